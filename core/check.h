@@ -1,0 +1,44 @@
+// CHECK: what we believe, said out loud, in every build.
+//
+// CHECK(cond) and CHECK(cond, "format", ...) print the condition, the place and the message to stderr
+// and abort; the log is then replayed at the next start. VERIFY is for walks over a whole structure:
+// compiled only with sanitizers.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+[[noreturn, gnu::cold]] void check_failed(const char* file, int line, const char* condition,
+                                          std::string_view message);
+
+namespace detail {
+[[noreturn, gnu::cold]] inline void check_fail(const char* file, int line, const char* condition) {
+  check_failed(file, line, condition, {});
+}
+template <typename... Args>
+[[noreturn, gnu::cold, gnu::noinline]] void check_fail(const char* file, int line, const char* condition,
+                                                       fmt::format_string<Args...> format,
+                                                       Args&&... args) {
+  check_failed(file, line, condition, fmt::format(format, std::forward<Args>(args)...));
+}
+}  // namespace detail
+
+}  // namespace pawl
+
+#define CHECK(condition, ...)                                                                       \
+  do {                                                                                              \
+    if (!(condition)) [[unlikely]]                                                                  \
+      ::pawl::detail::check_fail(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__);        \
+  } while (false)
+
+#ifdef PAWL_SANITIZED
+#define VERIFY(condition, ...) CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#else
+#define VERIFY(condition, ...) \
+  do {                         \
+  } while (false)
+#endif

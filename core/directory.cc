@@ -1,0 +1,65 @@
+#include "core/directory.h"
+
+#include <algorithm>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "core/check.h"
+
+namespace pawl {
+
+const ConfigPtr* Directory::find(std::string_view account, std::string_view name) const {
+  const auto it = by_name_.find(std::pair(account, name));
+  return it == by_name_.end() ? nullptr : &it->second;
+}
+
+const ConfigPtr* Directory::find(QueueId id) const {
+  const auto it = by_id_.find(raw(id));
+  return it == by_id_.end() ? nullptr : &it->second;
+}
+
+std::vector<ConfigPtr> Directory::list(std::string_view account, std::string_view prefix,
+                                       std::string_view after, std::size_t max) const {
+  std::vector<ConfigPtr> found;
+  auto it = by_name_.lower_bound(std::pair(account, std::max(prefix, after)));
+  for (; it != by_name_.end() && found.size() < max; ++it) {
+    const auto& [owner, name] = it->first;
+    if (owner != account || !name.starts_with(prefix)) break;
+    if (name != after || after.empty()) found.push_back(it->second);
+  }
+  return found;
+}
+
+void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) const {
+  for (const auto& [key, config] : by_name_) visit(config);
+}
+
+void Directory::put(const ConfigPtr& config) {
+  CHECK(config->id != QueueId::none);
+  by_name_[{config->account, config->name}] = config;
+  by_id_[raw(config->id)] = config;
+}
+
+void Directory::drop(QueueId id) {
+  const auto it = by_id_.find(raw(id));
+  if (it == by_id_.end()) return;
+  const auto named = by_name_.find(std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
+  // The name may have been given to a newer queue already.
+  if (named != by_name_.end() && named->second->id == id) by_name_.erase(named);
+  by_id_.erase(it);
+}
+
+ShardId place(std::string_view account, std::string_view name, std::uint32_t shards) {
+  CHECK(shards >= 1 && shards <= shards_max, "{}", shards);
+  const std::uint64_t key = XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(account.data(), account.size()));
+  std::uint32_t best = 0;
+  std::uint64_t best_weight = 0;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    const std::uint64_t weight = XXH3_64bits_withSeed(&key, sizeof key, shard + 1);
+    if (weight >= best_weight) best = shard, best_weight = weight;
+  }
+  return ShardId{static_cast<std::uint8_t>(best)};
+}
+
+}  // namespace pawl

@@ -1,0 +1,64 @@
+// The directory of queues: which exist, under what name, owned by which shard.
+//
+// Every shard keeps its own copy and reads it without asking anyone. The control shard is the single
+// writer: it decides a change, logs it, and hands the new QueueConfig to the others.
+//
+//   absent --create--> present --delete--> absent      (a QueueId is never used again)
+//                        \--set_attributes--> present
+//
+// Limits: queues_max.
+// Errors: queue_exists (with the first attribute that differs), no_such_queue, overloaded (full).
+// Owner:  one shard each; plain data.
+// Source: SQS API Reference, CreateQueue: same name and equal supplied attributes is not an error.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/queue_config.h"
+#include "core/result.h"
+
+namespace pawl {
+
+class Directory {
+ public:
+  static constexpr std::size_t queues_max = 100'000;
+
+  // Readers, on any shard's copy. The pointers stay valid until the next change.
+  const ConfigPtr* find(std::string_view account, std::string_view name) const;
+  const ConfigPtr* find(QueueId id) const;
+  std::size_t size() const { return by_id_.size(); }
+
+  // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
+  // `max` of them.
+  std::vector<ConfigPtr> list(std::string_view account, std::string_view prefix, std::string_view after,
+                              std::size_t max) const;
+  void for_each(const std::function<void(const ConfigPtr&)>& visit) const;
+
+  // Takes a change made by the control shard, or one from its log.
+  void put(const ConfigPtr& config);
+  void drop(QueueId id);
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // account, name
+  struct Less {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return std::pair<std::string_view, std::string_view>(a) < std::pair<std::string_view, std::string_view>(b);
+    }
+  };
+  std::map<Key, ConfigPtr, Less> by_name_;
+  std::unordered_map<std::uint32_t, ConfigPtr> by_id_;
+};
+
+// The shard a queue of this name is placed on: highest random weight, so that adding a shard would move
+// as few names as can be. Written into the QueueConfig at creation; nothing recomputes it later.
+ShardId place(std::string_view account, std::string_view name, std::uint32_t shards);
+
+}  // namespace pawl

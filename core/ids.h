@@ -1,0 +1,37 @@
+// The numbers things are known by.
+#pragma once
+
+#include <cstdint>
+
+namespace pawl {
+
+// A queue, for the life of a data directory: given out once, rising, never reused. 0 is no queue.
+enum class QueueId : std::uint32_t { none = 0 };
+constexpr std::uint32_t raw(QueueId id) { return static_cast<std::uint32_t>(id); }
+
+// A shard: a log stream and the queues placed on it. Fixed when the data directory is made.
+enum class ShardId : std::uint8_t {};
+constexpr std::uint32_t raw(ShardId id) { return static_cast<std::uint32_t>(id); }
+inline constexpr std::uint32_t shards_max = 64;
+inline constexpr ShardId control_shard{0};  // the one writer of the directory of queues
+
+// A message within its queue: dense, rising from 1, 48 bits. Never reused, across restarts too.
+using Seq = std::uint64_t;
+inline constexpr Seq seq_max = (Seq{1} << 48) - 1;
+
+// A byte of a shard's log, counted from the first one ever written: 48 bits.
+using Lsn = std::uint64_t;
+
+// Where a message's record begins in its shard's log.
+using LogPos = std::uint64_t;
+inline constexpr LogPos log_pos_max = (LogPos{1} << 48) - 1;
+inline constexpr LogPos log_pos_none = 0;  // the first bytes of a log are a segment header
+
+// 16 bytes shown to users as a UUID.
+struct MessageId {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  bool operator==(const MessageId&) const = default;
+};
+
+}  // namespace pawl

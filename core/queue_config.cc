@@ -1,0 +1,42 @@
+#include "core/queue_config.h"
+
+#include <algorithm>
+
+namespace pawl {
+
+std::string_view QueueConfig::text(Attribute a) const {
+  for (const auto& [key, value] : texts) {
+    if (key == a) return value;
+  }
+  return {};
+}
+
+void QueueConfig::apply(const AttributeChange& change) {
+  if (!is_text(change.attribute)) {
+    numbers[static_cast<std::size_t>(change.attribute)] = change.number;
+    if (change.attribute == Attribute::sqs_managed_sse_enabled && change.number == 1) {
+      apply({Attribute::kms_master_key_id, -1, {}});
+      numbers[static_cast<std::size_t>(Attribute::kms_data_key_reuse_period_seconds)] = -1;
+    }
+    return;
+  }
+  auto it = std::ranges::lower_bound(texts, change.attribute, {}, &std::pair<Attribute, std::string>::first);
+  const bool found = it != texts.end() && it->first == change.attribute;
+  if (change.text.empty()) {
+    if (found) texts.erase(it);
+  } else if (found) {
+    it->second = change.text;
+  } else {
+    texts.insert(it, {change.attribute, change.text});
+  }
+  if (change.attribute == Attribute::kms_master_key_id && !change.text.empty()) {
+    numbers[static_cast<std::size_t>(Attribute::sqs_managed_sse_enabled)] = 0;
+  }
+}
+
+bool QueueConfig::has(const AttributeChange& change) const {
+  if (is_text(change.attribute)) return text(change.attribute) == change.text;
+  return number(change.attribute) == change.number;
+}
+
+}  // namespace pawl

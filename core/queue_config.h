@@ -1,0 +1,85 @@
+// What a queue is set to: its name, owner and attributes. Immutable once made; a change makes a new one.
+//
+// A shared_ptr<const QueueConfig> is what shards hand each other, so every shard may read it at any
+// time without a lock; the control shard alone makes new ones.
+//
+// Units:  numbers are as SQS gives them (seconds, bytes); -1 means "not set".
+// Limits: ranges and texts are checked by proto/ before a QueueSpec is made.
+// Source: SQS API Reference, CreateQueue and SetQueueAttributes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/time.h"
+
+namespace pawl {
+
+// Settable attributes. The numbers are on disk (wal/FORMAT.md): append only, never reorder.
+enum class Attribute : std::uint8_t {
+  delay_seconds = 0,
+  maximum_message_size = 1,
+  message_retention_period = 2,
+  receive_message_wait_time_seconds = 3,
+  visibility_timeout = 4,
+  kms_data_key_reuse_period_seconds = 5,
+  sqs_managed_sse_enabled = 6,  // 0 or 1
+  // from here on: texts
+  policy = 32,
+  redrive_policy = 33,
+  redrive_allow_policy = 34,
+  kms_master_key_id = 35,
+};
+inline constexpr std::size_t number_attributes = 7;
+constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
+
+// One attribute as asked for: a number or a text; an empty text removes the attribute.
+struct AttributeChange {
+  Attribute attribute{};
+  std::int64_t number = -1;
+  std::string text;
+};
+
+using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+struct QueueConfig {
+  QueueId id = QueueId::none;
+  ShardId owner{};
+  std::string account;
+  std::string name;
+  Instant created;
+  Instant modified;
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1};
+  std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
+  Tags tags;
+
+  std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
+  std::string_view text(Attribute a) const;  // empty when not set
+  // Applies one change in place, with what SQS couples to it (a KMS key switches SQS's own SSE off).
+  void apply(const AttributeChange& change);
+  // Whether the attribute already has the value asked for.
+  bool has(const AttributeChange& change) const;
+
+  Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
+  Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
+  Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
+  Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
+};
+
+using ConfigPtr = std::shared_ptr<const QueueConfig>;
+
+// A queue as asked for by CreateQueue.
+struct QueueSpec {
+  std::string account;
+  std::string name;
+  std::vector<AttributeChange> changes;
+  Tags tags;
+};
+
+}  // namespace pawl

@@ -1,0 +1,123 @@
+// Requests and their answers: the one form in which work reaches a shard.
+//
+// proto/ fills the "in" members, net/ routes the request to the shard that owns the queue, core fills
+// the "out" members, and the request travels back to be answered. A batch is the only form: one send
+// is a batch of one.
+//
+//   parsed --route--> queued --apply--> waiting for the log | parked (long poll) --> answered
+//
+// Units:  Duration members are milliseconds; -1 ms stands for "the queue's own setting".
+// Limits: entries_max per request. SQS's smaller limit of ten is checked by proto/.
+// Errors: `error` refuses the request whole; each entry has its own.
+// Owner:  the connection's shard owns the memory, bodies included, until the request is answered; while
+//         it is under way the owning shard alone touches it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/queue_config.h"
+#include "core/receipt.h"
+#include "core/result.h"
+#include "core/time.h"
+
+namespace pawl {
+
+inline constexpr std::size_t entries_max = 1024;
+inline constexpr Duration queue_default{-1};
+
+enum class Op : std::uint8_t {
+  // to the shard that owns the queue
+  send,
+  receive,
+  remove,             // DeleteMessage
+  change_visibility,
+  undeliver,          // a delivery whose receiver had gone: visible again, receive count restored
+  purge,
+  count,              // depth of the queue
+  // to the control shard
+  create_queue,
+  delete_queue,
+  set_attributes,
+  // answered where it is parsed; it is never routed
+  none,
+};
+
+// What a sender gave besides the body. Opaque to core and wal; empty when absent.
+struct Content {
+  std::string_view body;
+  std::string_view attributes;  // user attributes, encoded as proto/attributes.h says, sorted by name
+  std::string_view system;      // system attributes (AWSTraceHeader ...), in the same encoding
+  std::string_view sender;      // SenderId; empty: the queue's account
+  const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
+};
+
+struct SendEntry {
+  // in
+  Content content;
+  Duration delay = queue_default;
+  // out
+  Errc error = Errc::ok;
+  Seq seq = 0;
+};
+
+struct ReceiptEntry {
+  // in
+  ReceiptHandle handle{};
+  Duration visibility{0};  // change_visibility only
+  // out; proto/ may set it beforehand (a handle that does not even parse): core then leaves it alone
+  Errc error = Errc::ok;
+};
+
+// A message as handed to a receiver. core fills the first part; the shard loop adds what is in the log.
+struct Delivery {
+  LogPos position = log_pos_none;
+  Seq seq = 0;
+  ReceiptHandle handle{};
+  std::uint32_t receive_count = 0;
+  Instant first_received;
+  // from the log
+  Instant sent;
+  Content content;
+};
+
+struct ReceiveParams {
+  std::uint32_t max = 1;  // <= deliveries.size()
+  Duration visibility = queue_default;
+  Duration wait = queue_default;
+};
+
+struct QueueCounts {
+  std::uint64_t visible = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t delayed = 0;
+};
+
+struct Request {
+  Op op = Op::none;
+  Errc error = Errc::ok;  // out
+  QueueId queue = QueueId::none;
+  ShardId home{};            // in: the shard whose connection asked
+  std::uint32_t waiter = 0;  // core's: row in the table of waiters while parked, else 0
+
+  std::span<SendEntry> sends;
+  std::span<ReceiptEntry> receipts;  // remove, change_visibility, undeliver
+
+  ReceiveParams receive;
+  std::span<Delivery> deliveries;  // in: room for receive.max; out: the first `delivered` are filled
+  std::uint32_t delivered = 0;
+
+  QueueCounts counts;  // out
+
+  const QueueSpec* spec = nullptr;              // create_queue
+  std::span<const AttributeChange> changes;     // set_attributes
+  ConfigPtr config;                             // out: the queue as it is after the request
+  Attribute differing{};                        // out, with queue_exists: the first attribute that differs
+};
+
+}  // namespace pawl

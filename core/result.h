@@ -1,0 +1,58 @@
+// Results: how a call that can be refused says so.
+//
+// An Errc is a fact about the broker, never a word of a protocol: proto/ alone turns each Errc into
+// exactly one SQS error name and one status of the binary protocol.
+//
+// Errors: an Error is 16 bytes: what happened, the errno behind it if there is one, a literal.
+// Source: style.md of the project; SQS API Reference, "Common errors".
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string_view>
+
+namespace pawl {
+
+enum class Errc : std::uint8_t {
+  ok = 0,
+  // Someone asked for something impossible.
+  no_such_queue,          // no queue of that name or id, or it was deleted meanwhile
+  queue_exists,           // CreateQueue with attributes that differ from the queue's
+  receipt_invalid,        // not one of our receipt handles, or another queue's
+  message_gone,           // a change of visibility for a message that is no more
+  visibility_beyond_max,  // receive time + timeouts would pass 12 h
+  over_in_flight,         // the queue's limit of messages in flight is reached
+  purge_in_progress,      // the second purge within 60 s
+  too_large,              // a message beyond a limit; the limit is named by the caller
+  not_supported,          // a well-formed request for something this version does not do
+  // Try again.
+  overloaded,    // a bounded table or ring is full
+  no_memory,     // the budget for message bodies is used up
+  no_space,      // the disk is full
+  not_ready,     // starting or stopping
+  // Ours or the machine's.
+  io,            // the disk failed; error.sys says how
+  corrupt,       // a checksum or a structure is wrong
+  version,       // written by a newer version
+  invalid,       // an argument outside its range
+  unauthorized,  // the caller may not
+};
+
+// The name of an Errc, for logs.
+std::string_view name_of(Errc code);
+
+struct Error {
+  Errc code = Errc::ok;
+  int sys = 0;              // errno, 0 if none
+  const char* what = "";    // a literal: the operation that failed
+};
+static_assert(sizeof(Error) == 16);
+
+template <typename T>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(Errc code, const char* what, int sys = 0) {
+  return std::unexpected(Error{code, sys, what});
+}
+
+}  // namespace pawl

@@ -1,0 +1,73 @@
+// Disk: one directory of files, as the log needs it. net/uring_disk.h implements it on io_uring,
+// tests/sim/ in memory, where it loses, tears and reorders what was not flushed.
+//
+// Two kinds of calls. Blocking ones are for start-up and for rare metadata (20-200 us). Asynchronous
+// ones take an Io: the disk marks it done and nothing else; its owner looks at it in its own turn, so
+// no completion ever runs another object's code.
+//
+// Durability: a finished write with Flush::yes is on the medium, and so is every byte of that file
+//             whose write finished before it was submitted. A created, renamed or removed name is
+//             durable after sync_dir. Nothing else is promised.
+// Units:  bytes. Asynchronous writes and reads are aligned to block_bytes in offset, length and memory.
+// Limits: ios_max asynchronous operations at once.
+// Errors: Errc::io with errno; Io::result is -errno. A short write is reported as -EIO.
+// Owner:  one shard; not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace pawl {
+
+inline constexpr std::size_t block_bytes = 4096;
+
+enum class FileId : std::int32_t { none = -1 };
+
+enum class Flush : bool { no, yes };
+
+// One asynchronous operation. Lives in its owner and does not move while armed.
+struct Io {
+  bool armed = false;       // under way
+  bool done = false;        // finished; the owner clears it when it has looked
+  std::int32_t result = 0;  // bytes, or -errno
+};
+
+struct FileInfo {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+class Disk {
+ public:
+  static constexpr std::size_t ios_max = 64;
+  virtual ~Disk() = default;
+
+  // --- blocking ---
+  virtual Result<std::vector<FileInfo>> list() = 0;
+  // Opens an existing file for reading and writing; create makes it (it must not exist).
+  virtual Result<FileId> open(std::string_view name) = 0;
+  virtual Result<FileId> create(std::string_view name) = 0;
+  virtual void close(FileId file) = 0;
+  virtual Result<void> rename(std::string_view from, std::string_view to) = 0;  // replaces `to`
+  virtual Result<void> remove(std::string_view name) = 0;
+  // Returns the bytes read: fewer than asked only at the end of the file.
+  virtual Result<std::size_t> read_now(FileId file, std::uint64_t offset, std::span<std::byte> into) = 0;
+  virtual Result<void> write_now(FileId file, std::uint64_t offset, std::span<const std::byte> from) = 0;
+  virtual Result<void> sync_now(FileId file) = 0;
+  virtual Result<void> sync_dir_now() = 0;
+
+  // --- asynchronous; one system call or none each, finished some turns later ---
+  virtual void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush, Io& io) = 0;
+  virtual void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) = 0;
+  virtual void sync(FileId file, Io& io) = 0;
+  virtual void sync_dir(Io& io) = 0;
+};
+
+}  // namespace pawl
