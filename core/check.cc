@@ -16,25 +16,44 @@ void check_failed(const char* file, int line, const char* condition, std::string
 
 std::string_view name_of(Errc code) {
   switch (code) {
-    case Errc::ok: return "ok";
-    case Errc::no_such_queue: return "no_such_queue";
-    case Errc::queue_exists: return "queue_exists";
-    case Errc::receipt_invalid: return "receipt_invalid";
-    case Errc::message_gone: return "message_gone";
-    case Errc::visibility_beyond_max: return "visibility_beyond_max";
-    case Errc::over_in_flight: return "over_in_flight";
-    case Errc::purge_in_progress: return "purge_in_progress";
-    case Errc::too_large: return "too_large";
-    case Errc::not_supported: return "not_supported";
-    case Errc::overloaded: return "overloaded";
-    case Errc::no_memory: return "no_memory";
-    case Errc::no_space: return "no_space";
-    case Errc::not_ready: return "not_ready";
-    case Errc::io: return "io";
-    case Errc::corrupt: return "corrupt";
-    case Errc::version: return "version";
-    case Errc::invalid: return "invalid";
-    case Errc::unauthorized: return "unauthorized";
+    case Errc::ok:
+      return "ok";
+    case Errc::no_such_queue:
+      return "no_such_queue";
+    case Errc::queue_exists:
+      return "queue_exists";
+    case Errc::receipt_invalid:
+      return "receipt_invalid";
+    case Errc::message_gone:
+      return "message_gone";
+    case Errc::visibility_beyond_max:
+      return "visibility_beyond_max";
+    case Errc::over_in_flight:
+      return "over_in_flight";
+    case Errc::purge_in_progress:
+      return "purge_in_progress";
+    case Errc::too_large:
+      return "too_large";
+    case Errc::not_supported:
+      return "not_supported";
+    case Errc::overloaded:
+      return "overloaded";
+    case Errc::no_memory:
+      return "no_memory";
+    case Errc::no_space:
+      return "no_space";
+    case Errc::not_ready:
+      return "not_ready";
+    case Errc::io:
+      return "io";
+    case Errc::corrupt:
+      return "corrupt";
+    case Errc::version:
+      return "version";
+    case Errc::invalid:
+      return "invalid";
+    case Errc::unauthorized:
+      return "unauthorized";
   }
   return "unknown";
 }

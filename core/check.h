@@ -20,7 +20,8 @@ namespace detail {
   check_failed(file, line, condition, {});
 }
 template <typename... Args>
-[[noreturn, gnu::cold, gnu::noinline]] void check_fail(const char* file, int line, const char* condition,
+[[noreturn, gnu::cold, gnu::noinline]] void check_fail(const char* file, int line,
+                                                       const char* condition,
                                                        fmt::format_string<Args...> format,
                                                        Args&&... args) {
   check_failed(file, line, condition, fmt::format(format, std::forward<Args>(args)...));
@@ -29,10 +30,10 @@ template <typename... Args>
 
 }  // namespace pawl
 
-#define CHECK(condition, ...)                                                                       \
-  do {                                                                                              \
-    if (!(condition)) [[unlikely]]                                                                  \
-      ::pawl::detail::check_fail(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__);        \
+#define CHECK(condition, ...)                                                                \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]]                                                           \
+      ::pawl::detail::check_fail(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 #ifdef PAWL_SANITIZED

@@ -44,7 +44,8 @@ void Directory::put(const ConfigPtr& config) {
 void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
-  const auto named = by_name_.find(std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
+  const auto named = by_name_.find(
+      std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
   // The name may have been given to a newer queue already.
   if (named != by_name_.end() && named->second->id == id) by_name_.erase(named);
   by_id_.erase(it);
@@ -52,7 +53,8 @@ void Directory::drop(QueueId id) {
 
 ShardId place(std::string_view account, std::string_view name, std::uint32_t shards) {
   CHECK(shards >= 1 && shards <= shards_max, "{}", shards);
-  const std::uint64_t key = XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(account.data(), account.size()));
+  const std::uint64_t key =
+      XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(account.data(), account.size()));
   std::uint32_t best = 0;
   std::uint64_t best_weight = 0;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {

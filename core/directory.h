@@ -36,8 +36,8 @@ class Directory {
 
   // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
   // `max` of them.
-  std::vector<ConfigPtr> list(std::string_view account, std::string_view prefix, std::string_view after,
-                              std::size_t max) const;
+  std::vector<ConfigPtr> list(std::string_view account, std::string_view prefix,
+                              std::string_view after, std::size_t max) const;
   void for_each(const std::function<void(const ConfigPtr&)>& visit) const;
 
   // Takes a change made by the control shard, or one from its log.
@@ -50,7 +50,8 @@ class Directory {
     using is_transparent = void;
     template <typename A, typename B>
     bool operator()(const A& a, const B& b) const {
-      return std::pair<std::string_view, std::string_view>(a) < std::pair<std::string_view, std::string_view>(b);
+      return std::pair<std::string_view, std::string_view>(a) <
+             std::pair<std::string_view, std::string_view>(b);
     }
   };
   std::map<Key, ConfigPtr, Less> by_name_;

@@ -71,11 +71,12 @@ struct Effects {
   std::vector<ReceiveRecord> receives;
   std::vector<RemoveRecord> removes;
   std::vector<PurgeRecord> purges;
-  std::vector<LogPos> freed;    // records that nobody needs any more
+  std::vector<LogPos> freed;  // records that nobody needs any more
   std::vector<Reply> replies;
 
   bool has_records() const {
-    return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() || !removes.empty() || !purges.empty();
+    return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
+           !removes.empty() || !purges.empty();
   }
   void clear() {
     configs.clear();

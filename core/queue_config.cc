@@ -20,7 +20,8 @@ void QueueConfig::apply(const AttributeChange& change) {
     }
     return;
   }
-  auto it = std::ranges::lower_bound(texts, change.attribute, {}, &std::pair<Attribute, std::string>::first);
+  auto it = std::ranges::lower_bound(texts, change.attribute, {},
+                                     &std::pair<Attribute, std::string>::first);
   const bool found = it != texts.end() && it->first == change.attribute;
   if (change.text.empty()) {
     if (found) texts.erase(it);

@@ -34,7 +34,8 @@ Result<Receipt> open(const Secret& secret, const ReceiptHandle& handle) {
   std::memcpy(&mac, &handle[16], 8);
   // One compare of a word: no early exit to time.
   const bool genuine = (mac ^ mac_of(secret, handle)) == 0;
-  if (!genuine || handle[0] != receipt_version) return fail(Errc::receipt_invalid, "receipt handle");
+  if (!genuine || handle[0] != receipt_version)
+    return fail(Errc::receipt_invalid, "receipt handle");
   Receipt receipt;
   std::uint32_t queue = 0;
   receipt.shard = ShardId{handle[1]};
@@ -49,7 +50,7 @@ MessageId message_id(const Secret& secret, QueueId queue, Seq seq) {
   const std::uint64_t key[2] = {raw(queue), seq};
   const XXH128_hash_t hash = XXH3_128bits_withSecret(key, sizeof key, secret.data(), secret.size());
   MessageId id{hash.high64, hash.low64};
-  id.high = (id.high & ~0xF000ull) | 0x4000ull;                    // UUID version 4
+  id.high = (id.high & ~0xF000ull) | 0x4000ull;                        // UUID version 4
   id.low = (id.low & ~(0xC0ull << 56)) | (std::uint64_t{0x80} << 56);  // variant 1
   return id;
 }

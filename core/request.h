@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,11 +36,11 @@ enum class Op : std::uint8_t {
   // to the shard that owns the queue
   send,
   receive,
-  remove,             // DeleteMessage
+  remove,  // DeleteMessage
   change_visibility,
-  undeliver,          // a delivery whose receiver had gone: visible again, receive count restored
+  undeliver,  // a delivery whose receiver had gone: visible again, receive count restored
   purge,
-  count,              // depth of the queue
+  count,  // depth of the queue
   // to the control shard
   create_queue,
   delete_queue,
@@ -51,9 +52,10 @@ enum class Op : std::uint8_t {
 // What a sender gave besides the body. Opaque to core and wal; empty when absent.
 struct Content {
   std::string_view body;
-  std::string_view attributes;  // user attributes, encoded as proto/attributes.h says, sorted by name
-  std::string_view system;      // system attributes (AWSTraceHeader ...), in the same encoding
-  std::string_view sender;      // SenderId; empty: the queue's account
+  std::string_view
+      attributes;           // user attributes, encoded as proto/attributes.h says, sorted by name
+  std::string_view system;  // system attributes (AWSTraceHeader ...), in the same encoding
+  std::string_view sender;  // SenderId; empty: the queue's account
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
 };
 
@@ -76,6 +78,7 @@ struct ReceiptEntry {
 
 // A message as handed to a receiver. core fills the first part; the shard loop adds what is in the log.
 struct Delivery {
+  using Md5 = std::array<std::uint8_t, 16>;
   LogPos position = log_pos_none;
   Seq seq = 0;
   ReceiptHandle handle{};
@@ -109,15 +112,22 @@ struct Request {
   std::span<ReceiptEntry> receipts;  // remove, change_visibility, undeliver
 
   ReceiveParams receive;
-  std::span<Delivery> deliveries;  // in: room for receive.max; out: the first `delivered` are filled
+  std::span<Delivery>
+      deliveries;  // in: room for receive.max; out: the first `delivered` are filled
   std::uint32_t delivered = 0;
 
   QueueCounts counts;  // out
 
-  const QueueSpec* spec = nullptr;              // create_queue
-  std::span<const AttributeChange> changes;     // set_attributes
-  ConfigPtr config;                             // out: the queue as it is after the request
-  Attribute differing{};                        // out, with queue_exists: the first attribute that differs
+  const QueueSpec* spec = nullptr;           // create_queue
+  std::span<const AttributeChange> changes;  // set_attributes
+  ConfigPtr config;                          // out: the queue as it is after the request
+  Attribute differing{};  // out, with queue_exists: the first attribute that differs
+
+  // net's
+  void* owner = nullptr;            // the asker's: whom to give the answer to
+  std::string copied;               // contents of deliveries, when another shard asked
+  bool cancel_under_way = false;    // the owner has been asked to forget it
+  bool answered_meanwhile = false;  // and the answer has come before its word on that
 };
 
 }  // namespace pawl

@@ -26,10 +26,10 @@ enum class Errc : std::uint8_t {
   too_large,              // a message beyond a limit; the limit is named by the caller
   not_supported,          // a well-formed request for something this version does not do
   // Try again.
-  overloaded,    // a bounded table or ring is full
-  no_memory,     // the budget for message bodies is used up
-  no_space,      // the disk is full
-  not_ready,     // starting or stopping
+  overloaded,  // a bounded table or ring is full
+  no_memory,   // the budget for message bodies is used up
+  no_space,    // the disk is full
+  not_ready,   // starting or stopping
   // Ours or the machine's.
   io,            // the disk failed; error.sys says how
   corrupt,       // a checksum or a structure is wrong
@@ -43,8 +43,8 @@ std::string_view name_of(Errc code);
 
 struct Error {
   Errc code = Errc::ok;
-  int sys = 0;              // errno, 0 if none
-  const char* what = "";    // a literal: the operation that failed
+  int sys = 0;            // errno, 0 if none
+  const char* what = "";  // a literal: the operation that failed
 };
 static_assert(sizeof(Error) == 16);
 

@@ -1,0 +1,39 @@
+// Seeded mistakes: the simulator proves that it would notice by breaking the code on purpose.
+//
+// MUTANT(name) is a constant false everywhere but in the simulator's own build of the libraries
+// (PAWL_MUTANTS), where a test names the one mistake that is made.
+#pragma once
+
+#ifdef PAWL_MUTANTS
+
+#include <cstdint>
+
+namespace pawl {
+
+enum class Mutant : std::uint8_t {
+  none,
+  ack_before_flush,        // a reply that waits for the log leaves at once
+  skip_checksum,           // recovery believes a frame without looking at its hash
+  forget_directory_sync,   // a new segment's name is not made durable
+  fire_timer_twice,        // a stale timer entry is taken for a live one
+  lose_wakeup,             // a message that comes back does not wake a long poll
+  durable_not_contiguous,  // the newest finished write counts, whatever is before it
+  ignore_epoch,            // recovery accepts frames of an older epoch behind the tail
+  forget_remove_record,    // a delete is not logged
+  deliver_before_durable,  // a message is handed out before its record is on disk
+  lose_receive_count,      // a delivery does not count
+  reuse_segment_early,     // a segment with live messages is reused
+  forget_head,             // sequence numbers start again when old segments are gone
+};
+
+inline Mutant active_mutant = Mutant::none;
+
+}  // namespace pawl
+
+#define MUTANT(name) (::pawl::active_mutant == ::pawl::Mutant::name)
+
+#else
+
+#define MUTANT(name) false
+
+#endif

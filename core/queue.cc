@@ -1,0 +1,59 @@
+#include "core/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl {
+
+namespace {
+
+Duration grain_of(Duration retention) {
+  return Duration{std::max<std::int64_t>(1000, retention.ms / SendTimes::buckets_a_retention)};
+}
+
+}  // namespace
+
+void SendTimes::note(Seq seq, Instant sent, Duration retention) {
+  const Duration grain = grain_of(retention);
+  if (buckets_.empty() || sent - buckets_.back().opened >= grain) {
+    buckets_.push_back({.first = seq, .opened = sent, .last = sent});
+  }
+  buckets_.back().last = std::max(buckets_.back().last, sent);
+  end_ = seq + 1;
+}
+
+void SendTimes::coarsen(Duration retention) {
+  const Duration grain = grain_of(retention);
+  RingQueue<Bucket> joined;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const Bucket& bucket = buckets_[i];
+    if (joined.empty() || bucket.last - joined.back().opened >= grain) {
+      joined.push_back(bucket);
+    } else {
+      joined.back().last = std::max(joined.back().last, bucket.last);
+    }
+  }
+  buckets_ = std::move(joined);
+}
+
+Instant SendTimes::next_expiry(Duration retention) const {
+  return buckets_.empty() ? never : buckets_.front().last + retention;
+}
+
+Seq SendTimes::expire(Instant now, Duration retention) {
+  Seq below = 0;
+  while (!buckets_.empty() && buckets_.front().last + retention <= now) {
+    buckets_.pop_front();
+    below = buckets_.empty() ? end_ : buckets_.front().first;
+  }
+  return below;
+}
+
+Seq Queue::next_ready() {
+  using Set = SeqIndex::Set;
+  const bool returned_first = (turn++ % 4) == 0;
+  const Seq seq = index.first_ready(returned_first ? Set::returned : Set::fresh);
+  return seq != 0 ? seq : index.first_ready(returned_first ? Set::fresh : Set::returned);
+}
+
+}  // namespace pawl

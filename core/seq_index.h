@@ -1,0 +1,182 @@
+// The messages of a queue by sequence number: where each is, and which may be handed out.
+//
+//   absent --append--> placed --make_ready--> fresh --take--> (in flight, delayed: no bit set)
+//                        |                      ^                  |
+//                        \--(delayed)           \---- returned <---+      erase from any: absent
+//
+// Sequence numbers are dense, so two loads find a message: the page, then the entry. An entry is 8 bytes:
+// the log position of a message that only waits, or the slot of one with a state of its own. Which of
+// them may be handed out is kept in bitmaps, one for messages never received and one for those that came
+// back: making ready sets a bit, taking finds the first, and order repairs itself when an old message
+// returns. A waiting message therefore costs 8 bytes and two bits.
+//
+// A page holds 1024 entries (8.5 KiB). A page of which at most sparse_max entries are left shrinks to a
+// short list, so that one straggler does not hold it.
+//
+// Limits: 48-bit sequence numbers; memory is 48 bytes per 1024 numbers between the oldest and the newest.
+// Owner:  one queue of one shard.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/check.h"
+#include "core/ids.h"
+#include "core/ring_queue.h"
+
+namespace pawl {
+
+// Where a message is: in the log, or in the slab of those with a state of their own.
+class Place {
+ public:
+  constexpr Place() = default;
+  static constexpr Place log(LogPos position) { return Place(position); }
+  static constexpr Place slot(std::uint32_t index) { return Place(slot_tag | index); }
+  constexpr bool absent() const { return word_ == 0; }
+  constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }
+  constexpr LogPos position() const { return word_ & log_pos_max; }
+  constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(word_); }
+
+ private:
+  static constexpr std::uint64_t slot_tag = std::uint64_t{1} << 63;
+  constexpr explicit Place(std::uint64_t word) : word_(word) {}
+  std::uint64_t word_ = 0;
+};
+static_assert(sizeof(Place) == 8);
+
+// Full-size pages that are not in use, all of them empty, so that taking one writes nothing. One for all
+// the queues of a shard: a queue that is mostly empty takes and gives back a page without allocating.
+class PagePool {
+ public:
+  static constexpr std::size_t page_entries = 1024;
+  static constexpr std::size_t words = page_entries / 64;
+  static constexpr std::size_t spares_max = 64;
+  struct Page {
+    std::array<Place, page_entries> entries{};
+    std::array<std::array<std::uint64_t, words>, 2> ready{};
+  };
+
+  // What is left of a page that is nearly empty.
+  struct Sparse {
+    std::uint16_t index = 0;
+    std::uint8_t ready = 0;  // 0 none, 1 fresh, 2 returned
+    Place place;
+  };
+  using SparseList = std::vector<Sparse>;
+
+  std::unique_ptr<Page> take();
+  void give(std::unique_ptr<Page> page);  // empty
+  SparseList take_list();                 // empty, with its memory
+  void give_list(SparseList list);
+
+ private:
+  std::vector<std::unique_ptr<Page>> spares_;
+  std::vector<SparseList> spare_lists_;
+};
+
+class SeqIndex {
+ public:
+  static constexpr std::size_t page_entries = PagePool::page_entries;
+  static constexpr std::size_t sparse_max = 8;
+
+  explicit SeqIndex(PagePool& pool) : pool_(&pool) {}
+
+  enum class Set : std::uint8_t { fresh, returned };
+
+  Place find(Seq seq) const;
+  // A new message or, with a seq that is present, its new place. Numbers may be skipped, never go below first().
+  void put(Seq seq, Place place);
+  void erase(Seq seq);  // absent is fine
+
+  void make_ready(Seq seq, Set set);  // the message is present
+  // Takes it out of either set; true if it was in one.
+  bool make_unready(Seq seq);
+  bool is_ready(Seq seq) const;
+  // The first of a set, or 0. It stays in the set.
+  Seq first_ready(Set set);
+
+  // The first one present at or after `from`; 0 if there is none.
+  Seq first_from(Seq from) const;
+  Seq oldest() const { return first_from(0); }  // 0 if empty
+  std::uint64_t size() const { return size_; }
+  std::uint64_t ready(Set set) const { return ready_[static_cast<std::size_t>(set)]; }
+  std::uint64_t ready() const { return ready_[0] + ready_[1]; }
+
+  // Visits every present message in order of seq.
+  template <typename Visit>
+  void for_each(Visit&& visit) const;
+
+  // Visits and drops the messages of the oldest page; false if there is none.
+  template <typename Visit>
+  bool drain_page(Visit&& visit);
+
+  std::size_t memory() const;
+
+ private:
+  static constexpr std::size_t words = PagePool::words;
+  using Dense = PagePool::Page;
+  using Sparse = PagePool::Sparse;
+  struct Page {
+    std::unique_ptr<Dense> dense;  // null: sparse or empty
+    PagePool::SparseList sparse;   // sorted by index
+    std::uint32_t live = 0;
+    std::array<std::uint16_t, 2> ready{};
+  };
+
+  static std::uint64_t number(Seq seq) { return seq / page_entries; }
+  static std::size_t index(Seq seq) { return seq % page_entries; }
+  Page* page(Seq seq);
+  const Page* page(Seq seq) const;
+  Page& page_for_put(Seq seq);
+  static Sparse* find_sparse(Page& page, std::size_t at);
+  void set_ready(Seq seq, Page& page, int set_or_none);
+  int ready_state(const Page& page, std::size_t at) const;
+  void shrink(Page& page);
+  void trim();
+
+  PagePool* pool_;
+  RingQueue<Page> pages_;
+  std::uint64_t first_page_ = 0;         // number of pages_[0]
+  std::array<std::uint64_t, 2> hint_{};  // no page below this number has a bit of the set
+  std::array<std::uint64_t, 2> ready_{};
+  std::uint64_t size_ = 0;
+};
+
+template <typename Visit>
+void SeqIndex::for_each(Visit&& visit) const {
+  for (std::size_t p = 0; p < pages_.size(); ++p) {
+    const Page& page = pages_[p];
+    const Seq base = (first_page_ + p) * page_entries;
+    if (page.dense) {
+      for (std::size_t i = 0; i < page_entries; ++i) {
+        if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
+      }
+    } else {
+      for (const Sparse& entry : page.sparse) visit(base + entry.index, entry.place);
+    }
+  }
+}
+
+template <typename Visit>
+bool SeqIndex::drain_page(Visit&& visit) {
+  if (pages_.empty()) return false;
+  Page& page = pages_.front();
+  const Seq base = first_page_ * page_entries;
+  if (page.dense) {
+    for (std::size_t i = 0; i < page_entries; ++i) {
+      if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
+    }
+  } else {
+    for (const Sparse& entry : page.sparse) visit(base + entry.index, entry.place);
+  }
+  size_ -= page.live;
+  for (std::size_t set = 0; set < 2; ++set) ready_[set] -= page.ready[set];
+  pages_.pop_front();
+  ++first_page_;
+  return true;
+}
+
+}  // namespace pawl

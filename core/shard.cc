@@ -1,0 +1,319 @@
+#include "core/shard.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/mutant.h"
+
+namespace pawl {
+
+Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant start)
+    : identity_(identity),
+      limits_(limits),
+      slots_(limits.slots_max),
+      waiters_(limits.waiters_max),
+      timers_(start),
+      nonce_(identity.nonce_seed) {}
+
+Queue* Shard::find_queue(QueueId id) {
+  if (latest_ != nullptr && latest_->id == id) return latest_;
+  if (const auto it = queues_.find(raw(id)); it != queues_.end()) return latest_ = it->second.get();
+  const ConfigPtr* const config = directory_.find(id);
+  if (config == nullptr || (*config)->owner != identity_.id) return nullptr;
+  Queue& queue = make_queue(id);  // the first message of a queue
+  queue.config = *config;
+  return latest_ = &queue;
+}
+
+Queue& Shard::make_queue(QueueId id) {
+  std::unique_ptr<Queue>& queue = queues_[raw(id)];
+  if (queue == nullptr) queue = std::make_unique<Queue>(id, pages_);
+  return *queue;
+}
+
+void Shard::apply(Request& request, Instant now, Effects& effects) {
+  if (request.op == Op::create_queue || request.op == Op::delete_queue ||
+      request.op == Op::set_attributes) {
+    return apply_directory(request, now, effects);
+  }
+  Queue* const queue = find_queue(request.queue);
+  if (queue == nullptr) {
+    request.error = Errc::no_such_queue;
+    effects.replies.push_back({&request, false});
+    return;
+  }
+  switch (request.op) {
+    case Op::send:
+      return send(*queue, request, now, effects);
+    case Op::receive:
+      return receive(*queue, request, now, effects);
+    case Op::remove:
+      return remove(*queue, request, effects);
+    case Op::change_visibility:
+      return change_visibility(*queue, request, now, effects);
+    case Op::undeliver:
+      return undeliver(*queue, request, now, effects);
+    case Op::purge:
+      return purge(*queue, request, now, effects);
+    case Op::count:
+      request.counts = {queue->index.ready(), queue->in_flight, queue->delayed};
+      request.config = queue->config;
+      effects.replies.push_back({&request, false});
+      return;
+    case Op::create_queue:
+    case Op::delete_queue:
+    case Op::set_attributes:
+    case Op::none:
+      break;
+  }
+  CHECK(false, "op {}", static_cast<int>(request.op));
+}
+
+// --- the directory ---------------------------------------------------------------------------------
+
+void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
+  CHECK(identity_.id == control_shard, "directory request on shard {}", raw(identity_.id));
+  // A change is answered when it is durable and every shard knows it; the shard loop sees to both. The
+  // answer to a request that changes nothing waits too: it may rest on a change still under way.
+  effects.replies.push_back({&request, true});
+  if (request.op == Op::create_queue) return create_queue(request, now, effects);
+
+  const ConfigPtr* const found = directory_.find(request.queue);
+  if (found == nullptr) {
+    request.error = Errc::no_such_queue;
+    return;
+  }
+  request.config = *found;
+  if (request.op == Op::delete_queue) {
+    effects.configs.push_back({*found, true});
+    drop_queue(request.queue, effects);
+    return;
+  }
+  auto changed = std::make_shared<QueueConfig>(**found);
+  for (const AttributeChange& change : request.changes) changed->apply(change);
+  changed->modified = now;
+  request.config = changed;
+  put_config(changed);
+  effects.configs.push_back({changed, false});
+}
+
+void Shard::create_queue(Request& request, Instant now, Effects& effects) {
+  const QueueSpec& spec = *request.spec;
+  if (const ConfigPtr* const found = directory_.find(spec.account, spec.name); found != nullptr) {
+    request.config = *found;
+    for (const AttributeChange& change : spec.changes) {
+      if ((*found)->has(change)) continue;
+      request.error = Errc::queue_exists;
+      request.differing = change.attribute;
+      return;
+    }
+    return;
+  }
+  if (directory_.size() >= Directory::queues_max) {
+    request.error = Errc::overloaded;
+    return;
+  }
+  auto config = std::make_shared<QueueConfig>();
+  config->id = QueueId{next_queue_id_++};
+  config->owner = place(spec.account, spec.name, identity_.shards);
+  config->account = spec.account;
+  config->name = spec.name;
+  config->created = config->modified = now;
+  for (const AttributeChange& change : spec.changes) config->apply(change);
+  config->tags = spec.tags;
+  request.config = config;
+  put_config(config);
+  effects.configs.push_back({config, false});
+}
+
+void Shard::put_config(const ConfigPtr& config) {
+  directory_.put(config);
+  const auto it = queues_.find(raw(config->id));
+  if (it == queues_.end()) return;
+  it->second->config = config;
+  arm_retention(*it->second);
+}
+
+void Shard::drop_queue(QueueId id, Effects& effects) {
+  directory_.drop(id);
+  const auto it = queues_.find(raw(id));
+  if (it == queues_.end()) return;
+  Queue& queue = *it->second;
+  while (queue.first_waiter != 0) {
+    Request* const request = unpark(queue, queue.first_waiter);
+    timers_.cancelled();
+    request->error = Errc::no_such_queue;
+    effects.replies.push_back({request, false});
+  }
+  if (queue.retention_armed != never) timers_.cancelled();
+  doom(queue);
+  if (latest_ == &queue) latest_ = nullptr;
+  queues_.erase(it);
+}
+
+void Shard::snapshot(Effects& effects) const {
+  if (identity_.id == control_shard) {
+    directory_.for_each(
+        [&](const ConfigPtr& config) { effects.configs.push_back({config, false}); });
+    effects.heads.push_back({QueueId::none, next_queue_id_});
+  }
+  if (MUTANT(forget_head)) return;
+  for (const auto& [id, queue] : queues_) effects.heads.push_back({queue->id, queue->next_seq});
+}
+
+// --- long polls --------------------------------------------------------------------------------------
+
+void Shard::park(Queue& queue, Request& request, Instant now, Duration wait) {
+  const std::uint32_t row = waiters_.take();
+  CHECK(row != Slab<Waiter>::none);
+  Waiter& waiter = waiters_[row];
+  waiter.request = &request;
+  waiter.queue = queue.id;
+  waiter.prev = queue.last_waiter;
+  waiter.next = 0;
+  (queue.last_waiter != 0 ? waiters_[queue.last_waiter].next : queue.first_waiter) = row;
+  queue.last_waiter = row;
+  request.waiter = row;
+  timers_.arm(now, wait, timer_waiter, row, waiter.generation);
+}
+
+Request* Shard::unpark(Queue& queue, std::uint32_t row) {
+  Waiter& waiter = waiters_[row];
+  CHECK(waiter.request != nullptr && waiter.queue == queue.id);
+  (waiter.prev != 0 ? waiters_[waiter.prev].next : queue.first_waiter) = waiter.next;
+  (waiter.next != 0 ? waiters_[waiter.next].prev : queue.last_waiter) = waiter.prev;
+  Request* const request = waiter.request;
+  request->waiter = 0;
+  waiter.request = nullptr;
+  ++waiter.generation;
+  waiters_.give(row);
+  return request;
+}
+
+bool Shard::cancel(Request& request) {
+  if (request.waiter == 0) return false;
+  Queue* const queue = find_queue(request.queue);
+  CHECK(queue != nullptr, "a waiter of a queue that is gone");
+  unpark(*queue, request.waiter);
+  timers_.cancelled();
+  return true;
+}
+
+void Shard::release_waiters(Effects& effects) {
+  for (const auto& [id, queue] : queues_) {
+    while (queue->first_waiter != 0) {
+      effects.replies.push_back({unpark(*queue, queue->first_waiter), false});
+      timers_.cancelled();
+    }
+  }
+}
+
+void Shard::want_match(Queue& queue) {
+  if (queue.in_match_list || queue.first_waiter == 0) return;
+  queue.in_match_list = true;
+  match_list_.push_back(queue.id);
+}
+
+void Shard::match(Instant now, Effects& effects) {
+  for (const QueueId id : match_list_) {
+    const auto it = queues_.find(raw(id));
+    if (it == queues_.end()) continue;
+    Queue& queue = *it->second;
+    while (queue.first_waiter != 0 && queue.index.ready() > 0 && queue.in_flight < in_flight_max) {
+      Request& request = *waiters_[queue.first_waiter].request;
+      deliver(queue, request, now, effects);  // nothing: no slot is free, and the request says so
+      unpark(queue, queue.first_waiter);
+      timers_.cancelled();
+      effects.replies.push_back({&request, false});
+    }
+    // Only now: a delivery that is visible again at once must not put the queue on the list being walked.
+    queue.in_match_list = false;
+  }
+  match_list_.clear();
+}
+
+// --- time --------------------------------------------------------------------------------------------
+
+bool Shard::expire(Instant now, Effects& effects) {
+  give_back_doomed(effects);
+  const bool more = timers_.expire(now, limits_.cascade_a_turn, [&](const TimerEntry& entry) {
+    return on_timer(entry, now, effects);
+  });
+  timers_.sweep(limits_.timers_a_turn, [this](const TimerEntry& entry) { return live(entry); });
+  return more || !doomed_.empty();
+}
+
+bool Shard::live(const TimerEntry& entry) const {
+  switch (entry.kind) {
+    case timer_message: {
+      const Slot& slot = slots_[entry.subject];
+      return slot.timer_armed && slot.generation == entry.generation;
+    }
+    case timer_waiter: {
+      const Waiter& waiter = waiters_[entry.subject];
+      return waiter.request != nullptr && waiter.generation == entry.generation;
+    }
+    case timer_retention: {
+      const auto it = queues_.find(entry.subject);
+      return it != queues_.end() && it->second->retention_generation == entry.generation;
+    }
+    default:
+      CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
+  }
+}
+
+// Returns whether the entry still meant something.
+bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
+  if (!live(entry) && !(MUTANT(fire_timer_twice) && entry.kind == timer_message)) return false;
+  if (entry.kind == timer_retention) {
+    Queue& queue = *queues_.find(entry.subject)->second;
+    queue.retention_armed = never;
+    expire_retention(queue, now, effects);
+    return true;
+  }
+  if (entry.kind == timer_waiter) {
+    Queue* const queue = find_queue(waiters_[entry.subject].queue);
+    CHECK(queue != nullptr, "a waiter of a queue that is gone");
+    effects.replies.push_back({unpark(*queue, entry.subject), false});
+    return true;
+  }
+  Slot& slot = slots_[entry.subject];
+  slot.timer_armed = false;
+  // The slot of a purged or deleted queue is given back later (doomed_): its queue does not know it.
+  const auto it = queues_.find(raw(slot.queue));
+  if (it == queues_.end()) return true;
+  Queue& queue = *it->second;
+  const Place place = queue.index.find(slot.seq);
+  if (!place.is_slot() || place.slot() != entry.subject) return true;
+  show(queue, entry.subject);
+  return true;
+}
+
+void Shard::give_back_doomed(Effects& effects) {
+  std::size_t given = 0;
+  while (!doomed_.empty() && given < limits_.doomed_a_turn) {
+    const bool any = doomed_.front().drain_page([&](Seq, Place place) {
+      ++given;
+      if (!place.is_slot()) {
+        effects.freed.push_back(place.position());
+        return;
+      }
+      Slot& slot = slots_[place.slot()];
+      if (slot.timer_armed) timers_.cancelled();
+      if (slot.position != log_pos_none) effects.freed.push_back(slot.position);
+      slot.state = Slot::State::free;
+      slot.timer_armed = false;
+      ++slot.generation;
+      slots_.give(place.slot());
+    });
+    if (!any) doomed_.pop_front();
+  }
+}
+
+std::uint64_t Shard::messages() const {
+  std::uint64_t total = 0;
+  for (const auto& [id, queue] : queues_) total += queue->index.size();
+  return total;
+}
+
+}  // namespace pawl

@@ -1,0 +1,77 @@
+// A ring from one thread to one other: fixed, lock-free, published in batches.
+//
+//   producer: push ... push, publish          consumer: peek ... , release
+//        tail_local_ ----publish()----> tail_ ====> consumer sees up to tail_
+//        head_ <====================== release() ---- head_local_
+//
+// Each side keeps its own index and a copy of the other's on its own cache lines, and reads the shared
+// one only when the copy says full (empty). A push costs no shared write until publish().
+//
+// Limits: `capacity` entries, a power of two.
+// Owner:  one producing and one consuming thread; they may be the same.
+// Source: rigtorp/SPSCQueue (cached indices), Lamport 1983.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace pawl {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+
+template <typename T, std::size_t capacity>
+class SpscRing {
+  static_assert((capacity & (capacity - 1)) == 0 && capacity >= 2);
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  // --- producer ---
+  bool push(const T& item) {
+    if (tail_local_ - head_seen_ == capacity) {
+      head_seen_ = head_.load(std::memory_order_acquire);
+      if (tail_local_ - head_seen_ == capacity) return false;
+    }
+    items_[tail_local_ & (capacity - 1)] = item;
+    ++tail_local_;
+    return true;
+  }
+  bool unpublished() const { return tail_local_ != tail_.load(std::memory_order_relaxed); }
+  void publish() { tail_.store(tail_local_, std::memory_order_release); }
+  std::size_t free() {
+    head_seen_ = head_.load(std::memory_order_acquire);
+    return capacity - (tail_local_ - head_seen_);
+  }
+
+  // --- consumer ---
+  // Takes up to `max` items and gives their places back.
+  template <typename Take>
+  std::size_t drain(std::size_t max, Take&& take) {
+    if (tail_seen_ == head_local_) {
+      tail_seen_ = tail_.load(std::memory_order_acquire);
+      if (tail_seen_ == head_local_) return 0;
+    }
+    std::size_t taken = 0;
+    for (; taken < max && head_local_ != tail_seen_; ++taken, ++head_local_) {
+      const T item = items_[head_local_ & (capacity - 1)];
+      take(item);
+    }
+    head_.store(head_local_, std::memory_order_release);
+    return taken;
+  }
+  // Whether anything is there to take. Used between "I go to sleep" and sleeping (net/mesh.h).
+  bool empty() const { return tail_.load(std::memory_order_acquire) == head_local_; }
+
+ private:
+  alignas(cache_line_bytes) std::atomic<std::size_t> tail_{0};
+  alignas(cache_line_bytes) std::size_t tail_local_ = 0;  // producer's
+  std::size_t head_seen_ = 0;
+  alignas(cache_line_bytes) std::atomic<std::size_t> head_{0};
+  alignas(cache_line_bytes) std::size_t head_local_ = 0;  // consumer's
+  std::size_t tail_seen_ = 0;
+  alignas(cache_line_bytes) std::array<T, capacity> items_;
+};
+
+}  // namespace pawl

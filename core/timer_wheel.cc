@@ -1,0 +1,140 @@
+#include "core/timer_wheel.h"
+
+#include "core/check.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t spares_max = 256;  // chunks kept for reuse: 256 KiB
+// Less than a turn of the top level: an entry a whole turn away would share the slot of now, and hide
+// nearer ones.
+constexpr std::uint64_t reach = (std::uint64_t{1} << 36) - (std::uint64_t{1} << 30);
+
+TimerEntry entry_of(Instant deadline, std::uint16_t kind, std::uint32_t subject,
+                    std::uint32_t generation) {
+  CHECK(deadline.ms >= 0);
+  return {.deadline = static_cast<std::uint64_t>(deadline.ms) & ((std::uint64_t{1} << 48) - 1),
+          .kind = kind,
+          .subject = subject,
+          .generation = generation};
+}
+
+}  // namespace
+
+TimerWheel::~TimerWheel() {
+  for (auto& level : wheel_) {
+    for (Chunk* chain : level) free_chain(chain);
+  }
+  free_chain(due_);
+  free_chain(opening_);
+  free_chain(spare_);
+}
+
+void TimerWheel::free_chain(Chunk* chain) {
+  while (chain != nullptr) {
+    Chunk* const next = chain->next;
+    delete chain;
+    chain = next;
+  }
+}
+
+TimerWheel::Chunk* TimerWheel::take_chunk() {
+  if (spare_ == nullptr) return new Chunk;
+  Chunk* const chunk = spare_;
+  spare_ = chunk->next;
+  --spares_;
+  return chunk;
+}
+
+void TimerWheel::drop_chunk(Chunk* chunk) {
+  if (spares_ == spares_max) {
+    delete chunk;
+    return;
+  }
+  chunk->next = spare_;
+  spare_ = chunk;
+  ++spares_;
+}
+
+void TimerWheel::push(Chunk*& chain, const TimerEntry& entry) {
+  if (chain == nullptr || chain->count == Chunk::capacity) {
+    Chunk* const chunk = take_chunk();
+    chunk->next = chain;
+    chunk->count = 0;
+    chain = chunk;
+  }
+  chain->entries[chain->count++] = entry;
+}
+
+// The level is that of the highest bit in which the deadline differs from now: all slots below it are
+// nearer. Due or overdue entries go to the next millisecond.
+void TimerWheel::insert(const TimerEntry& entry) {
+  std::uint64_t at = entry.deadline;
+  if (at <= elapsed_) at = elapsed_ + 1;
+  if (at - elapsed_ > reach) at = elapsed_ + reach;
+  const std::uint64_t differing = (elapsed_ ^ at) | (slots - 1);
+  const unsigned level =
+      std::min(static_cast<unsigned>(63 - std::countl_zero(differing)) / bits, levels - 1);
+  const unsigned slot = static_cast<unsigned>(at >> (level * bits)) & (slots - 1);
+  occupied_[level] |= std::uint64_t{1} << slot;
+  push(wheel_[level][slot], entry);
+}
+
+void TimerWheel::arm(Instant deadline, std::uint16_t kind, std::uint32_t subject,
+                     std::uint32_t generation) {
+  insert(entry_of(deadline, kind, subject, generation));
+  ++size_;
+}
+
+void TimerWheel::arm(Instant now, Duration timeout, std::uint16_t kind, std::uint32_t subject,
+                     std::uint32_t generation) {
+  const Instant deadline = now + timeout;
+  const TimerEntry entry = entry_of(deadline, kind, subject, generation);
+  for (Lane& lane : lanes_) {
+    if (lane.entries.empty()) lane.timeout_ms = timeout.ms;  // an empty lane takes any timeout
+    if (lane.timeout_ms != timeout.ms) continue;
+    if (!lane.entries.empty() && lane.entries.back().deadline > entry.deadline)
+      break;  // a clock that went back
+    lane.entries.push_back(entry);
+    ++size_;
+    return;
+  }
+  arm(deadline, kind, subject, generation);
+}
+
+TimerWheel::Expiration TimerWheel::next_expiration() const {
+  for (unsigned level = 0; level < levels; ++level) {
+    const std::uint64_t occupied = occupied_[level];
+    if (occupied == 0) continue;
+    const unsigned shift = level * bits;
+    const unsigned now_slot = static_cast<unsigned>(elapsed_ >> shift) & (slots - 1);
+    const auto ahead =
+        static_cast<unsigned>(std::countr_zero(std::rotr(occupied, static_cast<int>(now_slot))));
+    const unsigned slot = (now_slot + ahead) & (slots - 1);
+    const std::uint64_t range = std::uint64_t{1} << (shift + bits);
+    std::uint64_t at = (elapsed_ & ~(range - 1)) + (std::uint64_t{slot} << shift);
+    // Only the top level wraps: its slots behind "now" are those of the next round.
+    if (at <= elapsed_) at += range;
+    return {.level = level, .slot = slot, .at = at, .found = true};
+  }
+  return {};
+}
+
+TimerWheel::Chunk* TimerWheel::take_slot(unsigned level, unsigned slot) {
+  Chunk* const chain = wheel_[level][slot];
+  wheel_[level][slot] = nullptr;
+  occupied_[level] &= ~(std::uint64_t{1} << slot);
+  return chain;
+}
+
+Instant TimerWheel::next() {
+  std::uint64_t at = UINT64_MAX;
+  for (Lane& lane : lanes_) {
+    if (!lane.entries.empty()) at = std::min<std::uint64_t>(at, lane.entries.front().deadline);
+  }
+  if (due_ != nullptr || opening_ != nullptr) at = std::min(at, elapsed_);
+  if (const Expiration next = next_expiration(); next.found) at = std::min(at, next.at);
+  return at == UINT64_MAX ? never : Instant{static_cast<std::int64_t>(at)};
+}
+
+}  // namespace pawl
