@@ -58,13 +58,16 @@ class Disk {
   virtual Result<void> rename(std::string_view from, std::string_view to) = 0;  // replaces `to`
   virtual Result<void> remove(std::string_view name) = 0;
   // Returns the bytes read: fewer than asked only at the end of the file.
-  virtual Result<std::size_t> read_now(FileId file, std::uint64_t offset, std::span<std::byte> into) = 0;
-  virtual Result<void> write_now(FileId file, std::uint64_t offset, std::span<const std::byte> from) = 0;
+  virtual Result<std::size_t> read_now(FileId file, std::uint64_t offset,
+                                       std::span<std::byte> into) = 0;
+  virtual Result<void> write_now(FileId file, std::uint64_t offset,
+                                 std::span<const std::byte> from) = 0;
   virtual Result<void> sync_now(FileId file) = 0;
   virtual Result<void> sync_dir_now() = 0;
 
   // --- asynchronous; one system call or none each, finished some turns later ---
-  virtual void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush, Io& io) = 0;
+  virtual void write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
+                     Flush flush, Io& io) = 0;
   virtual void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) = 0;
   virtual void sync(FileId file, Io& io) = 0;
   virtual void sync_dir(Io& io) = 0;

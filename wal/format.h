@@ -1,0 +1,152 @@
+// The shape of the log on disk: where things lie, frames, and the two 4 KiB blocks (segment header and
+// manifest). Records, which frames are made of, are in wal/records.h.
+//
+//   segment:  | header 4 KiB | frame | frame | ... (never across an extent) ... |
+//   frame:    | header 64 B | record | record | ... | zeros to the next 4 KiB |
+//
+// Nothing here does I/O, so `pawl wal dump` and the fuzzers use it as it is: check_frame(), read_segment_header()
+// and read_manifest() take any bytes at all and never look outside the span they were given.
+//
+// Units:  bytes; Lsn is a position in the stream: segment lsn / segment_bytes, offset lsn % segment_bytes.
+// Errors: a LogFault, or Errc::corrupt (not ours, damaged) and Errc::version (whole, but newer than we are).
+// Owner:  values.
+// Source: wal/FORMAT.md, which has the drawing byte by byte and the steps for changing it.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/ids.h"
+#include "core/result.h"
+#include "wal/disk.h"
+
+namespace pawl {
+
+static_assert(std::endian::native == std::endian::little,
+              "the log is written as it lies in memory");
+
+inline constexpr std::uint32_t frame_magic = 0x5246'5750;     // "PWFR"
+inline constexpr std::uint32_t segment_magic = 0x4753'5750;   // "PWSG"
+inline constexpr std::uint32_t manifest_magic = 0x464d'5750;  // "PWMF"
+inline constexpr std::uint8_t frame_version = 1;
+inline constexpr std::uint32_t block_version = 1;  // of segment headers and manifests
+
+inline constexpr std::size_t log_frame_header_bytes = 64;
+inline constexpr std::size_t log_frame_bytes_max = 1 << 20;  // unless one record alone is larger
+inline constexpr std::size_t extent_bytes_min = 16 << 10;
+inline constexpr std::size_t extent_bytes_max = 1 << 30;
+inline constexpr std::size_t segment_bytes_min = 64 << 10;
+
+constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+// Where things lie. Fixed when the log is made; the manifest holds it.
+struct Geometry {
+  std::uint64_t stream = 0;
+  std::uint64_t segment_bytes = 0;
+  std::uint64_t extent_bytes = 0;
+
+  bool valid() const;
+  std::uint64_t segment_of(Lsn lsn) const { return lsn / segment_bytes; }
+  std::uint64_t offset_of(Lsn lsn) const { return lsn % segment_bytes; }
+  std::uint64_t extent_of(Lsn lsn) const { return lsn / extent_bytes; }
+  Lsn segment_base(std::uint64_t number) const { return number * segment_bytes; }
+  Lsn extent_end(Lsn lsn) const { return (extent_of(lsn) + 1) * extent_bytes; }
+  // The first place at or after `lsn` where a frame may start: a segment begins with its header.
+  Lsn frame_place(Lsn lsn) const { return offset_of(lsn) == 0 ? lsn + block_bytes : lsn; }
+  // The largest record that fits every extent, the first of a segment too.
+  std::size_t record_room() const { return extent_bytes - block_bytes - log_frame_header_bytes; }
+};
+
+// --- frames ---
+
+struct LogFrameHeader {
+  std::uint32_t magic = frame_magic;
+  std::uint32_t length = 0;  // header and records; the padding after them is not counted
+  Lsn lsn = 0;
+  std::uint64_t stream = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t prev =
+      0;  // bytes back to the start of the frame before; 0: the first frame of the stream
+  std::uint32_t records = 0;
+  std::uint8_t version = frame_version;
+  std::uint8_t flags = 0;
+  std::uint16_t reserved = 0;
+  std::int64_t wall_ms = 0;
+  Lsn durable = 0;  // everything below was acknowledged when this frame was written
+  std::uint64_t hash = 0;
+};
+static_assert(sizeof(LogFrameHeader) == log_frame_header_bytes);
+
+// Puts the hash into a finished frame; `frame` is header and records, without padding.
+void seal_frame(std::span<std::byte> frame);
+
+// What is wrong with the bytes where a frame should start. The later the fault, the more was right.
+enum class LogFault : std::uint8_t {
+  none,
+  magic,
+  stream,
+  lsn,
+  length,
+  hash,
+  padding,
+  version,
+  epoch,
+  prev
+};
+std::string_view describe(LogFault fault);
+
+struct FrameCheck {
+  LogFault fault = LogFault::magic;
+  LogFrameHeader header;  // as read; to be believed as far as the fault allows
+};
+
+// Looks for a frame of `stream` at `lsn`. `bytes` begin there and reach to the end of its extent. Epoch and
+// prev are the caller's to judge. LogFault::version: whole, but written by a newer version.
+FrameCheck check_frame(std::span<const std::byte> bytes, std::uint64_t stream, Lsn lsn);
+
+// --- blocks ---
+
+using Block = std::span<std::byte, block_bytes>;
+using ConstBlock = std::span<const std::byte, block_bytes>;
+
+struct SegmentHeader {
+  std::uint64_t stream = 0;
+  std::uint64_t number = 0;
+  Lsn base = 0;
+};
+void write_segment_header(Block out, const SegmentHeader& header);
+Result<SegmentHeader> read_segment_header(ConstBlock block);
+
+struct Manifest {
+  std::uint64_t stream = 0;
+  std::uint64_t segment_bytes = 0;
+  std::uint64_t extent_bytes = 0;
+  std::uint64_t generation = 0;  // the higher of the two manifests counts
+  std::uint64_t epoch =
+      0;  // of frames written since the last start; 0: the log is still being made
+  std::uint64_t first = 0;  // number of the first segment that is needed
+  Lsn durable = 0;          // everything below was on disk when this was written
+  Lsn clean = 0;            // the end of the log if it was closed in order, else 0
+  Lsn checkpoint = 0;       // always 0 in version 1
+};
+void write_manifest(Block out, const Manifest& manifest);
+Result<Manifest> read_manifest(ConstBlock block);
+
+// --- names ---
+
+inline constexpr std::string_view manifest_names[2] = {"MANIFEST.a", "MANIFEST.b"};
+std::string segment_name(std::uint64_t number);
+// The number in a segment's name, or -1 for any other name.
+std::int64_t segment_number(std::string_view name);
+
+// XXH3-64 of `bytes`; the one hash of the log.
+std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed);
+
+}  // namespace pawl

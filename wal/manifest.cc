@@ -1,0 +1,77 @@
+#include "wal/manifest.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/check.h"
+
+namespace pawl {
+
+ManifestFiles::~ManifestFiles() {
+  for (const FileId file : files_) {
+    if (file != FileId::none) disk_.close(file);
+  }
+}
+
+Result<std::optional<Manifest>> ManifestFiles::open() {
+  const auto listed = disk_.list();
+  if (!listed) return std::unexpected(listed.error());
+  bool created = false;
+  std::optional<Manifest> newest;
+  for (int i = 0; i < 2; ++i) {
+    const bool there =
+        std::ranges::find(*listed, manifest_names[i], &FileInfo::name) != listed->end();
+    const auto file = there ? disk_.open(manifest_names[i]) : disk_.create(manifest_names[i]);
+    if (!file) return std::unexpected(file.error());
+    files_[i] = *file;
+    created |= !there;
+    // What a dying process wrote may be in a cache only: make it durable before believing it.
+    if (auto synced = disk_.sync_now(*file); !synced) return std::unexpected(synced.error());
+    const auto bytes = disk_.read_now(*file, 0, block_.span());
+    if (!bytes) return std::unexpected(bytes.error());
+    if (*bytes < block_bytes) continue;
+    const auto manifest = read_manifest(ConstBlock(block_.data(), block_bytes));
+    if (!manifest && manifest.error().code == Errc::version)
+      return std::unexpected(manifest.error());
+    if (manifest && (!newest || manifest->generation > newest->generation)) newest = *manifest;
+  }
+  if (created) {
+    if (auto synced = disk_.sync_dir_now(); !synced) return std::unexpected(synced.error());
+  }
+  if (newest) current_ = *newest;
+  return newest;
+}
+
+FileId ManifestFiles::prepare(Manifest& next) {
+  CHECK(!busy());
+  next.generation = current_.generation + 1;
+  write_manifest(Block(block_.data(), block_bytes), next);
+  return files_[next.generation % 2];
+}
+
+Result<void> ManifestFiles::write_now(Manifest next) {
+  const FileId file = prepare(next);
+  if (auto written = disk_.write_now(file, 0, block_.span()); !written) return written;
+  if (auto synced = disk_.sync_now(file); !synced) return synced;
+  current_ = next;
+  return {};
+}
+
+void ManifestFiles::write(Manifest next) {
+  const FileId file = prepare(next);
+  next_ = next;
+  disk_.write(file, 0, block_.span(), Flush::yes, io_);
+}
+
+Result<bool> ManifestFiles::finish() {
+  if (!io_.done) return false;
+  const std::int32_t result = io_.result;
+  io_ = {};
+  if (result != static_cast<std::int32_t>(block_bytes)) {
+    return fail(Errc::io, "manifest write", result < 0 ? -result : EIO);
+  }
+  current_ = next_;
+  return true;
+}
+
+}  // namespace pawl

@@ -1,0 +1,479 @@
+#include "wal/records.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "wal/format.h"
+
+namespace pawl {
+namespace {
+
+struct RecordHead {
+  std::uint8_t type;
+  std::uint8_t flags;
+  std::uint16_t fields;
+  std::uint32_t length;  // exact; the record is padded with zeros to 8 bytes
+  std::uint32_t hash;
+};
+static_assert(sizeof(RecordHead) == 12);
+constexpr std::size_t head_bytes = sizeof(RecordHead);
+constexpr std::size_t hash_from = head_bytes;
+
+constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
+constexpr std::size_t varint_bytes_max = 10;
+constexpr std::uint8_t config_gone = 1;
+
+// The first 8 bytes go in as the seed, the rest as the data: no copy is needed to leave the hash field out.
+std::uint32_t record_hash(const std::byte* record, std::size_t length, std::uint64_t stream) {
+  std::uint64_t first;
+  std::memcpy(&first, record, sizeof first);
+  return static_cast<std::uint32_t>(
+      hash_bytes({record + hash_from, length - hash_from}, stream ^ first));
+}
+
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+  return (difference << 1) ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t coded) { return (coded >> 1) ^ (0 - (coded & 1)); }
+
+class Encoder {
+ public:
+  explicit Encoder(std::byte* out) : begin_(out), at_(out + head_bytes) {}
+
+  template <typename T>
+  void fixed(T value) {
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
+  }
+  void u48(std::uint64_t value) {
+    CHECK(value < (std::uint64_t{1} << 48), "{}", value);
+    std::memcpy(at_, &value, 6);
+    at_ += 6;
+  }
+  void varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *at_++ = static_cast<std::byte>(value | 0x80);
+    *at_++ = static_cast<std::byte>(value);
+  }
+  // The difference may wrap: reading adds it back modulo 2^64.
+  void delta(std::uint64_t value, std::uint64_t base) { varint(zigzag(value - base)); }
+  void bytes(std::string_view text) {
+    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  template <typename Length>
+  void text(std::string_view text) {
+    CHECK(std::in_range<Length>(text.size()), "{}", text.size());
+    fixed(static_cast<Length>(text.size()));
+    bytes(text);
+  }
+  std::size_t finish(RecordType type, std::uint16_t fields, std::uint64_t stream) {
+    const std::size_t length = static_cast<std::size_t>(at_ - begin_);
+    CHECK(length <= record_bytes_max, "{}", length);
+    RecordHead head{static_cast<std::uint8_t>(type), 0, fields, static_cast<std::uint32_t>(length),
+                    0};
+    std::memcpy(begin_, &head, sizeof head);
+    head.hash = record_hash(begin_, length, stream);
+    std::memcpy(begin_, &head, sizeof head);
+    const std::size_t padded = align_record(length);
+    std::memset(at_, 0, padded - length);
+    return padded;
+  }
+
+ private:
+  std::byte* begin_;
+  std::byte* at_;
+};
+
+// Reads until something does not fit; then everything reads as zero and ok() is false.
+class Decoder {
+ public:
+  explicit Decoder(std::span<const std::byte> bytes)
+      : at_(bytes.data()), end_(at_ + bytes.size()) {}
+
+  bool ok() const { return ok_; }
+  bool done() const { return ok_ && at_ == end_; }
+
+  template <typename T>
+  T fixed() {
+    T value{};
+    const auto from = take(sizeof value);
+    if (!from.empty()) std::memcpy(&value, from.data(), sizeof value);
+    return value;
+  }
+  std::uint64_t u48() {
+    std::uint64_t value = 0;
+    const auto from = take(6);
+    if (!from.empty()) std::memcpy(&value, from.data(), 6);
+    return value;
+  }
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = fixed<std::uint8_t>();
+      if (shift == 63 && byte > 1) break;
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+  std::uint64_t delta(std::uint64_t base) { return base + unzigzag(varint()); }
+  template <typename Length>
+  std::string_view text() {
+    const auto from = take(fixed<Length>());
+    return {reinterpret_cast<const char*>(from.data()), from.size()};
+  }
+  std::string_view rest() {
+    const auto from = take(static_cast<std::size_t>(end_ - at_));
+    return {reinterpret_cast<const char*>(from.data()), from.size()};
+  }
+  std::span<const std::byte> take(std::size_t bytes) {
+    if (!ok_ || bytes > static_cast<std::size_t>(end_ - at_)) {
+      ok_ = false;
+      return {};
+    }
+    at_ += bytes;
+    return {at_ - bytes, bytes};
+  }
+
+ private:
+  const std::byte* at_;
+  const std::byte* end_;
+  bool ok_ = true;
+};
+
+Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
+std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
+
+std::uint16_t fields_of(const SendRecord& record) {
+  const Content& content = *record.content;
+  unsigned fields = 0;
+  if (record.deliver_at != record.sent) fields |= field_deliver_at;
+  if (content.body_md5) fields |= field_body_md5;
+  if (!content.attributes.empty()) fields |= field_attributes;
+  if (!content.system.empty()) fields |= field_system;
+  if (!content.sender.empty()) fields |= field_sender;
+  return static_cast<std::uint16_t>(fields);
+}
+
+StoredMessage read_send(Decoder& in, std::uint16_t fields) {
+  StoredMessage message;
+  message.queue = QueueId{in.fixed<std::uint32_t>()};
+  message.seq = in.u48();
+  message.sent = instant(in.u48());
+  message.deliver_at = fields & field_deliver_at ? Instant{in.fixed<std::int64_t>()} : message.sent;
+  if (fields & field_body_md5) {
+    const auto md5 = in.take(16);
+    if (!md5.empty()) {
+      std::memcpy(message.body_md5.data(), md5.data(), md5.size());
+      message.content.body_md5 = reinterpret_cast<const std::array<std::uint8_t, 16>*>(md5.data());
+      message.has_body_md5 = true;
+    }
+  }
+  if (fields & field_attributes) message.content.attributes = in.text<std::uint32_t>();
+  if (fields & field_system) message.content.system = in.text<std::uint32_t>();
+  if (fields & field_sender) message.content.sender = in.text<std::uint8_t>();
+  message.content.body = in.rest();
+  return message;
+}
+
+void read_removes(Decoder& in, RecordSink& sink) {
+  RemoveRecord record;
+  record.queue = QueueId{in.fixed<std::uint32_t>()};
+  const auto count = in.fixed<std::uint32_t>();
+  record.seq = in.u48();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    if (i > 0) record.seq = in.delta(record.seq) & seq_max;
+    if (in.ok()) sink.remove(record);
+  }
+}
+
+void read_receives(Decoder& in, RecordSink& sink) {
+  ReceiveRecord record;
+  record.queue = QueueId{in.fixed<std::uint32_t>()};
+  const auto count = in.fixed<std::uint32_t>();
+  record.seq = in.u48();
+  auto base = in.fixed<std::uint64_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    if (i > 0) record.seq = in.delta(record.seq) & seq_max;
+    record.nonce = in.fixed<std::uint32_t>();
+    record.receive_count = static_cast<std::uint32_t>(in.varint());
+    base = in.delta(base);
+    record.last_received = instant(base);
+    record.first_received = instant(in.delta(base));
+    record.deadline = instant(in.delta(base));
+    if (in.ok()) sink.receive(record);
+  }
+}
+
+void read_heads(Decoder& in, RecordSink& sink) {
+  const auto count = in.fixed<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    HeadRecord record;
+    record.queue = QueueId{in.fixed<std::uint32_t>()};
+    record.next_seq = in.u48();
+    if (in.ok()) sink.head(record);
+  }
+}
+
+void read_purge(Decoder& in, RecordSink& sink) {
+  PurgeRecord record;
+  record.queue = QueueId{in.fixed<std::uint32_t>()};
+  record.below = in.u48();
+  record.at = Instant{in.fixed<std::int64_t>()};
+  if (in.done()) sink.purge(record);
+}
+
+Result<void> read_config(Decoder& in, RecordSink& sink) {
+  auto config = std::make_shared<QueueConfig>();
+  config->id = QueueId{in.fixed<std::uint32_t>()};
+  config->owner = ShardId{in.fixed<std::uint8_t>()};
+  const auto state = in.fixed<std::uint8_t>();
+  const auto numbers = in.fixed<std::uint16_t>();
+  config->created = Instant{in.fixed<std::int64_t>()};
+  config->modified = Instant{in.fixed<std::int64_t>()};
+  if (state > config_gone || numbers > number_attributes)
+    return fail(Errc::version, "config record");
+  for (std::uint16_t i = 0; i < numbers; ++i) config->numbers[i] = in.fixed<std::int64_t>();
+  config->account = in.text<std::uint16_t>();
+  config->name = in.text<std::uint16_t>();
+  const auto texts = in.fixed<std::uint16_t>();
+  for (std::uint16_t i = 0; i < texts && in.ok(); ++i) {
+    const auto attribute = Attribute{in.fixed<std::uint8_t>()};
+    config->texts.emplace_back(attribute, in.text<std::uint32_t>());
+  }
+  const auto tags = in.fixed<std::uint16_t>();
+  for (std::uint16_t i = 0; i < tags && in.ok(); ++i) {
+    std::string key(in.text<std::uint16_t>());
+    config->tags.emplace_back(std::move(key), in.text<std::uint16_t>());
+  }
+  if (in.done()) sink.config({std::move(config), state == config_gone});
+  return {};
+}
+
+// One record's head, with its length and hash found right.
+Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t stream) {
+  RecordHead head;
+  if (bytes.size() < sizeof head) return fail(Errc::corrupt, "record head");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.length < sizeof head || head.length > bytes.size() || head.length > record_bytes_max) {
+    return fail(Errc::corrupt, "record length");
+  }
+  if (!MUTANT(skip_checksum) && record_hash(bytes.data(), head.length, stream) != head.hash) {
+    return fail(Errc::corrupt, "record checksum");
+  }
+  if (head.flags != 0) return fail(Errc::version, "record flags");
+  const bool known = head.type == static_cast<std::uint8_t>(RecordType::send)
+                         ? (head.fields & ~known_fields) == 0
+                         : head.fields == 0;
+  if (!known) return fail(Errc::version, "record fields");
+  return head;
+}
+
+Result<void> read_record(const RecordHead& head, std::span<const std::byte> body,
+                         std::size_t offset, RecordSink& sink) {
+  Decoder in(body);
+  switch (static_cast<RecordType>(head.type)) {
+    case RecordType::send: {
+      const StoredMessage message = read_send(in, head.fields);
+      if (in.ok()) sink.send(message, offset);
+      break;
+    }
+    case RecordType::remove:
+      read_removes(in, sink);
+      break;
+    case RecordType::receive:
+      read_receives(in, sink);
+      break;
+    case RecordType::purge:
+      read_purge(in, sink);
+      break;
+    case RecordType::heads:
+      read_heads(in, sink);
+      break;
+    case RecordType::config:
+      if (auto read = read_config(in, sink); !read) return read;
+      break;
+    default:
+      return fail(Errc::version, "record type");
+  }
+  if (!in.done()) return fail(Errc::corrupt, "record body");
+  return {};
+}
+
+}  // namespace
+
+std::size_t send_bytes(const SendRecord& record) {
+  const Content& content = *record.content;
+  std::size_t bytes = send_fixed_bytes + content.body.size();
+  if (record.deliver_at != record.sent) bytes += 8;
+  if (content.body_md5) bytes += 16;
+  if (!content.attributes.empty()) bytes += 4 + content.attributes.size();
+  if (!content.system.empty()) bytes += 4 + content.system.size();
+  if (!content.sender.empty()) bytes += 1 + content.sender.size();
+  return align_record(bytes);
+}
+
+std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream) {
+  const Content& content = *record.content;
+  const std::uint16_t fields = fields_of(record);
+  Encoder to(out);
+  to.fixed(raw(record.queue));
+  to.u48(record.seq);
+  to.u48(bits(record.sent));
+  if (fields & field_deliver_at) to.fixed(record.deliver_at.ms);
+  if (fields & field_body_md5) to.fixed(*content.body_md5);
+  if (fields & field_attributes) to.text<std::uint32_t>(content.attributes);
+  if (fields & field_system) to.text<std::uint32_t>(content.system);
+  if (fields & field_sender) to.text<std::uint8_t>(content.sender);
+  to.bytes(content.body);
+  return to.finish(RecordType::send, fields, stream);
+}
+
+std::size_t config_bytes(const QueueConfig& config) {
+  std::size_t bytes = head_bytes + 4 + 1 + 1 + 2 + 8 + 8 + 8 * number_attributes;
+  bytes += 2 + config.account.size() + 2 + config.name.size() + 2 + 2;
+  for (const auto& [attribute, value] : config.texts) bytes += 1 + 4 + value.size();
+  for (const auto& [key, value] : config.tags) bytes += 2 + key.size() + 2 + value.size();
+  return align_record(bytes);
+}
+
+std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream) {
+  const QueueConfig& config = *record.config;
+  CHECK(std::in_range<std::uint16_t>(config.texts.size()) &&
+        std::in_range<std::uint16_t>(config.tags.size()));
+  Encoder to(out);
+  to.fixed(raw(config.id));
+  to.fixed(static_cast<std::uint8_t>(raw(config.owner)));
+  to.fixed(record.gone ? config_gone : std::uint8_t{0});
+  to.fixed(static_cast<std::uint16_t>(number_attributes));
+  to.fixed(config.created.ms);
+  to.fixed(config.modified.ms);
+  for (const std::int64_t number : config.numbers) to.fixed(number);
+  to.text<std::uint16_t>(config.account);
+  to.text<std::uint16_t>(config.name);
+  to.fixed(static_cast<std::uint16_t>(config.texts.size()));
+  for (const auto& [attribute, value] : config.texts) {
+    to.fixed(static_cast<std::uint8_t>(attribute));
+    to.text<std::uint32_t>(value);
+  }
+  to.fixed(static_cast<std::uint16_t>(config.tags.size()));
+  for (const auto& [key, value] : config.tags) {
+    to.text<std::uint16_t>(key);
+    to.text<std::uint16_t>(value);
+  }
+  return to.finish(RecordType::config, 0, stream);
+}
+
+std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream) {
+  Encoder to(out);
+  to.fixed(raw(record.queue));
+  to.u48(record.below);
+  to.fixed(record.at.ms);
+  return to.finish(RecordType::purge, 0, stream);
+}
+
+std::size_t removes_bytes_max(std::size_t entries) {
+  return align_record(head_bytes + 4 + 4 + 6 + entries * varint_bytes_max);
+}
+
+std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run,
+                           std::uint64_t stream) {
+  CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
+  Encoder to(out);
+  to.fixed(raw(run.front().queue));
+  to.fixed(static_cast<std::uint32_t>(run.size()));
+  to.u48(run.front().seq);
+  for (std::size_t i = 1; i < run.size(); ++i) to.delta(run[i].seq, run[i - 1].seq);
+  return to.finish(RecordType::remove, 0, stream);
+}
+
+std::size_t receives_bytes_max(std::size_t entries) {
+  return align_record(head_bytes + 4 + 4 + 6 + 8 + entries * (4 + 5 * varint_bytes_max));
+}
+
+std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
+                            std::uint64_t stream) {
+  CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
+  // The times of a batch lie close together, so each is written as its distance from the last receive.
+  std::uint64_t base = bits(run.front().last_received);
+  Encoder to(out);
+  to.fixed(raw(run.front().queue));
+  to.fixed(static_cast<std::uint32_t>(run.size()));
+  to.u48(run.front().seq);
+  to.fixed(base);
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const ReceiveRecord& record = run[i];
+    if (i > 0) to.delta(record.seq, run[i - 1].seq);
+    to.fixed(record.nonce);
+    to.varint(record.receive_count);
+    to.delta(bits(record.last_received), base);
+    base = bits(record.last_received);
+    to.delta(bits(record.first_received), base);
+    to.delta(bits(record.deadline), base);
+  }
+  return to.finish(RecordType::receive, 0, stream);
+}
+
+std::size_t heads_bytes_max(std::size_t entries) {
+  return align_record(head_bytes + 4 + entries * (4 + 6));
+}
+
+std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::uint64_t stream) {
+  CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
+  Encoder to(out);
+  to.fixed(static_cast<std::uint32_t>(run.size()));
+  for (const HeadRecord& record : run) {
+    to.fixed(raw(record.queue));
+    to.u48(record.next_seq);
+  }
+  return to.finish(RecordType::heads, 0, stream);
+}
+
+Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t count,
+                            std::uint64_t stream, RecordSink& sink) {
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto rest = bytes.subspan(at);
+    const auto head = read_head(rest, stream);
+    if (!head) return std::unexpected(head.error());
+    if (auto read =
+            read_record(*head, rest.subspan(head_bytes, head->length - head_bytes), at, sink);
+        !read) {
+      return read;
+    }
+    at = std::min(at + align_record(head->length), bytes.size());
+  }
+  if (at != bytes.size()) return fail(Errc::corrupt, "bytes after the last record");
+  return {};
+}
+
+Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream) {
+  const auto head = read_head(bytes, stream);
+  if (!head) return std::unexpected(head.error());
+  if (head->type != static_cast<std::uint8_t>(RecordType::send))
+    return fail(Errc::corrupt, "not a SEND");
+  Decoder in(bytes.subspan(head_bytes, head->length - head_bytes));
+  const StoredMessage message = read_send(in, head->fields);
+  if (!in.done()) return fail(Errc::corrupt, "record body");
+  return message;
+}
+
+StoredMessage trusted_send(const std::byte* record) {
+  RecordHead head;
+  std::memcpy(&head, record, sizeof head);
+  CHECK(head.type == static_cast<std::uint8_t>(RecordType::send), "type {}", head.type);
+  CHECK(head.length >= send_fixed_bytes && head.length <= record_bytes_max, "length {}",
+        head.length);
+  Decoder in({record + head_bytes, head.length - head_bytes});
+  const StoredMessage message = read_send(in, head.fields);
+  CHECK(in.done());
+  return message;
+}
+
+}  // namespace pawl

@@ -1,0 +1,118 @@
+// Records: what a turn decided, as bytes. A frame's records lie one after another, each on 8 bytes.
+//
+//   | type 1 | flags 1 | fields 2 | length 4 | hash 4 | what the type says ... | zeros to 8 |
+//
+// The encoders write in place: ask for the size (or the most it can be), give that much room. The
+// decoder takes any bytes and never looks outside of them.
+//
+// Limits: record_bytes_max; a batched record holds at most batch_max entries, so that it fits any extent.
+// Errors: Errc::corrupt (a length, a hash or a value that no encoder wrote), Errc::version (a type, flag or
+//         field of a newer version). A sink has seen the records before the bad one.
+// Owner:  values.
+// Source: wal/FORMAT.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/effects.h"
+#include "core/ids.h"
+#include "core/request.h"
+#include "core/result.h"
+#include "core/time.h"
+
+namespace pawl {
+
+inline constexpr std::size_t record_bytes_max =
+    (1 << 20) + (1 << 18);  // 1 MiB body + attributes, ids, headers
+inline constexpr std::size_t batch_max = 128;
+
+enum class RecordType : std::uint8_t {
+  send = 1,
+  remove = 2,
+  receive = 3,
+  purge = 4,
+  config = 5,
+  heads = 6
+};
+
+// Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
+// their place and size fixed, but no part of this version writes or reads them.
+enum SendField : std::uint16_t {
+  field_deliver_at = 1 << 0,     // i64 ms
+  field_body_md5 = 1 << 1,       // 16
+  field_message_id = 1 << 2,     // 16
+  field_receive_state = 1 << 3,  // count u32, nonce u32, first and last received i64 ms
+  field_dedup_key = 1 << 4,      // 16
+  field_attributes = 1 << 5,     // u32 length, bytes
+  field_system = 1 << 6,         // u32 length, bytes
+  field_sender = 1 << 7,         // u8 length, bytes
+  field_group = 1 << 8,          // u8 length, bytes
+  field_dedup_id = 1 << 9,       // u8 length, bytes
+  field_origin = 1 << 10,        // queue u32
+  field_expiry = 1 << 11,        // i64 ms
+  field_priority = 1 << 12,      // u8
+};
+inline constexpr std::uint16_t known_fields =
+    field_deliver_at | field_body_md5 | field_attributes | field_system | field_sender;
+
+// The content of a stored message; spans point into the bytes it was read from. Out of a Log they hold until
+// the record is released.
+struct StoredMessage {
+  QueueId queue = QueueId::none;
+  Seq seq = 0;
+  Instant sent;
+  Instant deliver_at;
+  Content content;  // body_md5 too points into those bytes
+  std::array<std::uint8_t, 16> body_md5{};
+  bool has_body_md5 = false;
+};
+
+constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
+
+// --- writing: `out` has room for the size asked for beforehand; the bytes used are returned, aligned ---
+
+std::size_t send_bytes(const SendRecord& record);
+std::size_t config_bytes(const QueueConfig& config);
+std::size_t removes_bytes_max(std::size_t entries);
+std::size_t receives_bytes_max(std::size_t entries);
+std::size_t heads_bytes_max(std::size_t entries);
+inline constexpr std::size_t purge_bytes = 32;
+
+std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
+std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
+std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
+// All entries of one queue, at most batch_max.
+std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run, std::uint64_t stream);
+std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
+                            std::uint64_t stream);
+// Of any queues, at most batch_max.
+std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::uint64_t stream);
+
+// --- reading ---
+
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  virtual void send(const StoredMessage& message,
+                    std::size_t offset) = 0;  // of the record in the bytes given
+  virtual void receive(const ReceiveRecord& record) = 0;
+  virtual void remove(const RemoveRecord& record) = 0;
+  virtual void purge(const PurgeRecord& record) = 0;
+  virtual void config(const ConfigRecord& record) = 0;
+  virtual void head(const HeadRecord& record) = 0;
+};
+
+// Reads `count` records, which must fill `bytes` exactly.
+Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t count,
+                            std::uint64_t stream, RecordSink& sink);
+
+// One SEND at the start of `bytes`, with its hash looked at.
+Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream);
+
+// One SEND that was written or verified by this process: CHECKs instead of errors, no hash.
+StoredMessage trusted_send(const std::byte* record);
+
+}  // namespace pawl

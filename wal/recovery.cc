@@ -1,0 +1,376 @@
+#include "wal/recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/check.h"
+#include "core/mutant.h"
+
+namespace pawl {
+
+Result<std::unique_ptr<Log>> Log::open(Disk& disk, const LogOptions& options, Replay& replay,
+                                       RecoveryReport& report, std::string& complaint) {
+  return Recovery(disk, options, replay, report, complaint).run();
+}
+
+Recovery::~Recovery() {
+  for (const SegmentFile& segment : segments_) {
+    if (!segment.adopted && segment.file != FileId::none) disk_.close(segment.file);
+  }
+}
+
+Result<std::unique_ptr<Log>> Recovery::run() {
+  const Geometry asked{options_.stream, options_.segment_bytes, options_.extent_bytes};
+  if (!asked.valid() || options_.spare_segments == 0)
+    return refuse(Errc::invalid, "the log's options are out of range");
+  const auto listed = disk_.list();
+  if (!listed) return pass_on(listed.error(), "listing the directory");
+  auto files = std::make_unique<ManifestFiles>(disk_);
+  const auto manifest = files->open();
+  if (!manifest) return pass_on(manifest.error(), "reading the manifest");
+  const bool segments =
+      std::ranges::any_of(*listed, [](const FileInfo& f) { return segment_number(f.name) >= 0; });
+  if (!*manifest && segments) {
+    return refuse(Errc::corrupt,
+                  "MANIFEST.a and MANIFEST.b are both missing or damaged, but there are segments; "
+                  "restore the directory from a copy");
+  }
+  if (!*manifest || (*manifest)->epoch == 0) return create(std::move(files), *listed);
+
+  manifest_ = **manifest;
+  geometry_ = {manifest_.stream, manifest_.segment_bytes, manifest_.extent_bytes};
+  if (manifest_.stream != options_.stream || !geometry_.valid()) {
+    return refuse(
+        Errc::corrupt,
+        fmt::format("the manifest is of log {:016x}, not of {:016x}: these are another log's files",
+                    manifest_.stream, options_.stream));
+  }
+  log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
+  log_->pool_.start(manifest_.first);
+  log_->image_.start(geometry_.extent_of(geometry_.segment_base(manifest_.first)));
+  if (auto opened = open_segments(*listed); !opened) return std::unexpected(opened.error());
+  if (auto adopted = adopt_segments(); !adopted) return std::unexpected(adopted.error());
+  if (auto replayed = replay_frames(); !replayed) return std::unexpected(replayed.error());
+  return finish();
+}
+
+// A log that is new, or whose making was cut short: the manifest says epoch 0 until the first segment is
+// there, and nothing was ever acknowledged.
+Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> files,
+                                              const std::vector<FileInfo>& listed) {
+  geometry_ = {options_.stream, options_.segment_bytes, options_.extent_bytes};
+  Manifest manifest;
+  manifest.stream = geometry_.stream;
+  manifest.segment_bytes = geometry_.segment_bytes;
+  manifest.extent_bytes = geometry_.extent_bytes;
+  if (auto written = files->write_now(manifest); !written)
+    return pass_on(written.error(), "writing the manifest");
+  for (const FileInfo& file : listed) {
+    if (segment_number(file.name) < 0) continue;
+    if (auto removed = disk_.remove(file.name); !removed)
+      return pass_on(removed.error(), "removing an unfinished segment");
+  }
+  log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
+  if (auto created = log_->pool_.create_now(); !created)
+    return pass_on(created.error(), "making the first segment");
+  report_.created = true;
+  return finish();
+}
+
+// --- segments ---
+
+Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
+  for (const FileInfo& info : listed) {
+    const std::int64_t number = segment_number(info.name);
+    if (number < 0) continue;
+    const auto file = disk_.open(info.name);
+    if (!file) return pass_on(file.error(), "opening a segment");
+    SegmentFile segment{static_cast<std::uint64_t>(number), info.bytes, *file};
+    if (segment.number < manifest_.first) {
+      log_->pool_.adopt_retired(segment.number, *file, info.bytes == geometry_.segment_bytes);
+      continue;
+    }
+    segments_.push_back(segment);
+    // What a dying process wrote may be in a cache only: make it durable before believing it.
+    if (auto synced = disk_.sync_now(*file); !synced)
+      return pass_on(synced.error(), "flushing a segment");
+  }
+  if (auto synced = disk_.sync_dir_now(); !synced)
+    return pass_on(synced.error(), "flushing the directory");
+  std::ranges::sort(segments_, {}, &SegmentFile::number);
+  return {};
+}
+
+Result<bool> Recovery::whole(const SegmentFile& segment) {
+  PageBlock block(block_bytes);
+  const auto bytes = disk_.read_now(segment.file, 0, block.span());
+  if (!bytes) return pass_on(bytes.error(), "reading a segment's header");
+  if (*bytes < block_bytes) return false;
+  const auto header = read_segment_header(ConstBlock(block.data(), block_bytes));
+  const std::string name = segment_name(segment.number);
+  if (!header && header.error().code == Errc::version) {
+    return refuse(Errc::version, fmt::format("{} was written by a newer version", name));
+  }
+  if (!header || header->stream != geometry_.stream || header->number != segment.number ||
+      header->base != geometry_.segment_base(segment.number)) {
+    return false;
+  }
+  if (segment.bytes != geometry_.segment_bytes) {
+    return refuse(Errc::corrupt,
+                  fmt::format("{} has {} bytes, expected {}; restore the directory from a copy",
+                              name, segment.bytes, geometry_.segment_bytes));
+  }
+  return true;
+}
+
+// The pool makes segments ready in rising order, each durable before the next: a whole one behind one that
+// is not whole, or not there, means damage.
+Result<void> Recovery::adopt_segments() {
+  whole_end_ = manifest_.first;
+  for (SegmentFile& segment : segments_) {
+    const auto is_whole = whole(segment);
+    if (!is_whole) return std::unexpected(is_whole.error());
+    segment.whole = *is_whole;
+    if (!segment.whole) continue;
+    if (segment.number != whole_end_) {
+      return refuse(
+          Errc::corrupt,
+          fmt::format("{} is missing or its header is damaged, and {} follows it; restore the "
+                      "directory from a copy",
+                      segment_name(whole_end_), segment_name(segment.number)));
+    }
+    log_->pool_.adopt(segment.file);
+    segment.adopted = true;
+    ++whole_end_;
+  }
+  if (whole_end_ == manifest_.first) {
+    return refuse(
+        Errc::corrupt,
+        fmt::format("{}, where the log begins, is missing or its header is damaged; restore the "
+                    "directory from a copy",
+                    segment_name(manifest_.first)));
+  }
+  return {};
+}
+
+// --- frames ---
+
+Result<void> Recovery::replay_frames() {
+  tail_ = geometry_.segment_base(manifest_.first);
+  for (;;) {
+    const auto found = next_frame();
+    if (!found) return std::unexpected(found.error());
+    if (found->check.fault == LogFault::none) {
+      if (auto replayed = replay_frame(*found); !replayed) return replayed;
+      continue;
+    }
+    if (auto looked = look_ahead(); !looked) return looked;
+    return judge(*found);
+  }
+}
+
+// A frame follows at once, or, if it did not fit into the extent, at the start of the next one; `prev` tells
+// whether one is missing between.
+Result<Recovery::Found> Recovery::next_frame() {
+  const auto here = look(geometry_.frame_place(tail_));
+  if (!here || here->check.fault == LogFault::none || tail_ % geometry_.extent_bytes == 0) return here;
+  const auto next = look(geometry_.frame_place(geometry_.extent_end(tail_)));
+  if (!next || next->check.fault == LogFault::none) return next;
+  const bool next_is_ours = here->check.fault <= LogFault::lsn && next->check.fault > LogFault::lsn;
+  return next_is_ours ? next : here;
+}
+
+Result<Recovery::Found> Recovery::look(Lsn at) {
+  Found found{at, {}};
+  if (geometry_.segment_of(at) >= whole_end_) return found;
+  const auto memory = load(geometry_.extent_of(at));
+  if (!memory) return std::unexpected(memory.error());
+  const std::uint64_t skip = at % geometry_.extent_bytes;
+  found.check = check_frame({*memory + skip, geometry_.extent_bytes - skip}, geometry_.stream, at);
+  const LogFrameHeader& header = found.check.header;
+  if (found.check.fault == LogFault::version) {
+    return refuse(Errc::version, fmt::format("{}: the frame was written by a newer version ({})",
+                                             place(at), header.version));
+  }
+  if (found.check.fault != LogFault::none) return found;
+  // The very first frame has none before it; the one before the first that is left is not known any more.
+  const bool follows = last_frame_ == 0 ? (manifest_.first > 0 || header.prev == 0)
+                                        : at - last_frame_ == header.prev;
+  if (header.epoch < epoch_ && !MUTANT(ignore_epoch)) {
+    found.check.fault = LogFault::epoch;
+  } else if (!follows && !MUTANT(ignore_epoch)) {
+    found.check.fault = LogFault::prev;
+  }
+  return found;
+}
+
+Result<std::byte*> Recovery::load(std::uint64_t extent) {
+  Image& image = log_->image_;
+  if (image.has(extent)) return image.at(extent * geometry_.extent_bytes);
+  std::byte* memory = image.open(extent);
+  const Lsn lsn = extent * geometry_.extent_bytes;
+  const FileId file = log_->pool_.file(geometry_.segment_of(lsn));
+  const auto bytes =
+      disk_.read_now(file, geometry_.offset_of(lsn), {memory, geometry_.extent_bytes});
+  if (!bytes) return pass_on(bytes.error(), "reading a segment");
+  std::memset(memory + *bytes, 0, geometry_.extent_bytes - *bytes);
+  return memory;
+}
+
+Result<void> Recovery::replay_frame(const Found& found) {
+  const LogFrameHeader& header = found.check.header;
+  log_->image_.settle(geometry_.extent_of(found.at));
+  records_at_ = found.at + log_frame_header_bytes;
+  const std::span<const std::byte> records(log_->image_.at(found.at) + log_frame_header_bytes,
+                                           header.length - log_frame_header_bytes);
+  if (auto read = decode_records(records, header.records, geometry_.stream, *this); !read) {
+    return refuse(read.error().code,
+                  fmt::format("{}: a whole frame holds a record that cannot be read ({})",
+                              place(found.at), read.error().what));
+  }
+  tail_ = align_up(found.at + header.length, block_bytes);
+  last_frame_ = found.at;
+  epoch_ = header.epoch;
+  epoch_seen_ = std::max(epoch_seen_, epoch_);
+  ++report_.frames;
+  report_.records += header.records;
+  report_.bytes += header.length;
+  report_.newest = std::max(report_.newest, Instant{header.wall_ms});
+  return {};
+}
+
+// --- the end ---
+
+// Reads everything behind the tail for frames that vouch for more than could be read. Segments that are not
+// whole too, and whatever name they have: a frame says itself where it belongs.
+Result<void> Recovery::look_ahead() {
+  scratch_ = PageBlock(geometry_.extent_bytes);
+  for (const SegmentFile& segment : segments_) {
+    if (segment.number < geometry_.segment_of(tail_) || !witness_.empty()) continue;
+    const std::uint64_t from =
+        segment.number == geometry_.segment_of(tail_) ? geometry_.offset_of(tail_) : 0;
+    if (auto looked = look_through(segment, from); !looked) return looked;
+  }
+  return {};
+}
+
+Result<void> Recovery::look_through(const SegmentFile& segment, std::uint64_t offset) {
+  for (std::uint64_t base = offset - offset % scratch_.size(); base < segment.bytes;
+       base += scratch_.size()) {
+    const auto bytes = disk_.read_now(segment.file, base, scratch_.span());
+    if (!bytes) return pass_on(bytes.error(), "reading a segment");
+    std::memset(scratch_.data() + *bytes, 0, scratch_.size() - *bytes);
+    for (std::uint64_t skip = base < offset ? offset - base : 0; skip < *bytes;
+         skip += block_bytes) {
+      look_at(scratch_.span().subspan(skip), segment, base + skip);
+    }
+  }
+  return {};
+}
+
+void Recovery::look_at(std::span<const std::byte> rest, const SegmentFile& segment,
+                       std::uint64_t offset) {
+  LogFrameHeader header;
+  std::memcpy(&header, rest.data(), sizeof header);
+  if (header.magic != frame_magic || header.lsn < tail_ ||
+      geometry_.offset_of(header.lsn) != offset)
+    return;
+  const FrameCheck check = check_frame(rest, geometry_.stream, header.lsn);
+  if (check.fault != LogFault::none) return;
+  epoch_seen_ = std::max<std::uint64_t>(epoch_seen_, header.epoch);
+  if (header.epoch < epoch_) return;
+  remains_ = true;
+  if (header.durable <= tail_ || !witness_.empty()) return;
+  witness_ = fmt::format("acknowledged frames follow at {} offset {}", segment_name(segment.number),
+                         offset);
+}
+
+Result<void> Recovery::judge(const Found& bad) {
+  const Lsn promised = std::max(manifest_.durable, manifest_.clean);
+  if (witness_.empty() && promised > tail_) {
+    witness_ =
+        fmt::format("the manifest says that everything up to {} was on disk", place(promised));
+  }
+  if (!witness_.empty()) {
+    return refuse(Errc::corrupt, fmt::format("{}: {} (expected a frame of epoch {} or later that "
+                                             "follows the one at {}), and {}; restore "
+                                             "the directory from a copy, or run `pawl wal verify`",
+                                             place(bad.at), describe(bad.check.fault), epoch_,
+                                             place(last_frame_), witness_));
+  }
+  const LogFault fault = bad.check.fault;
+  const bool torn = fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
+  if (torn || remains_) report_.torn_at = tail_;
+  return {};
+}
+
+Result<std::unique_ptr<Log>> Recovery::finish() {
+  for (SegmentFile& segment : segments_) {
+    if (segment.adopted) continue;
+    log_->pool_.adopt_retired(segment.number, segment.file,
+                              segment.bytes == geometry_.segment_bytes);
+    segment.adopted = true;
+  }
+  log_->image_.truncate(geometry_.extent_of(tail_ + geometry_.extent_bytes - 1));
+  Manifest next = log_->manifest_->current();
+  next.epoch = std::max(next.epoch, epoch_seen_) + 1;
+  next.durable = tail_;
+  next.clean = 0;
+  if (auto written = log_->manifest_->write_now(next); !written)
+    return pass_on(written.error(), "writing the manifest");
+  const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
+  log_->pool_.enter(segment);
+  log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});
+  return std::move(log_);
+}
+
+std::string Recovery::place(Lsn lsn) const {
+  return fmt::format("{} offset {}", segment_name(geometry_.segment_of(lsn)),
+                     geometry_.offset_of(lsn));
+}
+
+std::unexpected<Error> Recovery::refuse(Errc code, std::string complaint) {
+  complaint_ = std::move(complaint);
+  return fail(code, "recovery");
+}
+
+std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
+  complaint_ = fmt::format("{}: {} failed with {}, errno {}", doing, error.what,
+                           name_of(error.code), error.sys);
+  return std::unexpected(error);
+}
+
+// --- records ---
+
+void Recovery::send(const StoredMessage& message, std::size_t offset) {
+  SendRecord record{message.queue,      message.seq,      message.sent,
+                    message.deliver_at, &message.content, records_at_ + offset};
+  log_->image_.add_live(record.position);
+  replay_.send(record);
+}
+
+void Recovery::receive(const ReceiveRecord& record) { replay_.receive(record); }
+
+void Recovery::remove(const RemoveRecord& record) {
+  replay_.remove(record, freed_);
+  release_freed();
+}
+
+void Recovery::purge(const PurgeRecord& record) {
+  replay_.purge(record, freed_);
+  release_freed();
+}
+
+void Recovery::config(const ConfigRecord& record) { replay_.config(record); }
+
+void Recovery::head(const HeadRecord& record) { replay_.head(record); }
+
+void Recovery::release_freed() {
+  for (const LogPos position : freed_) log_->image_.release(position);
+  freed_.clear();
+}
+
+}  // namespace pawl

@@ -1,0 +1,110 @@
+// Recovery: reads a log back, once, and makes the Log that goes on from its end.
+//
+//   manifest -> segments (whole, none missing) -> frames in order -> first bad place
+//                                                   (replayed)          |-- acknowledged frames behind it: refuse
+//                                                                       \-- none: the tail; a new epoch from here
+//
+// A frame was acknowledged if something written later says so: a frame behind it, by its `durable`, or a
+// manifest. What nobody vouches for was under way when the power went and nobody was told of it.
+//
+// Limits: one extent is read at a time, straight into the image.
+// Errors: as Log::open(); `complaint` is a sentence for the operator.
+// Owner:  Log::open(), for the length of the call.
+// Source: wal/FORMAT.md, "The torn end".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "wal/disk.h"
+#include "wal/format.h"
+#include "wal/log.h"
+#include "wal/records.h"
+
+namespace pawl {
+
+class Recovery final : private RecordSink {
+ public:
+  Recovery(Disk& disk, const LogOptions& options, Replay& replay, RecoveryReport& report,
+           std::string& complaint)
+      : disk_(disk), options_(options), replay_(replay), report_(report), complaint_(complaint) {}
+
+  ~Recovery();
+
+  Result<std::unique_ptr<Log>> run();
+
+ private:
+  struct SegmentFile {
+    std::uint64_t number = 0;
+    std::uint64_t bytes = 0;
+    FileId file = FileId::none;
+    bool whole = false;    // full size, with the right header
+    bool adopted = false;  // the pool closes the file
+  };
+  // A frame that was found where one may be.
+  struct Found {
+    Lsn at = 0;
+    FrameCheck check;
+  };
+
+  Result<std::unique_ptr<Log>> create(std::unique_ptr<ManifestFiles> manifest,
+                                      const std::vector<FileInfo>& listed);
+  Result<void> open_segments(const std::vector<FileInfo>& listed);
+  Result<bool> whole(const SegmentFile& segment);
+  Result<void> adopt_segments();
+
+  Result<void> replay_frames();
+  Result<Found> next_frame();
+  Result<Found> look(Lsn at);
+  Result<void> replay_frame(const Found& found);
+  Result<std::byte*> load(std::uint64_t extent);
+
+  Result<void> look_ahead();
+  Result<void> look_through(const SegmentFile& segment, std::uint64_t offset);
+  void look_at(std::span<const std::byte> rest, const SegmentFile& segment, std::uint64_t offset);
+  Result<void> judge(const Found& bad);
+  Result<std::unique_ptr<Log>> finish();
+
+  std::string place(Lsn lsn) const;
+  std::unexpected<Error> pass_on(Error error, std::string_view doing);
+  std::unexpected<Error> refuse(Errc code, std::string complaint);
+
+  // RecordSink
+  void send(const StoredMessage& message, std::size_t offset) override;
+  void receive(const ReceiveRecord& record) override;
+  void remove(const RemoveRecord& record) override;
+  void purge(const PurgeRecord& record) override;
+  void config(const ConfigRecord& record) override;
+  void head(const HeadRecord& record) override;
+  void release_freed();
+
+  Disk& disk_;
+  const LogOptions& options_;
+  Replay& replay_;
+  RecoveryReport& report_;
+  std::string& complaint_;
+
+  std::unique_ptr<Log> log_;
+  PageBlock scratch_;  // one extent
+  Geometry geometry_;
+  Manifest manifest_;
+  std::vector<SegmentFile>
+      segments_;  // from manifest_.first on, rising; the files are the pool's once adopted
+  std::uint64_t whole_end_ = 0;  // segments below it are whole and in the pool
+
+  Lsn tail_ = 0;        // end of the last good frame
+  Lsn last_frame_ = 0;  // its start; 0: none yet
+  Lsn records_at_ = 0;  // of the frame being replayed
+  std::uint64_t epoch_ = 0;
+  std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
+  std::string witness_;           // where a frame says that more was acknowledged than can be read
+  bool remains_ = false;          // frames behind the tail, not acknowledged
+  std::vector<LogPos> freed_;
+};
+
+}  // namespace pawl

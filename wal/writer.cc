@@ -1,0 +1,258 @@
+#include "wal/writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "wal/records.h"
+
+namespace pawl {
+namespace {
+
+// The first entries of `all` that share a queue, at most batch_max.
+template <typename Record>
+std::span<const Record> run_of(std::span<const Record> all) {
+  std::size_t n = 1;
+  while (n < all.size() && n < batch_max && all[n].queue == all[0].queue) ++n;
+  return all.first(n);
+}
+
+}  // namespace
+
+void Writer::start(const Start& start) {
+  tail_ = handed_end_ = durable_ = start.tail;
+  last_frame_ = start.last_frame;
+  epoch_ = start.epoch;
+  segment_ = start.segment;
+}
+
+// --- building ---
+
+Lsn Writer::append(Effects& effects, Instant now) {
+  if (!effects.has_records()) return tail_;
+  wall_ = now;
+  for (const ConfigRecord& record : effects.configs) {
+    commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
+  }
+  append_heads(effects);
+  append_sends(effects);
+  append_receives(effects);
+  const Lsn before_removes = tail_;
+  append_removes(effects);
+  for (const PurgeRecord& record : effects.purges) {
+    commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
+  }
+  const bool lazy = tail_ == before_removes && effects.sends.empty() && effects.configs.empty() &&
+                    effects.heads.empty();
+  if (!lazy) {
+    urgent_ = tail_;
+  } else if (lazy_since_ == never) {
+    lazy_since_ = now;
+  }
+  return tail_;
+}
+
+void Writer::append_heads(const Effects& effects) {
+  std::span<const HeadRecord> rest(effects.heads);
+  while (!rest.empty()) {
+    const auto run = rest.first(std::min(rest.size(), batch_max));
+    commit(encode_heads(reserve(heads_bytes_max(run.size())), run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+void Writer::append_sends(Effects& effects) {
+  for (SendRecord& record : effects.sends) {
+    std::byte* out = reserve(send_bytes(record));
+    record.position = tail_;
+    image_.add_live(tail_);
+    commit(encode_send(out, record, geometry_.stream));
+  }
+}
+
+void Writer::append_receives(const Effects& effects) {
+  std::span<const ReceiveRecord> rest(effects.receives);
+  while (!rest.empty()) {
+    const auto run = run_of(rest);
+    commit(encode_receives(reserve(receives_bytes_max(run.size())), run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+void Writer::append_removes(const Effects& effects) {
+  std::span<const RemoveRecord> rest(effects.removes);
+  while (!rest.empty()) {
+    const auto run = run_of(rest);
+    commit(encode_removes(reserve(removes_bytes_max(run.size())), run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+std::byte* Writer::reserve(std::size_t bytes) {
+  if (!open_ || tail_ + bytes > frame_limit_) begin_frame(bytes);
+  return frame_memory_ + (tail_ - frame_start_);
+}
+
+void Writer::commit(std::size_t bytes) {
+  tail_ += bytes;
+  ++frame_records_;
+  ++records_;
+  VERIFY(tail_ <= frame_limit_, "{} of {}", tail_, frame_limit_);
+}
+
+void Writer::begin_frame(std::size_t bytes) {
+  CHECK(bytes <= geometry_.record_room(), "a record of {} bytes", bytes);
+  if (open_) close_frame();
+  const std::size_t need = log_frame_header_bytes + bytes;
+  Lsn start = geometry_.frame_place(tail_);
+  if (start + need > geometry_.extent_end(start))
+    start = geometry_.frame_place(geometry_.extent_end(start));
+  CHECK(start % block_bytes == 0 && start + need < log_pos_max, "{}", start);
+  padding_bytes_ += start - tail_;
+  if (geometry_.segment_of(start) != segment_) {
+    segment_ = geometry_.segment_of(start);
+    pool_.enter(segment_);
+  }
+  open_ = true;
+  frame_start_ = start;
+  frame_limit_ = std::min(geometry_.extent_end(start), start + std::max(log_frame_bytes_max, need));
+  frame_memory_ = image_.open(geometry_.extent_of(start)) + start % geometry_.extent_bytes;
+  frame_records_ = 0;
+  tail_ = start + log_frame_header_bytes;
+}
+
+void Writer::close_frame() {
+  CHECK(open_ && frame_records_ > 0);
+  LogFrameHeader header;
+  header.length = static_cast<std::uint32_t>(tail_ - frame_start_);
+  header.lsn = frame_start_;
+  header.stream = geometry_.stream;
+  header.epoch = epoch_;
+  header.prev = last_frame_ == 0 ? 0 : static_cast<std::uint32_t>(frame_start_ - last_frame_);
+  header.records = frame_records_;
+  header.wall_ms = wall_.ms;
+  std::memcpy(frame_memory_, &header, sizeof header);
+  const Lsn end = align_up(tail_, block_bytes);
+  std::memset(frame_memory_ + header.length, 0, end - tail_);
+  padding_bytes_ += end - tail_;
+  frames_.push_back({frame_start_, end, header.length, false});
+  last_frame_ = frame_start_;
+  tail_ = end;
+  open_ = false;
+}
+
+// --- writing ---
+
+void Writer::submit(Instant now, std::uint64_t now_us, bool idle) {
+  note_pending(now_us);
+  while (may_write(now, now_us, idle) && hand_over(now_us)) {
+  }
+}
+
+void Writer::note_pending(std::uint64_t now_us) {
+  if (unwritten() == 0) {
+    pending_since_us_ = 0;
+  } else if (pending_since_us_ == 0) {
+    pending_since_us_ = std::max<std::uint64_t>(now_us, 1);
+  }
+}
+
+// The rule of wal/log.h: no timer, no write of lazy records alone, a second write only for a good reason.
+bool Writer::may_write(Instant now, std::uint64_t now_us, bool idle) const {
+  if (unwritten() == 0 || under_way_ == writes_max) return false;
+  const bool forced = forced_ > handed_end_;
+  const bool lazy_due = lazy_since_ != never && now - lazy_since_ >= lazy_max_;
+  if (!forced && !lazy_due && urgent_ <= handed_end_ && unwritten() < lazy_bytes_max) return false;
+  if (under_way_ == 0 || forced) return true;
+  const std::uint64_t waited =
+      pending_since_us_ == 0 || now_us < pending_since_us_ ? 0 : now_us - pending_since_us_;
+  return idle && (unwritten() >= second_write_bytes || waited > flush_us_ / 2);
+}
+
+// Hands the oldest closed frame to the disk, or closes the open one first. False: its segment is not ready.
+bool Writer::hand_over(std::uint64_t now_us) {
+  if (handed_ == frames_.size()) close_frame();
+  Frame& frame = frames_[handed_];
+  const std::uint64_t segment = geometry_.segment_of(frame.start);
+  if (!pool_.ready(segment)) return false;
+  std::byte* memory = image_.at(frame.start);
+  LogFrameHeader header;
+  std::memcpy(&header, memory, sizeof header);
+  header.durable = durable_;
+  std::memcpy(memory, &header, sizeof header);
+  seal_frame({memory, frame.length});
+
+  Write& write = writes_[writes_[0].busy ? 1 : 0];
+  CHECK(!write.busy && !write.io.armed);
+  write.start = frame.start;
+  write.since_us = now_us;
+  write.busy = true;
+  const std::size_t bytes = frame.end - frame.start;
+  ++handed_;
+  ++under_way_;
+  ++frames_written_;
+  bytes_written_ += bytes;
+  handed_end_ = frame.end;
+  if (unwritten() == 0) lazy_since_ = never;
+  pending_since_us_ = 0;
+  note_pending(now_us);
+  disk_.write(pool_.file(segment), geometry_.offset_of(frame.start), {memory, bytes}, Flush::yes,
+              write.io);
+  return true;
+}
+
+std::optional<Writer::Failure> Writer::reap(std::uint64_t now_us) {
+  for (Write& write : writes_) {
+    if (!write.busy || !write.io.done) continue;
+    Frame& frame = frame_at(write.start);
+    const std::int32_t result = write.io.result;
+    write.io = {};
+    write.busy = false;
+    --under_way_;
+    if (result != static_cast<std::int32_t>(frame.end - frame.start))
+      return Failure{result < 0 ? -result : EIO, frame.start};
+    frame.done = true;
+    const std::uint64_t took = now_us > write.since_us ? now_us - write.since_us : 0;
+    flush_us_ = flush_us_ == 0 ? took : (7 * flush_us_ + took) / 8;
+  }
+  advance();
+  return std::nullopt;
+}
+
+Writer::Frame& Writer::frame_at(Lsn start) {
+  for (std::size_t i = 0; i < handed_; ++i) {
+    if (frames_[i].start == start) return frames_[i];
+  }
+  CHECK(false, "no frame at {} is under way", start);
+}
+
+// durable_ moves over the frames that are done from the oldest on, never past a gap.
+void Writer::advance() {
+  if (MUTANT(durable_not_contiguous)) {
+    for (std::size_t i = 1; i < handed_; ++i) {
+      if (frames_[i].done) frames_.front().done = true;
+    }
+  }
+  while (handed_ > 0 && frames_.front().done) {
+    CHECK(frames_.front().start >= durable_);
+    durable_ = frames_.front().end;
+    frames_.pop_front();
+    --handed_;
+  }
+  const Lsn floor = !frames_.empty() ? frames_.front().start : open_ ? frame_start_ : tail_;
+  image_.settle(geometry_.extent_of(floor));
+}
+
+Instant Writer::next_lazy() const {
+  // While a write is under way its completion brings the next pump anyway.
+  if (lazy_since_ == never || under_way_ > 0 || unwritten() == 0) return never;
+  // The same for a segment that is still being made.
+  const Lsn next = handed_ < frames_.size() ? frames_[handed_].start : frame_start_;
+  if (!pool_.ready(geometry_.segment_of(next))) return never;
+  return lazy_since_ + lazy_max_;
+}
+
+}  // namespace pawl
