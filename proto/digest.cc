@@ -1,0 +1,86 @@
+#include "proto/digest.h"
+
+#include <openssl/evp.h>
+
+#include "core/check.h"
+
+namespace pawl {
+namespace {
+
+// Fetched once: an implicit fetch per digest costs 250 ns, half of what a small MD5 takes.
+const EVP_MD* fetched(const char* name) {
+  const EVP_MD* md = EVP_MD_fetch(nullptr, name, nullptr);
+  CHECK(md != nullptr, "this OpenSSL has no {}", name);
+  return md;
+}
+
+const EVP_MD* md5_method() {
+  static const EVP_MD* const md = fetched("MD5");
+  return md;
+}
+
+const EVP_MD* sha256_method() {
+  static const EVP_MD* const md = fetched("SHA256");
+  return md;
+}
+
+struct Context {
+  explicit Context(const EVP_MD* method) : md(method), ctx(EVP_MD_CTX_new()) {
+    CHECK(ctx != nullptr);
+  }
+  ~Context() { EVP_MD_CTX_free(ctx); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const EVP_MD* md;
+  EVP_MD_CTX* ctx;
+};
+
+template <typename Digest>
+Digest digest_with(const Context& c, std::string_view bytes) {
+  Digest out;
+  const bool ok = EVP_DigestInit_ex2(c.ctx, c.md, nullptr) == 1 &&
+                  EVP_DigestUpdate(c.ctx, bytes.data(), bytes.size()) == 1 &&
+                  EVP_DigestFinal_ex(c.ctx, out.data(), nullptr) == 1;
+  CHECK(ok);
+  return out;
+}
+
+}  // namespace
+
+Md5 md5(std::string_view bytes) {
+  thread_local const Context context(md5_method());
+  return digest_with<Md5>(context, bytes);
+}
+
+Sha256 sha256(std::string_view bytes) {
+  thread_local const Context context(sha256_method());
+  return digest_with<Sha256>(context, bytes);
+}
+
+void Md5Stream::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
+
+Md5Stream::Md5Stream() : context_(EVP_MD_CTX_new()) {
+  CHECK(EVP_DigestInit_ex2(context_.get(), md5_method(), nullptr) == 1);
+}
+
+void Md5Stream::update(std::string_view bytes) {
+  CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+}
+
+Md5 Md5Stream::finish() {
+  Md5 out;
+  CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), nullptr) == 1);
+  CHECK(EVP_DigestInit_ex2(context_.get(), md5_method(), nullptr) == 1);
+  return out;
+}
+
+void append_hex(std::string& out, std::span<const std::uint8_t> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  for (const std::uint8_t byte : bytes) {
+    out.push_back(digits[byte >> 4]);
+    out.push_back(digits[byte & 15]);
+  }
+}
+
+}  // namespace pawl

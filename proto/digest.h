@@ -1,0 +1,44 @@
+// Digests: MD5 as SQS prints it beside every body, SHA-256 for signatures.
+//
+// Units:  digests are raw bytes; append_hex() makes them lower-case text.
+// Limits: none on the input.
+// Errors: none; an OpenSSL without MD5 (a FIPS-only build) stops the program at first use.
+// Owner:  md5() and sha256() reuse one OpenSSL context per thread. An Md5Stream owns its context:
+//         keep one and reuse it, making one costs an allocation.
+// Source: RFC 1321, FIPS 180-4; OpenSSL 3 EVP_MD_fetch(3), "explicit fetching".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct evp_md_ctx_st;
+
+namespace pawl {
+
+using Md5 = std::array<std::uint8_t, 16>;
+using Sha256 = std::array<std::uint8_t, 32>;
+
+Md5 md5(std::string_view bytes);
+Sha256 sha256(std::string_view bytes);
+
+// MD5 over bytes that come in pieces: the digest of message attributes.
+class Md5Stream {
+ public:
+  Md5Stream();
+  void update(std::string_view bytes);
+  Md5 finish();  // the digest of everything since the last finish(); then empty again
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+void append_hex(std::string& out, std::span<const std::uint8_t> bytes);
+
+}  // namespace pawl

@@ -1,0 +1,56 @@
+// What llhttp 8.1 in strict mode takes and two servers could still read differently: refused here, by
+// looking at the raw bytes of the head, of chunk-size lines and of the line behind the last chunk.
+//
+//   request line:  more than one space, a protocol that is not HTTP/1.0 or HTTP/1.1, an empty line first
+//   headers:       folded lines (obs-fold), a bare LF for the empty line, a header without a name
+//   chunk sizes:   extensions, more than 16 digits
+//   last line:     a bare LF, trailer fields
+//
+// Bytes may come in pieces of any size; the caller says where each part ends.
+//
+// Errors: HttpRefusal; the first one is final.
+// Owner:  part of an HttpParser; copies nothing.
+// Source: RFC 9112, sections 2.2, 3, 5.2 and 7.1.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace pawl {
+
+struct HttpRefusal {
+  int status = 0;  // 0: not refused
+  const char* text = "";
+  explicit operator bool() const { return status != 0; }
+};
+
+class HttpStrict {
+ public:
+  static constexpr std::size_t chunk_line_bytes_max = 18;  // 16 hex digits and CRLF
+
+  HttpRefusal scan_head(std::string_view bytes);
+  bool in_request_line() const { return in_request_line_; }
+
+  void begin_chunk_line() { chunk_line_ = 0; }
+  HttpRefusal scan_chunk_line(std::string_view bytes);
+  HttpRefusal scan_last_line(std::string_view bytes);
+
+ private:
+  HttpRefusal scan_request_line(std::string_view& bytes);
+  HttpRefusal scan_headers(std::string_view bytes);
+
+  bool in_request_line_ = true;
+  bool line_begins_ = false;  // the last byte of the headers was LF
+  bool after_cr_ = false;     // the last byte of the headers, or of the last line, was CR
+  std::size_t spaces_ = 0;    // in the request line
+  std::size_t protocol_ = 0;  // bytes of the request line behind the second space
+  std::size_t chunk_line_ = 0;
+};
+
+bool equals_ignoring_case(std::string_view a, std::string_view b);
+bool is_token_character(char c);
+
+// host[:port] or [IPv6][:port], by its characters. An empty host is none: queue URLs are made of it.
+bool valid_host(std::string_view host);
+
+}  // namespace pawl

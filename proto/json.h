@@ -1,0 +1,61 @@
+// JsonWriter: appends compact JSON; commas and escapes are its business.
+//
+//   JsonWriter json(out);
+//   json.begin_object(); json.member("MessageId", id); json.key("Tags"); json.begin_array(); ...
+//
+// Whether a comma is due is read off the last byte written, so the writer holds no stack.
+//
+// Errors: none. The text handed in is UTF-8; it is escaped, not checked. The order of calls is the
+//         caller's care.
+// Owner:  the caller's string, appended to; what was in it before is not touched.
+// Source: RFC 8259, section 7.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::string& out) : out_(out), start_(out.size()) {}
+
+  void begin_object();
+  void end_object();
+  void begin_array();
+  void end_array();
+
+  void key(std::string_view name);
+
+  void value(std::string_view text);
+  void value(const char* text) { value(std::string_view(text)); }  // else a literal would be a bool
+  void value(bool truth);
+  template <std::signed_integral T>
+  void value(T number) {
+    signed_number(number);
+  }
+  template <std::unsigned_integral T>
+  void value(T number) {
+    unsigned_number(number);
+  }
+
+  template <typename T>
+  void member(std::string_view name, const T& v) {
+    key(name);
+    value(v);
+  }
+
+ private:
+  void comma();
+  void quoted(std::string_view text);
+  void signed_number(std::int64_t number);
+  void unsigned_number(std::uint64_t number);
+
+  std::string& out_;
+  std::size_t start_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,142 @@
+// Binary operations: a frame becomes a Request, and its answer becomes a frame.
+//
+//   Session, one a connection:   new --HELLO--> greeted --bad frame--> (closed by net/)
+//
+//   WireCall, one a frame under way:
+//     idle --begin--> respond | route | close
+//     route: net/ carries request() to target() and back, then --resume--> respond | route | close
+//     respond: write_response, and the call is idle again
+//     close:   write_response, then the connection is closed when that has been sent
+//
+// Answers may leave in any order: the correlation of the request tells the client which is which.
+//
+// Units:  wire durations and core Durations are both milliseconds.
+// Limits: handles_max open queues a connection; entries_max entries a batch; SessionConfig for the rest.
+// Errors: every one is a Status in the answer; no input makes anything else happen.
+// Owner:  the connection's shard. A WireCall owns the bytes and arrays its Request points to and must
+//         not move while routed. It keeps its buffers between frames, up to a bound, so that a steady
+//         state allocates nothing.
+// Source: proto/PROTOCOL.md
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/directory.h"
+#include "core/receipt.h"
+#include "core/request.h"
+#include "proto/wire.h"
+
+namespace pawl {
+
+// What all binary connections of a shard share.
+struct SessionConfig {
+  std::string account = "000000000000";  // of queues opened without naming one
+  Secret secret{};                       // for message ids
+  ShardId home{};                        // the shard this connection is on
+  std::uint32_t shards = 1;
+  std::vector<std::uint16_t>
+      shard_ports;                     // [i]: the port that lands on shard i; empty: there are none
+  std::uint64_t boot_id = 0;           // random, of this start of the server
+  std::uint32_t credit_frames = 1024;  // requests a connection may have under way, and
+  std::uint32_t credit_bytes = 8u << 20;  // their bytes; beyond it the server stops reading
+  // Bodies and attributes one RECEIVE answers with; at least one message always fits.
+  std::uint32_t receive_bytes_max = 4u << 20;
+};
+
+class Session {
+ public:
+  static constexpr std::size_t handles_max = 16'384;
+
+  bool greeted() const { return greeted_; }
+  const std::string& client() const { return client_; }  // as it named itself, at most 64 bytes
+
+ private:
+  friend class WireCall;
+
+  // The handle of the queue on this connection, always the same one; 0 when the table is full.
+  std::uint32_t intern(const ConfigPtr& config);
+  // The queue as it was when the handle was given; null for a number never given out.
+  const ConfigPtr* queue(std::uint32_t handle) const;
+  bool full() const { return queues_.size() == handles_max; }
+
+  bool greeted_ = false;
+  std::string client_;
+  std::vector<ConfigPtr> queues_;                             // [handle - 1]
+  std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
+};
+
+class WireCall {
+ public:
+  enum class Next : std::uint8_t { respond, route, close };
+
+  WireCall() = default;
+  WireCall(const WireCall&) = delete;
+  WireCall& operator=(const WireCall&) = delete;
+
+  // `frame` is one complete frame: as many bytes as its header says (parse_header). They are copied.
+  Next begin(Session& session, std::string_view frame, const Directory& directory,
+             const SessionConfig& config);
+
+  // While routed.
+  Request& request() { return request_; }
+  ShardId target() const { return target_; }
+
+  // The request has come back. For a RECEIVE, contents of deliveries are read here and in
+  // write_response, and must hold until that has returned.
+  Next resume(Session& session, const Directory& directory, const SessionConfig& config);
+
+  // Appends the answer. The call is idle afterwards.
+  void write_response(std::string& out);
+
+ private:
+  // In: one function an operation, or a family of them.
+  Next run(Session& session, std::string_view payload, const Directory& directory,
+           const SessionConfig& config);
+  Next run_on_queue(Session& session, WireReader& in, const Directory& directory);
+  Next hello(Session& session, WireReader& in, const SessionConfig& config);
+  Next open_queue(Session& session, WireReader& in, const Directory& directory,
+                  const SessionConfig& config);
+  Next create_queue(Session& session, WireReader& in, const SessionConfig& config);
+  Next list_queues(WireReader& in, const Directory& directory, const SessionConfig& config);
+  Next set_attributes(WireReader& in);
+  Next send(WireReader& in, const QueueConfig& queue);
+  Next receive(WireReader& in, const QueueConfig& queue);
+  Next receipts(WireReader& in, const QueueConfig& queue, Op op);
+  Next route(Op op, ShardId target);
+  // Back.
+  Next opened(Session& session, const ConfigPtr& config);
+  Next described();
+  Next received();
+  Next refuse(Status status, std::uint32_t detail = no_detail);
+  Next hang_up(Status status);
+  // Out.
+  void write_payload(std::string& out) const;
+  void write_sent(std::string& out) const;
+  void write_deliveries(std::string& out, std::uint32_t count) const;
+  void trim();
+
+  FrameHeader header_;
+  Status status_ = Status::ok;
+  std::uint32_t detail_ = no_detail;
+  ShardId target_{};
+  const SessionConfig* config_ = nullptr;
+  std::uint32_t receive_bytes_max_ = 0;
+  bool undelivering_ = false;  // giving back what did not fit into the answer
+
+  Request request_;
+  std::string frame_;              // what the request points into
+  std::string answer_;             // a payload written ahead of write_response
+  std::vector<Status> prechecks_;  // SEND: one an entry; those not ok are not in sends_
+  std::vector<SendEntry> sends_;
+  std::vector<ReceiptEntry> receipts_;
+  std::vector<Delivery> deliveries_;
+  QueueSpec spec_;
+  std::vector<AttributeChange> changes_;
+  ConfigPtr described_;  // GET_ATTRIBUTES: as it was when asked
+};
+
+}  // namespace pawl

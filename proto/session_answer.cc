@@ -1,0 +1,204 @@
+#include <bit>
+
+#include "core/check.h"
+#include "proto/session.h"
+#include "proto/wire_queue.h"
+
+// The second half of a WireCall: what came back, as the bytes of an answer.
+
+namespace pawl {
+namespace {
+
+// Buffers a call keeps for its next frame; larger ones are given back.
+constexpr std::size_t keep_bytes_max = 64 << 10;
+constexpr std::size_t keep_entries_max = 256;
+
+// What a message takes up in an answer.
+std::size_t delivery_bytes(const Content& content) {
+  constexpr std::size_t fixed = receipt_bytes + 16 + 8 + 8 + 8 + 4 + 4;
+  const std::size_t lengths =
+      (content.attributes.empty() ? 0 : 4) + (content.system.empty() ? 0 : 4);
+  return fixed + lengths + content.body.size() + content.attributes.size() + content.system.size();
+}
+
+// The 16 bytes of the UUID that SQS clients are shown.
+void put_id(std::string& out, const MessageId& id) {
+  put(out, std::byteswap(id.high));
+  put(out, std::byteswap(id.low));
+}
+
+template <typename T>
+void give_back(T& buffer, std::size_t keep_max) {
+  if (buffer.capacity() > keep_max) T().swap(buffer);
+}
+
+}  // namespace
+
+WireCall::Next WireCall::resume(Session& session, const Directory&, const SessionConfig&) {
+  if (undelivering_) return Next::respond;  // what could not be given back becomes visible in time
+  if (request_.error != Errc::ok) {
+    const bool differs = request_.error == Errc::queue_exists;
+    return refuse(status_of(request_.error),
+                  differs ? static_cast<std::uint32_t>(request_.differing) : no_detail);
+  }
+  switch (static_cast<WireOp>(header_.op)) {
+    case WireOp::create_queue:
+      return opened(session, request_.config);
+    case WireOp::get_attributes:
+      return described();
+    case WireOp::stats:
+      put(answer_, request_.counts.visible);
+      put(answer_, request_.counts.in_flight);
+      put(answer_, request_.counts.delayed);
+      return Next::respond;
+    case WireOp::receive:
+      return received();
+    default:
+      return Next::respond;
+  }
+}
+
+// A queue is known under a handle from now on.
+WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config) {
+  header_.queue = session.intern(config);
+  if (header_.queue == 0) return refuse(Status::overloaded);
+  put(answer_, raw(config->id));
+  put(answer_, raw(config->owner));
+  put(answer_, static_cast<std::uint32_t>(config->number(Attribute::maximum_message_size)));
+  put(answer_, static_cast<std::uint32_t>(config->visibility().ms));
+  put(answer_, static_cast<std::uint32_t>(config->delay().ms));
+  put(answer_, static_cast<std::uint32_t>(config->wait().ms));
+  put(answer_, static_cast<std::uint32_t>(config->retention().ms));
+  return Next::respond;
+}
+
+// What a queue is set to, and how full it is.
+WireCall::Next WireCall::described() {
+  const QueueConfig& config = *described_;
+  put(answer_, request_.counts.visible);
+  put(answer_, request_.counts.in_flight);
+  put(answer_, request_.counts.delayed);
+  put(answer_, config.created.ms);
+  put(answer_, config.modified.ms);
+  wire::put_queue_attributes(answer_, config);
+  const bool fits = answer_.size() <= frame_bytes_max - frame_header_bytes - frame_checksum_bytes;
+  return fits ? Next::respond : refuse(Status::too_large);
+}
+
+// Messages beyond the answer's size go back to the queue, as if they had not been handed out.
+WireCall::Next WireCall::received() {
+  std::size_t bytes = 0;
+  std::uint32_t fit = 0;
+  while (fit < request_.delivered) {
+    bytes += delivery_bytes(deliveries_[fit].content);
+    if (fit > 0 && bytes > receive_bytes_max_) break;
+    ++fit;
+  }
+  if (fit == request_.delivered) return Next::respond;
+
+  write_deliveries(answer_, fit);
+  receipts_.clear();
+  for (std::uint32_t i = fit; i < request_.delivered; ++i) {
+    ReceiptEntry entry;
+    entry.handle = deliveries_[i].handle;
+    receipts_.push_back(entry);
+  }
+  request_.receipts = receipts_;
+  request_.deliveries = {};
+  request_.delivered = 0;
+  undelivering_ = true;
+  return route(Op::undeliver, target_);
+}
+
+void WireCall::write_response(std::string& out) {
+  if (status_ != Status::ok) {
+    write_refusal(out, header_, status_, detail_);
+  } else {
+    FrameHeader header = header_;
+    header.flags = static_cast<std::uint8_t>(header_.flags | flag_answer);
+    const std::size_t begin = begin_frame(out, header);
+    write_payload(out);
+    finish_frame(out, begin);
+  }
+  trim();
+}
+
+void WireCall::write_payload(std::string& out) const {
+  if (!answer_.empty()) {
+    out.append(answer_);
+    return;
+  }
+  switch (static_cast<WireOp>(header_.op)) {
+    case WireOp::send:
+      return write_sent(out);
+    case WireOp::receive:
+      return write_deliveries(out, request_.delivered);
+    case WireOp::remove:
+    case WireOp::change:
+      put(out, static_cast<std::uint32_t>(request_.receipts.size()));
+      for (const ReceiptEntry& entry : request_.receipts)
+        put(out, static_cast<std::uint16_t>(status_of(entry.error)));
+      return;
+    default:
+      return;
+  }
+}
+
+void WireCall::write_sent(std::string& out) const {
+  put(out, static_cast<std::uint32_t>(prechecks_.size()));
+  std::size_t next = 0;
+  for (const Status precheck : prechecks_) {
+    Status status = precheck;
+    Seq seq = 0;
+    MessageId id;
+    if (status == Status::ok) {
+      const SendEntry& entry = sends_[next++];
+      status = status_of(entry.error);
+      if (status == Status::ok) {
+        seq = entry.seq;
+        id = message_id(config_->secret, request_.queue, seq);
+      }
+    }
+    put(out, static_cast<std::uint16_t>(status));
+    put(out, seq);
+    put_id(out, id);
+  }
+}
+
+void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
+  put(out, count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Delivery& delivery = deliveries_[i];
+    const Content& content = delivery.content;
+    out.append(reinterpret_cast<const char*>(delivery.handle.data()), receipt_bytes);
+    const MessageId id = message_id(config_->secret, request_.queue, delivery.seq);
+    put_id(out, id);
+    put(out, delivery.seq);
+    put(out, delivery.sent.ms);
+    put(out, delivery.first_received.ms);
+    put(out, delivery.receive_count);
+    const auto body = static_cast<std::uint32_t>(content.body.size());
+    CHECK(body <= entry_body_mask, "{}", body);
+    put(out, body | (content.attributes.empty() ? 0 : entry_has_attributes) |
+                 (content.system.empty() ? 0 : entry_has_system));
+    if (!content.attributes.empty())
+      put(out, static_cast<std::uint32_t>(content.attributes.size()));
+    if (!content.system.empty()) put(out, static_cast<std::uint32_t>(content.system.size()));
+    out.append(content.body);
+    out.append(content.attributes);
+    out.append(content.system);
+  }
+}
+
+void WireCall::trim() {
+  give_back(frame_, keep_bytes_max);
+  give_back(answer_, keep_bytes_max);
+  give_back(prechecks_, keep_entries_max);
+  give_back(sends_, keep_entries_max);
+  give_back(receipts_, keep_entries_max);
+  give_back(deliveries_, keep_entries_max);
+  request_ = Request{};
+  described_.reset();
+}
+
+}  // namespace pawl

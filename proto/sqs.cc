@@ -1,0 +1,250 @@
+#include "proto/sqs.h"
+
+#include <algorithm>
+
+#include "proto/form.h"
+#include "proto/sqs_actions.h"
+#include "proto/sqs_state.h"
+
+namespace pawl {
+namespace {
+
+using F = SqsFault;
+using M = SqsMember;
+using Next = SqsCall::Next;
+
+constexpr std::string_view health_text =
+    "pawl is up. It speaks the protocols of Amazon SQS at this address.\n";
+constexpr std::string_view target_prefix = "AmazonSQS.";
+
+// Different for different numbers, and looking random: two rounds of SplitMix64's mixer.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+// A host and port that can stand in a URL, whatever was sent for one.
+bool usable_host(std::string_view host) {
+  return !host.empty() && std::ranges::all_of(host, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(".-_:[]%").contains(c);
+  });
+}
+
+Next plain(SqsState& s, std::uint16_t status, std::string_view body) {
+  s.protocol = SqsProtocol::plain;
+  s.plain_status = status;
+  s.plain_type = body.starts_with('<') ? "text/xml" : "text/plain; charset=utf-8";
+  s.plain_body = body;
+  return Next::respond;
+}
+
+void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_number) {
+  s.keep_alive = http.keep_alive;
+  s.head_only = http.method == "HEAD";
+  s.version_minor = http.version_minor;
+  write_uuid(s.request_id, mix(request_number), mix(~request_number));
+  if (const auto* host = http.header("host"); host != nullptr && usable_host(*host)) {
+    s.host = *host;
+  }
+  if (const auto* trace = http.header("x-amzn-trace-id")) s.trace = *trace;
+  if (const auto* mode = http.header("x-amzn-query-mode")) s.query_mode = *mode == "true";
+}
+
+// The queue a call names by QueueUrl or, without it, by the path it was sent to. Without signatures
+// anyone may write any account there: clients do, so an unknown one means ours.
+bool find_queue(SqsState& s, const QueuePath& path) {
+  const SqsScalar& url = s.input[M::queue_url];
+  if (url.text.empty() && path.name.empty()) {
+    return s.refusal.because(F::missing_parameter,
+                             "The request must contain the parameter QueueUrl.");
+  }
+  const auto [account, name] = url.text.empty() ? path : queue_path(url.text);
+  const ConfigPtr* queue = s.directory->find(account, name);
+  if (queue == nullptr) queue = s.directory->find(s.config->account, name);
+  if (queue == nullptr) {
+    refuse(s.refusal, Errc::no_such_queue, {});
+    return false;
+  }
+  s.queue = queue->get();
+  s.queue_name = s.input.arena.copy(s.queue->name);
+  s.queue_account = s.input.arena.copy(s.queue->account);
+  s.request.queue = s.queue->id;
+  return true;
+}
+
+Next start(SqsState& s, const QueuePath& path) {
+  const SqsActionInfo& action = info(s.action);
+  if (s.input.entries.size() > s.entries.size()) s.entries.resize(s.input.entries.size());
+  if (action.on_queue && !find_queue(s, path)) return Next::respond;
+  return handler(s.action).begin(s);
+}
+
+bool check_served(SqsState& s, SqsAction action, std::string_view name) {
+  s.action = action;
+  if (action == SqsAction::none) {
+    return s.refusal.because(F::invalid_action, "The action {} is not valid for this endpoint.",
+                             shown(name));
+  }
+  return info(action).served ||
+         s.refusal.because(F::unsupported_operation, "This version of pawl does not do {}.",
+                           info(action).name);
+}
+
+Next begin_json(SqsState& s, const HttpRequest& http, std::string_view target) {
+  s.protocol = SqsProtocol::json;
+  const bool ours = target.starts_with(target_prefix);
+  const std::string_view name = ours ? target.substr(target_prefix.size()) : target;
+  if (!check_served(s, ours ? action_named(name) : SqsAction::none, name)) return Next::respond;
+  if (!read_json(http.body, info(s.action), s.input, s.refusal)) return Next::respond;
+  return start(s, queue_path(http.path));
+}
+
+bool check_form(SqsState& s, Form::Fault fault) {
+  switch (fault) {
+    case Form::Fault::none:
+      return true;
+    case Form::Fault::too_many:
+      return s.refusal.because(F::invalid_query_parameter,
+                               "The request has more than {} parameters.", Form::params_max);
+    case Form::Fault::bad_escape:
+      return s.refusal.because(F::invalid_query_parameter,
+                               "The request has a % that is not followed by two hex digits.");
+    case Form::Fault::duplicate:
+      return s.refusal.because(F::invalid_query_parameter,
+                               "The request has a parameter more than once.");
+  }
+  return true;
+}
+
+// A request in which no action is named.
+Next begin_nothing(SqsState& s, const HttpRequest& http, const QueuePath& path) {
+  const bool health = path.name.empty() || http.path == "/health";
+  if (http.method != "POST" && health) return plain(s, 200, health_text);
+  if (!path.name.empty()) return plain(s, 404, "<UnknownOperationException/>");
+  s.refusal.because(F::missing_action, "The request must contain the parameter Action.");
+  return Next::respond;
+}
+
+Next begin_query(SqsState& s, const HttpRequest& http) {
+  thread_local Form form;
+  s.protocol = SqsProtocol::query;
+  const QueuePath path = queue_path(http.path);
+  const std::string_view* name = nullptr;
+  // The parameters are in the body of a POST, else (GET, presigned) in the query string.
+  if (http.method == "POST") {
+    if (!check_form(s, form.parse(http.body))) return Next::respond;
+    name = form.find("Action");
+  }
+  if (name == nullptr) {
+    if (!check_form(s, form.parse(http.query))) return Next::respond;
+    name = form.find("Action");
+  }
+  if (name == nullptr) return begin_nothing(s, http, path);
+  if (!check_served(s, action_named(*name), *name)) return Next::respond;
+  const SqsActionInfo& action = info(s.action);
+  if (!action.on_queue && s.action != SqsAction::get_queue_url && !path.account.empty()) {
+    s.refusal.because(F::invalid_action, "The action {} is not valid for this endpoint.",
+                      action.name);
+    return Next::respond;
+  }
+  if (!read_query(form, action, s.input, s.refusal)) return Next::respond;
+  return start(s, path);
+}
+
+// A JSON client that names no action must not be answered in XML. Some clients say JSON and send a form.
+bool is_json(const HttpRequest& http) {
+  const auto* type = http.header("content-type");
+  if (type == nullptr || http.method != "POST") return false;
+  const bool says_so =
+      type->starts_with("application/x-amz-json") || type->starts_with("application/json");
+  return says_so && (http.body.empty() || http.body.front() == '{');
+}
+
+Next dispatch(SqsState& s, const HttpRequest& http) {
+  if (http.method == "OPTIONS") return plain(s, 204, "");
+  if (const auto* target = http.header("x-amz-target")) return begin_json(s, http, *target);
+  if (is_json(http)) return begin_json(s, http, "");
+  return begin_query(s, http);
+}
+
+Errc outcome_of(const SqsState& s) {
+  const Request& request = s.request;
+  if (request.error != Errc::ok || s.is_batch()) return request.error;
+  if (!request.sends.empty()) return request.sends.front().error;
+  if (!request.receipts.empty()) return request.receipts.front().error;
+  return Errc::ok;
+}
+
+template <typename T>
+void clear_and_trim(T& container, std::size_t keep_max) {
+  container.clear();
+  if (container.capacity() > keep_max) container.shrink_to_fit();
+}
+
+}  // namespace
+
+void SqsState::reset() {
+  constexpr std::size_t text_keep_max = 4096;
+  protocol = SqsProtocol::plain;
+  query_mode = false;
+  host = trace = {};
+  action = SqsAction::none;
+  input.clear();
+  refusal.clear();
+  queue = nullptr;
+  queue_name = queue_account = {};
+  request = {};
+  for (SqsEntry& entry : entries) {
+    entry.refusal.clear();
+    clear_and_trim(entry.message.attributes, text_keep_max);
+    clear_and_trim(entry.message.system, text_keep_max);
+  }
+  sends.clear();
+  receipts.clear();
+  deliveries.clear();
+  found.reset();
+  listed.clear();
+  clear_and_trim(scratch, text_keep_max);
+}
+
+SqsCall::SqsCall() : state_(std::make_unique<SqsState>()) {}
+SqsCall::~SqsCall() = default;
+SqsCall::SqsCall(SqsCall&&) noexcept = default;
+SqsCall& SqsCall::operator=(SqsCall&&) noexcept = default;
+
+Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
+                    Instant, std::uint64_t request_number) {
+  SqsState& s = *state_;
+  s.reset();
+  s.directory = &directory;
+  s.config = &config;
+  note_request(s, http, request_number);
+  return dispatch(s, http);
+}
+
+Request& SqsCall::request() { return state_->request; }
+ShardId SqsCall::target() const { return state_->target; }
+
+Next SqsCall::resume(const Directory&, const SqsConfig&) {
+  SqsState& s = *state_;
+  if (const Errc outcome = outcome_of(s); outcome != Errc::ok) {
+    static const SqsEntryInput none;
+    refuse(s.refusal, outcome,
+           sqs::subjects_of(s, s.input.entries.empty() ? none : s.input.entries.front()));
+  } else if (s.is_batch()) {
+    sqs::settle_batch(s);
+  }
+  return Next::respond;
+}
+
+void SqsCall::write_response(std::string& out, std::string_view date) {
+  write_answer(*state_, out, date);
+}
+
+bool SqsCall::keep_alive() const { return state_->keep_alive; }
+std::string_view SqsCall::action() const { return info(state_->action).name; }
+std::uint16_t SqsCall::status() const { return status_of(*state_); }
+
+}  // namespace pawl

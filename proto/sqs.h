@@ -1,0 +1,85 @@
+// SQS over HTTP: one request on its way through the broker, in the protocol its caller chose.
+//
+//   begin --respond--> write_response
+//     \--route--> [request() applied on shard target()] --> resume --respond--> write_response
+//                  ^                                           |
+//                  +------------------route--------------------+
+//
+// Both of AWS's protocols are spoken on every path: JSON 1.0 when there is an X-Amz-Target header,
+// else Query (form in, XML out); errors come back in the protocol they were asked in. Signatures of
+// every form are accepted and not looked at.
+//
+// Units:  seconds on the wire, Duration in Request.
+// Limits: ten entries a batch, ten messages a receive, 1 MiB a message or batch: SQS's own.
+// Errors: none to the caller; whatever goes wrong becomes the response.
+// Owner:  the connection. All memory that request() points to lives here, or in the HttpRequest's
+//         buffer, until the next begin(); the buffer must live until write_response() returns. A call
+//         is reused: in steady state it allocates nothing.
+// Source: SQS API Reference 2012-11-05; AWS JSON 1.0 and AWS Query protocols.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/directory.h"
+#include "core/ids.h"
+#include "core/receipt.h"
+#include "core/request.h"
+#include "core/time.h"
+#include "proto/http.h"
+
+namespace pawl {
+
+// What the shim must know of the server. The same for all its calls; must outlive them.
+struct SqsConfig {
+  std::string account = "000000000000";  // 12 digits; owner of the queues made here
+  std::string region = "us-east-1";      // for ARNs
+  std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
+  Secret secret{};       // message ids are made from it
+};
+
+struct SqsState;
+
+class SqsCall {
+ public:
+  enum class Next : std::uint8_t {
+    respond,  // the answer is ready
+    route,    // request() is to be applied on shard target(), then resume()
+  };
+
+  SqsCall();
+  ~SqsCall();
+  SqsCall(SqsCall&&) noexcept;
+  SqsCall& operator=(SqsCall&&) noexcept;
+
+  // Parses and validates. Forgets the call before. `request_number` makes the request id: different
+  // numbers give different ids, so a counter that starts at random is what it wants.
+  Next begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
+             Instant now, std::uint64_t request_number);
+
+  // Valid from begin() or resume() saying `route` until the next begin(). `home` and `waiter` are
+  // left for the caller to set.
+  Request& request();
+  ShardId target() const;
+
+  // After request() came back with its out members filled.
+  Next resume(const Directory& directory, const SqsConfig& config);
+
+  // Appends the whole HTTP response. `date` is an RFC 7231 date.
+  void write_response(std::string& out, std::string_view date);
+
+  // Whether the connection may be used for another request; known after begin().
+  bool keep_alive() const;
+
+  // What was asked for and how it ended, for metrics and logs: an action's name ("SendMessage", empty
+  // when none was recognised) and the HTTP status, known once the answer is ready.
+  std::string_view action() const;
+  std::uint16_t status() const;
+
+ private:
+  std::unique_ptr<SqsState> state_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,61 @@
+// The actions, each in two halves: what is checked before the broker, and how the result is told.
+// handler() in sqs_actions.cc lists them.
+//
+// The first half answers `respond` after filling state.refusal, or when no shard needs to be asked; `route`
+// after filling state.request. The queue has been found already.
+#pragma once
+
+#include "proto/sqs.h"
+#include "proto/sqs_result.h"
+#include "proto/sqs_state.h"
+
+namespace pawl::sqs {
+
+// sqs_queues.cc
+SqsCall::Next create_queue(SqsState& s);
+void create_queue_result(SqsState& s, SqsResult& result);
+SqsCall::Next get_queue_url(SqsState& s);
+void get_queue_url_result(SqsState& s, SqsResult& result);
+SqsCall::Next list_queues(SqsState& s);
+void list_queues_result(SqsState& s, SqsResult& result);
+SqsCall::Next delete_queue(SqsState& s);
+SqsCall::Next purge_queue(SqsState& s);
+SqsCall::Next get_queue_attributes(SqsState& s);
+void get_queue_attributes_result(SqsState& s, SqsResult& result);
+SqsCall::Next set_queue_attributes(SqsState& s);
+
+// sqs_send.cc
+SqsCall::Next send_message(SqsState& s);
+void send_message_result(SqsState& s, SqsResult& result);
+SqsCall::Next send_message_batch(SqsState& s);
+void send_message_batch_result(SqsState& s, SqsResult& result);
+
+// sqs_receive.cc
+SqsCall::Next receive_message(SqsState& s);
+void receive_message_result(SqsState& s, SqsResult& result);
+
+// sqs_receipts.cc
+SqsCall::Next delete_message(SqsState& s);
+SqsCall::Next delete_message_batch(SqsState& s);
+void delete_message_batch_result(SqsState& s, SqsResult& result);
+SqsCall::Next change_message_visibility(SqsState& s);
+SqsCall::Next change_message_visibility_batch(SqsState& s);
+void change_message_visibility_batch_result(SqsState& s, SqsResult& result);
+
+// sqs_batch.cc: what the three batches have in common.
+
+// The rules for a batch as a whole, in AWS's order, but for its size; makes state.entries ready.
+[[nodiscard]] bool check_batch(SqsState& s);
+// Routes the batch if an entry is left to route.
+SqsCall::Next route_batch(SqsState& s, Op op, bool any);
+// After the broker: gives each entry what the broker said of it.
+void settle_batch(SqsState& s);
+// Writes Successful and Failed, in the order of the request. `success` adds members to a successful
+// entry after its Id; null for none.
+void write_batch(SqsState& s, SqsResult& result, std::string_view xml_name,
+                 void (*success)(SqsState&, const SqsEntry&, SqsResult&));
+
+// What the texts of the broker's errors speak of, for one entry.
+ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry);
+
+}  // namespace pawl::sqs

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "proto/http.h"
+#include "proto/json.h"
+#include "proto/sqs_state.h"
+#include "proto/text.h"
+#include "proto/xml.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view json_type = "application/x-amz-json-1.0";
+constexpr std::string_view xml_type = "text/xml";
+constexpr std::string_view xml_head = "<?xml version=\"1.0\"?>";
+constexpr std::string_view xml_namespace = " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">";
+
+// The texts of errors repeat what the client gave, which can be anything: what neither JSON nor XML
+// can carry becomes a question mark.
+void make_printable(std::string& text) {
+  if (check_text(text) == TextFault::none) return;
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+}
+
+// <ActionResponse><ActionResult>...</ActionResult><ResponseMetadata>...
+void append_xml_result(SqsState& s, std::string& body) {
+  const std::string_view name = info(s.action).name;
+  const auto tag = [&](std::string_view open, std::string_view kind, std::string_view close) {
+    body.append(open).append(name).append(kind).append(close);
+  };
+  body += xml_head;
+  tag("<", "Response", xml_namespace);
+  if (const auto write = handler(s.action).result; write != nullptr) {
+    tag("<", "Result", ">");
+    const std::size_t start = body.size();
+    SqsResult result(body, false);
+    write(s, result);
+    if (body.size() == start) {
+      body.replace(start - 1, 1, "/>");
+    } else {
+      tag("</", "Result", ">");
+    }
+  }
+  XmlWriter xml(body);
+  xml.open("ResponseMetadata");
+  xml.element("RequestId", s.request_id_text());
+  xml.close("ResponseMetadata");
+  tag("</", "Response", ">");
+}
+
+void append_json_result(SqsState& s, std::string& body) {
+  const auto write = handler(s.action).result;
+  if (write == nullptr) return;  // AWS, too, answers such actions without a body
+  JsonWriter json(body);
+  json.begin_object();
+  SqsResult result(body, true);
+  write(s, result);
+  json.end_object();
+}
+
+void append_xml_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
+  // The one text that AWS words differently in Query.
+  const bool no_queue = s.refusal.fault == SqsFault::queue_does_not_exist;
+  const std::string_view message =
+      no_queue ? std::string_view("The specified queue does not exist for this wsdl version.")
+               : s.refusal.text;
+  body += xml_head;
+  body += "<ErrorResponse";
+  body += xml_namespace;
+  XmlWriter xml(body);
+  xml.open("Error");
+  xml.element("Type", fault.sender ? "Sender" : "Receiver");
+  xml.element("Code", fault.code);
+  xml.element("Message", message);
+  xml.empty("Detail");
+  xml.close("Error");
+  xml.element("RequestId", s.request_id_text());
+  xml.close("ErrorResponse");
+}
+
+void append_json_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("__type", fault.shape);
+  json.member("message", std::string_view(s.refusal.text));
+  json.end_object();
+}
+
+void make_texts_printable(SqsState& s) {
+  make_printable(s.refusal.text);
+  const std::size_t entries = std::min(s.entries.size(), s.input.entries.size());
+  for (std::size_t i = 0; i < entries; ++i) make_printable(s.entries[i].refusal.text);
+}
+
+// What an error says in the headers.
+struct ErrorHeaders {
+  std::string query_error, seconds, milliseconds;
+  std::array<HttpHeader, 3> headers;
+  std::size_t count = 0;
+
+  ErrorHeaders(const SqsState& s, const SqsFaultInfo& fault) {
+    if (s.protocol == SqsProtocol::json) {
+      query_error.append(fault.code).append(fault.sender ? ";Sender" : ";Receiver");
+      headers[count++] = {"x-amzn-query-error", query_error};
+    }
+    if (s.refusal.retry_ms == 0) return;
+    seconds = std::to_string((s.refusal.retry_ms + 999) / 1000);
+    milliseconds = std::to_string(s.refusal.retry_ms);
+    headers[count++] = {"Retry-After", seconds};
+    headers[count++] = {"x-amz-retry-after", milliseconds};
+  }
+};
+
+}  // namespace
+
+std::uint16_t status_of(const SqsState& s) {
+  if (s.protocol == SqsProtocol::plain) return s.plain_status;
+  if (!s.refusal) return 200;
+  const std::uint16_t status = info(s.refusal.fault).status;
+  // A JSON client that does not say it knows the old statuses gets one for all its faults.
+  const bool old_status = status == 403 || status == 404;
+  return s.protocol == SqsProtocol::json && old_status && !s.query_mode ? 400 : status;
+}
+
+void write_answer(SqsState& s, std::string& out, std::string_view date) {
+  constexpr std::size_t keep_max = 1 << 20;
+  thread_local std::string body;
+  const auto append = [&](std::string_view type, std::string_view text,
+                          std::span<const HttpHeader> extra) {
+    append_response(out, status_of(s), type, s.request_id_text(), extra, text, s.keep_alive,
+                    s.head_only, date, s.version_minor);
+  };
+  if (s.protocol == SqsProtocol::plain) {
+    static constexpr HttpHeader allow[] = {
+        {"Allow", "GET, HEAD, POST, OPTIONS"}
+    };
+    const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the answer to OPTIONS
+    return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
+  }
+
+  const bool json = s.protocol == SqsProtocol::json;
+  const std::string_view type = json ? json_type : xml_type;
+  body.clear();
+  make_texts_printable(s);
+  if (s.refusal) {
+    const SqsFaultInfo& fault = info(s.refusal.fault);
+    const ErrorHeaders headers(s, fault);
+    json ? append_json_error(s, fault, body) : append_xml_error(s, fault, body);
+    append(type, body, std::span(headers.headers).first(headers.count));
+  } else {
+    json ? append_json_result(s, body) : append_xml_result(s, body);
+    append(type, body, {});
+  }
+  if (body.capacity() > keep_max) std::string().swap(body);
+}
+
+}  // namespace pawl

@@ -1,0 +1,152 @@
+#include "proto/sqs_errors.h"
+
+#include "core/check.h"
+
+namespace pawl {
+namespace {
+
+constexpr SqsFaultInfo sender(std::string_view shape, std::string_view code,
+                              std::uint16_t status = 400) {
+  return {shape, code, status, true};
+}
+
+// In the order of SqsFault.
+constexpr SqsFaultInfo faults[] = {
+    {},
+    sender("com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"),
+    sender("com.amazonaws.sqs#QueueNameExists", "QueueAlreadyExists"),
+    sender("com.amazonaws.sqs#PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
+           403),
+    sender("com.amazonaws.sqs#OverLimit", "OverLimit", 403),
+    // AWS's model says 403; 429 is retried by every SDK, and by its number alone.
+    sender("com.amazonaws.sqs#RequestThrottled", "RequestThrottled", 429),
+    sender("com.amazonaws.sqs#ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", 404),
+    sender("com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents"),
+    sender("com.amazonaws.sqs#InvalidAttributeName", "InvalidAttributeName"),
+    sender("com.amazonaws.sqs#InvalidAttributeValue", "InvalidAttributeValue"),
+    sender("com.amazonaws.sqs#EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest"),
+    sender("com.amazonaws.sqs#TooManyEntriesInBatchRequest",
+           "AWS.SimpleQueueService.TooManyEntriesInBatchRequest"),
+    sender("com.amazonaws.sqs#BatchEntryIdsNotDistinct",
+           "AWS.SimpleQueueService.BatchEntryIdsNotDistinct"),
+    sender("com.amazonaws.sqs#InvalidBatchEntryId", "AWS.SimpleQueueService.InvalidBatchEntryId"),
+    sender("com.amazonaws.sqs#BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong"),
+    sender("com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation"),
+    sender("com.amazon.coral.service#InvalidParameterValueException", "InvalidParameterValue"),
+    sender("com.amazon.coral.service#MissingRequiredParameterException", "MissingParameter"),
+    sender("com.amazon.coral.service#AccessDeniedException", "AccessDenied", 403),
+    sender("com.amazon.coral.service#UnknownOperationException", "InvalidAction"),
+    sender("com.amazon.coral.service#MissingAction", "MissingAction"),
+    sender("com.amazon.coral.service#InvalidQueryParameter", "InvalidQueryParameter"),
+    sender("com.amazon.coral.service#SerializationException", "SerializationException"),
+    {"com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
+};
+static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_failure) + 1);
+
+void throttle(Refusal& refusal, std::uint32_t retry_ms, const char* text) {
+  refusal.because(SqsFault::request_throttled, "{}", text);
+  refusal.retry_ms = retry_ms;
+}
+
+}  // namespace
+
+const SqsFaultInfo& info(SqsFault fault) { return faults[static_cast<std::size_t>(fault)]; }
+
+void Refusal::clear() {
+  fault = SqsFault::none;
+  text.clear();
+  retry_ms = 0;
+}
+
+void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
+  using F = SqsFault;
+  switch (code) {
+    case Errc::ok:
+      break;
+    case Errc::no_such_queue:
+      refusal.because(F::queue_does_not_exist, "The specified queue does not exist.");
+      return;
+    case Errc::queue_exists:
+      refusal.because(F::queue_name_exists,
+                      "A queue already exists with the same name and a different value for "
+                      "attribute {}",
+                      about.attribute);
+      return;
+    case Errc::receipt_invalid:
+      refusal.because(F::receipt_handle_is_invalid,
+                      "The input receipt handle \"{}\" is not a valid receipt handle.",
+                      shown(about.receipt));
+      return;
+    case Errc::message_gone:
+      refusal.because(F::invalid_parameter_value,
+                      "Value {} for parameter ReceiptHandle is invalid. Reason: Message does not "
+                      "exist or is not available for visibility timeout change.",
+                      shown(about.receipt));
+      return;
+    case Errc::visibility_beyond_max:
+      refusal.because(F::invalid_parameter_value,
+                      "Value {} for parameter VisibilityTimeout is invalid. Reason: Total "
+                      "VisibilityTimeout for the message is beyond the limit [43200 seconds]",
+                      shown(about.visibility));
+      return;
+    case Errc::over_in_flight:
+      refusal.because(F::over_limit,
+                      "Too many messages of the queue {} are in flight. Delete some, or wait until "
+                      "their visibility timeouts end.",
+                      about.queue);
+      return;
+    case Errc::purge_in_progress:
+      refusal.because(F::purge_queue_in_progress,
+                      "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
+                      about.queue);
+      return;
+    case Errc::too_large:
+      refusal.because(F::invalid_parameter_value,
+                      "One or more parameters are invalid. Reason: Message must be shorter than {} "
+                      "bytes.",
+                      about.message_size_max);
+      return;
+    case Errc::not_supported:
+      refusal.because(F::unsupported_operation, "This version of pawl does not do this.");
+      return;
+    case Errc::overloaded:
+      return throttle(refusal, 200,
+                      "A table of the broker is full. Send fewer requests at a time, and retry.");
+    case Errc::no_memory:
+      return throttle(refusal, 1000,
+                      "The memory for message bodies is used up. Receive and delete messages, or "
+                      "give the broker more memory, and retry.");
+    case Errc::no_space:
+      return throttle(refusal, 5000,
+                      "The broker's disk is full. Receive and delete messages, or make room on the "
+                      "disk, and retry.");
+    case Errc::not_ready:
+      return throttle(refusal, 1000, "The broker is starting or stopping. Retry in a moment.");
+    case Errc::io:
+      refusal.because(F::internal_failure, "The broker's disk failed; its log says more.");
+      return;
+    case Errc::corrupt:
+      refusal.because(F::internal_failure, "Stored data is damaged; the broker's log says more.");
+      return;
+    case Errc::version:
+      refusal.because(F::internal_failure, "Stored data was written by a newer version of pawl.");
+      return;
+    case Errc::invalid:
+      refusal.because(F::invalid_parameter_value, "One or more parameters are invalid.");
+      return;
+    case Errc::unauthorized:
+      refusal.because(F::access_denied, "Access to the resource {} is denied.", about.queue);
+      return;
+  }
+  CHECK(false, "not an error: {}", static_cast<int>(code));
+}
+
+std::string_view shown(std::string_view given) {
+  constexpr std::size_t shown_max = 1024;
+  if (given.size() <= shown_max) return given;
+  std::size_t end = shown_max;
+  while (end > 0 && (static_cast<unsigned char>(given[end]) & 0xC0) == 0x80) --end;  // whole UTF-8
+  return given.substr(0, end);
+}
+
+}  // namespace pawl

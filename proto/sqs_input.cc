@@ -1,0 +1,85 @@
+#include "proto/sqs_input.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check.h"
+#include "proto/attributes.h"
+
+namespace pawl {
+namespace {
+
+// A vector that one large call made big gives its memory back.
+template <typename T>
+void clear_and_trim(std::vector<T>& v) {
+  constexpr std::size_t keep_max = 256;
+  v.clear();
+  if (v.capacity() > keep_max) v.shrink_to_fit();
+}
+
+}  // namespace
+
+std::string_view SqsArena::copy(std::string_view text) {
+  if (text.empty()) return {};
+  if (blocks_.empty() || blocks_.back().size - used_ < text.size()) {
+    const std::size_t size = std::max(block_bytes, text.size());
+    blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    used_ = 0;
+  }
+  char* to = blocks_.back().bytes.get() + used_;
+  std::memcpy(to, text.data(), text.size());
+  used_ += text.size();
+  return {to, text.size()};
+}
+
+void SqsArena::reset() {
+  used_ = 0;
+  if (blocks_.empty()) return;
+  const auto fits = [](const Block& block) { return block.size <= keep_max; };
+  auto kept = std::ranges::max_element(
+      blocks_, {}, [&](const Block& block) { return fits(block) ? block.size : 0; });
+  if (!fits(*kept)) return blocks_.clear();
+  std::swap(*kept, blocks_.front());
+  blocks_.resize(1);
+}
+
+void SqsInput::clear() {
+  scalars = {};
+  clear_and_trim(attribute_names);
+  clear_and_trim(system_attribute_names);
+  clear_and_trim(message_attribute_names);
+  clear_and_trim(queue_attributes);
+  clear_and_trim(tags);
+  entries.clear();
+  entries_given = 0;
+  clear_and_trim(attributes);
+  arena.reset();
+}
+
+SqsScalar& SqsInput::scalar_of(SqsMember member, SqsEntryInput& entry) {
+  const auto i = static_cast<std::size_t>(member);
+  return i < sqs_entry_scalars ? entry.scalars[i] : scalars[i - sqs_entry_scalars];
+}
+
+std::vector<std::string_view>& SqsInput::list_of(SqsMember member) {
+  if (member == SqsMember::attribute_names) return attribute_names;
+  if (member == SqsMember::system_attribute_names) return system_attribute_names;
+  CHECK(member == SqsMember::message_attribute_names);
+  return message_attribute_names;
+}
+
+std::vector<SqsInput::Pair>& SqsInput::map_of(SqsMember member) {
+  if (member == SqsMember::tags) return tags;
+  CHECK(member == SqsMember::queue_attributes);
+  return queue_attributes;
+}
+
+void SqsInput::add_attribute(SqsAttributeRange& range, const SqsAttributeInput& attribute) {
+  if (range.given == 0) range.first = static_cast<std::uint32_t>(attributes.size());
+  ++range.given;
+  if (range.kept == message_attributes_max) return;
+  ++range.kept;
+  attributes.push_back(attribute);
+}
+
+}  // namespace pawl

@@ -1,0 +1,50 @@
+// Messages on their way in: SQS's rules for a send, checked in SQS's order, and what is kept of it.
+//
+// Order: body there, delay, attributes, group and deduplication id, characters of the body, size.
+//
+// Units:  DelaySeconds in seconds; sizes in bytes: body, and names, types and values of attributes.
+// Errors: a Refusal, with AWS's texts.
+// Owner:  SqsMessage owns the encoded attributes and the digests; the body stays in the SqsInput.
+// Source: SQS API Reference, SendMessage; texts and their order as recorded from AWS.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/queue_config.h"
+#include "core/request.h"
+#include "proto/digest.h"
+#include "proto/sqs_errors.h"
+#include "proto/sqs_input.h"
+
+namespace pawl {
+
+inline constexpr std::int64_t message_size_max = 1'048'576;  // of a message, and of a whole batch
+
+// One message as accepted.
+struct SqsMessage {
+  std::string attributes;  // encoded as proto/attributes.h says
+  std::string system;
+  Md5 body_md5{};
+  Md5 attributes_md5{};
+  Md5 system_md5{};  // of the system attributes that were sent; the group id is not among them
+  bool has_attributes = false;
+  bool has_system = false;
+};
+
+// Single messages and entries of a batch that are too large are refused in different words.
+enum class SqsSizeWords : std::uint8_t { single, batch_entry };
+
+// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent: it stands in for
+// an AWSTraceHeader that was not sent. On success `message` and `send` are filled.
+[[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
+                                 const QueueConfig& queue, std::string_view trace,
+                                 SqsSizeWords words, SqsMessage& message, SendEntry& send,
+                                 Refusal& refusal);
+
+// What a message counts towards the limits, before it is checked.
+std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry);
+
+}  // namespace pawl

@@ -1,0 +1,190 @@
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "proto/base64.h"
+#include "proto/sqs_actions.h"
+
+namespace pawl::sqs {
+namespace {
+
+using F = SqsFault;
+using M = SqsMember;
+using Next = SqsCall::Next;
+
+// What the broker knows of every message, then what is among its system attributes if it was sent.
+constexpr std::string_view system_names[] = {
+    "SenderId",
+    "SentTimestamp",
+    "ApproximateReceiveCount",
+    "ApproximateFirstReceiveTimestamp",
+    "AWSTraceHeader",
+    "DeadLetterQueueSourceArn",
+    "MessageDeduplicationId",
+    "MessageGroupId",
+    "SequenceNumber",
+};
+enum SystemName : unsigned { sender_id, sent_timestamp, receive_count, first_receive, stored };
+constexpr std::uint32_t all_names = (1u << std::size(system_names)) - 1;
+
+std::uint32_t name_bit(std::string_view name) {
+  for (unsigned i = 0; i < std::size(system_names); ++i) {
+    if (system_names[i] == name) return 1u << i;
+  }
+  return 0;
+}
+
+bool select_system_names(const std::vector<std::string_view>& names, std::uint32_t& out,
+                         Refusal& refusal) {
+  for (const std::string_view name : names) {
+    const std::uint32_t selected = name == "All" ? all_names : name_bit(name);
+    if (selected == 0) {
+      return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.", shown(name));
+    }
+    out |= selected;
+  }
+  return true;
+}
+
+bool check_range(const SqsScalar& given, std::string_view name, std::int64_t max,
+                 Refusal& refusal) {
+  if (!given.present || given.within(0, max)) return true;
+  return refusal.because(F::invalid_parameter_value,
+                         "Value {} for parameter {} is invalid. Reason: Must be >= 0 and <= {}, "
+                         "if provided.",
+                         shown(given.text), name, max);
+}
+
+bool check_parameters(SqsState& s) {
+  const SqsScalar& max = s.input[M::max_messages];
+  if (max.present && !max.within(1, sqs_entries_max)) {
+    return s.refusal.because(F::invalid_parameter_value,
+                             "Value {} for parameter MaxNumberOfMessages is invalid. Reason: Must "
+                             "be between 1 and 10, if provided.",
+                             shown(max.text));
+  }
+  return check_range(s.input.single()[M::visibility_timeout], "VisibilityTimeout", 43200,
+                     s.refusal) &&
+         check_range(s.input[M::wait_seconds], "WaitTimeSeconds", 20, s.refusal) &&
+         select_system_names(s.input.attribute_names, s.system_names, s.refusal) &&
+         select_system_names(s.input.system_attribute_names, s.system_names, s.refusal);
+}
+
+// Writes one message. Of the texts it makes each is gone when the next is made.
+class MessageWriter {
+ public:
+  MessageWriter(SqsState& s, SqsResult& result) : s_(s), result_(result) {}
+
+  void write(const Delivery& delivery) {
+    result_.begin_item("Message");
+    std::array<char, 36> uuid;
+    const MessageId id = message_id(s_.config->secret, s_.request.queue, delivery.seq);
+    write_uuid(uuid, id.high, id.low);
+    result_.text("MessageId", {uuid.data(), uuid.size()});
+    result_.text("ReceiptHandle", base64(delivery.handle));
+    const Content& content = delivery.content;
+    result_.text("MD5OfBody",
+                 hex(content.body_md5 != nullptr ? *content.body_md5 : md5(content.body)));
+    result_.text("Body", content.body);
+    if (s_.system_names != 0) write_system(delivery);
+    write_attributes(content.attributes);
+    result_.end_item("Message");
+  }
+
+ private:
+  void write_system(const Delivery& delivery) {
+    bool any = false;
+    const auto pair = [&](std::string_view name, std::string_view value) {
+      if (!any) result_.begin_map("Attributes");
+      any = true;
+      result_.pair("Attribute", name, value);
+    };
+    const auto wanted = [&](unsigned name) { return (s_.system_names >> name & 1) != 0; };
+    const std::string_view sender = delivery.content.sender;
+    if (wanted(sender_id)) pair("SenderId", sender.empty() ? s_.queue_account : sender);
+    if (wanted(sent_timestamp)) pair("SentTimestamp", decimal(delivery.sent.ms));
+    if (wanted(receive_count)) pair("ApproximateReceiveCount", decimal(delivery.receive_count));
+    if (wanted(first_receive)) {
+      pair("ApproximateFirstReceiveTimestamp", decimal(delivery.first_received.ms));
+    }
+    if (s_.system_names >> stored != 0) {
+      AttributeReader reader(delivery.content.system);
+      for (MessageAttribute a; reader.next(a);) {
+        if ((name_bit(a.name) & s_.system_names) != 0) pair(a.name, a.value);
+      }
+    }
+    if (any) result_.end_map();
+  }
+
+  void write_attributes(std::string_view encoded) {
+    constexpr std::string_view xml_name = "MessageAttribute";
+    Md5 digest;
+    if (encoded.empty() || !attributes_md5(encoded, s_.attribute_names, digest)) return;
+    result_.text("MD5OfMessageAttributes", hex(digest));
+    result_.begin_map("MessageAttributes");
+    AttributeReader reader(encoded);
+    for (MessageAttribute a; reader.next(a);) {
+      if (!s_.attribute_names.wants(a.name)) continue;
+      result_.begin_pair(xml_name, a.name);
+      if (a.kind == AttributeKind::bytes) {
+        result_.text("BinaryValue", base64({reinterpret_cast<const std::uint8_t*>(a.value.data()),
+                                            a.value.size()}));
+      } else {
+        result_.text("StringValue", a.value);
+      }
+      result_.text("DataType", a.type);
+      result_.end_pair(xml_name);
+    }
+    result_.end_map();
+  }
+
+  std::string_view base64(std::span<const std::uint8_t> bytes) {
+    s_.scratch.clear();
+    append_base64(s_.scratch, bytes);
+    return s_.scratch;
+  }
+  std::string_view hex(const Md5& digest) {
+    s_.scratch.clear();
+    append_hex(s_.scratch, digest);
+    return s_.scratch;
+  }
+  std::string_view decimal(std::int64_t number) {
+    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
+    return {digits_.data(), end};
+  }
+
+  SqsState& s_;
+  SqsResult& result_;
+  std::array<char, 20> digits_{};
+};
+
+}  // namespace
+
+Next receive_message(SqsState& s) {
+  s.system_names = 0;
+  if (!check_parameters(s)) return Next::respond;
+  s.attribute_names = AttributeFilter(s.input.message_attribute_names);
+  const SqsScalar& max = s.input[M::max_messages];
+  const SqsScalar& visibility = s.input.single()[M::visibility_timeout];
+  const SqsScalar& wait = s.input[M::wait_seconds];
+  s.request.receive.max = max.present ? static_cast<std::uint32_t>(max.number) : 1;
+  if (visibility.present) s.request.receive.visibility = seconds(visibility.number);
+  if (wait.present) s.request.receive.wait = seconds(wait.number);
+  s.deliveries.resize(s.request.receive.max);
+  s.request.deliveries = s.deliveries;
+  return s.route(Op::receive, s.queue->owner);
+}
+
+void receive_message_result(SqsState& s, SqsResult& result) {
+  if (s.request.delivered == 0) return;
+  MessageWriter writer(s, result);
+  result.begin_list("Messages");
+  for (const Delivery& delivery : s.request.deliveries.first(s.request.delivered)) {
+    writer.write(delivery);
+  }
+  result.end_list();
+}
+
+}  // namespace pawl::sqs

@@ -1,0 +1,49 @@
+// SqsResult: writes the result of an action once, for both protocols.
+//
+//                    JSON                         Query
+//   text             "QueueUrl":"..."             <QueueUrl>...</QueueUrl>
+//   list of objects  "Messages":[{...},{...}]     <Message>...</Message><Message>...</Message>
+//   list of texts    "QueueUrls":["..."]          <QueueUrl>...</QueueUrl>
+//   map of texts     "Attributes":{"k":"v"}       <Attribute><Name>k</Name><Value>v</Value></Attribute>
+//   map of objects   "M":{"k":{...}}              <M><Name>k</Name><Value>...</Value></M>
+//
+// Lists and maps without members are left out, as AWS does: the caller opens none.
+//
+// Errors: none. Owner: the caller's string, appended to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/json.h"
+#include "proto/xml.h"
+
+namespace pawl {
+
+class SqsResult {
+ public:
+  SqsResult(std::string& out, bool as_json) : json_(out), xml_(out), as_json_(as_json) {}
+
+  void text(std::string_view name, std::string_view value);
+  void truth(std::string_view name, bool value);
+
+  void begin_list(std::string_view name);
+  void begin_item(std::string_view xml_name);
+  void end_item(std::string_view xml_name);
+  void text_item(std::string_view xml_name, std::string_view value);
+  void end_list();
+
+  void begin_map(std::string_view name);
+  void pair(std::string_view xml_name, std::string_view key, std::string_view value);
+  void begin_pair(std::string_view xml_name, std::string_view key);
+  void end_pair(std::string_view xml_name);
+  void end_map();
+
+ private:
+  JsonWriter json_;
+  XmlWriter xml_;
+  bool as_json_;
+};
+
+}  // namespace pawl

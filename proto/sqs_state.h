@@ -1,0 +1,121 @@
+// What one call knows between begin() and write_response(), and what the actions work on.
+//
+// Owner:  the SqsCall. Everything is reused from call to call; what a large call made big shrinks again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/directory.h"
+#include "core/request.h"
+#include "proto/attributes.h"
+#include "proto/sqs.h"
+#include "proto/sqs_errors.h"
+#include "proto/sqs_input.h"
+#include "proto/sqs_message.h"
+#include "proto/sqs_model.h"
+#include "proto/sqs_queue_attributes.h"
+#include "proto/sqs_result.h"
+
+namespace pawl {
+
+// One entry of a batch, or the one of a single.
+struct SqsEntry {
+  Refusal refusal;
+  std::uint32_t slot = 0;  // where it is in `sends` or `receipts`, unless refused
+  SqsMessage message;
+};
+
+enum class SqsProtocol : std::uint8_t {
+  json,
+  query,
+  plain,  // neither: a health check, a wrong method
+};
+
+struct SqsState {
+  // How the answer goes back.
+  SqsProtocol protocol = SqsProtocol::plain;
+  bool keep_alive = true;
+  bool head_only = false;
+  bool query_mode = false;  // a JSON client that knows the statuses of Query
+  int version_minor = 1;
+  std::array<char, 36> request_id{};
+  std::string_view host;   // of the request, empty unless usable in a URL
+  std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
+
+  // An answer that is no result and no refusal: plain text, or nothing at all.
+  std::uint16_t plain_status = 200;
+  std::string_view plain_type, plain_body;
+
+  SqsAction action = SqsAction::none;
+  SqsInput input;
+  Refusal refusal;
+
+  // Valid in begin() only; what is needed later is copied.
+  const Directory* directory = nullptr;
+  const QueueConfig* queue = nullptr;
+  // Valid until the answer.
+  const SqsConfig* config = nullptr;
+  std::string_view queue_name, queue_account;
+
+  // The request and all it points to.
+  Request request;
+  ShardId target{};
+  std::vector<SqsEntry> entries;  // at least as many as input.entries
+  std::vector<SendEntry> sends;
+  std::vector<ReceiptEntry> receipts;
+  std::vector<Delivery> deliveries;
+  QueueSpec spec;
+  QueueAttributeChanges changes;
+
+  // What an action keeps for its result.
+  ConfigPtr found;                 // GetQueueUrl, GetQueueAttributes
+  std::vector<ConfigPtr> listed;   // ListQueues
+  bool more_listed = false;        // there are queues after those
+  QueueAttributeSet selected = 0;  // GetQueueAttributes
+  std::uint32_t system_names = 0;  // ReceiveMessage: one bit for each name
+  AttributeFilter attribute_names;
+  std::string scratch;  // for texts on their way into the answer
+
+  void reset();
+
+  bool is_batch() const { return info(action).entry_members != 0; }
+  std::string_view request_id_text() const { return {request_id.data(), request_id.size()}; }
+
+  SqsCall::Next route(Op op, ShardId to) {
+    request.op = op;
+    target = to;
+    return SqsCall::Next::route;
+  }
+};
+
+// An action: what it does before the broker, and how it tells the result.
+struct SqsHandler {
+  // Validates and fills `request`. Called with `queue` found, if the action is on a queue.
+  SqsCall::Next (*begin)(SqsState&) = nullptr;
+  // Writes the members of the result. Null for an action that answers none.
+  void (*result)(SqsState&, SqsResult&) = nullptr;
+};
+const SqsHandler& handler(SqsAction action);
+
+// The account and the name that a queue's URL, or the path of a request, ends in. Either may be empty.
+struct QueuePath {
+  std::string_view account, name;
+};
+QueuePath queue_path(std::string_view url_or_path);
+
+// "http://host/account/name" as the client can reach it.
+void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
+                      std::string_view name);
+
+// 36 characters: 8-4-4-4-12.
+void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low);
+
+// The HTTP status of the answer, and the whole response.
+std::uint16_t status_of(const SqsState& state);
+void write_answer(SqsState& state, std::string& out, std::string_view date);
+
+}  // namespace pawl

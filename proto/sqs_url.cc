@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include "proto/sqs_state.h"
+
+namespace pawl {
+
+// Only the last two segments count: whatever host, scheme or prefix a client puts before them.
+QueuePath queue_path(std::string_view text) {
+  if (const std::size_t scheme = text.find("://"); scheme != std::string_view::npos) {
+    const std::size_t path = text.find('/', scheme + 3);
+    text = path == std::string_view::npos ? std::string_view() : text.substr(path);
+  }
+  QueuePath found;
+  for (std::string_view* segment : {&found.name, &found.account}) {
+    while (text.ends_with('/')) text.remove_suffix(1);
+    const std::size_t slash = text.rfind('/');
+    *segment = text.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    text.remove_suffix(segment->size());
+  }
+  return found;
+}
+
+void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
+                      std::string_view name) {
+  std::string_view base = state.config->base_url;
+  while (base.ends_with('/')) base.remove_suffix(1);
+  if (base.empty()) {
+    out += "http://";
+    out += state.host.empty() ? std::string_view("localhost") : state.host;
+  } else {
+    out += base;
+  }
+  out += '/';
+  out += account;
+  out += '/';
+  out += name;
+}
+
+void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::size_t at = 0;
+  for (int nibble = 0; nibble < 32; ++nibble) {
+    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) out[at++] = '-';
+    const std::uint64_t half = nibble < 16 ? high : low;
+    out[at++] = digits[half >> (60 - nibble % 16 * 4) & 15];
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,48 @@
+#include "proto/text.h"
+
+#include <simdjson.h>
+
+#include <cstring>
+
+namespace pawl {
+namespace {
+
+bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
+
+// Looks at eight bytes at a time for anything below 0x20, then closer. Bytes of 0x80 and above never
+// match: ~word clears them.
+bool has_forbidden_control(std::string_view text) {
+  std::size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    if (((word - 0x2020202020202020u) & ~word & 0x8080808080808080u) == 0) continue;
+    for (std::size_t k = i; k < i + 8; ++k) {
+      if (forbidden_control(static_cast<unsigned char>(text[k]))) return true;
+    }
+  }
+  for (; i < text.size(); ++i) {
+    if (forbidden_control(static_cast<unsigned char>(text[i]))) return true;
+  }
+  return false;
+}
+
+// U+FFFE and U+FFFF: EF BF BE, EF BF BF. The text is known to be UTF-8.
+bool has_noncharacter(std::string_view text) {
+  for (std::size_t at = text.find('\xef'); at != text.npos; at = text.find('\xef', at + 1)) {
+    if (text[at + 1] == '\xbf' && (text[at + 2] == '\xbe' || text[at + 2] == '\xbf')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+TextFault check_text(std::string_view text) {
+  if (!valid_utf8(text)) return TextFault::bad_utf8;
+  if (has_forbidden_control(text) || has_noncharacter(text)) return TextFault::bad_character;
+  return TextFault::none;
+}
+
+}  // namespace pawl

@@ -1,0 +1,22 @@
+// Text that SQS lets through: UTF-8 of #x9 #xA #xD #x20-#xD7FF #xE000-#xFFFD #x10000-#x10FFFF.
+//
+// Errors: TextFault; bad_utf8 wins when both apply. The caller names the SQS error.
+// Owner:  nothing is kept, nothing is copied.
+// Source: SQS API Reference, SendMessage, "MessageBody"; XML 1.0, Char.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pawl {
+
+enum class TextFault : std::uint8_t {
+  none,
+  bad_utf8,       // not UTF-8: overlong, surrogate, cut off, beyond U+10FFFF
+  bad_character,  // UTF-8, but a control character, U+FFFE or U+FFFF
+};
+
+bool valid_utf8(std::string_view text);
+TextFault check_text(std::string_view text);
+
+}  // namespace pawl

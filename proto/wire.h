@@ -1,0 +1,196 @@
+// The binary protocol's frames: the header every frame begins with, the operations, the statuses, and
+// the little-endian reader and writers that both ends use. PROTOCOL.md has the grammar of each payload.
+//
+//   0          4    5       6        8             12       16
+//   | length 4 | op | flags | status | correlation | queue  | payload ... | checksum 8, if flagged |
+//
+// Units:  lengths are bytes, `length` counts the whole frame; durations are milliseconds.
+// Limits: frame_bytes_max a frame; entries_max (core/request.h) entries a batch.
+// Errors: parse_header says when framing is lost; everything else is a Status in an answer.
+// Owner:  values and free functions. No sockets.
+// Source: proto/PROTOCOL.md
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/result.h"
+
+namespace pawl {
+
+inline constexpr std::size_t frame_header_bytes = 16;
+inline constexpr std::size_t frame_checksum_bytes = 8;
+inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
+
+inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
+inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
+inline constexpr std::uint16_t wire_minor = 0;            // additions an older peer may ignore
+
+// Features: bits offered in HELLO; the answer has those both ends know.
+inline constexpr std::uint32_t feature_checksum = 1;
+
+// Flags of a frame.
+inline constexpr std::uint8_t flag_checksum =
+    0x01;  // the last 8 bytes are XXH3-64 of all before them
+inline constexpr std::uint8_t flag_answer = 0x80;  // from the server
+inline constexpr std::uint8_t flags_known = flag_checksum | flag_answer;
+
+// A duration field that means "the queue's own setting".
+inline constexpr std::uint32_t wire_queue_default = 0xFFFF'FFFF;
+
+// The word before a message: 24 bits of body length, and which optional words follow, in this order.
+inline constexpr std::uint32_t entry_body_mask = 0x00FF'FFFF;
+inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // their length
+inline constexpr std::uint32_t entry_has_system = 1u << 25;      // their length
+inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
+inline constexpr std::uint32_t entry_bits_known =
+    entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay;
+
+enum class WireOp : std::uint8_t {
+  hello = 1,
+  ping = 2,
+  open_queue = 3,
+  create_queue = 4,
+  delete_queue = 5,
+  set_attributes = 6,
+  get_attributes = 7,
+  list_queues = 8,
+  purge = 9,
+  stats = 10,
+  send = 16,
+  receive = 17,
+  remove = 18,  // DELETE
+  change = 19,  // CHANGE, of visibility
+};
+
+// What an answer, or an entry of a batch's answer, says. The class is the thousands.
+enum class Status : std::uint16_t {
+  ok = 0,
+  // 1xxx: the request is wrong; the same again fails the same way.
+  bad_frame = 1000,  // lengths, counts or trailing bytes that do not fit together
+  unknown_op = 1001,
+  bad_handle = 1002,      // a queue handle this connection was not given
+  bad_text = 1003,        // a body with bytes that no SQS receiver could be shown
+  bad_attributes = 1004,  // message or queue attributes that are malformed or not allowed
+  bad_checksum = 1005,
+  out_of_order = 1006,  // before HELLO, or HELLO twice
+  no_such_queue = 1100,
+  queue_exists = 1101,
+  receipt_invalid = 1102,
+  message_gone = 1103,
+  visibility_beyond_max = 1104,
+  too_large = 1105,
+  not_supported = 1106,
+  invalid = 1107,
+  // 2xxx: later; the answer says how many milliseconds to wait.
+  overloaded = 2000,
+  no_memory = 2001,
+  no_space = 2002,
+  not_ready = 2003,
+  over_in_flight = 2004,
+  purge_in_progress = 2005,
+  // 3xxx: neither now nor later on this connection.
+  io = 3000,
+  corrupt = 3001,
+  version = 3002,
+  unauthorized = 3003,
+  protocol_version = 3004,  // HELLO with another magic or major
+};
+
+// The one place where facts of the broker become statuses: exactly one for each Errc.
+Status status_of(Errc code);
+// "no_such_queue"; "unknown" for a number that is none of ours.
+std::string_view name_of(Status status);
+// How long to wait before trying again; 0 outside 2xxx.
+std::uint32_t retry_after_ms(Status status);
+
+struct FrameHeader {
+  std::uint32_t length = 0;
+  std::uint8_t op = 0;  // a WireOp, if known
+  std::uint8_t flags = 0;
+  std::uint16_t status = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t queue = 0;
+  bool operator==(const FrameHeader&) const = default;
+};
+
+// Reads the first frame_header_bytes of `bytes` (there must be that many). Empty when the length is not
+// one a frame can have: nothing after it can be understood, and the connection is closed.
+std::optional<FrameHeader> parse_header(std::string_view bytes);
+
+// The payload of a complete frame whose header was parsed. Errors: bad_frame, bad_checksum.
+std::expected<std::string_view, Status> payload_of(const FrameHeader& header,
+                                                   std::string_view frame);
+
+// Appends a frame: begin_frame writes the header, the caller appends the payload, finish_frame sets the
+// length and adds the checksum if flagged. `begin` is what begin_frame returned.
+std::size_t begin_frame(std::string& out, const FrameHeader& header);
+void finish_frame(std::string& out, std::size_t begin);
+
+// Appends a whole answer that says no: `detail` is named per operation in PROTOCOL.md.
+inline constexpr std::uint32_t no_detail = 0xFFFF'FFFF;
+void write_refusal(std::string& out, const FrameHeader& request, Status status,
+                   std::uint32_t detail = no_detail);
+
+static_assert(std::endian::native == std::endian::little,
+              "the wire is little-endian and so are we");
+
+template <typename T>
+void put(std::string& out, T value) {
+  static_assert(std::is_integral_v<T>);
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+// u16 length, bytes.
+void put_short(std::string& out, std::string_view text);
+// u32 length, bytes.
+void put_long(std::string& out, std::string_view text);
+
+// Takes values off the front of a payload. Past the end everything reads as zero or empty, and ok() is
+// false from then on: read all, then ask once.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  T take() {
+    T value{};
+    if (rest_.size() < sizeof value) {
+      fail();
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string_view take_bytes(std::size_t count) {
+    if (rest_.size() < count) {
+      fail();
+      return {};
+    }
+    const std::string_view bytes = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return bytes;
+  }
+  std::string_view take_short() { return take_bytes(take<std::uint16_t>()); }
+  std::string_view take_long() { return take_bytes(take<std::uint32_t>()); }
+
+  bool ok() const { return ok_; }
+  bool finished() const { return ok_ && rest_.empty(); }  // all was there, and nothing more
+  std::size_t left() const { return rest_.size(); }
+
+ private:
+  void fail() {
+    rest_ = {};
+    ok_ = false;
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace pawl

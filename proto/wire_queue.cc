@@ -1,0 +1,104 @@
+#include "proto/wire_queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "proto/sqs_queue_attributes.h"
+#include "proto/text.h"
+
+namespace pawl::wire {
+namespace {
+
+constexpr std::size_t queue_name_max = 80;
+constexpr std::size_t tags_max = 50;
+constexpr std::size_t tag_key_max = 128;
+constexpr std::size_t tag_value_max = 256;
+
+constexpr Attribute all[] = {
+    Attribute::delay_seconds,
+    Attribute::maximum_message_size,
+    Attribute::message_retention_period,
+    Attribute::receive_message_wait_time_seconds,
+    Attribute::visibility_timeout,
+    Attribute::kms_data_key_reuse_period_seconds,
+    Attribute::sqs_managed_sse_enabled,
+    Attribute::policy,
+    Attribute::redrive_policy,
+    Attribute::redrive_allow_policy,
+    Attribute::kms_master_key_id,
+};
+
+// Empty: not set.
+std::string text_of(Attribute attribute, const QueueConfig& config) {
+  if (is_text(attribute)) return std::string(config.text(attribute));
+  const std::int64_t number = config.number(attribute);
+  if (number < 0) return {};
+  if (attribute == Attribute::sqs_managed_sse_enabled) return number == 1 ? "true" : "false";
+  return std::to_string(number);
+}
+
+}  // namespace
+
+Status take_queue_attributes(WireReader& in, std::vector<AttributeChange>& changes) {
+  std::vector<SqsInput::Pair> given;
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view name = in.take_short();
+    given.push_back({name, in.take_long()});
+  }
+  if (!in.ok()) return Status::bad_frame;
+  // The rules are SQS's; its words for them have no place here.
+  QueueAttributeChanges read;
+  Refusal refusal;
+  if (!read_queue_attributes(given, false, read, refusal)) return Status::bad_attributes;
+  if (!read.unsupported.empty()) return Status::not_supported;
+  changes = std::move(read.changes);
+  return Status::ok;
+}
+
+Status take_tags(WireReader& in, Tags& tags) {
+  const auto count = in.take<std::uint16_t>();
+  Status status = count > tags_max ? Status::invalid : Status::ok;
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view key = in.take_short();
+    const std::string_view value = in.take_short();
+    const bool fits = !key.empty() && key.size() <= tag_key_max && value.size() <= tag_value_max &&
+                      check_text(key) == TextFault::none && check_text(value) == TextFault::none;
+    if (!fits) status = Status::invalid;
+    tags.emplace_back(key, value);
+  }
+  std::ranges::sort(tags);
+  const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (std::ranges::adjacent_find(tags, same_key) != tags.end()) status = Status::invalid;
+  return status;
+}
+
+void put_queue_attributes(std::string& out, const QueueConfig& config) {
+  const std::size_t begin = out.size();
+  std::uint16_t count = 0;
+  put(out, count);
+  for (const Attribute attribute : all) {
+    const std::string value = text_of(attribute, config);
+    if (value.empty()) continue;
+    put_short(out, name_of(attribute));
+    put_long(out, value);
+    ++count;
+  }
+  std::memcpy(out.data() + begin, &count, sizeof count);
+}
+
+Status check_queue_name(std::string_view name) {
+  constexpr auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  const bool fifo = name.ends_with(".fifo");
+  const std::string_view stem = fifo ? name.substr(0, name.size() - 5) : name;
+  const bool valid =
+      !stem.empty() && name.size() <= queue_name_max && std::ranges::all_of(stem, allowed);
+  if (!valid) return Status::invalid;
+  return fifo ? Status::not_supported : Status::ok;
+}
+
+}  // namespace pawl::wire

@@ -1,0 +1,34 @@
+// XmlWriter: appends the XML of Query answers.
+//
+//   XmlWriter xml(out);
+//   xml.open("Message"); xml.element("Body", body); xml.close("Message");
+//
+// Text is escaped: & < > " and CR, the last as &#xD; because XML readers would turn CRLF into LF and
+// the client's check of the body's MD5 would fail. Nothing else is looked at: text is UTF-8 of the
+// characters SQS allows (proto/text.h), names and attributes are literals of ours and written as given.
+//
+// Errors: none; that every open() has its close() is the caller's care.
+// Owner:  the caller's string, appended to; nothing else is held.
+// Source: XML 1.0, sections 2.4 and 2.11.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+class XmlWriter {
+ public:
+  explicit XmlWriter(std::string& out) : out_(out) {}
+
+  void open(std::string_view name, std::string_view attributes = {});  // <name attributes>
+  void close(std::string_view name);                                   // </name>
+  void text(std::string_view content);                                 // escaped
+  void element(std::string_view name, std::string_view content);       // <name>content</name>
+  void empty(std::string_view name);                                   // <name/>
+
+ private:
+  std::string& out_;
+};
+
+}  // namespace pawl
