@@ -1,0 +1,82 @@
+#include "net/binary_connection.h"
+
+#include <algorithm>
+
+#include "net/connections.h"
+#include "proto/wire.h"
+
+namespace pawl {
+
+std::size_t BinaryConnection::take(std::string_view bytes) {
+  const SessionConfig& config = table().context().session;
+  std::size_t taken = 0;
+  while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
+         bytes_under_way_ < config.credit_bytes) {
+    const std::string_view rest = bytes.substr(taken);
+    // The header first, then as much as it says; whole frames are read where they lie.
+    const std::size_t header_left = frame_header_bytes - std::min(frame_header_bytes, partial_.size());
+    if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
+      const std::size_t n = std::min(header_left, rest.size());
+      partial_.append(rest.substr(0, n));
+      taken += n;
+      continue;
+    }
+    const auto header = parse_header(partial_.empty() ? rest : std::string_view(partial_));
+    if (!header) {  // nothing after this can be understood
+      finish_after_answers();
+      return bytes.size();
+    }
+    if (partial_.empty() && rest.size() >= header->length) {
+      begin_call(rest.substr(0, header->length));
+      taken += header->length;
+      continue;
+    }
+    if (partial_.capacity() < header->length) partial_.reserve(header->length);
+    const std::size_t n = std::min<std::size_t>(header->length - partial_.size(), rest.size());
+    partial_.append(rest.substr(0, n));
+    taken += n;
+    if (partial_.size() == header->length) {
+      begin_call(partial_);
+      if (partial_.capacity() > out_low) {
+        partial_ = std::string();
+      } else {
+        partial_.clear();
+      }
+    }
+  }
+  return taken;
+}
+
+void BinaryConnection::begin_call(std::string_view frame) {
+  std::unique_ptr<BinaryCall> call = table().take_call();
+  call->bytes = frame.size();
+  bytes_under_way_ += call->bytes;
+  BinaryCall& held = *call.release();  // release() or carry_on() gives it back
+  const auto next =
+      held.wire.begin(session_, frame, table().loop().shard().directory(), table().context().session);
+  if (carry_on(held, next)) release(held);
+}
+
+// True: the call is over.
+bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
+  if (next == WireCall::Next::route) {
+    submit(call, call.wire.request(), call.wire.target());
+    return false;
+  }
+  call.wire.write_response(out());
+  if (next == WireCall::Next::close) finish_after_answers();
+  return true;
+}
+
+bool BinaryConnection::answered(PendingCall& pending) {
+  auto& call = static_cast<BinaryCall&>(pending);
+  return carry_on(call, call.wire.resume(session_, table().loop().shard().directory(), table().context().session));
+}
+
+void BinaryConnection::release(PendingCall& pending) {
+  auto& call = static_cast<BinaryCall&>(pending);
+  bytes_under_way_ -= call.bytes;
+  table().give_call(std::unique_ptr<BinaryCall>(&call));
+}
+
+}  // namespace pawl

@@ -1,0 +1,205 @@
+#include "net/client/answers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "proto/wire.h"
+
+namespace pawl::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t attributes_max = 10;
+constexpr std::uint8_t kind_text = 1;
+constexpr std::uint8_t kind_bytes = 2;
+
+template <std::size_t Size>
+std::array<std::uint8_t, Size> take_array(WireReader& in) {
+  std::array<std::uint8_t, Size> bytes{};
+  const std::string_view taken = in.take_bytes(Size);
+  std::ranges::copy(taken, bytes.begin());
+  return bytes;
+}
+
+// Encoded, in the order the wire wants. Whether the texts are ones SQS allows is the server's to say.
+bool put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
+  std::array<std::uint8_t, attributes_max> order{};
+  const auto used = std::span(order).first(attributes.size());
+  std::iota(used.begin(), used.end(), std::uint8_t{0});
+  std::ranges::sort(used, {}, [&](std::uint8_t i) { return attributes[i].name; });
+  for (const std::uint8_t i : used) {
+    const auto& [name, type, value] = attributes[i];
+    if (name.size() > UINT16_MAX || type.size() > UINT8_MAX || value.size() > frame_bytes_max)
+      return false;
+    put_short(out, name);
+    put(out, static_cast<std::uint8_t>(type.size()));
+    out.append(type);
+    put(out, type.starts_with("Binary") ? kind_bytes : kind_text);
+    put_long(out, value);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint32_t wire_ms(const std::optional<milliseconds>& duration) {
+  if (!duration) return wire_queue_default;
+  // One that is out of range stays so: the server says what it thinks of it.
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(duration->count(), 0, wire_queue_default - 1));
+}
+
+Client::Code put_message(std::string& out, const Client::Outgoing& message) {
+  if (message.body.size() > entry_body_mask) return Client::Code::too_large;
+  if (message.attributes.size() > attributes_max) return Client::Code::bad_attributes;
+  std::uint32_t head = static_cast<std::uint32_t>(message.body.size());
+  if (!message.attributes.empty()) head |= entry_has_attributes;
+  if (message.delay) head |= entry_has_delay;
+  put(out, head);
+  const std::size_t length_at = out.size();
+  if (!message.attributes.empty()) put(out, std::uint32_t{0});
+  if (message.delay) put(out, wire_ms(message.delay));
+  out.append(message.body);
+  if (message.attributes.empty()) return Client::Code::ok;
+  const std::size_t begin = out.size();
+  if (!put_attributes(out, message.attributes)) return Client::Code::bad_attributes;
+  const auto length = static_cast<std::uint32_t>(out.size() - begin);
+  std::memcpy(out.data() + length_at, &length, sizeof length);
+  return Client::Code::ok;
+}
+
+void put_receive(std::string& out, const Client::ReceiveOptions& options) {
+  put(out, options.max);
+  put(out, wire_ms(options.wait));
+  put(out, wire_ms(options.visibility));
+  put(out, options.bytes_max);
+}
+
+void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
+                  std::optional<milliseconds> visibility) {
+  put(out, static_cast<std::uint32_t>(receipts.size()));
+  for (const Client::Receipt& receipt : receipts) {
+    out.append(reinterpret_cast<const char*>(receipt.data()), receipt.size());
+    if (visibility) put(out, wire_ms(visibility));
+  }
+}
+
+Client::Code put_queue_attributes(std::string& out,
+                                  std::span<const Client::QueueAttribute> attributes) {
+  if (attributes.size() > UINT16_MAX) return Client::Code::too_large;
+  put(out, static_cast<std::uint16_t>(attributes.size()));
+  for (const auto& [name, value] : attributes) {
+    if (name.size() > UINT16_MAX || value.size() > frame_bytes_max) return Client::Code::too_large;
+    put_short(out, name);
+    put_long(out, value);
+  }
+  return Client::Code::ok;
+}
+
+bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features) {
+  WireReader in(payload);
+  const auto major = in.take<std::uint16_t>();
+  in.take<std::uint16_t>();  // minor
+  features = in.take<std::uint32_t>();
+  in.take<std::uint32_t>();  // longest frame: the protocol's
+  server.credit_frames = in.take<std::uint32_t>();
+  server.credit_bytes = in.take<std::uint32_t>();
+  in.take<std::uint32_t>();  // most entries: the protocol's
+  server.boot_id = in.take<std::uint64_t>();
+  server.shard = in.take<std::uint32_t>();
+  server.shards = in.take<std::uint32_t>();
+  const auto ports = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < ports && in.ok(); ++i)
+    server.shard_ports.push_back(in.take<std::uint16_t>());
+  return in.ok() && major == wire_major;  // a later minor may say more
+}
+
+bool take_queue(std::string_view payload, Client::Queue& queue) {
+  WireReader in(payload);
+  queue.id = in.take<std::uint32_t>();
+  queue.shard = in.take<std::uint32_t>();
+  queue.maximum_message_size = in.take<std::uint32_t>();
+  queue.visibility = milliseconds(in.take<std::uint32_t>());
+  queue.delay = milliseconds(in.take<std::uint32_t>());
+  queue.wait = milliseconds(in.take<std::uint32_t>());
+  queue.retention = milliseconds(in.take<std::uint32_t>());
+  return in.finished();
+}
+
+bool take_counts(std::string_view payload, Client::Counts& counts) {
+  WireReader in(payload);
+  counts.visible = in.take<std::uint64_t>();
+  counts.in_flight = in.take<std::uint64_t>();
+  counts.delayed = in.take<std::uint64_t>();
+  return in.finished();
+}
+
+bool take_description(std::string_view payload, Client::QueueDescription& description) {
+  WireReader in(payload);
+  description.counts.visible = in.take<std::uint64_t>();
+  description.counts.in_flight = in.take<std::uint64_t>();
+  description.counts.delayed = in.take<std::uint64_t>();
+  description.created = in.take<std::int64_t>();
+  description.modified = in.take<std::int64_t>();
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view name = in.take_short();
+    description.attributes.emplace_back(name, in.take_long());
+  }
+  return in.finished();
+}
+
+bool take_names(std::string_view payload, Client::QueueList& list) {
+  WireReader in(payload);
+  list.more = in.take<std::uint8_t>() != 0;
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) list.names.emplace_back(in.take_short());
+  return in.finished();
+}
+
+bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    Client::Sent entry;
+    entry.code = static_cast<Client::Code>(in.take<std::uint16_t>());
+    entry.sequence = in.take<std::uint64_t>();
+    entry.id = take_array<16>(in);
+    sent.push_back(entry);
+  }
+  return in.finished();
+}
+
+bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    Client::MessageView message;
+    message.receipt = take_array<24>(in);
+    message.id = take_array<16>(in);
+    message.sequence = in.take<std::uint64_t>();
+    message.sent = in.take<std::int64_t>();
+    message.first_received = in.take<std::int64_t>();
+    message.receive_count = in.take<std::uint32_t>();
+    const auto head = in.take<std::uint32_t>();
+    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
+    message.body = in.take_bytes(head & entry_body_mask);
+    message.encoded_attributes = in.take_bytes(attributes);
+    message.encoded_system = in.take_bytes(system);
+    messages.push_back(message);
+  }
+  return in.finished();
+}
+
+bool take_codes(std::string_view payload, std::vector<Client::Code>& codes) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i)
+    codes.push_back(static_cast<Client::Code>(in.take<std::uint16_t>()));
+  return in.finished();
+}
+
+}  // namespace pawl::client

@@ -1,0 +1,38 @@
+// The payloads of answers, taken apart: PROTOCOL.md read from the client's side.
+//
+// Each function appends to vectors that are kept between calls. False: the payload is not what the
+// protocol says.
+//
+// Owner: free functions; views point into the payload.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/client/pawl/client.h"
+
+namespace pawl::client {
+
+// Requests.
+Client::Code put_message(std::string& out,
+                         const Client::Outgoing& message);  // ok, too_large, bad_attributes
+void put_receive(std::string& out, const Client::ReceiveOptions& options);
+// CHANGE with a visibility, DELETE without.
+void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
+                  std::optional<std::chrono::milliseconds> visibility);
+Client::Code put_queue_attributes(std::string& out,
+                                  std::span<const Client::QueueAttribute> attributes);
+std::uint32_t wire_ms(const std::optional<std::chrono::milliseconds>& duration);
+
+// Answers.
+bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features);
+bool take_queue(std::string_view payload, Client::Queue& queue);
+bool take_counts(std::string_view payload, Client::Counts& counts);
+bool take_description(std::string_view payload, Client::QueueDescription& description);
+bool take_names(std::string_view payload, Client::QueueList& list);
+bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent);
+bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages);
+bool take_codes(std::string_view payload, std::vector<Client::Code>& codes);
+
+}  // namespace pawl::client

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <cstring>
+
+#include "net/client/answers.h"
+#include "net/client/impl.h"
+#include "net/client/pawl/client.h"
+#include "proto/wire.h"
+
+// The blocking calls: one request, its one answer, taken apart. And what needs no connection at all.
+
+namespace pawl {
+namespace {
+
+using client::error_of;
+using std::chrono::milliseconds;
+
+std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
+
+// Adds a name; nothing that long exists.
+Client::Code put_name(std::string& out, std::string_view name) {
+  if (name.size() > UINT16_MAX) return Client::Code::invalid;
+  put_short(out, name);
+  return Client::Code::ok;
+}
+
+}  // namespace
+
+Client::Result<void> Client::ping() {
+  const auto answer = impl_->call(WireOp::ping, 0);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Client::Result<Client::Queue> Client::create_queue(std::string_view name,
+                                                   std::span<const QueueAttribute> attributes) {
+  const auto answer = impl_->call(WireOp::create_queue, 0, [&](std::string& out) {
+    if (const Code code = put_name(out, name); code != Code::ok) return code;
+    const Code code = client::put_queue_attributes(out, attributes);
+    put(out, std::uint16_t{0});  // no tags
+    return code;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  Queue queue{.handle = answer->header.queue};
+  if (!client::take_queue(answer->payload, queue)) return failed(Code::bad_answer);
+  return queue;
+}
+
+Client::Result<Client::Queue> Client::open_queue(std::string_view name, std::string_view account) {
+  const auto answer = impl_->call(WireOp::open_queue, 0, [&](std::string& out) {
+    const Code code = put_name(out, account);
+    return code == Code::ok ? put_name(out, name) : code;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  Queue queue{.handle = answer->header.queue};
+  if (!client::take_queue(answer->payload, queue)) return failed(Code::bad_answer);
+  return queue;
+}
+
+Client::Result<void> Client::delete_queue(const Queue& queue) {
+  const auto answer = impl_->call(WireOp::delete_queue, queue.handle);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Client::Result<void> Client::set_attributes(const Queue& queue,
+                                            std::span<const QueueAttribute> attributes) {
+  const auto answer = impl_->call(WireOp::set_attributes, queue.handle, [&](std::string& out) {
+    return client::put_queue_attributes(out, attributes);
+  });
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Client::Result<Client::QueueDescription> Client::describe(const Queue& queue) {
+  const auto answer = impl_->call(WireOp::get_attributes, queue.handle);
+  if (!answer) return std::unexpected(answer.error());
+  QueueDescription description;
+  if (!client::take_description(answer->payload, description)) return failed(Code::bad_answer);
+  return description;
+}
+
+Client::Result<Client::QueueList> Client::list_queues(std::string_view prefix,
+                                                      std::string_view after, std::uint16_t max) {
+  const auto answer = impl_->call(WireOp::list_queues, 0, [&](std::string& out) {
+    if (const Code code = put_name(out, prefix); code != Code::ok) return code;
+    const Code code = put_name(out, after);
+    put(out, max);
+    return code;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  QueueList list;
+  if (!client::take_names(answer->payload, list)) return failed(Code::bad_answer);
+  return list;
+}
+
+Client::Result<void> Client::purge(const Queue& queue) {
+  const auto answer = impl_->call(WireOp::purge, queue.handle);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Client::Result<Client::Counts> Client::counts(const Queue& queue) {
+  const auto answer = impl_->call(WireOp::stats, queue.handle);
+  if (!answer) return std::unexpected(answer.error());
+  Counts counts;
+  if (!client::take_counts(answer->payload, counts)) return failed(Code::bad_answer);
+  return counts;
+}
+
+Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
+                                                       std::span<const Outgoing> batch) {
+  if (outstanding() > 0) return failed(Code::busy);
+  const auto answer = impl_->finish(submit_send(queue, batch));
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Sent> sent;
+  if (!client::take_sent(answer->payload, sent) || sent.size() != batch.size())
+    return failed(Code::bad_answer);
+  return sent;
+}
+
+Client::Result<Client::Sent> Client::send(const Queue& queue, const Outgoing& message) {
+  const auto sent = send(queue, std::span(&message, 1));
+  if (!sent) return std::unexpected(sent.error());
+  const Code code = sent->front().code;
+  if (code != Code::ok) {
+    const milliseconds retry_after(retry_after_ms(static_cast<Status>(code)));
+    return std::unexpected(Error{.code = code, .retry_after = retry_after});
+  }
+  return sent->front();
+}
+
+Client::Result<std::vector<Client::Message>> Client::receive(const Queue& queue,
+                                                             const ReceiveOptions& options) {
+  if (outstanding() > 0) return failed(Code::busy);
+  const auto answer =
+      impl_->finish(submit_receive(queue, options), options.wait.value_or(queue.wait));
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<MessageView> views;
+  if (!client::take_messages(answer->payload, views)) return failed(Code::bad_answer);
+  return std::vector<Message>(views.begin(), views.end());
+}
+
+Client::Result<std::vector<Client::Code>> Client::remove(const Queue& queue,
+                                                         std::span<const Receipt> receipts) {
+  if (outstanding() > 0) return failed(Code::busy);
+  const auto answer = impl_->finish(submit_remove(queue, receipts));
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Code> codes;
+  if (!client::take_codes(answer->payload, codes) || codes.size() != receipts.size())
+    return failed(Code::bad_answer);
+  return codes;
+}
+
+Client::Result<void> Client::remove(const Queue& queue, const Receipt& receipt) {
+  const auto codes = remove(queue, std::span(&receipt, 1));
+  if (!codes) return std::unexpected(codes.error());
+  if (codes->front() != Code::ok) return failed(codes->front());
+  return {};
+}
+
+Client::Result<void> Client::change_visibility(const Queue& queue, const Receipt& receipt,
+                                               milliseconds visibility) {
+  if (outstanding() > 0) return failed(Code::busy);
+  const auto answer =
+      impl_->finish(submit_change_visibility(queue, std::span(&receipt, 1), visibility));
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Code> codes;
+  if (!client::take_codes(answer->payload, codes) || codes.size() != 1)
+    return failed(Code::bad_answer);
+  if (codes.front() != Code::ok) return failed(codes.front());
+  return {};
+}
+
+// --- without a connection ---
+
+std::string_view Client::name_of(Code code) {
+  switch (code) {
+    case Code::would_block:
+      return "would_block";
+    case Code::busy:
+      return "busy";
+    case Code::timed_out:
+      return "timed_out";
+    case Code::broken:
+      return "broken";
+    case Code::unreachable:
+      return "unreachable";
+    case Code::bad_answer:
+      return "bad_answer";
+    default:
+      return pawl::name_of(static_cast<Status>(code));
+  }
+}
+
+std::string Client::to_string(const MessageId& id) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(36);
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text.push_back('-');
+    text.push_back(digits[id[i] >> 4]);
+    text.push_back(digits[id[i] & 15]);
+  }
+  return text;
+}
+
+std::vector<Client::Attribute> Client::attributes_of(std::string_view encoded) {
+  std::vector<Attribute> attributes;
+  WireReader in(encoded);
+  while (in.left() > 0) {
+    Attribute attribute;
+    attribute.name = in.take_short();
+    attribute.type = in.take_bytes(in.take<std::uint8_t>());
+    in.take<std::uint8_t>();  // kind: the type says it too
+    attribute.value = in.take_long();
+    if (!in.ok()) break;
+    attributes.push_back(attribute);
+  }
+  return attributes;
+}
+
+Client::Message::Message(const MessageView& view) : MessageView(view) {
+  bytes_ =
+      std::make_unique<char[]>(body.size() + encoded_attributes.size() + encoded_system.size());
+  char* at = bytes_.get();
+  for (std::string_view* part : {&body, &encoded_attributes, &encoded_system}) {
+    std::copy(part->begin(), part->end(), at);
+    *part = {at, part->size()};
+    at += part->size();
+  }
+}
+
+}  // namespace pawl

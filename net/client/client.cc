@@ -1,0 +1,218 @@
+#include "net/client/pawl/client.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/request.h"
+#include "net/client/answers.h"
+#include "net/client/impl.h"
+#include "proto/wire.h"
+
+namespace pawl {
+namespace {
+
+using client::Answer;
+using client::error_of;
+using std::chrono::microseconds;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
+using SteadyClock = std::chrono::steady_clock;
+
+static_assert(static_cast<int>(Client::Code::bad_frame) == static_cast<int>(Status::bad_frame));
+static_assert(static_cast<int>(Client::Code::unknown_op) == static_cast<int>(Status::unknown_op));
+static_assert(static_cast<int>(Client::Code::bad_handle) == static_cast<int>(Status::bad_handle));
+static_assert(static_cast<int>(Client::Code::bad_text) == static_cast<int>(Status::bad_text));
+static_assert(static_cast<int>(Client::Code::bad_attributes) ==
+              static_cast<int>(Status::bad_attributes));
+static_assert(static_cast<int>(Client::Code::bad_checksum) ==
+              static_cast<int>(Status::bad_checksum));
+static_assert(static_cast<int>(Client::Code::out_of_order) ==
+              static_cast<int>(Status::out_of_order));
+static_assert(static_cast<int>(Client::Code::no_such_queue) ==
+              static_cast<int>(Status::no_such_queue));
+static_assert(static_cast<int>(Client::Code::queue_exists) ==
+              static_cast<int>(Status::queue_exists));
+static_assert(static_cast<int>(Client::Code::receipt_invalid) ==
+              static_cast<int>(Status::receipt_invalid));
+static_assert(static_cast<int>(Client::Code::message_gone) ==
+              static_cast<int>(Status::message_gone));
+static_assert(static_cast<int>(Client::Code::visibility_beyond_max) ==
+              static_cast<int>(Status::visibility_beyond_max));
+static_assert(static_cast<int>(Client::Code::too_large) == static_cast<int>(Status::too_large));
+static_assert(static_cast<int>(Client::Code::not_supported) ==
+              static_cast<int>(Status::not_supported));
+static_assert(static_cast<int>(Client::Code::invalid) == static_cast<int>(Status::invalid));
+static_assert(static_cast<int>(Client::Code::overloaded) == static_cast<int>(Status::overloaded));
+static_assert(static_cast<int>(Client::Code::no_memory) == static_cast<int>(Status::no_memory));
+static_assert(static_cast<int>(Client::Code::no_space) == static_cast<int>(Status::no_space));
+static_assert(static_cast<int>(Client::Code::not_ready) == static_cast<int>(Status::not_ready));
+static_assert(static_cast<int>(Client::Code::over_in_flight) ==
+              static_cast<int>(Status::over_in_flight));
+static_assert(static_cast<int>(Client::Code::purge_in_progress) ==
+              static_cast<int>(Status::purge_in_progress));
+static_assert(static_cast<int>(Client::Code::io) == static_cast<int>(Status::io));
+static_assert(static_cast<int>(Client::Code::corrupt) == static_cast<int>(Status::corrupt));
+static_assert(static_cast<int>(Client::Code::version) == static_cast<int>(Status::version));
+static_assert(static_cast<int>(Client::Code::unauthorized) ==
+              static_cast<int>(Status::unauthorized));
+static_assert(static_cast<int>(Client::Code::protocol_version) ==
+              static_cast<int>(Status::protocol_version));
+static_assert(std::tuple_size_v<Client::Receipt> == receipt_bytes);
+
+std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
+
+}  // namespace
+
+Client::Result<void> Client::Impl::greet() {
+  const auto ticket = submit(WireOp::hello, 0, [&](std::string& out) {
+    put(out, wire_magic);
+    put(out, wire_major);
+    put(out, wire_minor);
+    put(out, options_.checksum ? feature_checksum : 0);
+    put(out, std::uint8_t{0});  // no authentication
+    put_short(out, std::string_view(options_.name).substr(0, 64));
+    return Code::ok;
+  });
+  const auto answer = await(ticket, options_.connect_timeout);
+  if (!answer) return std::unexpected(answer.error());
+  std::uint32_t features = 0;
+  if (!client::take_server(answer->payload, server, features)) return failed(Code::bad_answer);
+  pipeline.grant(server.credit_frames, server.credit_bytes);
+  pipeline.use_checksum((features & feature_checksum) != 0);
+  return {};
+}
+
+Client::Result<Answer> Client::Impl::await(const Result<Ticket>& ticket, Millis timeout) {
+  if (!ticket) return std::unexpected(ticket.error());
+  const auto deadline = SteadyClock::now() + timeout;
+  answers_.clear();
+  while (answers_.empty()) {
+    const auto left = std::chrono::duration_cast<microseconds>(deadline - SteadyClock::now());
+    // An answer that comes later would be taken for another request's.
+    if (left.count() <= 0) pipeline.fail(error_of(Code::timed_out, ETIMEDOUT));
+    pipeline.turn(answers_, left);
+  }
+  const Answer& answer = answers_.front();
+  if (answer.error.code != Code::ok) return std::unexpected(answer.error);
+  return answer;
+}
+
+bool Client::Impl::take_entries(const Answer& answer) {
+  if (answer.error.code != Code::ok) return true;
+  switch (answer.op) {
+    case WireOp::send:
+      return client::take_sent(answer.payload, sent_);
+    case WireOp::receive:
+      return client::take_messages(answer.payload, messages_);
+    default:
+      return client::take_codes(answer.payload, codes_);
+  }
+}
+
+Client::Result<std::size_t> Client::Impl::poll(std::vector<Completion>& completions,
+                                               microseconds timeout) {
+  completions.clear();
+  answers_.clear();
+  sent_.clear();
+  messages_.clear();
+  codes_.clear();
+  ends_.clear();
+  pipeline.turn(answers_, timeout);
+  if (answers_.empty() && pipeline.failure()) return std::unexpected(*pipeline.failure());
+  for (const Answer& answer : answers_) {
+    completions.push_back(
+        {.ticket = answer.ticket, .error = answer.error, .sent = {}, .messages = {}, .codes = {}});
+    const Ends begin = ends();
+    if (!take_entries(answer)) {
+      sent_.resize(begin.sent);
+      messages_.resize(begin.messages);
+      codes_.resize(begin.codes);
+      completions.back().error = error_of(Code::bad_answer);
+      pipeline.fail(error_of(Code::bad_answer));
+    }
+    ends_.push_back(ends());
+  }
+  Ends begin;
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    const Ends end = ends_[i];
+    completions[i].sent = std::span(sent_).subspan(begin.sent, end.sent - begin.sent);
+    completions[i].messages =
+        std::span(messages_).subspan(begin.messages, end.messages - begin.messages);
+    completions[i].codes = std::span(codes_).subspan(begin.codes, end.codes - begin.codes);
+    begin = end;
+  }
+  return completions.size();
+}
+
+// --- life ---
+
+Client::Result<Client> Client::connect(const Options& options) {
+  auto socket = client::Socket::connect(options.host, options.port, options.connect_timeout);
+  if (!socket) return std::unexpected(error_of(Code::unreachable, socket.error()));
+  Client client(std::make_unique<Impl>(std::move(*socket), options));
+  if (const auto greeted = client.impl_->greet(); !greeted) return std::unexpected(greeted.error());
+  return client;
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+const Client::Server& Client::server() const { return impl_->server; }
+bool Client::connected() const { return !impl_->pipeline.failure(); }
+int Client::descriptor() const { return impl_->pipeline.descriptor(); }
+std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); }
+
+// --- pipelined ---
+
+Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
+                                                   std::span<const Outgoing> batch) {
+  if (batch.empty() || batch.size() > entries_max) return failed(Code::invalid);
+  return impl_->submit(WireOp::send, queue.handle, [&](std::string& out) {
+    put(out, static_cast<std::uint32_t>(batch.size()));
+    for (const Outgoing& message : batch) {
+      if (const Code code = client::put_message(out, message); code != Code::ok) return code;
+    }
+    return Code::ok;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
+                                                      const ReceiveOptions& options) {
+  return impl_->submit(WireOp::receive, queue.handle, [&](std::string& out) {
+    client::put_receive(out, options);
+    return Code::ok;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
+                                                     std::span<const Receipt> receipts) {
+  if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
+  return impl_->submit(WireOp::remove, queue.handle, [&](std::string& out) {
+    client::put_receipts(out, receipts, std::nullopt);
+    return Code::ok;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_change_visibility(const Queue& queue,
+                                                                std::span<const Receipt> receipts,
+                                                                Millis visibility) {
+  if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
+  return impl_->submit(WireOp::change, queue.handle, [&](std::string& out) {
+    client::put_receipts(out, receipts, visibility);
+    return Code::ok;
+  });
+}
+
+Client::Result<void> Client::flush() {
+  impl_->pipeline.flush();
+  if (impl_->pipeline.failure()) return std::unexpected(*impl_->pipeline.failure());
+  return {};
+}
+
+Client::Result<std::size_t> Client::poll(std::vector<Completion>& completions,
+                                         microseconds timeout) {
+  return impl_->poll(completions, timeout);
+}
+
+}  // namespace pawl

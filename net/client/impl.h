@@ -1,0 +1,70 @@
+// What is behind a pawl::Client: the pipeline, and the arrays that completions point into. The blocking
+// calls (blocking.cc) and the pipelined ones (client.cc) are both made of submit().
+//
+// Owner: one Client.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/client/pawl/client.h"
+#include "net/client/pipeline.h"
+#include "proto/wire.h"
+
+namespace pawl {
+
+class Client::Impl {
+ public:
+  Impl(client::Socket socket, const Options& options)
+      : pipeline(std::move(socket), options), options_(options) {}
+
+  Result<void> greet();
+
+  // Submits what `write` appends. `write` returns a Code: not ok takes the request back.
+  template <typename Write>
+  Result<Ticket> submit(WireOp op, std::uint32_t queue, Write&& write) {
+    if (const auto obstacle = pipeline.obstacle()) return std::unexpected(*obstacle);
+    const Code code = write(pipeline.begin(op, queue));
+    if (code == Code::ok) return pipeline.finish();
+    pipeline.abandon();
+    return std::unexpected(client::error_of(code));
+  }
+
+  // One request and its one answer, whose payload holds until the next call.
+  template <typename Write>
+  Result<client::Answer> call(WireOp op, std::uint32_t queue, Write&& write) {
+    if (pipeline.outstanding() > 0) return std::unexpected(client::error_of(Code::busy));
+    return await(submit(op, queue, write), options_.request_timeout);
+  }
+  Result<client::Answer> call(WireOp op, std::uint32_t queue) {
+    return call(op, queue, [](std::string&) { return Code::ok; });
+  }
+  // As a blocking call does it: at most `extra` longer than any request may take.
+  Result<client::Answer> finish(Result<Ticket> ticket, std::chrono::milliseconds extra = {}) {
+    return await(ticket, options_.request_timeout + extra);
+  }
+
+  Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
+
+  client::Pipeline pipeline;
+  Server server;
+
+ private:
+  // Where an answer's entries end in the arrays below, which may move until all are taken.
+  struct Ends {
+    std::size_t sent = 0, messages = 0, codes = 0;
+  };
+  Result<client::Answer> await(const Result<Ticket>& ticket, std::chrono::milliseconds timeout);
+  bool take_entries(const client::Answer& answer);
+  Ends ends() const { return {sent_.size(), messages_.size(), codes_.size()}; }
+
+  Options options_;
+  std::vector<client::Answer> answers_;
+  std::vector<Sent> sent_;
+  std::vector<MessageView> messages_;
+  std::vector<Code> codes_;
+  std::vector<Ends> ends_;
+};
+
+}  // namespace pawl

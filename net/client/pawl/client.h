@@ -1,0 +1,248 @@
+// pawl::Client: a connection to a pawl server over the binary protocol.
+//
+//   connect --> ready --submit_*--> in flight --poll--> completed
+//                 |  \--blocking call: submits, waits, returns
+//                 \--the server goes away--> broken (for good: make a new Client)
+//
+// Two ways to use it. The blocking calls are one request each. For throughput, submit_* puts requests
+// on their way without waiting and poll() hands out what has been answered, in the order of arrival; up to
+// the server's credit may be in flight, then submit_* answers would_block. The two do not mix: a
+// blocking call while tickets are outstanding is refused with `busy`.
+//
+// Nothing here throws, prints, aborts or starts a thread. After the first few requests submit_* and
+// poll() allocate nothing.
+//
+// Units:  milliseconds since 1970 for points in time; durations have their unit in the type or name.
+// Limits: 1024 messages a batch; a message is 1 MiB with its attributes, or the queue's own maximum.
+// Errors: Result<T> is std::expected<T, Client::Error>; Code says what, the same as on the wire.
+// Owner:  one thread at a time. Views in completions hold until the next call on the Client.
+//         A child of fork() must not touch the Client of its parent.
+// Source: proto/PROTOCOL.md
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+
+class Client {
+ public:
+  struct Options {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 9326;
+    std::string name;  // shown by the server; at most 64 bytes are kept
+    std::chrono::milliseconds connect_timeout{5'000};
+    std::chrono::milliseconds request_timeout{
+        30'000};  // of blocking calls, on top of a receive's wait
+    std::chrono::microseconds spin{
+        0};                 // how long to look for answers before sleeping; costs a core
+    bool checksum = false;  // XXH3-64 on every frame, both ways
+  };
+
+  // The numbers of the protocol; those from 9000 on are the client's own.
+  enum class Code : std::uint16_t {
+    ok = 0,
+    bad_frame = 1000,
+    unknown_op = 1001,
+    bad_handle = 1002,
+    bad_text = 1003,
+    bad_attributes = 1004,
+    bad_checksum = 1005,
+    out_of_order = 1006,
+    no_such_queue = 1100,
+    queue_exists = 1101,
+    receipt_invalid = 1102,
+    message_gone = 1103,
+    visibility_beyond_max = 1104,
+    too_large = 1105,
+    not_supported = 1106,
+    invalid = 1107,
+    overloaded = 2000,  // 2xxx: try again after Error::retry_after
+    no_memory = 2001,
+    no_space = 2002,
+    not_ready = 2003,
+    over_in_flight = 2004,
+    purge_in_progress = 2005,
+    io = 3000,
+    corrupt = 3001,
+    version = 3002,
+    unauthorized = 3003,
+    protocol_version = 3004,
+    would_block = 9000,  // the credit is used up: poll() first
+    busy = 9001,         // a blocking call while tickets are outstanding
+    timed_out = 9002,    // the connection is broken from then on
+    broken = 9003,       // the connection is gone
+    unreachable = 9004,  // connect() failed; Error::system says why
+    bad_answer = 9005,   // the server said something that cannot be understood
+  };
+  static std::string_view name_of(Code code);
+
+  struct Error {
+    Code code = Code::ok;
+    int system = 0;                            // errno, 0 if none
+    std::chrono::milliseconds retry_after{0};  // with 2xxx
+    std::uint32_t detail = 0xFFFF'FFFF;        // PROTOCOL.md, "Refusals"
+  };
+  template <typename T>
+  using Result = std::expected<T, Error>;
+
+  struct Server {
+    std::uint64_t boot_id = 0;  // changes with every start of the server
+    std::uint32_t credit_frames = 0;
+    std::uint32_t credit_bytes = 0;
+    std::uint32_t shard = 0;  // the one this connection is on
+    std::uint32_t shards = 0;
+    std::vector<std::uint16_t> shard_ports;  // [i] lands on shard i; may be empty
+  };
+
+  // A queue as this connection knows it. Copy freely; useless on another Client.
+  struct Queue {
+    std::uint32_t handle = 0;
+    std::uint32_t id = 0;
+    std::uint32_t shard = 0;
+    std::uint32_t maximum_message_size = 0;
+    std::chrono::milliseconds visibility{0}, delay{0}, wait{0}, retention{0};
+  };
+
+  // An attribute of a queue, as SQS names it: {"VisibilityTimeout", "60"}.
+  using QueueAttribute = std::pair<std::string_view, std::string_view>;
+  struct Counts {
+    std::uint64_t visible = 0, in_flight = 0, delayed = 0;
+  };
+  struct QueueDescription {
+    Counts counts;
+    std::int64_t created = 0, modified = 0;
+    std::vector<std::pair<std::string, std::string>> attributes;
+  };
+  struct QueueList {
+    std::vector<std::string> names;
+    bool more = false;  // ask again, after the last of these
+  };
+
+  // An attribute of a message. type: String, Number or Binary, and possibly ".more".
+  struct Attribute {
+    std::string_view name, type, value;
+  };
+  struct Outgoing {
+    std::string_view body;                             // 1 byte or more of SQS text
+    std::span<const Attribute> attributes{};           // in any order, at most 10
+    std::optional<std::chrono::milliseconds> delay{};  // up to 15 minutes; none: the queue's own
+  };
+
+  using MessageId = std::array<std::uint8_t, 16>;
+  static std::string to_string(const MessageId& id);  // as SQS shows it
+  using Receipt = std::array<std::uint8_t, 24>;       // what deletes this delivery
+
+  struct Sent {
+    Code code = Code::ok;  // this message's own
+    std::uint64_t sequence = 0;
+    MessageId id{};
+  };
+
+  struct ReceiveOptions {
+    std::uint32_t max = 1;
+    std::optional<std::chrono::milliseconds> wait{};        // up to 20 s; none: the queue's own
+    std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
+    std::uint32_t bytes_max =
+        0;  // of all bodies and attributes; one message always fits; 0: the server's limit
+  };
+
+  struct MessageView {
+    Receipt receipt{};
+    MessageId id{};
+    std::uint64_t sequence = 0;
+    std::int64_t sent = 0;
+    std::int64_t first_received = 0;
+    std::uint32_t receive_count = 0;
+    std::string_view body;
+    std::string_view encoded_attributes;  // see attributes_of()
+    std::string_view encoded_system;      // system attributes (AWSTraceHeader), the same way
+  };
+  // The attributes of a message, pointing into it.
+  static std::vector<Attribute> attributes_of(std::string_view encoded);
+
+  // The same, owned.
+  struct Message : MessageView {
+    explicit Message(const MessageView& view);
+    Message(const Message& other) : Message(static_cast<const MessageView&>(other)) {}
+    Message(Message&& other) noexcept = default;
+    Message& operator=(const Message&) = delete;
+    Message& operator=(Message&& other) noexcept = default;
+
+   private:
+    std::unique_ptr<char[]> bytes_;
+  };
+
+  using Ticket = std::uint32_t;
+  struct Completion {
+    Ticket ticket = 0;
+    Error error;                            // of the request whole; then the rest is empty
+    std::span<const Sent> sent;             // of submit_send, in the order of the batch
+    std::span<const MessageView> messages;  // of submit_receive
+    std::span<const Code> codes;            // of submit_remove and submit_change_visibility
+  };
+
+  static Result<Client> connect(const Options& options);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  const Server& server() const;
+  bool connected() const;
+  int descriptor() const;  // for the caller's own poll(2); -1 when broken
+
+  // --- blocking ---
+  Result<void> ping();
+  Result<Queue> create_queue(std::string_view name,
+                             std::span<const QueueAttribute> attributes = {});
+  Result<Queue> open_queue(std::string_view name, std::string_view account = {});
+  Result<void> delete_queue(const Queue& queue);
+  Result<void> set_attributes(const Queue& queue, std::span<const QueueAttribute> attributes);
+  Result<QueueDescription> describe(const Queue& queue);
+  Result<QueueList> list_queues(std::string_view prefix = {}, std::string_view after = {},
+                                std::uint16_t max = 1000);
+  Result<void> purge(const Queue& queue);
+  Result<Counts> counts(const Queue& queue);
+
+  Result<Sent> send(const Queue& queue, const Outgoing& message);  // a refused message is an Error
+  Result<Sent> send(const Queue& queue, std::string_view body) {
+    return send(queue, Outgoing{.body = body});
+  }
+  Result<std::vector<Sent>> send(const Queue& queue, std::span<const Outgoing> messages);
+  Result<std::vector<Message>> receive(const Queue& queue, const ReceiveOptions& options);
+  Result<void> remove(const Queue& queue, const Receipt& receipt);
+  Result<std::vector<Code>> remove(const Queue& queue, std::span<const Receipt> receipts);
+  Result<void> change_visibility(const Queue& queue, const Receipt& receipt,
+                                 std::chrono::milliseconds visibility);
+
+  // --- pipelined ---
+  // Each encodes its request; nothing it was given is needed afterwards. The bytes leave with the next poll()
+  // or flush(), or when enough have gathered.
+  Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages);
+  Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
+  Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
+  Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
+                                          std::chrono::milliseconds visibility);
+  Result<void> flush();
+  // Waits until something has been answered, at most `timeout`, and puts it into `completions` (cleared first).
+  // Returns how many. When the connection breaks, every outstanding ticket completes with `broken`, once;
+  // after that the Error is returned.
+  Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
+  std::size_t outstanding() const;
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,184 @@
+#include "net/client/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::client {
+namespace {
+
+using std::chrono::microseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t slots_max = 1u << 15;
+// Requests gather up to this many bytes before they are sent unasked.
+constexpr std::size_t gather_bytes_max = 64 << 10;
+
+microseconds left(Clock::time_point deadline) {
+  return std::max(microseconds(0),
+                  std::chrono::duration_cast<microseconds>(deadline - Clock::now()));
+}
+
+// The 8 bytes every refusal carries.
+Client::Error refusal(const FrameHeader& header, std::string_view payload) {
+  WireReader in(payload);
+  Client::Error error{.code = static_cast<Client::Code>(header.status)};
+  error.retry_after = std::chrono::milliseconds(in.take<std::uint32_t>());
+  error.detail = in.take<std::uint32_t>();
+  return in.ok() ? error : error_of(Client::Code::bad_answer);
+}
+
+}  // namespace
+
+Client::Error error_of(Client::Code code, int system) { return {.code = code, .system = system}; }
+
+Pipeline::Pipeline(Socket socket, const Client::Options& options)
+    : socket_(std::move(socket)), spin_(options.spin) {
+  grant(1, frame_bytes_max);  // HELLO; its answer says more
+}
+
+void Pipeline::grant(std::uint32_t frames, std::uint32_t bytes) {
+  frames = std::clamp(frames, 1u, slots_max);
+  bytes_max_ = bytes;
+  slots_.assign(frames, Slot{});
+  free_.clear();
+  for (std::uint32_t i = frames; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
+}
+
+std::optional<Client::Error> Pipeline::obstacle() const {
+  if (failure_) return failure_;
+  if (free_.empty() || (outstanding_ > 0 && bytes_ >= bytes_max_))
+    return error_of(Client::Code::would_block);
+  return std::nullopt;
+}
+
+std::string& Pipeline::begin(WireOp op, std::uint32_t queue) {
+  const std::uint16_t index = free_.back();
+  slots_[index].op = op;
+  FrameHeader header;
+  header.op = static_cast<std::uint8_t>(op);
+  header.flags = checksum_ ? flag_checksum : 0;
+  header.correlation = index | std::uint32_t{slots_[index].uses} << 16;
+  header.queue = queue;
+  frame_begin_ = begin_frame(socket_.out(), header);
+  return socket_.out();
+}
+
+void Pipeline::abandon() { socket_.out().resize(frame_begin_); }
+
+std::expected<Client::Ticket, Client::Error> Pipeline::finish() {
+  std::string& out = socket_.out();
+  const std::size_t size = out.size() - frame_begin_ + (checksum_ ? frame_checksum_bytes : 0);
+  const bool too_large = size > frame_bytes_max;
+  if (too_large || (outstanding_ > 0 && bytes_ + size > bytes_max_)) {
+    abandon();
+    return std::unexpected(
+        error_of(too_large ? Client::Code::too_large : Client::Code::would_block));
+  }
+  finish_frame(out, frame_begin_);
+  const std::uint16_t index = free_.back();
+  free_.pop_back();
+  slots_[index].bytes = static_cast<std::uint32_t>(size);
+  bytes_ += size;
+  ++outstanding_;
+  const Client::Ticket ticket = index | std::uint32_t{slots_[index].uses} << 16;
+  if (out.size() >= gather_bytes_max) flush();
+  return ticket;
+}
+
+void Pipeline::flush() {
+  if (failure_) return;
+  if (const auto sent = socket_.flush(); !sent) fail(error_of(Client::Code::broken, sent.error()));
+}
+
+void Pipeline::fail(Client::Error error) {
+  if (failure_) return;
+  failure_ = error;
+  socket_.close();
+}
+
+void Pipeline::turn(std::vector<Answer>& answers, microseconds timeout) {
+  if (!failure_) {
+    socket_.consume(std::exchange(consumed_, 0));
+    flush();
+  }
+  if (!failure_ && !take(answers)) wait(answers, timeout);
+  if (failure_) break_all(answers);
+}
+
+// Looks for answers until there is one: first busily, then asleep.
+void Pipeline::wait(std::vector<Answer>& answers, microseconds timeout) {
+  const auto start = Clock::now();
+  const auto deadline = start + timeout;
+  const auto asleep_at = start + std::min(spin_, timeout);
+  while (!failure_) {
+    const auto received = socket_.receive(next_bytes_);
+    if (!received) return fail(error_of(Client::Code::broken, received.error()));
+    if (*received) {
+      if (take(answers)) return;
+      continue;
+    }
+    if (socket_.unsent()) flush();
+    const auto now = Clock::now();
+    if (now >= deadline) return;
+    if (now < asleep_at) continue;
+    if (const auto woken = socket_.wait(left(deadline)); !woken)
+      fail(error_of(Client::Code::broken, woken.error()));
+  }
+}
+
+// Takes every complete frame received. True if there was an answer among them, or a failure.
+bool Pipeline::take(std::vector<Answer>& answers) {
+  const std::size_t before = answers.size();
+  while (!failure_) {
+    const std::string_view bytes = socket_.in().substr(consumed_);
+    next_bytes_ = consumed_ + frame_header_bytes;
+    if (bytes.size() < frame_header_bytes) break;
+    const auto header = parse_header(bytes);
+    if (!header) {
+      fail(error_of(Client::Code::bad_answer));
+      break;
+    }
+    next_bytes_ = consumed_ + header->length;
+    if (bytes.size() < header->length) break;
+    if (!take_frame(*header, bytes.substr(0, header->length), answers))
+      fail(error_of(Client::Code::bad_answer));
+    consumed_ += header->length;
+  }
+  return answers.size() > before || failure_.has_value();
+}
+
+bool Pipeline::take_frame(const FrameHeader& header, std::string_view frame,
+                          std::vector<Answer>& answers) {
+  const auto payload = payload_of(header, frame);
+  const std::uint32_t index = header.correlation & 0xFFFF;
+  if (!payload || !(header.flags & flag_answer) || index >= slots_.size()) return false;
+  Slot& slot = slots_[index];
+  const bool ours = slot.bytes != 0 && slot.uses == header.correlation >> 16 &&
+                    static_cast<std::uint8_t>(slot.op) == header.op;
+  if (!ours) return false;
+  Answer answer{.ticket = header.correlation, .op = slot.op, .header = header, .payload = *payload};
+  if (header.status != 0) {
+    answer.error = refusal(header, *payload);
+    answer.payload = {};
+  }
+  answers.push_back(answer);
+  bytes_ -= std::exchange(slot.bytes, 0);
+  ++slot.uses;
+  --outstanding_;
+  free_.push_back(static_cast<std::uint16_t>(index));
+  return true;
+}
+
+void Pipeline::break_all(std::vector<Answer>& answers) {
+  for (std::size_t index = 0; index < slots_.size() && outstanding_ > 0; ++index) {
+    Slot& slot = slots_[index];
+    if (slot.bytes == 0) continue;
+    const auto ticket = static_cast<Client::Ticket>(index | std::uint32_t{slot.uses} << 16);
+    answers.push_back({.ticket = ticket, .op = slot.op, .error = *failure_});
+    slot.bytes = 0;
+    --outstanding_;
+  }
+  bytes_ = 0;
+}
+
+}  // namespace pawl::client

@@ -1,0 +1,90 @@
+// Requests under way on one connection: credit, correlation, and answers sorted out.
+//
+//   room() -> begin() -> payload appended to out() -> finish() -> Ticket
+//   turn(): sends, receives, and calls back for each answer that has arrived
+//
+// A correlation is a slot number and how often the slot has been used, so that an answer nobody waits
+// for is recognised.
+//
+// Limits: the server's credit, in frames and bytes; one frame may always go alone.
+// Errors: the first failure is kept in failure() and is final.
+// Owner:  the client's one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/client/pawl/client.h"
+#include "net/client/socket.h"
+#include "proto/wire.h"
+
+namespace pawl::client {
+
+struct Answer {
+  Client::Ticket ticket = 0;
+  WireOp op{};
+  FrameHeader header;
+  Client::Error error;
+  std::string_view payload;  // into the receive buffer; empty with an error
+};
+
+Client::Error error_of(Client::Code code, int system = 0);
+
+class Pipeline {
+ public:
+  Pipeline(Socket socket, const Client::Options& options);
+
+  void grant(std::uint32_t frames, std::uint32_t bytes);
+  void use_checksum(bool on) { checksum_ = on; }
+
+  // would_block, broken, or nothing in the way of a request.
+  std::optional<Client::Error> obstacle() const;
+  std::string& begin(WireOp op, std::uint32_t queue);
+  // Takes the frame begun back when it cannot be sent.
+  std::expected<Client::Ticket, Client::Error> finish();
+  void abandon();
+
+  // Sends and receives without waiting longer than `timeout` for the first answer. Appends answers; their
+  // payloads hold until the next turn. After a failure: one answer `broken` for each ticket, then none.
+  void turn(std::vector<Answer>& answers, std::chrono::microseconds timeout);
+  void flush();
+
+  std::size_t outstanding() const { return outstanding_; }
+  const std::optional<Client::Error>& failure() const { return failure_; }
+  int descriptor() const { return socket_.descriptor(); }
+  void fail(Client::Error error);
+
+ private:
+  struct Slot {
+    std::uint32_t bytes = 0;  // 0: free
+    std::uint16_t uses = 0;
+    WireOp op{};
+  };
+
+  void wait(std::vector<Answer>& answers, std::chrono::microseconds timeout);
+  bool take(std::vector<Answer>& answers);
+  bool take_frame(const FrameHeader& header, std::string_view frame, std::vector<Answer>& answers);
+  void break_all(std::vector<Answer>& answers);
+
+  Socket socket_;
+  std::chrono::microseconds spin_;
+  bool checksum_ = false;
+  std::optional<Client::Error> failure_;
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint16_t> free_;
+  std::size_t outstanding_ = 0;
+  std::uint64_t bytes_ = 0;  // of frames outstanding
+  std::uint32_t bytes_max_ = 0;
+
+  std::size_t frame_begin_ = 0;                  // of the frame being built, in out()
+  std::size_t next_bytes_ = frame_header_bytes;  // how long the frame now arriving is
+  std::size_t consumed_ = 0;  // handed out by the turn before, to be dropped by the next
+};
+
+}  // namespace pawl::client

@@ -1,0 +1,56 @@
+// A connected, non-blocking TCP socket and the two buffers in front of it.
+//
+// Bytes to send are appended to out() and leave with flush(), as far as the kernel takes them. Received
+// bytes stand in in() until consume()d; the views into them hold until the next receive().
+//
+// Errors: errno; a peer that has closed is ECONNRESET.
+// Owner:  the client's one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::client {
+
+using SystemResult = std::expected<void, int>;
+
+class Socket {
+ public:
+  static std::expected<Socket, int> connect(const std::string& host, std::uint16_t port,
+                                            std::chrono::milliseconds timeout);
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  int descriptor() const { return descriptor_; }
+  void close();
+
+  std::string& out() { return out_; }
+  bool unsent() const { return sent_ < out_.size(); }
+  SystemResult flush();
+
+  std::string_view in() const { return {in_.data() + taken_, filled_ - taken_}; }
+  void consume(std::size_t bytes) { taken_ += bytes; }
+  // Makes room for `bytes` beyond what has been consumed, and reads what is there without waiting.
+  // False: nothing was there.
+  std::expected<bool, int> receive(std::size_t bytes);
+
+  // Sleeps until there is something to read, or room to write while something is unsent.
+  SystemResult wait(std::chrono::microseconds timeout);
+
+ private:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+
+  int descriptor_ = -1;
+  std::string out_;
+  std::size_t sent_ = 0;
+  std::vector<char> in_;
+  std::size_t taken_ = 0;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace pawl::client

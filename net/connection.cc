@@ -1,0 +1,235 @@
+#include "net/connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/check.h"
+#include "net/connections.h"
+
+namespace pawl {
+
+Connection::~Connection() { ::close(fd_); }
+
+void Connection::start(std::uint32_t index, std::uint32_t generation) {
+  index_ = index;
+  generation_ = generation;
+  arm_receive();
+}
+
+// --- reading ------------------------------------------------------------------------------------------------
+
+void Connection::arm_receive() {
+  if (receive_armed_ || peer_closed_ || state_ == State::closing) return;
+  starved_ = false;
+  receive_armed_ = true;
+  receive_cancelled_ = false;
+  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::receive, generation_, index_});
+  io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
+  sqe->flags |= IOSQE_BUFFER_SELECT;
+  sqe->buf_group = Ring::buffer_group;
+}
+
+void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
+  CHECK(receive_armed_);
+  receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
+  if (result > 0) {
+    const std::string_view bytes = table_->ring().buffer(flags, result);
+    if (state_ == State::open) {
+      const std::size_t taken = held_.empty() ? take(bytes) : 0;
+      held_.append(bytes.substr(taken));
+    }
+    table_->ring().recycle(flags);
+    pause_if_full();
+  } else if (result == -ENOBUFS) {
+    // Arming again at once would fail again: it waits until buffers are back.
+    if (!starved_) table_->want_buffers(index_);
+    starved_ = true;
+    return;
+  } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
+    peer_closed_ = true;
+    if (result < 0) return begin_close();
+    if (state_ == State::open) finish_after_answers();
+    abandon_receives();
+    return maybe_finish();
+  }
+  if (!receive_armed_ && held_.size() < held_max) arm_receive();
+  if (state_ == State::closing) table_->want_flush(index_);
+}
+
+void Connection::pause_if_full() {
+  if (held_.size() < held_max || !receive_armed_ || receive_cancelled_) return;
+  receive_cancelled_ = true;
+  io_uring_sqe* const sqe = table_->ring().sqe({.op = RingOp::cancel});
+  const std::uint64_t receive =
+      std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 | std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
+  io_uring_prep_cancel64(sqe, receive, 0);
+}
+
+void Connection::offer_held() {
+  if (offering_ || held_.empty() || state_ != State::open || congested()) return;
+  offering_ = true;
+  std::size_t taken = 0;
+  while (state_ == State::open && taken < held_.size()) {
+    const std::size_t more = take(std::string_view(held_).substr(taken));
+    if (more == 0) break;
+    taken += more;
+  }
+  held_.erase(0, taken);
+  offering_ = false;
+  if (held_.size() < held_max) arm_receive();
+}
+
+// --- writing ------------------------------------------------------------------------------------------------
+
+std::string& Connection::out() {
+  if (!dirty_) {
+    dirty_ = true;
+    table_->want_flush(index_);
+  }
+  return out_;
+}
+
+void Connection::flush() {
+  dirty_ = false;
+  if (send_armed_ || state_ == State::closing) return;
+  if (out_.size() > out_max) return begin_close();  // a peer that asks and does not read
+  if (out_.empty()) return maybe_finish();
+  sending_.swap(out_);
+  out_.clear();
+  sent_ = 0;
+  send_progress_ = table_->now();
+  send_armed_ = true;
+  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
+  io_uring_prep_send(sqe, fd_, sending_.data(), sending_.size(), MSG_NOSIGNAL | MSG_WAITALL);
+}
+
+void Connection::on_send(std::int32_t result) {
+  CHECK(send_armed_);
+  send_armed_ = false;
+  if (state_ == State::closing) return table_->want_flush(index_);
+  if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
+  if (result > 0) {
+    sent_ += static_cast<std::size_t>(result);
+    send_progress_ = table_->now();
+  }
+  if (sent_ < sending_.size()) {  // MSG_WAITALL may still be cut short
+    send_armed_ = true;
+    io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
+    io_uring_prep_send(sqe, fd_, sending_.data() + sent_, sending_.size() - sent_, MSG_NOSIGNAL | MSG_WAITALL);
+    return;
+  }
+  if (sending_.capacity() > out_low) {
+    sending_ = std::string();  // one large answer does not hold its memory for ever
+  } else {
+    sending_.clear();
+  }
+  sent_ = 0;
+  out();  // there may be more; and whoever waits for the last answer wants to know
+  offer_held();
+}
+
+// --- calls ----------------------------------------------------------------------------------------------------
+
+void Connection::submit(PendingCall& call, Request& request, ShardId target) {
+  call.connection = this;
+  call.request = &request;
+  call.target = target;
+  call.abandoned = call.giving_back = false;
+  call.place = static_cast<std::uint32_t>(calls_.size());
+  calls_.push_back(&call);
+  request.owner = &call;
+  request.waiter = 0;
+  table_->loop().submit(request, target);
+}
+
+void Connection::forget(PendingCall& call) {
+  calls_[call.place] = calls_.back();
+  calls_[call.place]->place = call.place;
+  calls_.pop_back();
+}
+
+void Connection::on_answer(PendingCall& call) {
+  const Request& request = *call.request;
+  if (call.abandoned && !call.giving_back && request.op == Op::receive && request.delivered > 0 &&
+      request.error == Errc::ok) {
+    return give_back(call);
+  }
+  forget(call);
+  if (call.abandoned || state_ == State::closing) {
+    release(call);
+    if (state_ == State::closing) return table_->want_flush(index_);
+    return maybe_finish();
+  }
+  if (answered(call)) {
+    release(call);
+    offer_held();
+    maybe_finish();
+  }
+}
+
+// The receiver has gone: what was delivered to it goes back, its receive count as it was.
+void Connection::give_back(PendingCall& call) {
+  call.giving_back = true;
+  call.returned.clear();
+  for (const Delivery& delivery : call.request->deliveries.first(call.request->delivered)) {
+    call.returned.push_back({.handle = delivery.handle});
+  }
+  call.request->op = Op::undeliver;
+  call.request->receipts = call.returned;
+  table_->loop().submit(*call.request, call.target);
+}
+
+void Connection::abandon(PendingCall& call) {
+  if (call.abandoned || call.request->op != Op::receive) return;
+  call.abandoned = true;
+  if (!table_->loop().cancel(*call.request, call.target)) return;  // it will be answered
+  forget(call);
+  release(call);
+}
+
+void Connection::abandon_receives() {
+  for (std::size_t i = calls_.size(); i > 0; --i) abandon(*calls_[i - 1]);
+}
+
+// --- the end --------------------------------------------------------------------------------------------------
+
+void Connection::finish_after_answers() {
+  if (state_ == State::open) state_ = State::finishing;
+  held_.clear();
+  out();
+}
+
+void Connection::begin_drain() {
+  if (state_ != State::open) return;
+  finish_after_answers();
+}
+
+// Everything answered and sent: our side closes, and the peer gets a moment to read it and close too; closing
+// at once with bytes unread would tell it "reset" before it has read our answer.
+void Connection::maybe_finish() {
+  if (state_ != State::finishing || !quiet()) return;
+  if (peer_closed_) return begin_close();
+  if (half_closed_) return;
+  half_closed_ = true;
+  half_closed_at_ = table_->now();
+  ::shutdown(fd_, SHUT_WR);
+}
+
+void Connection::begin_close() {
+  if (state_ == State::closing) return;
+  state_ = State::closing;
+  ::shutdown(fd_, SHUT_RDWR);  // ends the receive and the send that are under way
+  abandon_receives();
+  table_->want_flush(index_);
+}
+
+void Connection::check_time(Instant now) {
+  if (state_ == State::closing) return;
+  if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
+  if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
+  if (state_ == State::open && calls_.empty() && overdue(now)) begin_close();
+}
+
+}  // namespace pawl

@@ -1,0 +1,127 @@
+// A connection: a socket, what came in and is not yet understood, what is to go out, calls under way.
+//
+//   open --peer closed--> finishing --answers sent--> closing --nothing armed, no call left--> freed
+//     \--protocol says close--> finishing                ^
+//     \--error, timeout, too slow------------------------+
+//
+// Reading: one multishot receive; its bytes are offered to the protocol at once. What the protocol will not
+// take yet (a request is under way, no credit) is held; beyond held_max the receive is cancelled, so that
+// back-pressure reaches the peer.
+// Writing: the protocol appends to out(); at the end of the turn one send takes all of it, and the next
+// fills while it is under way. At most one send is in flight: two could interleave.
+// Calls:   a request that is under way when the connection goes is taken back if it can be; a delivery
+//          that crosses this is returned to its queue.
+//
+// Units:  bytes; ms.
+// Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below.
+// Owner:  the Connections of its shard.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/request.h"
+#include "core/time.h"
+#include "net/ring.h"
+
+namespace pawl {
+
+class Connection;
+class Connections;
+
+// A request of a connection that is under way. The protocol's own call derives from it.
+struct PendingCall {
+  Connection* connection = nullptr;
+  Request* request = nullptr;
+  ShardId target{};
+  std::uint32_t place = 0;   // in the connection's list
+  bool abandoned = false;    // nobody waits for the answer any more
+  bool giving_back = false;  // it has become the return of what was delivered
+  std::vector<ReceiptEntry> returned;
+};
+
+class Connection {
+ public:
+  static constexpr std::size_t held_max = 256 << 10;
+  static constexpr std::size_t out_high = 1 << 20;
+  static constexpr std::size_t out_low = 256 << 10;
+  static constexpr std::size_t out_max = 24 << 20;
+  static constexpr Duration send_timeout = seconds(30);    // without a byte taken by the peer
+  static constexpr Duration linger_timeout = seconds(2);   // for the peer to close after our last answer
+
+  Connection(Connections& table, int fd) : table_(&table), fd_(fd) {}
+  virtual ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start(std::uint32_t index, std::uint32_t generation);
+
+  // --- completions ---
+  void on_receive(std::int32_t result, std::uint32_t flags);
+  void on_send(std::int32_t result);
+  void on_answer(PendingCall& call);
+
+  void arm_receive();
+  void flush();                    // end of the turn: sends what is in out()
+  void check_time(Instant now);    // once a second
+  void begin_drain();              // the server stops: finish what is under way
+  void begin_close();
+  bool freed() const { return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty(); }
+  bool quiet() const { return calls_.empty() && out_.empty() && !send_armed_; }
+  virtual std::string_view kind() const = 0;
+
+ protected:
+  enum class State : std::uint8_t { open, finishing, closing };
+
+  // Takes bytes; returns how many. Fewer than all means "not now": they are offered again after a call of
+  // this connection was answered or its output has drained.
+  virtual std::size_t take(std::string_view bytes) = 0;
+  // The request of a call is answered. True: the call is over; false: it was submitted again.
+  virtual bool answered(PendingCall& call) = 0;
+  // The call is over and will not be touched again.
+  virtual void release(PendingCall& call) = 0;
+  // Why the connection should go by now; empty: it should not.
+  virtual bool overdue(Instant now) const = 0;
+
+  std::string& out();
+  void submit(PendingCall& call, Request& request, ShardId target);
+  void finish_after_answers();     // no more requests; close when everything is answered and sent
+  bool congested() const { return out_.size() + sending_.size() - sent_ > out_high; }
+  std::size_t calls() const { return calls_.size(); }
+  Connections& table() { return *table_; }
+  bool open() const { return state_ == State::open; }
+
+ private:
+  void offer_held();
+  void abandon_receives();
+  void abandon(PendingCall& call);
+  void forget(PendingCall& call);
+  void give_back(PendingCall& call);
+  void maybe_finish();
+  void pause_if_full();
+
+  Connections* table_;
+  int fd_;
+  std::uint32_t index_ = 0;
+  std::uint32_t generation_ = 0;
+  State state_ = State::open;
+  bool receive_armed_ = false;
+  bool receive_cancelled_ = false;
+  bool send_armed_ = false;
+  bool starved_ = false;      // waits for receive buffers
+  bool peer_closed_ = false;
+  bool dirty_ = false;        // in the table's list of those to flush
+  bool offering_ = false;
+  bool half_closed_ = false;  // our side: the last answer is out
+  std::string held_;
+  std::string out_;
+  std::string sending_;
+  std::size_t sent_ = 0;
+  Instant send_progress_;
+  Instant half_closed_at_;
+  std::vector<PendingCall*> calls_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,143 @@
+#include "net/connections.h"
+
+#include <unistd.h>
+
+#include <ctime>
+#include <random>
+
+#include "core/check.h"
+#include "net/binary_connection.h"
+#include "net/http_connection.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t spare_calls_max = 4096;
+
+std::string http_date(Instant now) {
+  const std::time_t seconds_now = now.ms / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds_now, &parts);
+  char text[40];
+  const std::size_t n = std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text, n};
+}
+
+}  // namespace
+
+Connections::Connections(Ring& ring, const ConnectionContext& context)
+    : ring_(&ring), context_(&context), request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+
+Connections::~Connections() = default;
+
+void Connections::answered(Request& request) {
+  auto& call = *static_cast<PendingCall*>(request.owner);
+  call.connection->on_answer(call);
+}
+
+void Connections::connection(std::uint64_t number) {
+  add(static_cast<int>(static_cast<std::uint32_t>(number)), static_cast<Protocol>(number >> 32));
+}
+
+void Connections::add(int fd, Protocol protocol) {
+  if (open_ >= context_->connections_max || draining_) {
+    ::close(fd);
+    context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(rows_.size());
+    rows_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Row& row = rows_[index];
+  switch (protocol) {
+    case Protocol::http: row.connection = std::make_unique<HttpConnection>(*this, fd, now_); break;
+    case Protocol::binary: row.connection = std::make_unique<BinaryConnection>(*this, fd, now_); break;
+    case Protocol::admin: row.connection = std::make_unique<AdminConnection>(*this, fd, now_); break;
+  }
+  ++open_;
+  row.connection->start(index, row.generation);
+}
+
+void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  const bool known = tag.index < rows_.size() && rows_[tag.index].connection != nullptr &&
+                     rows_[tag.index].generation == tag.generation;
+  if (!known) {  // of a connection that is gone
+    if ((flags & IORING_CQE_F_BUFFER) != 0) {
+      (void)ring_->buffer(flags, 0);
+      ring_->recycle(flags);
+    }
+    return;
+  }
+  Connection& connection = *rows_[tag.index].connection;
+  if (tag.op == RingOp::receive) {
+    connection.on_receive(result, flags);
+  } else {
+    connection.on_send(result);
+  }
+}
+
+void Connections::flush() {
+  flushing_.swap(dirty_);
+  for (const std::uint32_t index : flushing_) {
+    Connection* const connection = rows_[index].connection.get();
+    if (connection == nullptr) continue;
+    connection->flush();
+    if (connection->freed()) free_row(index);
+  }
+  flushing_.clear();
+  if (starved_.empty() || ring_->buffers_out() > Ring::receive_buffers * 3 / 4) return;
+  for (const std::uint32_t index : starved_) {
+    if (Connection* const connection = rows_[index].connection.get(); connection != nullptr) connection->arm_receive();
+  }
+  starved_.clear();
+}
+
+void Connections::free_row(std::uint32_t index) {
+  Row& row = rows_[index];
+  row.connection.reset();
+  row.generation = (row.generation + 1) & 0xFF'FFFF;
+  free_.push_back(index);
+  --open_;
+  context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Connections::tick(Instant now) {
+  if (!date_.empty() && now - ticked_ < seconds(1)) return;
+  ticked_ = now;
+  date_ = http_date(now);
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->check_time(now);
+  }
+}
+
+void Connections::begin_drain() {
+  draining_ = true;
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->begin_drain();
+  }
+}
+
+bool Connections::quiet() const {
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr && !row.connection->quiet()) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<BinaryCall> Connections::take_call() {
+  if (spare_calls_.empty()) return std::make_unique<BinaryCall>();
+  std::unique_ptr<BinaryCall> call = std::move(spare_calls_.back());
+  spare_calls_.pop_back();
+  return call;
+}
+
+void Connections::give_call(std::unique_ptr<BinaryCall> call) {
+  if (spare_calls_.size() < spare_calls_max) spare_calls_.push_back(std::move(call));
+}
+
+}  // namespace pawl

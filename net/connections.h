@@ -1,0 +1,100 @@
+// All connections of a shard, and what they share.
+//
+// Units:  ms.
+// Limits: connections_max a shard; beyond it a new one is closed at once.
+// Owner:  the shard's thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/connection.h"
+#include "net/ring.h"
+#include "net/shard_loop.h"
+#include "proto/session.h"
+#include "proto/sqs.h"
+
+namespace pawl {
+
+enum class Protocol : std::uint8_t { http, binary, admin };
+
+// What the connections of a shard need of the server; must outlive them.
+struct ConnectionContext {
+  SqsConfig sqs;
+  SessionConfig session;
+  std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
+  std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
+  void* server = nullptr;
+  std::uint32_t connections_max = 10'000;
+};
+
+class BinaryCall;
+
+class Connections final : public Asker {
+ public:
+  Connections(Ring& ring, const ConnectionContext& context);
+  ~Connections() override;
+  void use(ShardLoop& loop) { loop_ = &loop; }
+
+  // --- Asker ---
+  void answered(Request& request) override;
+  void connection(std::uint64_t number) override;  // fd | protocol << 32
+
+  void add(int fd, Protocol protocol);
+  static std::uint64_t number_of(int fd, Protocol protocol) {
+    return static_cast<std::uint32_t>(fd) | std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32;
+  }
+
+  // A completion with RingOp::receive or RingOp::send.
+  void complete(RingTag tag, std::int32_t result, std::uint32_t flags);
+  // The end of a turn: sends, re-arms, frees.
+  void flush();
+  // Timeouts and the date, once a second.
+  void tick(Instant now);
+  void set_now(Instant now) { now_ = now; }
+
+  void begin_drain();
+  bool quiet() const;
+  std::size_t open_connections() const { return open_; }
+
+  // --- for connections ---
+  Ring& ring() { return *ring_; }
+  ShardLoop& loop() { return *loop_; }
+  const ConnectionContext& context() const { return *context_; }
+  Instant now() const { return now_; }
+  std::string_view date() const { return date_; }
+  std::uint64_t next_request_number() { return request_number_++; }
+  bool draining() const { return draining_; }
+  void want_flush(std::uint32_t index) { dirty_.push_back(index); }
+  void want_buffers(std::uint32_t index) { starved_.push_back(index); }
+  std::unique_ptr<BinaryCall> take_call();
+  void give_call(std::unique_ptr<BinaryCall> call);
+
+ private:
+  struct Row {
+    std::unique_ptr<Connection> connection;
+    std::uint32_t generation = 0;
+  };
+
+  void free_row(std::uint32_t index);
+
+  Ring* ring_;
+  const ConnectionContext* context_;
+  ShardLoop* loop_ = nullptr;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> dirty_;
+  std::vector<std::uint32_t> flushing_;
+  std::vector<std::uint32_t> starved_;
+  std::vector<std::unique_ptr<BinaryCall>> spare_calls_;
+  std::size_t open_ = 0;
+  Instant now_;
+  Instant ticked_;
+  std::string date_;
+  std::uint64_t request_number_;
+  bool draining_ = false;
+};
+
+}  // namespace pawl

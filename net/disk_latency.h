@@ -1,0 +1,32 @@
+// How long one durable 4 KiB write takes on the disk below a directory, in the two ways there are.
+//
+// Writes one at a time into a zero-filled file of its own, which is gone afterwards: what one sender on
+// an idle server waits for, at the least. The kinds take turns, so a neighbour disturbs both alike.
+//
+// Units:  microseconds.
+// Errors: Errc::io with errno and the operation: the directory, O_DIRECT or io_uring would not do.
+// Owner:  blocks the calling thread for `seconds` and a little; nothing is shared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace pawl {
+
+struct LatencyFigures {
+  std::uint64_t writes = 0;
+  double p50_us = 0;
+  double p99_us = 0;
+};
+
+struct DiskLatency {
+  LatencyFigures flush;  // O_DIRECT write linked to fdatasync
+  LatencyFigures dsync;  // O_DIRECT write with RWF_DSYNC
+};
+
+Result<DiskLatency> measure_disk(const std::string& directory, double seconds);
+
+}  // namespace pawl

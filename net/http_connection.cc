@@ -1,0 +1,111 @@
+#include "net/http_connection.h"
+
+#include "net/connections.h"
+
+namespace pawl {
+namespace {
+
+// The answer to bytes that are not a request: there is no protocol yet to say it in.
+void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
+  append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false, false, date);
+}
+
+}  // namespace
+
+void HttpTimes::note(HttpParser::Phase now_in, Instant now) {
+  if (now_in != phase || now_in == HttpParser::Phase::idle) since = now;
+  phase = now_in;
+}
+
+bool HttpTimes::overdue(Instant now) const {
+  switch (phase) {
+    case HttpParser::Phase::idle: return now - since > idle_timeout;
+    case HttpParser::Phase::head: return now - since > head_timeout;
+    case HttpParser::Phase::body: return now - since > body_timeout;
+    case HttpParser::Phase::done: return false;
+  }
+  return false;
+}
+
+HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) { times_.since = now; }
+
+std::size_t HttpConnection::take(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (!busy_ && open() && taken < bytes.size() && !congested()) {
+    std::size_t consumed = 0;
+    const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
+    taken += consumed;
+    times_.note(parser_.phase(), table().now());
+    switch (state) {
+      case HttpParser::State::need_more: return bytes.size();
+      case HttpParser::State::need_continue: out().append(continue_response); break;
+      case HttpParser::State::complete: begin_call(); break;
+      case HttpParser::State::error:
+        write_error(out(), parser_, table().date());
+        finish_after_answers();
+        return bytes.size();
+    }
+  }
+  return taken;
+}
+
+void HttpConnection::begin_call() {
+  const auto next = call_.begin(parser_.request(), table().loop().shard().directory(), table().context().sqs, table().now(),
+                                table().next_request_number());
+  if (next == SqsCall::Next::respond) return finish_call();
+  busy_ = true;
+  submit(pending_, call_.request(), call_.target());
+}
+
+bool HttpConnection::answered(PendingCall& call) {
+  if (call_.resume(table().loop().shard().directory(), table().context().sqs) == SqsCall::Next::route) {
+    submit(call, call_.request(), call_.target());
+    return false;
+  }
+  busy_ = false;
+  finish_call();
+  return true;
+}
+
+void HttpConnection::finish_call() {
+  call_.write_response(out(), table().date());
+  const bool keep = call_.keep_alive() && !table().draining();
+  parser_.next();
+  times_.note(parser_.phase(), table().now());
+  if (!keep) finish_after_answers();
+}
+
+AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) { times_.since = now; }
+
+std::size_t AdminConnection::take(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (open() && taken < bytes.size()) {
+    std::size_t consumed = 0;
+    const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
+    taken += consumed;
+    times_.note(parser_.phase(), table().now());
+    if (state == HttpParser::State::need_more) return bytes.size();
+    if (state == HttpParser::State::need_continue) {
+      out().append(continue_response);
+      continue;
+    }
+    if (state == HttpParser::State::error) {
+      write_error(out(), parser_, table().date());
+      finish_after_answers();
+      return bytes.size();
+    }
+    const HttpRequest& request = parser_.request();
+    const ConnectionContext& context = table().context();
+    int status = 200;
+    const std::string body = context.admin_answer(context.server, request.path, status);
+    append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, request.keep_alive,
+                    request.method == "HEAD", table().date(), request.version_minor);
+    const bool keep = request.keep_alive;
+    parser_.next();
+    times_.note(parser_.phase(), table().now());
+    if (!keep) finish_after_answers();
+  }
+  return taken;
+}
+
+}  // namespace pawl

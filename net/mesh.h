@@ -1,0 +1,108 @@
+// The mesh: how shards talk. One ring for every ordered pair, and a way to wake who sleeps.
+//
+//   send ... send, publish ----ring----> drain                     (16-byte messages, pointers inside)
+//                      \--- was asleep? the answer names it: wake it (MSG_RING in net/, a flag in the simulator)
+//
+// A sleeper sets SLEEPING, then looks at every ring once more, then sleeps; a sender publishes, then looks at
+// the sleeper's state, both sequentially consistent: one of them sees the other (Dekker).
+//
+//   awake --try_sleep--> sleeping --publish by another--> notified --awake()--> awake
+//
+// What does not fit into a ring waits with its sender, in order, so a send never blocks and no cycle of
+// shards can deadlock; what waits is bounded by the requests that connections may have under way.
+//
+// Limits: ring_slots messages a pair; shards_max shards.
+// Owner:  a port belongs to its shard's thread; the mesh outlives all of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/ring_queue.h"
+#include "core/spsc.h"
+
+namespace pawl {
+
+struct MeshMessage {
+  enum class Kind : std::uint64_t {
+    request,    // Request*: apply it
+    response,   // Request*: it is answered, back to its home
+    cancel,     // Request*: forget the long poll
+    cancelled,  // Request*: the word on that: its answer, if any, came before this
+    config,     // ConfigChange*: from the control shard
+    known,      // ConfigChange*: taken over
+    connection, // a file descriptor, from the acceptor
+  };
+  Kind kind{};
+  union {
+    void* pointer = nullptr;
+    std::uint64_t number;
+  };
+};
+static_assert(sizeof(MeshMessage) == 16);
+
+class Mesh {
+ public:
+  static constexpr std::size_t ring_slots = 256;
+
+  explicit Mesh(std::uint32_t shards);
+  std::uint32_t shards() const { return shards_; }
+
+ private:
+  friend class MeshPort;
+  using Ring = SpscRing<MeshMessage, ring_slots>;
+  enum State : std::uint32_t { awake, sleeping, notified };
+  struct alignas(cache_line_bytes) Sleeper {
+    std::atomic<std::uint32_t> state{awake};
+  };
+
+  Ring& ring(std::uint32_t from, std::uint32_t to) { return *rings_[from * shards_ + to]; }
+
+  std::uint32_t shards_;
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::vector<Sleeper> sleepers_;
+};
+
+// One shard's end.
+class MeshPort {
+ public:
+  MeshPort(Mesh& mesh, ShardId self);
+
+  ShardId self() const { return self_; }
+  std::uint32_t shards() const { return mesh_->shards(); }
+
+  void send(ShardId to, MeshMessage message);
+  // Makes what was sent visible. Returns the shards that sleep and must be woken, a bit each.
+  std::uint64_t publish();
+  // Whether something still waits for room in a ring: publish() again soon.
+  bool backlog() const { return backlog_ > 0; }
+
+  // take(ShardId from, const MeshMessage&), at most `max_each` of each other shard.
+  template <typename Take>
+  std::size_t drain(std::size_t max_each, Take&& take) {
+    std::size_t taken = 0;
+    for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
+      if (from == raw(self_)) continue;
+      taken += mesh_->ring(from, raw(self_)).drain(max_each, [&](const MeshMessage& message) {
+        take(ShardId{static_cast<std::uint8_t>(from)}, message);
+      });
+    }
+    return taken;
+  }
+
+  // True: nothing has come, and whoever sends from now on will wake this shard.
+  bool try_sleep();
+  void awake() { mesh_->sleepers_[raw(self_)].state.store(Mesh::awake, std::memory_order_relaxed); }
+
+ private:
+  Mesh* mesh_;
+  ShardId self_;
+  std::vector<RingQueue<MeshMessage>> waiting_;  // per target: no room in its ring
+  std::size_t backlog_ = 0;
+  std::uint64_t dirty_ = 0;  // targets sent to since the last publish
+};
+
+}  // namespace pawl

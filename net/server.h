@@ -1,0 +1,73 @@
+// The server: the data directory, a worker thread for each shard, the listening sockets, the signals.
+//
+//   start: lock -> recover all shards at once -> share the directory -> listen -> ready
+//   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0
+//
+// Errors: start() gives a text for the operator: what failed, the value, the limit, what to do.
+// Owner:  main().
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/data_dir.h"
+#include "net/worker.h"
+
+namespace pawl {
+
+struct ServerOptions {
+  std::string data = "./pawl-data";
+  std::string http = "127.0.0.1:9324";
+  std::string admin = "127.0.0.1:9325";
+  std::string binary = "127.0.0.1:9326";
+  unsigned shards = 0;             // 0: as many as cores; fixed when the data directory is made
+  std::string auth = "none";
+  std::string poll = "auto";       // auto | always | never
+  std::uint64_t memory = 0;        // bytes for message bodies; 0: half of the machine or cgroup
+  std::string region = "us-east-1";
+  std::string account = "000000000000";
+  std::string base_url;            // of returned queue URLs; empty: the Host of the request
+  std::uint64_t segment_bytes = 64 << 20;
+};
+
+class Server {
+ public:
+  static std::expected<std::unique_ptr<Server>, std::string> start(const ServerOptions& options);
+  ~Server();
+
+  std::string ready_line() const;
+  // Blocks until a signal asks to stop and everything is drained. Returns the exit code.
+  int run();
+
+ private:
+  struct Listener {
+    int fd = -1;
+    Protocol protocol{};
+    std::string address;  // as bound
+  };
+
+  explicit Server(const ServerOptions& options);
+  std::expected<void, std::string> bind_all();
+  std::expected<void, std::string> recover();
+  void launch();
+  std::string admin_answer(std::string_view path, int& status) const;
+
+  ServerOptions options_;
+  std::unique_ptr<DataDir> data_;
+  std::unique_ptr<WorkerShared> shared_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<ConnectionContext> contexts_;
+  std::vector<Listener> listeners_;
+  std::vector<std::thread> threads_;
+  std::uint64_t recovered_messages_ = 0;
+  std::int64_t recovery_ms_ = 0;
+
+  struct Phases;
+  std::unique_ptr<Phases> phases_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,243 @@
+#include "net/shard_loop.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/mutant.h"
+
+namespace pawl {
+
+ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker)
+    : shard_(&shard), log_(&log), port_(&port), asker_(&asker) {}
+
+void ShardLoop::submit(Request& request, ShardId target) {
+  request.home = port_->self();
+  if (target == port_->self()) {
+    queued_.push_back(&request);
+  } else {
+    port_->send(target, {.kind = MeshMessage::Kind::request, .pointer = &request});
+  }
+}
+
+bool ShardLoop::cancel(Request& request, ShardId target) {
+  if (target == port_->self()) return shard_->cancel(request);
+  if (!request.cancel_under_way) {
+    request.cancel_under_way = true;
+    port_->send(target, {.kind = MeshMessage::Kind::cancel, .pointer = &request});
+  }
+  return false;
+}
+
+void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
+  MeshMessage message{.kind = MeshMessage::Kind::connection};
+  message.number = number;
+  port_->send(to, message);
+}
+
+// The order is the design: net/README.md says why for each line.
+bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
+  ++stats_.turns;
+  now_ = now;
+  const Lsn durable_before = log_->durable();
+  log_->pump(now, now_us, false);
+  progress(now);
+  take_messages();
+  const bool applied = !queued_.empty();
+  for (std::size_t left = queued_.size(); left > 0; --left) {
+    Request* const request = queued_.front();
+    queued_.pop_front();
+    apply(*request, now);
+  }
+  more_ = shard_->expire(now, effects_);
+  if (draining_) shard_->release_waiters(effects_);
+  shard_->match(now, effects_);
+  const bool worked = applied || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
+  append(now);
+  log_->pump(now, now_us, !worked);
+  wakes_ |= port_->publish();
+  return worked || more_ || log_->durable() != durable_before;
+}
+
+void ShardLoop::take_messages() {
+  from_mesh_ = port_->drain(mesh_a_turn, [this](ShardId from, const MeshMessage& message) { take(from, message); });
+  stats_.from_mesh += from_mesh_;
+}
+
+void ShardLoop::take(ShardId from, const MeshMessage& message) {
+  using Kind = MeshMessage::Kind;
+  switch (message.kind) {
+    case Kind::request: queued_.push_back(static_cast<Request*>(message.pointer)); return;
+    case Kind::response: return back_home(*static_cast<Request*>(message.pointer));
+    case Kind::cancel: {
+      Request& request = *static_cast<Request*>(message.pointer);
+      // It may be in the queue still, when it came in this very turn: then it is not parked, and parks after
+      // its asker has gone. Look for it there first.
+      for (std::size_t i = 0; i < queued_.size(); ++i) {
+        if (queued_[i] == &request) request.receive.wait = Duration{0};
+      }
+      if (shard_->cancel(request)) port_->send(from, {.kind = Kind::response, .pointer = &request});
+      port_->send(from, {.kind = Kind::cancelled, .pointer = &request});
+      return;
+    }
+    case Kind::cancelled: {
+      Request& request = *static_cast<Request*>(message.pointer);
+      request.cancel_under_way = false;
+      if (std::exchange(request.answered_meanwhile, false)) asker_->answered(request);
+      return;
+    }
+    case Kind::config: {
+      auto* const change = static_cast<ConfigChange*>(message.pointer);
+      if (change->gone) {
+        shard_->drop_queue(change->config->id, effects_);
+      } else {
+        shard_->put_config(change->config);
+      }
+      port_->send(from, {.kind = Kind::known, .pointer = change});
+      return;
+    }
+    case Kind::known: return known(*static_cast<ConfigChange*>(message.pointer));
+    case Kind::connection: return asker_->connection(message.number);
+  }
+}
+
+void ShardLoop::back_home(Request& request) {
+  if (request.cancel_under_way) {
+    request.answered_meanwhile = true;  // the owner may still look at it
+  } else {
+    asker_->answered(request);
+  }
+}
+
+void ShardLoop::apply(Request& request, Instant now) {
+  ++stats_.requests;
+  if (request.op == Op::send) {
+    std::uint64_t bytes = 0;
+    for (const SendEntry& entry : request.sends) {
+      bytes += entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
+    }
+    if (const Errc room = log_->room(bytes); room != Errc::ok) {
+      request.error = room;
+      return answer(request);
+    }
+    stats_.sent += request.sends.size();
+  }
+  if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
+  shard_->apply(request, now, effects_);
+}
+
+void ShardLoop::append(Instant now) {
+  Lsn lsn = log_->appended();
+  if (effects_.has_records()) {
+    lsn = log_->append(effects_, now);
+    stats_.deleted += effects_.removes.size();
+  }
+  shard_->appended(effects_, lsn);
+  for (const Reply& reply : effects_.replies) {
+    if (reply.after_flush && !MUTANT(ack_before_flush) && lsn > log_->durable()) {
+      waiting_.push_back({reply.request, lsn});
+    } else if (reply.after_flush) {
+      announce(*reply.request);
+    } else {
+      answer(*reply.request);
+    }
+  }
+  // After the answers: they are read from the log's memory.
+  for (const LogPos position : effects_.freed) log_->release(position);
+  effects_.clear();
+  if (log_->wants_snapshot()) {
+    shard_->snapshot(effects_);
+    log_->append(effects_, now);
+    log_->snapshot_appended();
+    effects_.clear();
+  }
+}
+
+void ShardLoop::progress(Instant now) {
+  const Lsn durable = log_->durable();
+  shard_->committed(durable, now);
+  while (!waiting_.empty() && waiting_.front().lsn <= durable) {
+    Request* const request = waiting_.front().request;
+    waiting_.pop_front();
+    announce(*request);
+  }
+}
+
+// A durable change of the directory goes to every shard before it is answered; anything else is answered.
+void ShardLoop::announce(Request& request) {
+  const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue || request.op == Op::set_attributes;
+  if (!directory || request.error != Errc::ok || port_->shards() == 1) return answer(request);
+  changes_.push_back(std::make_unique<ConfigChange>(
+      ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
+  for (std::uint32_t to = 0; to < port_->shards(); ++to) {
+    const ShardId shard{static_cast<std::uint8_t>(to)};
+    if (shard == port_->self()) continue;
+    port_->send(shard, {.kind = MeshMessage::Kind::config, .pointer = changes_.back().get()});
+  }
+}
+
+void ShardLoop::known(ConfigChange& change) {
+  if (--change.unknown_to > 0) return;
+  Request& request = *change.request;
+  std::erase_if(changes_, [&](const auto& held) { return held.get() == &change; });
+  answer(request);
+}
+
+void ShardLoop::answer(Request& request) {
+  if (request.op == Op::receive && request.delivered > 0) resolve(request);
+  if (request.home == port_->self()) {
+    asker_->answered(request);
+  } else {
+    port_->send(request.home, {.kind = MeshMessage::Kind::response, .pointer = &request});
+  }
+}
+
+// Fills deliveries from the log. Another shard gets copies: this one's memory is not its to read.
+void ShardLoop::resolve(Request& request) {
+  stats_.received += request.delivered;
+  const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
+  std::size_t bytes = 0;
+  for (Delivery& delivery : deliveries) {
+    const StoredMessage stored = log_->message(delivery.position);
+    CHECK(stored.queue == request.queue && stored.seq == delivery.seq, "the log has queue {} seq {} at {}, not {} {}",
+          raw(stored.queue), stored.seq, delivery.position, raw(request.queue), delivery.seq);
+    delivery.sent = stored.sent;
+    delivery.content = stored.content;
+    bytes += stored.content.body.size() + stored.content.attributes.size() + stored.content.system.size() +
+             stored.content.sender.size() + sizeof(Delivery::Md5);
+  }
+  if (request.home == port_->self()) return;
+  request.copied.clear();
+  request.copied.reserve(bytes);
+  const auto keep = [&](std::string_view& text) {
+    const std::size_t at = request.copied.size();
+    request.copied.append(text);
+    text = std::string_view(request.copied).substr(at, text.size());
+  };
+  for (Delivery& delivery : deliveries) {
+    keep(delivery.content.body);
+    keep(delivery.content.attributes);
+    keep(delivery.content.system);
+    keep(delivery.content.sender);
+    if (delivery.content.body_md5 != nullptr) {
+      std::string_view md5(reinterpret_cast<const char*>(delivery.content.body_md5->data()), sizeof(Delivery::Md5));
+      keep(md5);
+      delivery.content.body_md5 = reinterpret_cast<const Delivery::Md5*>(md5.data());
+    }
+  }
+}
+
+Instant ShardLoop::next_deadline() {
+  if (more_ || !queued_.empty() || shard_->wants_match() || port_->backlog()) return Instant{0};
+  return std::min(shard_->next_deadline(), log_->next_lazy());
+}
+
+void ShardLoop::begin_drain() {
+  draining_ = true;
+  log_->flush_all();
+}
+
+bool ShardLoop::drained() const {
+  return queued_.empty() && waiting_.empty() && changes_.empty() && !port_->backlog() && !log_->pending();
+}
+
+}  // namespace pawl

@@ -1,0 +1,116 @@
+// The turn of a shard: requests in, decisions, the log, answers out. No socket and no kernel in here, so
+// the simulator runs this very code.
+//
+//   submit --(local)---> queue --\                          /--> answered() at once
+//          --(other shard)-> mesh -> apply -> log.append ---+--> when durable: answered(), or back over the mesh
+//
+// The control shard's changes to the directory are answered when they are durable and every shard has
+// said that it knows them.
+//
+// Units:  Instant ms; `now_us` is a monotonic clock in microseconds.
+// Limits: mesh_a_turn messages of each other shard a turn.
+// Errors: failure() of the log is final; the caller must stop the process.
+// Owner:  one shard's thread. Requests belong to whoever submitted them until answered() names them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/effects.h"
+#include "core/ring_queue.h"
+#include "core/shard.h"
+#include "net/mesh.h"
+#include "wal/log.h"
+
+namespace pawl {
+
+// Who asked: the connections of a shard, or the simulator's clients.
+class Asker {
+ public:
+  virtual ~Asker() = default;
+  // The request is the asker's again. Contents of its deliveries hold during the call.
+  virtual void answered(Request& request) = 0;
+  // The acceptor gave this shard a connection.
+  virtual void connection(std::uint64_t number) = 0;
+};
+
+struct LoopStats {
+  std::uint64_t turns = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t sent = 0, received = 0, deleted = 0;
+  std::uint64_t from_mesh = 0;
+};
+
+class ShardLoop {
+ public:
+  static constexpr std::size_t mesh_a_turn = 64;
+
+  ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker);
+
+  // Takes a request on its way to the shard that decides it.
+  void submit(Request& request, ShardId target);
+  // Wants a request back that may be a parked long poll. True: it is the caller's at once. False: it will
+  // be answered() in any case, soon.
+  bool cancel(Request& request, ShardId target);
+  void send_connection(ShardId to, std::uint64_t number);
+
+  // One turn. Returns whether it had anything to do.
+  bool turn(Instant now, std::uint64_t now_us);
+  // The shards to wake for what this turn has sent; ask after turn().
+  std::uint64_t take_wakes() { return std::exchange(wakes_, 0); }
+
+  // When turn() is due next if nothing comes; Instant{0}: at once.
+  Instant next_deadline();
+  bool write_in_flight() const { return log_->write_in_flight(); }
+
+  // Stop: long polls are answered empty; then drained() says when all is answered and durable.
+  void begin_drain();
+  bool drained() const;
+
+  const std::optional<LogFailure>& failure() const { return log_->failure(); }
+  Shard& shard() { return *shard_; }
+  Log& log() { return *log_; }
+  const LoopStats& stats() const { return stats_; }
+
+ private:
+  struct ConfigChange {
+    ConfigPtr config;
+    bool gone = false;
+    Request* request = nullptr;
+    std::uint32_t unknown_to = 0;  // shards that have not said yet
+  };
+  struct Waiting {
+    Request* request = nullptr;
+    Lsn lsn = 0;
+  };
+
+  void take_messages();
+  void take(ShardId from, const MeshMessage& message);
+  void apply(Request& request, Instant now);
+  void append(Instant now);
+  void progress(Instant now);  // what became durable
+  void answer(Request& request);
+  void resolve(Request& request);
+  void announce(Request& request);
+  void known(ConfigChange& change);
+  void back_home(Request& request);
+
+  Shard* shard_;
+  Log* log_;
+  MeshPort* port_;
+  Asker* asker_;
+  Effects effects_;
+  RingQueue<Request*> queued_;    // to apply in the next turn
+  RingQueue<Waiting> waiting_;    // answered when the log is durable
+  std::vector<std::unique_ptr<ConfigChange>> changes_;
+  Instant now_;
+  std::uint64_t wakes_ = 0;
+  std::size_t from_mesh_ = 0;
+  bool draining_ = false;
+  bool more_ = false;  // expire() has more to do at once
+  LoopStats stats_;
+};
+
+}  // namespace pawl

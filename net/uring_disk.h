@@ -1,0 +1,83 @@
+// The Disk of a shard: a directory of files, on io_uring.
+//
+// A durable write is one of two kinds; calibrate() finds out at start which suits the device, and says so:
+//   linked: an O_DIRECT write with an fdatasync linked behind it. The flush runs in an io-wq thread, which
+//           is woken like any other; needs nothing of this one.
+//   dsync:  one O_DIRECT write with RWF_DSYNC. Best where the device has FUA; elsewhere the kernel finishes
+//           it in a per-CPU kworker that a busy thread keeps from running until the next 4 ms tick.
+//
+// Units:  bytes, microseconds.
+// Limits: Disk::ios_max operations at once.
+// Errors: as wal/disk.h says.
+// Owner:  the shard's thread; its completions come through complete().
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "net/ring.h"
+#include "wal/disk.h"
+
+namespace pawl {
+
+enum class FlushKind : std::uint8_t { linked, dsync };
+constexpr std::string_view name_of(FlushKind kind) { return kind == FlushKind::linked ? "linked fdatasync" : "dsync"; }
+
+struct Calibration {
+  FlushKind kind = FlushKind::linked;
+  bool direct = true;          // the file system takes O_DIRECT
+  double linked_us = 0;        // median of a 4 KiB durable write beside a busy loop
+  double dsync_us = 0;
+};
+
+class UringDisk final : public Disk {
+ public:
+  // Opens the directory, making it if needed.
+  static Result<std::unique_ptr<UringDisk>> open_dir(Ring& ring, const std::string& path);
+  ~UringDisk() override;
+
+  // Measures both kinds on a file of its own (at most 0.2 s) and uses the better one from then on.
+  Result<Calibration> calibrate();
+  void use(const Calibration& calibration) { calibration_ = calibration; }
+
+  // A completion with RingOp::disk.
+  void complete(RingTag tag, std::int32_t result);
+
+  Result<std::vector<FileInfo>> list() override;
+  Result<FileId> open(std::string_view name) override;
+  Result<FileId> create(std::string_view name) override;
+  void close(FileId file) override;
+  Result<void> rename(std::string_view from, std::string_view to) override;
+  Result<void> remove(std::string_view name) override;
+  Result<std::size_t> read_now(FileId file, std::uint64_t offset, std::span<std::byte> into) override;
+  Result<void> write_now(FileId file, std::uint64_t offset, std::span<const std::byte> from) override;
+  Result<void> sync_now(FileId file) override;
+  Result<void> sync_dir_now() override;
+  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush, Io& io) override;
+  void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
+  void sync(FileId file, Io& io) override;
+  void sync_dir(Io& io) override;
+
+ private:
+  struct Operation {
+    Io* io = nullptr;
+    std::uint32_t generation = 0;
+    std::uint32_t parts = 0;       // completions still to come
+    std::int32_t expected = 0;     // bytes, of the part that moves them
+    std::int32_t result = 0;
+  };
+
+  UringDisk(Ring& ring, int directory) : ring_(&ring), directory_(directory) {}
+  Result<FileId> open_file(std::string_view name, int flags);
+  std::uint32_t begin(Io& io, std::uint32_t parts, std::int32_t expected);
+  io_uring_sqe* entry(std::uint32_t operation, bool moves_bytes, unsigned together);
+  double median_us(FileId file, FlushKind kind);
+
+  Ring* ring_;
+  int directory_;
+  Calibration calibration_;
+  std::array<Operation, ios_max> operations_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,310 @@
+#include "net/worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "core/check.h"
+#include "net/doctor.h"
+
+namespace pawl {
+namespace {
+
+constexpr unsigned completions_a_turn = 256;
+constexpr std::uint64_t yield_after_us = 50;       // of a log write in flight
+constexpr std::uint64_t yield_too_long_us = 500;
+constexpr std::uint64_t contended_us = 1'000'000;
+constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
+constexpr std::uint64_t drain_sleep_ns = 1'000'000;
+constexpr std::uint64_t close_patience_us = 5'000'000;
+
+// Replays the log into the shard.
+class ShardReplay final : public Replay {
+ public:
+  explicit ShardReplay(Shard& shard) : shard_(&shard) {}
+  void config(const ConfigRecord& record) override { shard_->restore(record); }
+  void head(const HeadRecord& record) override { shard_->restore(record); }
+  void send(const SendRecord& record) override { shard_->restore(record); }
+  void receive(const ReceiveRecord& record) override { shard_->restore(record); }
+  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override { shard_->restore(record, freed); }
+  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override { shard_->restore(record, freed); }
+
+ private:
+  Shard* shard_;
+};
+
+}  // namespace
+
+Worker::Worker(const WorkerOptions& options, WorkerShared& shared) : options_(options), shared_(&shared) {
+  event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+Worker::~Worker() { ::close(event_fd_); }
+
+std::expected<void, std::string> Worker::open(const Calibration* calibration) {
+  if (options_.cpu >= 0) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(static_cast<std::size_t>(options_.cpu), &cpus);
+    sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  auto ring = Ring::create();
+  if (!ring) return std::unexpected(explain_ring_error(ring.error().sys));
+  ring_ = std::move(*ring);
+  shared_->ring_fds[raw(options_.id)] = ring_->fd();
+
+  auto disk = UringDisk::open_dir(*ring_, options_.directory);
+  if (!disk) {
+    return std::unexpected(
+        fmt::format("cannot open {} ({}): {}", options_.directory, disk.error().what, std::strerror(disk.error().sys)));
+  }
+  disk_ = std::move(*disk);
+  if (calibration != nullptr) {
+    disk_->use(calibration_ = *calibration);
+  } else if (const auto measured = disk_->calibrate(); measured) {
+    calibration_ = *measured;
+  } else {
+    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}", options_.directory,
+                                       measured.error().what, std::strerror(measured.error().sys)));
+  }
+
+  shard_ = std::make_unique<Shard>(
+      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, ShardLimits{},
+      shared_->clock.now());
+  ShardReplay replay(*shard_);
+  std::string complaint;
+  auto log = Log::open(*disk_, options_.log, replay, report_, complaint);
+  if (!log) {
+    if (complaint.empty()) {
+      complaint = fmt::format("{} ({}): {}", options_.directory, log.error().what,
+                              log.error().sys != 0 ? std::strerror(log.error().sys) : name_of(log.error().code).data());
+    }
+    return std::unexpected("cannot open the log: " + complaint);
+  }
+  log_ = std::move(*log);
+  return {};
+}
+
+std::vector<ConfigPtr> Worker::configs() const {
+  std::vector<ConfigPtr> found;
+  shard_->directory().for_each([&](const ConfigPtr& config) { found.push_back(config); });
+  return found;
+}
+
+void Worker::adopt(const std::vector<ConfigPtr>& configs) {
+  if (options_.id != control_shard) {
+    for (const ConfigPtr& config : configs) shard_->restore(ConfigRecord{config, false});
+  }
+  std::vector<LogPos> freed;
+  shard_->finish_recovery(shared_->clock.now(), freed);
+  for (const LogPos position : freed) log_->release(position);
+}
+
+// --- accepting ----------------------------------------------------------------------------------------------
+
+void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners) {
+  listeners_ = listeners;
+  for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm_accept(i);
+}
+
+void Worker::arm_accept(std::uint32_t listener) {
+  io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::accept, .index = listener});
+  io_uring_prep_multishot_accept(sqe, listeners_[listener].first, nullptr, nullptr, SOCK_CLOEXEC);
+}
+
+// A new connection goes to the shard that has the fewest.
+void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) arm_accept(tag.index);
+  if (result < 0) return;  // EMFILE, ECONNABORTED: the peer sees it; the next may do better
+  const Protocol protocol = listeners_[tag.index].second;
+  std::uint32_t target = 0;
+  for (std::uint32_t i = 1; i < options_.shards; ++i) {
+    if (shared_->open_counts[i].load(std::memory_order_relaxed) < shared_->open_counts[target].load(std::memory_order_relaxed)) {
+      target = i;
+    }
+  }
+  shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
+  if (target == raw(options_.id)) {
+    connections_->add(result, protocol);
+  } else {
+    loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)}, Connections::number_of(result, protocol));
+  }
+}
+
+void Worker::arm_event() {
+  io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::event});
+  io_uring_prep_poll_multishot(sqe, event_fd_, POLLIN);
+}
+
+void Worker::nudge() const {
+  const std::uint64_t one = 1;
+  // Full means it is readable already, which is all that is wanted.
+  if (::write(event_fd_, &one, sizeof one) < 0) CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+}
+
+// --- the loop -----------------------------------------------------------------------------------------------
+
+void Worker::run(const ConnectionContext& context, const std::vector<std::pair<int, Protocol>>& listeners) {
+  port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
+  connections_ = std::make_unique<Connections>(*ring_, context);
+  loop_ = std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_);
+  connections_->use(*loop_);
+  arm_accepts(listeners);
+  arm_event();
+  while (!stopped_) {
+    const bool worked = turn();
+    if (shared_->stopping.load(std::memory_order_relaxed) && drain_step()) break;
+    idle(worked);
+  }
+  close_log();
+}
+
+// Marks the log as cleanly closed, once what it does in the background (a segment being made ready) is over.
+void Worker::close_log() {
+  const std::uint64_t begun = EngineClock::now_us();
+  Result<void> closed = log_->close_clean();
+  while (!closed && closed.error().code == Errc::not_ready && EngineClock::now_us() - begun < close_patience_us) {
+    ring_->wait(drain_sleep_ns);
+    turn();
+    closed = log_->close_clean();
+  }
+  if (closed) return;
+  fmt::print(stderr, "pawl: shard {}: the log is complete but could not be marked so ({}): {}; the next start looks through "
+                     "all of it\n",
+             raw(options_.id), closed.error().what, std::strerror(closed.error().sys));
+}
+
+void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  switch (tag.op) {
+    case RingOp::disk: return disk_->complete(tag, result);
+    case RingOp::receive:
+    case RingOp::send: return connections_->complete(tag, result, flags);
+    case RingOp::accept: return on_accept(tag, result, flags);
+    case RingOp::event: {
+      std::uint64_t count = 0;
+      if (::read(event_fd_, &count, sizeof count) < 0) CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+      if ((flags & IORING_CQE_F_MORE) == 0) arm_event();
+      return;
+    }
+    case RingOp::none:
+      // A wake-up of another shard that failed (its completion queue is full): it will look by itself, at
+      // the latest when its sleep ends.
+    case RingOp::cancel:
+    case RingOp::wake: return;
+  }
+}
+
+bool Worker::turn() {
+  now_ = std::max(now_, shared_->clock.now());
+  now_us_ = EngineClock::now_us();
+  connections_->set_now(now_);
+  const unsigned reaped = ring_->reap(
+      completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) { dispatch(tag, result, flags); });
+  const bool worked = loop_->turn(now_, now_us_);
+  if (loop_->failure()) die(*loop_->failure());
+  connections_->flush();
+  wake_others();
+  if (now_us_ - second_us_ > 1'000'000) second_passed();
+  return worked || reaped > 0;
+}
+
+void Worker::wake_others() {
+  for (std::uint64_t wakes = loop_->take_wakes(); wakes != 0; wakes &= wakes - 1) {
+    ring_->wake(shared_->ring_fds[static_cast<std::size_t>(std::countr_zero(wakes))].load(std::memory_order_relaxed));
+  }
+}
+
+void Worker::idle(bool worked) {
+  if (worked) worked_us_ = now_us_;
+  const bool in_flight = loop_->write_in_flight();
+  if (!in_flight) {
+    write_since_us_ = 0;
+  } else if (write_since_us_ == 0) {
+    write_since_us_ = now_us_;
+  }
+  const bool dedicated = options_.poll == Poll::spin || (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
+  const bool spin = worked || loop_->next_deadline() <= now_ || (dedicated && now_us_ - worked_us_ < options_.spin_us) ||
+                    options_.poll == Poll::spin;
+  if (!spin) return sleep();
+  ring_->submit();
+  if (in_flight && dedicated && now_us_ - write_since_us_ > yield_after_us) yield();
+}
+
+void Worker::yield() {
+  const std::uint64_t before = EngineClock::now_us();
+  sched_yield();
+  const std::uint64_t took = EngineClock::now_us() - before;
+  if (took > numbers_.yield_us_max.load(std::memory_order_relaxed)) numbers_.yield_us_max.store(took, std::memory_order_relaxed);
+  if (took > yield_too_long_us) contended_until_us_ = before + took + contended_us;
+}
+
+void Worker::sleep() {
+  if (!port_->try_sleep()) return ring_->submit();
+  numbers_.sleeps.fetch_add(1, std::memory_order_relaxed);
+  const Instant due = loop_->next_deadline();
+  std::uint64_t timeout = draining_ ? drain_sleep_ns : sleep_max_ns;
+  if (due <= now_) {
+    timeout = 0;
+  } else if (due.ms - now_.ms < 1000) {
+    timeout = std::min(timeout, static_cast<std::uint64_t>(due.ms - now_.ms) * 1'000'000);
+  }
+  ring_->wait(timeout);
+  port_->awake();
+}
+
+void Worker::second_passed() {
+  second_us_ = now_us_;
+  connections_->tick(now_);
+  if (options_.id == control_shard) shared_->clock.follow();
+  const LoopStats& loop = loop_->stats();
+  const LogStats log = log_->stats();
+  const auto put = [](std::atomic<std::uint64_t>& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); };
+  put(numbers_.sent, loop.sent);
+  put(numbers_.received, loop.received);
+  put(numbers_.deleted, loop.deleted);
+  put(numbers_.requests, loop.requests);
+  put(numbers_.turns, loop.turns);
+  put(numbers_.messages, shard_->messages());
+  put(numbers_.waiting, shard_->waiting());
+  put(numbers_.frames, log.frames);
+  put(numbers_.log_bytes, log.bytes_written);
+  put(numbers_.image_bytes, log.image_bytes);
+  put(numbers_.flush_us, log.flush_us_ewma);
+}
+
+// Everybody answered here, then everybody answered everywhere, then all that was decided is on disk.
+bool Worker::drain_step() {
+  if (!draining_) {
+    draining_ = true;
+    loop_->begin_drain();
+    connections_->begin_drain();
+  }
+  if (!said_quiet_ && connections_->quiet()) {
+    said_quiet_ = true;
+    shared_->quiet.fetch_add(1);
+  }
+  if (shared_->quiet.load() < options_.shards) return false;
+  log_->flush_all();
+  return loop_->drained();
+}
+
+void Worker::die(const LogFailure& failure) const {
+  fmt::print(stderr,
+             "pawl: shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is on disk; nothing after it "
+             "was. The process stops so that nothing is acknowledged that is not. Check the disk, then start again.\n",
+             raw(options_.id), failure.what, failure.lsn, options_.directory, std::strerror(failure.sys), failure.sys);
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+}  // namespace pawl

@@ -1,0 +1,123 @@
+// The thread of a shard: its ring, its disk, its log, its connections, and when to sleep.
+//
+//   open (recover) --> adopt the directory --> run: [reap, turn, flush, submit | sleep]* --> drain --> closed
+//
+// How it idles: while there was work within the spin window it polls; then it says "sleeping", looks at the
+// mesh once more and blocks. On a core it does not have to itself (a yield that took more than 0.5 ms says
+// so) it neither spins nor yields for a second, but blocks: a neighbour that is runnable keeps a yielder
+// waiting for whole 4 ms ticks, and a sleeper only for its wake-up.
+//
+// Owner:  the server. What other threads may touch is said at each member.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/shard.h"
+#include "net/clock.h"
+#include "net/connections.h"
+#include "net/mesh.h"
+#include "net/ring.h"
+#include "net/shard_loop.h"
+#include "net/uring_disk.h"
+#include "wal/log.h"
+
+namespace pawl {
+
+enum class Poll : std::uint8_t { automatic, spin, block };
+
+struct WorkerOptions {
+  ShardId id{};
+  std::uint32_t shards = 1;
+  std::string directory;
+  LogOptions log;
+  Secret secret{};
+  Poll poll = Poll::automatic;
+  std::uint64_t spin_us = 100;
+  int cpu = -1;  // to stay on; -1: anywhere
+};
+
+// What the workers of a server share.
+struct WorkerShared {
+  explicit WorkerShared(std::uint32_t shards) : mesh(shards), ring_fds(shards), open_counts(shards) {}
+
+  Mesh mesh;
+  EngineClock clock;
+  std::vector<std::atomic<int>> ring_fds;                  // to wake by MSG_RING
+  std::vector<std::atomic<std::uint32_t>> open_counts;     // connections of each shard
+  std::atomic<bool> stopping{false};
+  std::atomic<std::uint32_t> quiet{0};                     // workers that have nobody left to answer
+};
+
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, WorkerShared& shared);
+  ~Worker();
+
+  // --- on its own thread, in this order ---
+  std::expected<void, std::string> open(const Calibration* calibration);
+  void adopt(const std::vector<ConfigPtr>& configs);  // from the control shard
+  void run(const ConnectionContext& context, const std::vector<std::pair<int, Protocol>>& listeners);
+
+  // --- by the server, between those ---
+  const RecoveryReport& report() const { return report_; }
+  const Calibration& calibration() const { return calibration_; }
+  std::vector<ConfigPtr> configs() const;
+  std::uint64_t messages() const { return shard_->messages(); }
+
+  // Ends a sleep, from any thread.
+  void nudge() const;
+
+  // A copy of its numbers, refreshed about once a second; any thread may read them.
+  struct Numbers {
+    std::atomic<std::uint64_t> sent{0}, received{0}, deleted{0}, requests{0}, turns{0}, messages{0}, waiting{0};
+    std::atomic<std::uint64_t> frames{0}, log_bytes{0}, image_bytes{0}, flush_us{0}, yield_us_max{0}, sleeps{0};
+  };
+  const Numbers& numbers() const { return numbers_; }
+
+ private:
+  void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
+  void on_accept(RingTag tag, std::int32_t result, std::uint32_t flags);
+  void arm_accept(std::uint32_t listener);
+  void arm_event();
+  void dispatch(RingTag tag, std::int32_t result, std::uint32_t flags);
+  bool turn();
+  void idle(bool worked);
+  void sleep();
+  void yield();
+  void wake_others();
+  void second_passed();
+  bool drain_step();
+  void close_log();
+  [[noreturn]] void die(const LogFailure& failure) const;
+
+  WorkerOptions options_;
+  WorkerShared* shared_;
+  std::unique_ptr<Ring> ring_;
+  std::unique_ptr<UringDisk> disk_;
+  std::unique_ptr<Shard> shard_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<MeshPort> port_;
+  std::unique_ptr<Connections> connections_;
+  std::unique_ptr<ShardLoop> loop_;
+  RecoveryReport report_;
+  Calibration calibration_;
+  std::vector<std::pair<int, Protocol>> listeners_;
+  int event_fd_ = -1;
+  Instant now_;
+  std::uint64_t now_us_ = 0;
+  std::uint64_t worked_us_ = 0;         // when there was work last
+  std::uint64_t write_since_us_ = 0;    // since when a log write has been in flight; 0: none
+  std::uint64_t contended_until_us_ = 0;
+  std::uint64_t second_us_ = 0;
+  bool draining_ = false;
+  bool said_quiet_ = false;
+  bool stopped_ = false;
+  Numbers numbers_;
+};
+
+}  // namespace pawl
