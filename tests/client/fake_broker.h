@@ -1,0 +1,49 @@
+// A broker of maps: enough of SQS to talk to, in one thread and without a disk.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/directory.h"
+#include "core/receipt.h"
+#include "core/request.h"
+
+namespace pawl {
+
+class FakeBroker {
+ public:
+  explicit FakeBroker(const Secret& secret) : secret_(secret) {}
+
+  // Applies the request and fills its answer. False: a receive that found nothing, and has time to wait.
+  bool apply(Request& request, Instant now);
+
+  Directory& directory() { return directory_; }
+
+ private:
+  struct Message {
+    std::string body, attributes, system;
+    Instant sent;
+    Instant visible_at;
+    Instant first_received;
+    std::uint32_t receive_count = 0;
+    bool in_flight = false;
+  };
+  using Messages = std::map<Seq, Message>;
+
+  void create(Request& request, Instant now);
+  void change(Request& request);
+  void send(Request& request, const QueueConfig& config, Messages& messages, Instant now);
+  bool receive(Request& request, const QueueConfig& config, Messages& messages, Instant now);
+  void with_receipts(Request& request, Messages& messages, Instant now);
+  void count(Request& request, const Messages& messages, Instant now);
+
+  Secret secret_;
+  Directory directory_;
+  std::uint32_t next_queue_ = 1;
+  std::map<std::uint32_t, Seq> next_seq_;
+  std::map<std::uint32_t, Messages> queues_;
+};
+
+}  // namespace pawl

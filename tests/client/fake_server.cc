@@ -1,0 +1,151 @@
+#include "tests/client/fake_server.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+
+namespace pawl {
+namespace {
+
+Instant now() {
+  using namespace std::chrono;
+  return Instant{
+      duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count()};
+}
+
+}  // namespace
+
+FakeServer::FakeServer(SessionConfig config) : config_(std::move(config)), broker_(config_.secret) {
+  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  CHECK(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  CHECK(::listen(listener_, 64) == 0);
+  CHECK(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  port_ = ntohs(address.sin_port);
+  thread_ = std::thread([this] { run(); });
+}
+
+FakeServer::~FakeServer() {
+  stop_ = true;
+  thread_.join();
+  for (Peer& peer : peers_) ::close(peer.descriptor);
+  ::close(listener_);
+}
+
+void FakeServer::run() {
+  std::vector<pollfd> entries;
+  while (!stop_) {
+    entries.assign(1, {.fd = listener_, .events = POLLIN, .revents = 0});
+    for (const Peer& peer : peers_) {
+      const auto events = static_cast<short>(POLLIN | (peer.out.empty() ? 0 : POLLOUT));
+      entries.push_back({.fd = peer.descriptor, .events = events, .revents = 0});
+    }
+    ::poll(entries.data(), entries.size(), 5);
+    std::size_t index = 1;
+    for (auto peer = peers_.begin(); peer != peers_.end();) {
+      bool open = true;
+      if (entries[index++].revents & (POLLIN | POLLHUP | POLLERR)) open = read(*peer);
+      wake(*peer);
+      open = open && flush(*peer);
+      if (!open) ::close(peer->descriptor);
+      peer = open ? std::next(peer) : peers_.erase(peer);
+    }
+    if (entries[0].revents & POLLIN)
+      peers_.emplace_back().descriptor = ::accept(listener_, nullptr, nullptr);
+  }
+}
+
+bool FakeServer::read(Peer& peer) {
+  char bytes[64 << 10];
+  const ssize_t n = ::recv(peer.descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (n < 0 && errno == EAGAIN) return true;
+  if (n <= 0) return false;
+  peer.in.append(bytes, static_cast<std::size_t>(n));
+  return take_frames(peer);
+}
+
+bool FakeServer::take_frames(Peer& peer) {
+  std::size_t taken = 0;
+  while (!peer.closing && peer.in.size() - taken >= frame_header_bytes) {
+    const std::string_view rest = std::string_view(peer.in).substr(taken);
+    const auto header = parse_header(rest);
+    if (!header) return false;
+    if (rest.size() < header->length) break;
+    if (!handle(peer, rest.substr(0, header->length))) return false;
+    taken += header->length;
+  }
+  peer.in.erase(0, taken);
+  return true;
+}
+
+bool FakeServer::handle(Peer& peer, std::string_view frame) {
+  ++frames_;
+  if (fault_ != Fault::none &&
+      static_cast<std::uint8_t>(frame[4]) == static_cast<std::uint8_t>(fault_op_.load())) {
+    if (fault_ == Fault::hang_up) return false;
+    if (fault_ == Fault::say_nothing) return true;
+    if (fault_ == Fault::garbage) peer.out.assign(64, '\xFF');
+    if (fault_ == Fault::garbage) return true;
+  }
+  if (peer.idle.empty()) peer.idle.emplace_back();
+  const auto pending = peer.idle.begin();
+  const WireCall::Next next =
+      pending->call.begin(peer.session, frame, broker_.directory(), config_);
+  const Duration wait = pending->call.request().receive.wait;
+  pending->deadline = now() + (wait.ms > 0 ? wait : Duration{0});
+  if (!step(peer, pending, next)) peer.parked.splice(peer.parked.end(), peer.idle, pending);
+  return true;
+}
+
+// False: it has to wait.
+bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next) {
+  while (next == WireCall::Next::route) {
+    Request& request = pending->call.request();
+    if (!broker_.apply(request, now()) && now() < pending->deadline) return false;
+    next = pending->call.resume(peer.session, broker_.directory(), config_);
+  }
+  respond(peer, pending, next);
+  return true;
+}
+
+void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next) {
+  const std::size_t begin = peer.out.size();
+  pending->call.write_response(peer.out);
+  peer.closing = next == WireCall::Next::close;
+  const bool here =
+      static_cast<std::uint8_t>(peer.out[begin + 4]) == static_cast<std::uint8_t>(fault_op_.load());
+  if (here && fault_ == Fault::foreign_answer) peer.out[begin + 8] ^= 0x40;
+  if (here && fault_ == Fault::flipped_bit) peer.out.back() ^= 1;
+}
+
+void FakeServer::wake(Peer& peer) {
+  for (auto pending = peer.parked.begin(); pending != peer.parked.end();) {
+    const auto next = std::next(pending);
+    if (step(peer, pending, WireCall::Next::route))
+      peer.idle.splice(peer.idle.end(), peer.parked, pending);
+    pending = next;
+  }
+}
+
+bool FakeServer::flush(Peer& peer) {
+  if (!peer.out.empty()) {
+    const ssize_t n =
+        ::send(peer.descriptor, peer.out.data(), peer.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && errno != EAGAIN) return false;
+    if (n > 0) peer.out.erase(0, static_cast<std::size_t>(n));
+  }
+  return !(peer.closing && peer.out.empty());
+}
+
+}  // namespace pawl

@@ -1,0 +1,75 @@
+// A server for the client to be tested with: the real Session and WireCall, a socket, and a FakeBroker,
+// in one thread of its own. It can be told to misbehave at an operation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "proto/session.h"
+#include "tests/client/fake_broker.h"
+
+namespace pawl {
+
+class FakeServer {
+ public:
+  enum class Fault : std::uint8_t {
+    none,
+    hang_up,
+    say_nothing,
+    garbage,
+    foreign_answer,
+    flipped_bit
+  };
+
+  explicit FakeServer(SessionConfig config = {});
+  ~FakeServer();
+
+  std::uint16_t port() const { return port_; }
+  // From now on, at every request of this operation.
+  void misbehave(WireOp op, Fault fault) {
+    fault_op_ = op;
+    fault_ = fault;
+  }
+  std::uint64_t frames() const { return frames_; }  // requests seen
+
+ private:
+  struct Pending {
+    WireCall call;
+    Instant deadline;
+  };
+  struct Peer {
+    int descriptor = -1;
+    Session session;
+    std::string in, out;
+    std::list<Pending> parked;
+    std::list<Pending> idle;
+    bool closing = false;
+  };
+
+  void run();
+  bool read(Peer& peer);
+  bool take_frames(Peer& peer);
+  bool handle(Peer& peer, std::string_view frame);
+  void wake(Peer& peer);
+  bool step(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next);
+  void respond(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next);
+  bool flush(Peer& peer);
+
+  SessionConfig config_;
+  FakeBroker broker_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::list<Peer> peers_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<WireOp> fault_op_{};
+  std::atomic<Fault> fault_ = Fault::none;
+  std::thread thread_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""Runs the examples of README.md as they stand, against a server started by tools/start.
+
+Only the ports are replaced, as the server gets free ones. The program to build with is found in README's
+own words: add_subdirectory and pawl::client.
+"""
+
+import re
+import subprocess
+import time
+
+from pawl_server import ROOT, Pawl, ServedTest, main
+
+PLACE = ROOT / "build" / "clients" / "readme"
+
+
+def block(language):
+    found = re.search(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.S | re.M)
+    assert found, f"README.md has no {language} block"
+    return found[1]
+
+
+class StartedPawl(Pawl):
+    """The server as the README starts it."""
+
+    def command(self):
+        return [str(ROOT / "tools" / "start")]
+
+
+class Readme(ServedTest):
+    server = StartedPawl
+
+    def replaced(self, text, name, port):
+        self.assertIn(str(port), text)
+        return text.replace(str(port), self.pawl.ready[name].rsplit(":", 1)[1])
+
+    def test_the_start_command_prints_a_snippet_with_the_address(self):
+        wanted = f"--endpoint-url http://{self.pawl.ready['http']} sqs "
+        deadline = time.monotonic() + 5  # it is printed just after the line that says ready
+        while self.pawl.errors().count(wanted) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.pawl.errors().count(wanted), 3, self.pawl.errors())
+
+    def test_the_python_example_prints_the_message(self):
+        code = self.replaced(block("python"), "http", 9324)
+        done = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "hi\n"), done.stderr)
+
+    def test_the_cpp_example_builds_as_the_readme_says_and_prints_the_message(self):
+        PLACE.mkdir(parents=True, exist_ok=True)
+        (PLACE / "app.cc").write_text(self.replaced(block("cpp"), "binary", 9326))
+        (PLACE / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C CXX)\nset(CMAKE_CXX_STANDARD 23)\n"
+            "add_executable(app app.cc)\n" + block("cmake").replace("add_subdirectory(pawl)", f"add_subdirectory({ROOT} pawl)"))
+        for command in (["cmake", "-G", "Ninja", "-S", PLACE, "-B", PLACE / "build", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DCMAKE_C_FLAGS=-O2 -g"],
+                        ["cmake", "--build", PLACE / "build", "--target", "app"]):
+            built = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+            self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
+        done = subprocess.run([PLACE / "build" / "app"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "hi\n"), done.stderr)
+
+
+if __name__ == "__main__":
+    main()

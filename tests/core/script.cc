@@ -1,0 +1,200 @@
+#include "tests/core/script.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace pawl::test {
+
+void run(std::string_view steps, const ShardLimits& limits) { Script(limits).run(steps); }
+
+void Script::run(std::string_view steps) {
+  int number = 0;
+  while (!steps.empty()) {
+    const std::size_t bar = std::min(steps.find('|'), steps.size());
+    const std::string text(steps.substr(0, bar));
+    steps.remove_prefix(std::min(bar + 1, steps.size()));
+    SCOPED_TRACE(fmt::format("step {}: {}", ++number, text));
+    const Step step = parse(text);
+    ASSERT_EQ(perform(step), step.expected);
+  }
+}
+
+Script::Step Script::parse(std::string_view text) {
+  Step step;
+  std::istringstream in{std::string(text)};
+  std::string word;
+  bool answer = false;
+  in >> step.verb;
+  while (in >> word) {
+    const std::size_t equals = word.find('=');
+    if (word == "->") {
+      answer = true;
+    } else if (answer) {
+      step.expected += (step.expected.empty() ? "" : " ") + word;
+    } else if (word == "as") {
+      in >> step.options["as"];
+    } else if (equals != std::string::npos) {
+      step.options[word.substr(0, equals)] = word.substr(equals + 1);
+    } else {
+      step.words.push_back(word);
+    }
+  }
+  if (!answer) step.expected = step.options.contains("as") ? "pending" : "ok";
+  return step;
+}
+
+Duration Script::duration(const std::string& text) {
+  std::size_t digits = 0;
+  const std::int64_t n = std::stoll(text, &digits);
+  const std::string unit = text.substr(digits);
+  if (unit == "ms") return milliseconds(n);
+  if (unit.empty() || unit == "s") return seconds(n);
+  if (unit == "m") return seconds(n * 60);
+  if (unit == "h") return seconds(n * 3600);
+  if (unit == "d") return seconds(n * 86400);
+  ADD_FAILURE() << "no such unit: " << text;
+  return {};
+}
+
+std::vector<AttributeChange> Script::attributes(const Step& step) {
+  static const std::map<std::string, Attribute> names = {
+      {"delay",      Attribute::delay_seconds                    },
+      {"retention",  Attribute::message_retention_period         },
+      {"wait",       Attribute::receive_message_wait_time_seconds},
+      {"visibility", Attribute::visibility_timeout               },
+  };
+  std::vector<AttributeChange> changes;
+  for (const auto& [name, value] : step.options)
+    changes.push_back({.attribute = names.at(name), .number = duration(value).ms / 1000, .text = {}});
+  return changes;
+}
+
+std::string Script::perform(const Step& step) {
+  if (const auto it = waiting_.find(step.verb); it != waiting_.end()) return outcome(*it->second);
+  if (step.verb == "cancel") {
+    Ask& ask = *waiting_.at(step.words.at(0));
+    return world_.shard().cancel(ask.request) ? "ok" : "not waiting";
+  }
+  if (step.verb == "stored") return std::to_string(world_.stored());
+  if (step.words.empty() || !queues_.contains(step.words[0])) {
+    if (step.verb != "queue") return perform_on_disk(step);
+  }
+  return perform_request(step);
+}
+
+std::string Script::perform_on_disk(const Step& step) {
+  if (step.verb == "advance") {
+    world_.advance(duration(step.words.at(0)));
+  } else if (step.verb == "jump") {
+    world_.jump(duration(step.words.at(0)));
+  } else if (step.verb == "hold") {
+    world_.hold();
+  } else if (step.verb == "flush") {
+    world_.flush();
+  } else if (step.verb == "crash" || step.verb == "restart") {
+    if (step.verb == "restart") world_.flush();
+    world_.crash(step.words.empty() ? Duration{} : duration(step.words[0]));
+  } else if (step.verb == "rotate") {
+    world_.rotate();
+  } else {
+    return "no such step, or no such queue: " + step.verb;
+  }
+  return "ok";
+}
+
+std::string Script::perform_request(const Step& step) {
+  const std::string& name = step.words.at(0);
+  if (step.verb == "queue") {
+    Ask& ask = world_.create(name, attributes(step));
+    if (ask.request.config != nullptr) queues_[name] = ask.request.config->id;
+    return outcome(ask);
+  }
+  const QueueId id = queues_.at(name);
+  if (step.verb == "set") return outcome(world_.set(id, attributes(step)));
+  if (step.verb == "drop") return outcome(world_.plain(Op::delete_queue, id));
+  if (step.verb == "purge") return outcome(world_.plain(Op::purge, id));
+  if (step.verb == "count") return outcome(world_.plain(Op::count, id));
+  if (step.verb == "send") {
+    const auto delay = step.options.find("delay");
+    return outcome(world_.send(id, {step.words.begin() + 1, step.words.end()},
+                               delay == step.options.end() ? queue_default : duration(delay->second)));
+  }
+  if (step.verb == "receive") return receive(step);
+  if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
+  if (step.verb == "delete") return with_handles(Op::remove, step);
+  if (step.verb == "change") return with_handles(Op::change_visibility, step);
+  if (step.verb == "undeliver") return with_handles(Op::undeliver, step);
+  return "no such step: " + step.verb;
+}
+
+std::string Script::receive(const Step& step) {
+  ReceiveParams params;
+  for (const auto& [key, value] : step.options) {
+    if (key == "max") params.max = static_cast<std::uint32_t>(std::stoul(value));
+    if (key == "visibility") params.visibility = duration(value);
+    if (key == "wait") params.wait = duration(value);
+  }
+  Ask& ask = world_.receive(queues_.at(step.words[0]), params);
+  if (const auto as = step.options.find("as"); as != step.options.end()) waiting_[as->second] = &ask;
+  return outcome(ask);
+}
+
+// Batches of 1000 until there are enough of them.
+std::string Script::in_bulk(const Step& step) {
+  const QueueId id = queues_.at(step.words[0]);
+  for (std::size_t left = std::stoul(step.words.at(1)); left > 0;) {
+    const std::size_t batch = std::min<std::size_t>(left, 1000);
+    left -= batch;
+    if (step.verb == "fill") {
+      Ask& ask = world_.send(id, std::vector<std::string>(batch, "x"));
+      if (outcome(ask) != "ok") return outcome(ask);
+    } else {
+      Ask& ask = world_.receive(id, {.max = static_cast<std::uint32_t>(batch)});
+      if (ask.request.delivered != batch) return fmt::format("{} of {}", ask.request.delivered, batch);
+    }
+  }
+  return "ok";
+}
+
+std::string Script::with_handles(Op op, const Step& step) {
+  auto word = step.words.begin() + 1;
+  Duration visibility{};
+  if (op == Op::change_visibility) visibility = duration(*word++);
+  std::vector<ReceiptHandle> handles;
+  for (; word != step.words.end(); ++word) {
+    if (!handles_.contains(*word)) return "no such handle: " + *word;
+    handles.push_back(handles_.at(*word));
+  }
+  return outcome(world_.receipts(op, queues_.at(step.words[0]), handles, visibility));
+}
+
+std::string Script::outcome(const Ask& ask) {
+  const Request& request = ask.request;
+  if (!ask.answered) return "pending";
+  if (request.error != Errc::ok) return std::string(name_of(request.error));
+  if (request.op == Op::receive) return deliveries(ask);
+  if (request.op == Op::count) {
+    return fmt::format("{}/{}/{}", request.counts.visible, request.counts.in_flight,
+                       request.counts.delayed);
+  }
+  std::vector<std::string_view> errors;
+  for (const SendEntry& entry : request.sends) errors.push_back(name_of(entry.error));
+  for (const ReceiptEntry& entry : request.receipts) errors.push_back(name_of(entry.error));
+  if (std::ranges::all_of(errors, [](std::string_view e) { return e == "ok"; })) return "ok";
+  return fmt::format("{}", fmt::join(errors, " "));
+}
+
+std::string Script::deliveries(const Ask& ask) {
+  std::vector<std::string> names;
+  for (const Delivery& delivery : ask.request.deliveries.first(ask.request.delivered)) {
+    names.push_back(
+        fmt::format("{}#{}", world_.body_at(delivery.position), delivery.receive_count));
+    handles_[names.back()] = delivery.handle;
+  }
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, " "));
+}
+
+}  // namespace pawl::test

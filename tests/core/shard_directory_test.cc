@@ -1,0 +1,149 @@
+// Creating, changing and deleting queues through the control shard, and what other shards see of it.
+#include <gtest/gtest.h>
+
+#include "tests/core/script.h"
+
+namespace pawl::test {
+namespace {
+
+std::vector<AttributeChange> change(Attribute attribute, std::int64_t number) {
+  return {{.attribute = attribute, .number = number, .text = {}}};
+}
+
+TEST(CreateQueue, TwiceGivesTheSameQueue) {
+  World world;
+  const QueueId first = world.create("q", {}).request.config->id;
+  Ask& again = world.create("q", {});
+  EXPECT_EQ(again.request.error, Errc::ok);
+  EXPECT_EQ(again.request.config->id, first);
+}
+
+TEST(CreateQueue, ComparesOnlyWhatIsAskedForWithWhatIsNow) {
+  run("queue q visibility=10 delay=5 | queue q | queue q delay=5 | queue q retention=4d | "
+      "queue q delay=6 -> queue_exists | set q delay=6 | queue q delay=6 visibility=10");
+}
+
+TEST(CreateQueue, NamesTheFirstAttributeThatDiffers) {
+  World world;
+  world.create("q", {});
+  std::vector<AttributeChange> changes = change(Attribute::visibility_timeout, 30);
+  changes.push_back({.attribute = Attribute::delay_seconds, .number = 9, .text = {}});
+  changes.push_back({.attribute = Attribute::policy, .number = -1, .text = "{}"});
+  Ask& ask = world.create("q", changes);
+  EXPECT_EQ(ask.request.error, Errc::queue_exists);
+  EXPECT_EQ(ask.request.differing, Attribute::delay_seconds);
+}
+
+TEST(CreateQueue, IsAnsweredWhenItIsDurable) {
+  run("hold | queue q -> pending | queue q -> pending | flush | queue q | send q a");
+}
+
+TEST(CreateQueue, ThatWasNotDurableIsForgottenByACrash) {
+  run("hold | queue q -> pending | send q a -> pending | crash | receive q -> no_such_queue | "
+      "stored -> 0 | queue q | receive q -> none");
+}
+
+TEST(CreateQueue, SetsTheTimesOfTheQueue) {
+  World world;
+  Ask& created = world.create("q", {});
+  const Instant then = world.now();
+  EXPECT_EQ(created.request.config->created, then);
+  world.advance(seconds(5));
+  Ask& changed = world.set(created.request.config->id, change(Attribute::delay_seconds, 1));
+  EXPECT_EQ(changed.request.config->created, then);
+  EXPECT_EQ(changed.request.config->modified, then + seconds(5));
+  EXPECT_EQ(changed.request.config->number(Attribute::delay_seconds), 1);
+  EXPECT_EQ(created.request.config->number(Attribute::delay_seconds), 0) << "immutable once made";
+}
+
+TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
+  Shard shard({.secret = test_secret()}, {}, Instant{1000});
+  for (std::uint32_t id = 1; id <= Directory::queues_max; ++id) {
+    QueueConfig config;
+    config.id = QueueId{id};
+    config.name = std::to_string(id);
+    shard.restore(ConfigRecord{std::make_shared<QueueConfig>(config), false});
+  }
+  const auto create = [&shard](const std::string& name) {
+    const QueueSpec spec{.name = name};
+    Request request;
+    request.op = Op::create_queue;
+    request.spec = &spec;
+    Effects effects;
+    shard.apply(request, Instant{1000}, effects);
+    return request.error;
+  };
+  EXPECT_EQ(create("one too many"), Errc::overloaded);
+  EXPECT_EQ(create("1"), Errc::ok) << "it is there already";
+  shard.restore(ConfigRecord{*shard.directory().find(QueueId{7}), true});
+  EXPECT_EQ(create("one too many"), Errc::ok);
+}
+
+TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
+  Shard control({.shards = 4, .secret = test_secret()}, {}, Instant{1000});
+  std::array<int, 4> owned{};
+  for (int i = 0; i < 400; ++i) {
+    const QueueSpec spec{.account = "a", .name = "queue" + std::to_string(i)};
+    Request request;
+    request.op = Op::create_queue;
+    request.spec = &spec;
+    Effects effects;
+    control.apply(request, Instant{1000}, effects);
+    ASSERT_LT(raw(request.config->owner), 4u);
+    ++owned[raw(request.config->owner)];
+  }
+  for (const int count : owned) EXPECT_GT(count, 60);
+}
+
+TEST(OtherShard, ServesOnlyTheQueuesItOwns) {
+  Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
+  QueueConfig config;
+  config.id = QueueId{1};
+  config.owner = ShardId{0};
+  config.name = "elsewhere";
+  shard.put_config(std::make_shared<QueueConfig>(config));
+  config.id = QueueId{2};
+  config.owner = ShardId{1};
+  config.name = "here";
+  shard.put_config(std::make_shared<QueueConfig>(config));
+  const auto count = [&shard](QueueId queue) {
+    Request request;
+    request.op = Op::count;
+    request.queue = queue;
+    Effects effects;
+    shard.apply(request, Instant{1000}, effects);
+    EXPECT_EQ(effects.replies.size(), 1u);
+    return request.error;
+  };
+  EXPECT_EQ(count(QueueId{1}), Errc::no_such_queue);
+  EXPECT_EQ(count(QueueId{2}), Errc::ok);
+  Effects effects;
+  shard.drop_queue(QueueId{2}, effects);
+  EXPECT_EQ(count(QueueId{2}), Errc::no_such_queue);
+}
+
+TEST(OtherShard, RefusesHandlesOfTheSameQueueOnAnotherShard) {
+  Script script;
+  script.run("queue q | send q a | receive q -> a#1");
+  const ReceiptHandle handle = seal(
+      test_secret(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
+  Ask& ask = script.world().receipts(Op::remove, script.queue("q"), {handle});
+  EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
+}
+
+TEST(OtherShard, PutsNoQueuesOfTheDirectoryIntoItsSnapshot) {
+  Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
+  QueueConfig config;
+  config.id = QueueId{2};
+  config.owner = ShardId{1};
+  shard.put_config(std::make_shared<QueueConfig>(config));
+  shard.restore(HeadRecord{QueueId{2}, 17});
+  Effects effects;
+  shard.snapshot(effects);
+  EXPECT_TRUE(effects.configs.empty());
+  ASSERT_EQ(effects.heads.size(), 1u);
+  EXPECT_EQ(effects.heads[0].next_seq, 17u);
+}
+
+}  // namespace
+}  // namespace pawl::test

@@ -1,0 +1,102 @@
+// What happens at each limit: a clear answer, and nothing forgotten.
+#include <gtest/gtest.h>
+
+#include "tests/core/script.h"
+
+namespace pawl::test {
+
+TEST(InFlightLimit, RefusesAShortPollAtTheLimit) {
+  static_assert(in_flight_max == 120'000);
+  run("queue q visibility=12h | fill q 120001 | take q 119000 | receive q visibility=1 -> x#1 | "
+      "take q 999 | count q -> 1/120000/0 | receive q -> over_in_flight | "
+      "advance 1s | receive q max=10 -> x#2 | receive q -> over_in_flight");
+}
+
+TEST(InFlightLimit, LetsALongPollWaitUntilADeleteMakesRoom) {
+  run("queue q visibility=12h | fill q 119999 | take q 119999 | send q last next | "
+      "receive q max=10 -> last#1 | receive q wait=20 as w | w -> pending | delete q last#1 | "
+      "w -> next#1");
+}
+
+TEST(InFlightLimit, LetsALongPollWaitUntilAVisibilityTimeoutMakesRoom) {
+  run("queue q visibility=12h | fill q 119999 | take q 119999 | send q last next | "
+      "receive q visibility=5 -> last#1 | receive q wait=20 as w | advance 5s | w -> last#2");
+}
+
+TEST(InFlightLimit, AnswersALongPollEmptyWhenItsTimeIsUp) {
+  run("queue q visibility=12h | fill q 120001 | take q 120000 | receive q wait=20 as w | "
+      "advance 20s | w -> none");
+}
+
+TEST(InFlightLimit, HoldsForEachQueueAlone) {
+  run("queue q | queue p | fill q 120000 | take q 120000 | receive q -> over_in_flight | "
+      "send p a | receive p -> a#1");
+}
+
+TEST(InFlightLimit, EndsWithAPurge) {
+  run("queue q | fill q 120000 | take q 120000 | purge q | count q -> 0/0/0 | send q a | "
+      "receive q -> a#1");
+}
+
+TEST(SlotLimit, RefusesADelayedMessageAndTakesTheRestOfTheBatch) {
+  ShardLimits limits;
+  limits.slots_max = 2;
+  Script script(limits);
+  script.run("queue q | send q a b c delay=5 -> ok ok overloaded | count q -> 0/0/2 | send q d | "
+             "advance 5s | receive q max=10 -> a#1 b#1");
+}
+
+TEST(SlotLimit, RefusesADeliveryAndKeepsTheMessage) {
+  ShardLimits limits;
+  limits.slots_max = 2;
+  run("queue q | send q a b c | receive q max=3 -> a#1 b#1 | receive q -> overloaded | "
+      "receive q wait=20 -> overloaded | delete q a#1 | receive q -> c#1",
+      limits);
+}
+
+TEST(SlotLimit, RefusesALongPollAndIsNotRememberedByIt) {
+  ShardLimits limits;
+  limits.slots_max = 1;
+  run("queue q | queue p | send p x | receive p -> x#1 | receive q wait=20 as u | "
+      "receive q wait=20 as v | send q a | u -> overloaded | v -> overloaded | delete p x#1 | "
+      "receive q wait=20 -> a#1",
+      limits);
+}
+
+TEST(SlotLimit, RefusesAChangeOfVisibilityOfAMessageThatLostItsSlotInACrash) {
+  ShardLimits limits;
+  limits.slots_max = 1;
+  run("queue q | queue p | send q a | hold | receive q -> a#1 | crash | send p b delay=5 | "
+      "change q 5s a#1 -> overloaded | advance 5s | receive p -> b#1 | delete p b#1 | "
+      "change q 5s a#1 | receive q -> none",
+      limits);
+}
+
+TEST(WaiterLimit, RefusesALongPollWhenTooManyWait) {
+  ShardLimits limits;
+  limits.waiters_max = 2;
+  run("queue q | receive q wait=20 as u | receive q wait=20 as v | "
+      "receive q wait=20 -> overloaded | receive q wait=0 -> none | cancel u | "
+      "receive q wait=20 as w | send q a b | v -> a#1 | w -> b#1",
+      limits);
+}
+
+TEST(DoomedLimit, APurgeGivesMessagesBackBitByBit) {
+  ShardLimits limits;
+  limits.doomed_a_turn = 1;  // a page of the index at a time
+  Script script(limits);
+  script.run("queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
+             "stored -> 0 | count q -> 0/0/0 | advance 1h | send q b | receive q max=10 -> b#1");
+}
+
+TEST(RetentionLimit, MessagesPastRetentionGoBitByBit) {
+  ShardLimits limits;
+  limits.doomed_a_turn = 10;
+  Script script(limits);
+  script.run("queue q retention=60 | fill q 25 | advance 1s | advance 1s | send q last");
+  script.world().jump_one_turn(seconds(58));
+  EXPECT_EQ(script.world().stored(), 16u);
+  script.run("advance 1ms | stored -> 6 | advance 1ms | stored -> 1 | receive q max=10 -> last#1");
+}
+
+}  // namespace pawl::test

@@ -1,0 +1,116 @@
+// A broker of one shard over a log that is a vector: what the tests of core/ stand on.
+//
+//   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered
+//
+// The log hands out positions and keeps frames of records. It is durable at once, or, after hold(), when
+// flush() says so; crash() forgets what is not durable and builds a new Shard from the rest. Every turn
+// checks what must always hold: a position is given back once, and never one that is handed out later.
+//
+// Units:  Instant, ms; the dial starts at 1 000 000.
+// Owner:  one test. Failures are reported with ADD_FAILURE.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/shard.h"
+
+namespace pawl::test {
+
+// A request with all the memory it refers to.
+struct Ask {
+  Request request;
+  QueueSpec spec;
+  std::vector<AttributeChange> changes;
+  std::deque<std::string> bodies;
+  std::vector<SendEntry> sends;
+  std::vector<ReceiptEntry> receipts;
+  std::vector<Delivery> deliveries;
+  bool answered = false;
+  Instant answered_at;
+};
+
+struct StoredSend {
+  SendRecord record;
+  std::string body;
+};
+using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
+                                  PurgeRecord>;
+
+Secret test_secret();
+
+class World {
+ public:
+  explicit World(const ShardLimits& limits = {});
+
+  // --- requests: made here, kept here ---
+  Ask& create(const std::string& name, std::vector<AttributeChange> changes);
+  Ask& set(QueueId queue, std::vector<AttributeChange> changes);
+  Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
+  Ask& receive(QueueId queue, const ReceiveParams& params);
+  // remove, change_visibility or undeliver of one handle or several
+  Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
+                Duration visibility = {});
+  Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue
+
+  // --- time and the disk ---
+  Instant now() const { return now_; }
+  void advance(Duration by);  // wakes at every deadline on the way
+  void jump(Duration by);     // sleeps through them
+  void jump_one_turn(Duration by);
+  void hold() { holding_ = true; }
+  void flush();
+  void commit();  // what is appended is durable, and no turn has seen it yet
+  void crash(Duration down = {});
+  // A new segment: a snapshot, and the frames before it that nobody needs are forgotten.
+  void rotate();
+  // Turns until there is nothing more to do at this `now`.
+  void turn(Ask* ask);
+
+  Shard& shard() { return *shard_; }
+  const std::string& body_at(LogPos position) const { return bodies_.at(position); }
+  std::size_t stored() const { return live_.size(); }  // messages the log must keep
+  std::size_t records() const;
+  const std::vector<StoredRecord>& last_frame() const { return frames_.back().records; }
+
+ private:
+  struct Frame {
+    Lsn end = 0;
+    std::vector<StoredRecord> records;
+  };
+  struct Pending {
+    Ask* ask = nullptr;
+    Lsn lsn = 0;
+  };
+
+  Ask& make(Op op, QueueId queue);
+  bool one_turn(Ask* ask);
+  void write(Effects& effects);
+  void collect_freed(const std::vector<LogPos>& freed);
+  void release_answers();
+  void answer(Ask& ask);
+  void recover();
+
+  ShardLimits limits_;
+  Instant now_{1'000'000};
+  std::unique_ptr<Shard> shard_;
+  std::uint32_t starts_ = 0;
+  Effects effects_;
+  std::deque<Ask> asks_;  // the request is the first member: a Reply leads back to its Ask
+  std::vector<Pending> pending_;
+
+  std::deque<Frame> frames_;
+  Lsn appended_ = 0;
+  Lsn durable_ = 0;
+  LogPos next_position_ = 1;
+  std::map<LogPos, std::string> bodies_;
+  std::set<LogPos> live_;
+  bool holding_ = false;
+};
+
+}  // namespace pawl::test

@@ -1,0 +1,164 @@
+// Wire: any frames. Each is answered by one frame of the same correlation, whose payload is as long as it
+// says; what is routed keeps the limits of Request; only wrong framing or greeting closes.
+//
+// Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the fuzzer need
+// not guess lengths. The first byte, when even, stands for a greeting and an open queue before them.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/check.h"
+#include "proto/attributes.h"
+#include "proto/session.h"
+#include "proto/text.h"
+
+namespace pawl {
+namespace {
+
+SessionConfig make_config() {
+  SessionConfig config;
+  config.secret.fill(3);
+  config.receive_bytes_max = 4096;
+  return config;
+}
+
+class World {
+ public:
+  World() : config_(make_config()) {
+    auto queue = std::make_shared<QueueConfig>();
+    queue->id = QueueId{1};
+    queue->account = config_.account;
+    queue->name = "q";
+    queue->numbers[static_cast<std::size_t>(Attribute::maximum_message_size)] = 1024;
+    directory_.put(queue);
+  }
+
+  // False: the connection is to be closed.
+  bool request(std::uint8_t op, std::uint8_t bits, std::string_view payload) {
+    FrameHeader header{.op = op, .flags = bits, .correlation = ++correlation_, .queue = 1};
+    header.flags &= static_cast<std::uint8_t>(~flag_checksum);
+    if (bits & flag_checksum) header.flags |= flag_checksum;
+    std::string frame;
+    const std::size_t begin = begin_frame(frame, header);
+    frame.append(payload);
+    finish_frame(frame, begin);
+
+    WireCall::Next next = call_.begin(session_, frame, directory_, config_);
+    for (int hops = 0; next == WireCall::Next::route; ++hops) {
+      CHECK(hops < 2, "a receive, and what it gives back");
+      apply(call_.request());
+      next = call_.resume(session_, directory_, config_);
+    }
+    answered(header);
+    return next == WireCall::Next::respond;
+  }
+
+ private:
+  void apply(Request& request) {
+    for (SendEntry& entry : request.sends) {
+      CHECK(!entry.content.body.empty() && check_text(entry.content.body) == TextFault::none);
+      CHECK(entry.content.body.size() + attributes_size(entry.content.attributes) <= 1024);
+      CHECK(entry.content.attributes.empty() ||
+            check_attributes(entry.content.attributes) == Errc::ok);
+      CHECK(entry.delay == queue_default || (entry.delay.ms >= 0 && entry.delay <= seconds(900)));
+      entry.seq = ++seq_;
+      if (seq_ % 7 == 0) entry.error = Errc::no_memory;
+    }
+    for (const ReceiptEntry& entry : request.receipts) {
+      CHECK(entry.error != Errc::ok || entry.visibility <= seconds(43'200));
+    }
+    if (request.op == Op::receive) {
+      CHECK(request.receive.max >= 1 && request.receive.max <= request.deliveries.size());
+      CHECK(request.receive.wait <= seconds(20) && request.receive.visibility <= seconds(43'200));
+      request.delivered = request.receive.max;
+      for (Delivery& delivery : request.deliveries) {
+        delivery = Delivery{};
+        delivery.seq = ++seq_;
+        delivery.content.body = body_;
+      }
+    }
+    if (request.op == Op::create_queue) {
+      const ConfigPtr* found = directory_.find(request.spec->account, request.spec->name);
+      auto config = std::make_shared<QueueConfig>();
+      config->id = QueueId{found ? raw((*found)->id) : ++queues_};
+      config->account = request.spec->account;
+      config->name = request.spec->name;
+      for (const AttributeChange& change : request.spec->changes) config->apply(change);
+      if (!found) directory_.put(config);
+      request.config = config;
+    }
+  }
+
+  void answered(const FrameHeader& request) {
+    out_.clear();
+    call_.write_response(out_);
+    const auto header = parse_header(out_);
+    CHECK(header && header->length == out_.size());
+    CHECK(header->correlation == request.correlation && header->op == request.op);
+    const auto payload = payload_of(*header, out_);
+    CHECK(payload.has_value());
+    CHECK(header->status == 0 || payload->size() == 8);
+    CHECK(name_of(static_cast<Status>(header->status)) != "unknown");
+  }
+
+  SessionConfig config_;
+  Directory directory_;
+  Session session_;
+  WireCall call_;
+  std::string out_;
+  std::string body_ = std::string(500, 'b');
+  std::uint32_t correlation_ = 0;
+  std::uint32_t queues_ = 1;
+  Seq seq_ = 0;
+};
+
+// What net/ does with a stream: the frames as their headers cut them.
+void read_stream(std::string_view bytes) {
+  Directory directory;
+  Session session;
+  WireCall call;
+  const SessionConfig config = make_config();
+  std::string out;
+  while (bytes.size() >= frame_header_bytes) {
+    const auto header = parse_header(bytes);
+    if (!header || bytes.size() < header->length) return;
+    if (call.begin(session, bytes.substr(0, header->length), directory, config) ==
+        WireCall::Next::close)
+      return;
+    call.write_response(out);
+    bytes.remove_prefix(header->length);
+  }
+}
+
+std::string greeting() {
+  std::string payload;
+  put(payload, wire_magic);
+  put(payload, wire_major);
+  put(payload, wire_minor);
+  put(payload, feature_checksum);
+  put(payload, std::uint8_t{0});
+  put_short(payload, "fuzz");
+  return payload;
+}
+
+}  // namespace
+}  // namespace pawl
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pawl;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  read_stream(bytes);
+  WireReader in(bytes);
+  World world;
+  if (in.take<std::uint8_t>() % 2 == 0) {
+    CHECK(world.request(static_cast<std::uint8_t>(WireOp::hello), 0, greeting()));
+    CHECK(world.request(static_cast<std::uint8_t>(WireOp::open_queue), 0,
+                        std::string_view("\0\0\1\0q", 5)));
+  }
+  while (in.left() > 0) {
+    const auto op = in.take<std::uint8_t>();
+    const auto bits = in.take<std::uint8_t>();
+    if (!world.request(op, bits, in.take_short())) break;
+  }
+  return 0;
+}

@@ -1,0 +1,136 @@
+// One SQS request through SqsCall, with a broker that says yes or no as the input wants.
+//
+// Whatever comes in, a call answers; what it routes is within SQS's limits; a JSON answer is JSON.
+// Owner: everything is made anew per input, but for the directory.
+#pragma once
+
+#include <simdjson.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check.h"
+#include "core/directory.h"
+#include "proto/attributes.h"
+#include "proto/http.h"
+#include "proto/sqs.h"
+#include "proto/text.h"
+
+namespace pawl::fuzz {
+
+inline const Directory& directory() {
+  static const Directory made = [] {
+    Directory d;
+    auto config = std::make_shared<QueueConfig>();
+    config->id = QueueId{1};
+    config->account = "000000000000";
+    config->name = "q";
+    config->tags = {
+        {"k", "v"}
+    };
+    d.put(config);
+    return d;
+  }();
+  return made;
+}
+
+inline bool within(Duration time, std::int64_t most) {
+  return time >= seconds(0) && time <= seconds(most);
+}
+
+inline void check_sends(Request& request) {
+  std::size_t bytes = 0;
+  for (SendEntry& entry : request.sends) {
+    CHECK(!entry.content.body.empty());
+    CHECK(check_text(entry.content.body) == TextFault::none);
+    CHECK(entry.content.attributes.empty() ||
+          check_attributes(entry.content.attributes) == Errc::ok);
+    CHECK(entry.content.system.empty() || check_attributes(entry.content.system) == Errc::ok);
+    bytes += entry.content.body.size();
+    CHECK(entry.delay == queue_default || within(entry.delay, 900));
+    entry.seq = 1;
+  }
+  CHECK(bytes <= 1 << 20);
+}
+
+inline void deliver(Request& request) {
+  static const std::string attributes = [] {
+    std::string out;
+    append_attribute(out, {"A", "String", AttributeKind::text, "\"x\""});
+    append_attribute(out, {"B", "Binary", AttributeKind::bytes, std::string_view("\0\1", 2)});
+    return out;
+  }();
+  CHECK(request.receive.max >= 1 && request.receive.max <= request.deliveries.size());
+  CHECK(request.receive.max <= 10);
+  CHECK(request.receive.visibility == queue_default || within(request.receive.visibility, 43200));
+  CHECK(request.receive.wait == queue_default || within(request.receive.wait, 20));
+  request.delivered = request.receive.max;
+  for (std::uint32_t i = 0; i < request.delivered; ++i) {
+    Delivery& delivery = request.deliveries[i];
+    delivery.seq = i + 1;
+    delivery.receive_count = 1;
+    delivery.content.body = "body <&> \r\n";
+    delivery.content.attributes = attributes;
+  }
+}
+
+// The broker: everything succeeds, or the whole request or every entry fails with `outcome`.
+inline void apply(Request& request, Errc outcome, bool entries_only) {
+  check_sends(request);
+  CHECK(request.receipts.size() <= 10);
+  for (SendEntry& entry : request.sends) entry.error = outcome;
+  for (ReceiptEntry& entry : request.receipts) {
+    CHECK(within(entry.visibility, 43200));
+    if (entry.error == Errc::ok) entry.error = outcome;
+  }
+  if (!entries_only && outcome != Errc::ok) {
+    request.error = outcome;
+    return;
+  }
+  if (request.op == Op::receive) deliver(request);
+  request.config = *directory().find(QueueId{1});
+}
+
+// `choice` picks the broker's answer.
+inline void serve(const HttpRequest& http, std::uint8_t choice) {
+  static const SqsConfig config;
+  SqsCall call;
+  if (call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7) ==
+      SqsCall::Next::route) {
+    constexpr int outcomes = static_cast<int>(Errc::unauthorized) + 1;
+    const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
+    apply(call.request(), static_cast<Errc>(outcome), (choice & 2) != 0);
+    CHECK(call.resume(directory(), config) == SqsCall::Next::respond);
+  }
+  std::string response;
+  call.write_response(response, "Thu, 01 Jan 1970 00:00:00 GMT");
+  CHECK(call.status() >= 200 && call.status() < 600);
+  CHECK(response.starts_with("HTTP/1.1 "));
+
+  const std::string_view all = response;
+  const std::size_t end = all.find("\r\n\r\n");
+  CHECK(end != all.npos);
+  const std::string_view head = all.substr(0, end), body = all.substr(end + 4);
+  if (body.empty() || !head.contains("application/x-amz-json-1.0")) return;
+  simdjson::dom::parser parser;
+  CHECK(parser.parse(body.data(), body.size()).error() == simdjson::SUCCESS, "not JSON: {}", body);
+}
+
+// A body as the HTTP parser leaves it: with its slack behind.
+class Body {
+ public:
+  explicit Body(std::string_view text) : bytes_(text), size_(text.size()) {
+    bytes_.append(HttpParser::body_slack, '\0');
+  }
+  std::string_view view() const { return std::string_view(bytes_).substr(0, size_); }
+
+ private:
+  std::string bytes_;
+  std::size_t size_;
+};
+
+}  // namespace pawl::fuzz

@@ -1,0 +1,194 @@
+// SimDisk: a directory of files in memory that keeps what wal/disk.h promises and nothing more.
+//
+//   write under way --step()--> finished (in the cache) --flush--> durable
+//          \                        \                                |
+//           +---- crash(): any subset of its sectors ----+           +-- crash(): all of it
+//
+// Asynchronous operations finish only in step(), 50 us to 5 ms after they began and in any order. A
+// flush makes durable what wal/disk.h says: writes of the file that had finished when it was submitted,
+// and the write it belongs to; not those that finished meanwhile. After a failed flush its writes may
+// or may not be on the medium, and no later flush changes that: pages are marked clean.
+// Names are durable after sync_dir; a crash keeps any plausible part of what came later.
+//
+// Power:  cut_power_after(n) lets n more steps of I/O happen, then nothing: blocking calls fail,
+//         asynchronous ones never finish. crash() turns the power on again.
+// Checks: alignment; memory that changes while it is being written; two writes under way in one place.
+// Units:  bytes; microseconds of the scheduler's own time.
+// Owner:  a test. After crash() all FileIds and Ios are dead and no Io is touched again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/sim/random.h"
+#include "wal/disk.h"
+
+namespace pawl::sim {
+
+enum class Crash : std::uint8_t {
+  process,  // kill -9: the cache survives; operations under way happen, or not, or in part
+  power,    // only what is durable survives for certain
+};
+
+enum class IoKind : std::uint8_t { read, write, sync, sync_dir, open, create, rename, remove };
+inline constexpr std::size_t io_kinds = 8;
+
+struct SimDiskOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t delay_us_min = 50;
+  std::uint64_t delay_us_max = 5000;
+  std::uint64_t capacity = UINT64_MAX;  // bytes of all files; growing beyond it is ENOSPC
+};
+
+struct SimDiskStats {
+  std::uint64_t steps =
+      0;  // of I/O: calls, submissions, completions; what cut_power_after() counts
+  std::uint64_t writes = 0, flushes = 0, reads = 0, bytes_written = 0;
+  std::uint64_t sectors_lost = 0, names_lost = 0, faults = 0;
+};
+
+class SimDisk final : public Disk {
+ public:
+  explicit SimDisk(const SimDiskOptions& options = {});
+  ~SimDisk() override;
+
+  // --- the scheduler's side ---
+  // Finishes every operation due at `now_us` or earlier. Time does not go back.
+  void step(std::uint64_t now_us);
+  std::optional<std::uint64_t> next_due() const;  // none: nothing is under way
+  std::size_t in_flight() const { return operations_.size(); }
+  // Steps from due time to due time until nothing is under way.
+  void settle();
+
+  void crash(Crash kind);
+  // What a crash at this moment, with this luck, would leave; this disk goes on undisturbed.
+  std::unique_ptr<SimDisk> copy_after_crash(Crash kind, std::uint64_t seed) const;
+  void cut_power_after(std::uint64_t steps) { power_left_ = steps; }
+  bool has_power() const { return power_left_ > 0; }
+
+  // --- faults, by call ---
+  // Fails one operation of that kind with errno `error`, after letting `skip` of them pass; with
+  // `forever` every later one too. A failed write may have reached the disk in part.
+  void fail(IoKind kind, int error, std::uint64_t skip = 0, bool forever = false);
+  void fail_next_write(int error) { fail(IoKind::write, error); }
+  void fail_next_sync(int error) { fail(IoKind::sync, error); }
+  void fail_next_read(int error) { fail(IoKind::read, error); }
+  void short_next_read(std::size_t bytes) { short_read_ = bytes; }
+  void set_capacity(std::uint64_t bytes) { options_.capacity = bytes; }
+  void heal();  // no faults any more
+
+  // --- the medium, for tests that damage or inspect it; the file must exist ---
+  void flip_bit(std::string_view name, std::uint64_t offset, unsigned bit);
+  void overwrite(std::string_view name, std::uint64_t offset, std::span<const std::byte> with);
+  void truncate(std::string_view name, std::uint64_t bytes);
+  std::vector<std::byte> content(std::string_view name) const;
+  bool exists(std::string_view name) const { return names_.contains(name); }
+  std::uint64_t bytes_used() const;
+  const SimDiskStats& stats() const { return stats_; }
+
+  // --- Disk ---
+  Result<std::vector<FileInfo>> list() override;
+  Result<FileId> open(std::string_view name) override;
+  Result<FileId> create(std::string_view name) override;
+  void close(FileId file) override;
+  Result<void> rename(std::string_view from, std::string_view to) override;
+  Result<void> remove(std::string_view name) override;
+  Result<std::size_t> read_now(FileId file, std::uint64_t offset,
+                               std::span<std::byte> into) override;
+  Result<void> write_now(FileId file, std::uint64_t offset,
+                         std::span<const std::byte> from) override;
+  Result<void> sync_now(FileId file) override;
+  Result<void> sync_dir_now() override;
+  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush,
+             Io& io) override;
+  void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
+  void sync(FileId file, Io& io) override;
+  void sync_dir(Io& io) override;
+
+ private:
+  // A write that is not durable. `finished` orders them; 0 while under way.
+  struct Pending {
+    std::uint64_t id = 0;
+    std::uint64_t finished = 0;
+    std::uint64_t offset = 0;
+    std::vector<std::byte> data;
+    bool orphaned = false;  // its flush failed
+  };
+  struct Inode {
+    std::vector<std::byte> cache;    // what reads see
+    std::vector<std::byte> durable;  // what a power cut leaves for certain
+    std::vector<Pending> pending;
+  };
+  using InodePtr = std::shared_ptr<Inode>;
+  using Names = std::map<std::string, InodePtr, std::less<>>;
+
+  // A change of names that sync_dir has not yet covered.
+  struct NameChange {
+    IoKind kind{};
+    std::string name, to;
+    InodePtr inode;  // create
+  };
+  struct Operation {
+    IoKind kind{};
+    std::uint64_t due = 0, order = 0;
+    std::uint64_t clock =
+        0;  // finished writes up to here, or name changes, are covered by its flush
+    InodePtr inode;
+    Flush flush = Flush::no;
+    std::uint64_t pending_id = 0;
+    std::uint64_t offset = 0;
+    const std::byte* from = nullptr;
+    std::span<std::byte> into;
+    Io* io = nullptr;
+  };
+  struct Fault {
+    int error = 0;
+    std::uint64_t skip = 0;
+    bool forever = false;
+  };
+
+  static void put(std::vector<std::byte>& onto, std::uint64_t offset,
+                  std::span<const std::byte> data);
+  bool spend_power();
+  std::optional<Error> refused(IoKind kind, const char* what);
+  int fault(IoKind kind);
+  Inode& inode(FileId file);
+  Inode& named(std::string_view name);
+  void begin(Operation operation, Io& io);
+  void finish(const Operation& operation);
+  std::int32_t finish_write(const Operation& operation);
+  std::int32_t finish_read(const Operation& operation);
+  std::int32_t finish_sync(Inode& file, std::uint64_t clock, std::uint64_t pending_id);
+  std::size_t copy_out(const Inode& file, std::uint64_t offset, std::span<std::byte> into);
+  bool fits(const Inode& file, std::uint64_t end) const;
+  void apply_name(Names& names, const NameChange& change);
+  void crash_names();
+  void crash_file(Inode& file, Crash kind, std::size_t sector);
+  std::vector<Pending> tear(const Pending& write, std::size_t sector);
+
+  SimDiskOptions options_;
+  Random random_;
+  std::uint64_t now_ = 0;
+  std::uint64_t counter_ = 0;  // ids, order of operations and of finished writes
+  std::uint64_t power_left_ = UINT64_MAX;
+  Names names_;                      // as the running system sees them
+  Names durable_names_;              // as of the last finished sync_dir
+  std::vector<NameChange> changes_;  // since then
+  std::uint64_t changes_base_ = 0;   // changes ever made durable: the number of changes_[0]
+  std::map<std::int32_t, InodePtr> open_;
+  std::int32_t next_file_ = 0;  // never reused, so that a dead FileId is noticed
+  std::vector<Operation> operations_;
+  std::array<std::optional<Fault>, io_kinds> faults_;
+  std::optional<std::size_t> short_read_;
+  SimDiskStats stats_;
+};
+
+}  // namespace pawl::sim

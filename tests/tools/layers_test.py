@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""tools/layers refuses what it should and lets through what it should: each case is a small tree."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAYERS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "layers"
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("layers", str(LAYERS))
+layers = importlib.util.module_from_spec(importlib.util.spec_from_loader("layers", loader))
+loader.exec_module(layers)
+
+# file, what it includes, part of the complaint; "" where it is allowed
+CASES = [
+    ("core/a.cc", '"core/b.h"', ""),
+    ("core/a.cc", "<vector>", ""),
+    ("core/a.cc", '"proto/b.h"', "core may include only core"),
+    ("core/a.cc", '"net/b.h"', "core may include only core"),
+    ("core/a.cc", "<chrono>", "read no clock"),
+    ("core/a.h", "<thread>", "has threads"),
+    ("core/a.h", "<sys/socket.h>", "only net knows sockets"),
+    ("core/a.cc", "<unistd.h>", "no system call"),
+    ("proto/a.cc", '"core/b.h"', ""),
+    ("proto/a.cc", '"wal/b.h"', "proto may include only core, proto"),
+    ("proto/a.cc", "<simdjson.h>", ""),
+    ("proto/a.h", "<simdjson.h>", "only inside a .cc"),
+    ("proto/a.h", "<openssl/evp.h>", "only inside a .cc"),
+    ("proto/a.cc", "<openssl/evp.h>", ""),
+    ("proto/a.h", "<llhttp.h>", "only inside a .cc"),
+    ("wal/a.cc", '"core/b.h"', ""),
+    ("wal/a.cc", '"proto/b.h"', "wal may include only core, wal"),
+    ("wal/a.cc", '"net/b.h"', "wal may include only core, wal"),
+    ("wal/a.cc", "<liburing.h>", "only net knows io_uring"),
+    ("wal/a.cc", "<chrono>", "read no clock"),
+    ("net/a.cc", '"wal/b.h"', ""),
+    ("net/a.cc", '"tools/b.h"', "net may include only"),
+    ("net/a.cc", "<linux/io_uring.h>", "laid out wrongly"),
+    ("net/a.cc", "<CLI/CLI.hpp>", "belong to tools"),
+    ("net/client/a.cc", '"proto/b.h"', ""),
+    ("net/client/a.cc", '"net/b.h"', "net/client may include only"),
+    ("tools/a.cc", '"net/b.h"', ""),
+    ("tools/a.cc", "<CLI/CLI.hpp>", ""),
+    ("tools/a.h", "<CLI/CLI.hpp>", "only inside a .cc"),
+    ("tools/a.cc", "<gtest/gtest.h>", "test library"),
+    ("bench/a.cc", '"net/client/b.h"', ""),
+    ("bench/a.cc", '"net/b.h"', "bench may include only"),
+    ("tests/core/a.cc", '"net/b.h"', ""),
+    ("tests/core/a.cc", "<linux/io_uring.h>", "laid out wrongly"),
+    ("core/a.cc", '"b.h"', "by their path from the root"),
+    ("core/a.cc", '"core/missing.h"', "by their path from the root"),
+]
+
+
+def tree(place, file, header):
+    root = pathlib.Path(place)
+    for folder in ("core", "proto", "wal", "net", "net/client", "tools"):
+        (root / folder).mkdir(exist_ok=True)
+        (root / folder / "b.h").touch()
+    source = root / file
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(f"// first line\n#include {header}\n")
+    return root
+
+
+class Layers(unittest.TestCase):
+    def test_each_include_is_judged_and_named_with_file_and_line(self):
+        for file, header, complaint in CASES:
+            with self.subTest(f"{file} includes {header}"), tempfile.TemporaryDirectory() as place:
+                found = list(layers.offences(tree(place, file, header)))
+                if not complaint:
+                    self.assertEqual(found, [])
+                    continue
+                self.assertEqual(len(found), 1, found)
+                self.assertTrue(found[0].startswith(f"{file}:2: "), found)
+                self.assertIn(complaint, found[0])
+
+    def test_the_exit_code_says_whether_there_was_an_offence(self):
+        for header, code in (('"core/b.h"', 0), ('"net/b.h"', 1)):
+            with tempfile.TemporaryDirectory() as place:
+                tree(place, "core/a.cc", header)
+                self.assertEqual(subprocess.run([LAYERS, place], capture_output=True, check=False).returncode, code)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - min(bad, result.testsRun)} passed, {min(bad, result.testsRun)} failed")
+    sys.exit(1 if bad else 0)

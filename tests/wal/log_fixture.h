@@ -1,0 +1,149 @@
+// Words for tests of the log: send, remove, settle, reopen. Small segments (64 KiB, extents of 16 KiB).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/wal/memory_disk.h"
+#include "wal/log.h"
+
+namespace pawl {
+
+inline constexpr QueueId test_queue{7};
+
+// What a shard would know after replay: messages by queue and number.
+struct Recovered final : Replay {
+  struct Message {
+    std::string body;
+    LogPos position = 0;
+    bool operator==(const Message&) const = default;
+  };
+  using Key = std::pair<std::uint32_t, Seq>;
+
+  std::map<Key, Message> messages;
+  std::map<Key, ReceiveRecord> received;
+  std::map<std::uint32_t, Seq> heads;
+  std::vector<ConfigRecord> configs;
+
+  void config(const ConfigRecord& record) override { configs.push_back(record); }
+  void head(const HeadRecord& record) override { heads[raw(record.queue)] = record.next_seq; }
+  void send(const SendRecord& record) override {
+    messages[{raw(record.queue), record.seq}] = {std::string(record.content->body),
+                                                 record.position};
+  }
+  void receive(const ReceiveRecord& record) override {
+    received[{raw(record.queue), record.seq}] = record;
+  }
+  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
+    const auto it = messages.find({raw(record.queue), record.seq});
+    if (it == messages.end()) return;
+    freed.push_back(it->second.position);
+    messages.erase(it);
+  }
+  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {
+    std::erase_if(messages, [&](const auto& entry) {
+      if (entry.first.first != raw(record.queue) || entry.first.second >= record.below)
+        return false;
+      freed.push_back(entry.second.position);
+      return true;
+    });
+  }
+};
+
+inline LogOptions small_options() {
+  LogOptions options;
+  options.stream = 0x5eed;
+  options.segment_bytes = 64 << 10;
+  options.extent_bytes = 16 << 10;
+  options.memory_max = 1 << 20;
+  options.spare_segments = 2;
+  return options;
+}
+
+class LogTest : public testing::Test {
+ protected:
+  LogTest() : disk(std::make_unique<MemoryDisk>()) {}
+  ~LogTest() override { log.reset(); }
+
+  Errc try_open() {
+    log.reset();
+    found = {};
+    report = {};
+    complaint.clear();
+    auto opened = Log::open(*disk, options, found, report, complaint);
+    if (!opened) return opened.error().code;
+    log = std::move(*opened);
+    return Errc::ok;
+  }
+  void open() { ASSERT_EQ(try_open(), Errc::ok) << complaint; }
+
+  // One turn with one send; not pumped.
+  LogPos append_send(Seq seq, std::string_view body, QueueId queue = test_queue) {
+    Content content;
+    content.body = body;
+    effects.clear();
+    effects.sends.push_back({queue, seq, now, now, &content});
+    appended = log->append(effects, now);
+    return effects.sends[0].position;
+  }
+  void append_remove(Seq seq, QueueId queue = test_queue) {
+    effects.clear();
+    effects.removes.push_back({queue, seq});
+    appended = log->append(effects, now);
+  }
+  void append_receive(Seq seq, QueueId queue = test_queue) {
+    effects.clear();
+    effects.receives.push_back({queue, seq, 1, 1, now + seconds(30), now, now});
+    appended = log->append(effects, now);
+  }
+  void snapshot() {
+    auto config = std::make_shared<QueueConfig>();
+    config->id = test_queue;
+    config->name = "q";
+    effects.clear();
+    effects.configs.push_back({config, false});
+    effects.heads.push_back({test_queue, 1000});
+    appended = log->append(effects, now);
+    log->snapshot_appended();
+  }
+
+  void pump(bool idle = false) { log->pump(now, now_us, idle); }
+  // Pumps until nothing is under way and nothing more happens.
+  void settle() {
+    log->flush_all();
+    for (int i = 0; i < 1000; ++i) {
+      pump(true);
+      disk->finish_all();
+    }
+  }
+  // A frame of its own, durable.
+  LogPos send(Seq seq, std::string_view body) {
+    const LogPos position = append_send(seq, body);
+    settle();
+    return position;
+  }
+  static std::string body_of(Seq seq, std::size_t bytes) {
+    std::string body = "body " + std::to_string(seq) + " ";
+    while (body.size() < bytes) body += static_cast<char>('a' + (body.size() * 7 + seq) % 26);
+    body.resize(bytes);
+    return body;
+  }
+
+  std::unique_ptr<MemoryDisk> disk;
+  LogOptions options = small_options();
+  std::unique_ptr<Log> log;
+  Recovered found;
+  RecoveryReport report;
+  std::string complaint;
+  Effects effects;
+  Lsn appended = 0;
+  Instant now{1'700'000'000'000};
+  std::uint64_t now_us = 1'000'000;
+};
+
+}  // namespace pawl

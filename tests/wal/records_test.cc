@@ -1,0 +1,362 @@
+#include "wal/records.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "wal/format.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t stream = 0xabcdef0123456789;
+
+// Keeps what it was shown; strings are copied, so the source may go.
+struct Seen final : RecordSink {
+  struct Send {
+    StoredMessage head;
+    std::string body, attributes, system, sender;
+    std::size_t offset = 0;
+  };
+  std::vector<Send> sends;
+  std::vector<ReceiveRecord> receives;
+  std::vector<RemoveRecord> removes;
+  std::vector<PurgeRecord> purges;
+  std::vector<ConfigRecord> configs;
+  std::vector<HeadRecord> heads;
+
+  void send(const StoredMessage& m, std::size_t offset) override {
+    sends.push_back({m, std::string(m.content.body), std::string(m.content.attributes),
+                     std::string(m.content.system), std::string(m.content.sender), offset});
+  }
+  void receive(const ReceiveRecord& record) override { receives.push_back(record); }
+  void remove(const RemoveRecord& record) override { removes.push_back(record); }
+  void purge(const PurgeRecord& record) override { purges.push_back(record); }
+  void config(const ConfigRecord& record) override { configs.push_back(record); }
+  void head(const HeadRecord& record) override { heads.push_back(record); }
+};
+
+struct Bytes {
+  std::vector<std::byte> memory = std::vector<std::byte>(64 << 10, std::byte{0xee});
+  std::size_t used = 0;
+  std::uint32_t count = 0;
+
+  std::byte* at() { return memory.data() + used; }
+  void add(std::size_t bytes) {
+    used += bytes;
+    ++count;
+  }
+  std::span<const std::byte> span() const { return {memory.data(), used}; }
+  Result<void> decode(RecordSink& sink) const {
+    return decode_records(span(), count, stream, sink);
+  }
+};
+
+Bytes one_send(std::string_view body = "hello") {
+  Content content;
+  content.body = body;
+  Bytes bytes;
+  bytes.add(
+      encode_send(bytes.at(), {QueueId{3}, 9, Instant{1000}, Instant{1000}, &content}, stream));
+  return bytes;
+}
+
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
+  std::uint64_t any() { return engine_() >> below(64); }
+  bool chance() { return below(2) == 0; }
+  std::string text(std::size_t max) {
+    std::string s(below(max + 1), ' ');
+    for (char& c : s) c = static_cast<char>(below(256));
+    return s;
+  }
+  Instant instant() { return {static_cast<std::int64_t>(any())}; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+TEST(Records, ASendComesBackWithEveryPart) {
+  for (std::uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::string body = random.text(400), attributes = random.text(100),
+                      system = random.text(50), sender = random.text(255);
+    std::array<std::uint8_t, 16> md5;
+    for (auto& byte : md5) byte = static_cast<std::uint8_t>(random.below(256));
+    Content content{.body = body, .attributes = attributes, .system = system, .sender = sender};
+    if (random.chance()) content.body_md5 = &md5;
+    SendRecord record{QueueId{static_cast<std::uint32_t>(random.any())},
+                      random.any() & seq_max,
+                      {static_cast<std::int64_t>(random.any() & seq_max)},
+                      {},
+                      &content};
+    record.deliver_at = random.chance() ? record.sent : random.instant();
+
+    Bytes bytes;
+    const std::size_t asked = send_bytes(record);
+    bytes.add(encode_send(bytes.at(), record, stream));
+    EXPECT_EQ(bytes.used, asked);
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.sends.size(), 1u);
+    const Seen::Send& got = seen.sends[0];
+    EXPECT_EQ(got.body, body);
+    EXPECT_EQ(got.attributes, attributes);
+    EXPECT_EQ(got.system, system);
+    EXPECT_EQ(got.sender, sender);
+    EXPECT_EQ(got.head.queue, record.queue);
+    EXPECT_EQ(got.head.seq, record.seq);
+    EXPECT_EQ(got.head.sent, record.sent);
+    EXPECT_EQ(got.head.deliver_at, record.deliver_at);
+    EXPECT_EQ(got.head.has_body_md5, content.body_md5 != nullptr);
+    if (content.body_md5) {
+      EXPECT_EQ(got.head.body_md5, md5);
+      EXPECT_EQ(*trusted_send(bytes.memory.data()).content.body_md5, md5);
+    }
+    EXPECT_EQ(trusted_send(bytes.memory.data()).content.body, body);
+    EXPECT_EQ(decode_send(bytes.span(), stream)->content.body, body);
+  }
+}
+
+TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::size_t n = 1 + random.below(batch_max);
+    const QueueId queue{static_cast<std::uint32_t>(random.any())};
+    std::vector<RemoveRecord> removes(n);
+    std::vector<ReceiveRecord> receives(n);
+    std::vector<HeadRecord> heads(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      removes[i] = {queue, random.any() & seq_max};
+      receives[i] = {queue,
+                     random.any() & seq_max,
+                     static_cast<std::uint32_t>(random.any()),
+                     static_cast<std::uint32_t>(random.any()),
+                     random.instant(),
+                     random.instant(),
+                     random.instant()};
+      heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max};
+    }
+    const PurgeRecord purge{queue, random.any() & seq_max, random.instant()};
+
+    Bytes bytes;
+    bytes.add(encode_heads(bytes.at(), heads, stream));
+    EXPECT_LE(bytes.used, heads_bytes_max(n));
+    std::size_t before = bytes.used;
+    bytes.add(encode_receives(bytes.at(), receives, stream));
+    EXPECT_LE(bytes.used - before, receives_bytes_max(n));
+    before = bytes.used;
+    bytes.add(encode_removes(bytes.at(), removes, stream));
+    EXPECT_LE(bytes.used - before, removes_bytes_max(n));
+    before = bytes.used;
+    bytes.add(encode_purge(bytes.at(), purge, stream));
+    EXPECT_LE(bytes.used - before, purge_bytes);
+
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.removes.size(), n);
+    ASSERT_EQ(seen.receives.size(), n);
+    ASSERT_EQ(seen.heads.size(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(seen.removes[i].queue, queue);
+      EXPECT_EQ(seen.removes[i].seq, removes[i].seq);
+      EXPECT_EQ(seen.heads[i].queue, heads[i].queue);
+      EXPECT_EQ(seen.heads[i].next_seq, heads[i].next_seq);
+      const ReceiveRecord &got = seen.receives[i], &want = receives[i];
+      EXPECT_EQ(got.queue, queue);
+      EXPECT_EQ(got.seq, want.seq);
+      EXPECT_EQ(got.nonce, want.nonce);
+      EXPECT_EQ(got.receive_count, want.receive_count);
+      EXPECT_EQ(got.deadline, want.deadline);
+      EXPECT_EQ(got.first_received, want.first_received);
+      EXPECT_EQ(got.last_received, want.last_received);
+    }
+    ASSERT_EQ(seen.purges.size(), 1u);
+    EXPECT_EQ(seen.purges[0].below, purge.below);
+    EXPECT_EQ(seen.purges[0].at, purge.at);
+  }
+}
+
+TEST(Records, ABatchOfNeighboursTakesAFewBytesEach) {
+  std::vector<RemoveRecord> removes;
+  std::vector<ReceiveRecord> receives;
+  for (Seq seq = 0; seq < batch_max; ++seq) {
+    const Instant now{1'700'000'000'000};
+    removes.push_back({QueueId{1}, 1'000'000 + seq});
+    receives.push_back({QueueId{1}, 1'000'000 + seq, 0xdeadbeef, 1, now + seconds(30), now, now});
+  }
+  Bytes bytes;
+  EXPECT_LE(encode_removes(bytes.at(), removes, stream), 26 + batch_max + 8);
+  EXPECT_LE(encode_receives(bytes.at(), receives, stream), 34 + batch_max * 11 + 8);
+}
+
+TEST(Records, AConfigComesBackWhole) {
+  auto config = std::make_shared<QueueConfig>();
+  config->id = QueueId{77};
+  config->owner = ShardId{5};
+  config->account = "000000000000";
+  config->name = "orders.fifo";
+  config->created = Instant{123456};
+  config->modified = Instant{-1};
+  config->numbers = {1, -2, 3, 4, 5, 6, 7};
+  config->texts = {
+      {Attribute::policy, "{}"},
+      {Attribute::redrive_policy, std::string(3000, 'x')}
+  };
+  config->tags = {
+      {"a", "" },
+      {"b", "c"}
+  };
+  for (const bool gone : {false, true}) {
+    Bytes bytes;
+    const std::size_t asked = config_bytes(*config);
+    bytes.add(encode_config(bytes.at(), {config, gone}, stream));
+    EXPECT_EQ(bytes.used, asked);
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.configs.size(), 1u);
+    const QueueConfig& got = *seen.configs[0].config;
+    EXPECT_EQ(seen.configs[0].gone, gone);
+    EXPECT_EQ(got.id, config->id);
+    EXPECT_EQ(raw(got.owner), 5u);
+    EXPECT_EQ(got.account, config->account);
+    EXPECT_EQ(got.name, config->name);
+    EXPECT_EQ(got.created, config->created);
+    EXPECT_EQ(got.modified, config->modified);
+    EXPECT_EQ(got.numbers, config->numbers);
+    EXPECT_EQ(got.texts, config->texts);
+    EXPECT_EQ(got.tags, config->tags);
+  }
+}
+
+TEST(Records, OffsetsPointAtTheRecord) {
+  Bytes bytes = one_send("first");
+  const std::size_t second = bytes.used;
+  Content content;
+  content.body = "second";
+  bytes.add(
+      encode_send(bytes.at(), {QueueId{3}, 10, Instant{1000}, Instant{1000}, &content}, stream));
+  Seen seen;
+  ASSERT_TRUE(bytes.decode(seen));
+  ASSERT_EQ(seen.sends.size(), 2u);
+  EXPECT_EQ(seen.sends[0].offset, 0u);
+  EXPECT_EQ(seen.sends[1].offset, second);
+  EXPECT_EQ(trusted_send(bytes.memory.data() + second).content.body, "second");
+}
+
+TEST(Records, EveryFlippedBitIsNoticed) {
+  const Bytes good = one_send("a body of some length");
+  const std::size_t length = 28 + 21;  // without the padding, which the frame's hash covers
+  for (std::size_t i = 0; i < length * 8; ++i) {
+    Bytes bad = good;
+    bad.memory[i / 8] ^= static_cast<std::byte>(1 << (i % 8));
+    Seen seen;
+    EXPECT_FALSE(bad.decode(seen)) << "bit " << i;
+    EXPECT_TRUE(seen.sends.empty());
+  }
+}
+
+TEST(Records, EveryTruncationIsNoticed) {
+  const Bytes good = one_send("a body of some length");
+  for (std::size_t n = 0; n < 28 + 21; ++n) {
+    Seen seen;
+    const auto read = decode_records(good.span().first(n), 1, stream, seen);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Errc::corrupt);
+  }
+}
+
+TEST(Records, AnotherLogsRecordIsNotOurs) {
+  Seen seen;
+  const Bytes bytes = one_send();
+  EXPECT_FALSE(decode_records(bytes.span(), 1, stream + 1, seen));
+}
+
+// A record with a changed head and the hash that goes with it.
+Bytes forged(std::size_t offset, std::uint8_t value) {
+  Bytes bytes = one_send();
+  bytes.memory[offset] = std::byte{value};
+  std::uint64_t first;
+  std::memcpy(&first, bytes.memory.data(), sizeof first);
+  const auto hash = static_cast<std::uint32_t>(
+      hash_bytes({bytes.memory.data() + 12, 28 + 5 - 12}, stream ^ first));
+  std::memcpy(bytes.memory.data() + 8, &hash, sizeof hash);
+  return bytes;
+}
+
+TEST(Records, WhatANewerVersionWroteIsCalledThat) {
+  struct Case {
+    const char* name;
+    std::size_t offset;
+    std::uint8_t value;
+    Errc want;
+  };
+  constexpr Case cases[] = {
+      {"unchanged",                0, 1,   Errc::ok     },
+      {"a type of the future",     0, 99,  Errc::version},
+      {"a flag",                   1, 1,   Errc::version},
+      {"a message id",             2, 4,   Errc::version},
+      {"a field without a name",   3, 128, Errc::version},
+      {"the body of another type", 0, 4,   Errc::corrupt},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Seen seen;
+    const auto read = forged(c.offset, c.value).decode(seen);
+    EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);
+  }
+}
+
+TEST(Records, MoreOrFewerRecordsThanTheFrameSaysIsDamage) {
+  Bytes bytes = one_send();
+  Seen seen;
+  for (const std::uint32_t count : {0u, 2u}) {
+    const auto read = decode_records(bytes.span(), count, stream, seen);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Errc::corrupt);
+  }
+}
+
+// Random bodies behind a right head and hash: the decoder of every type meets nonsense.
+TEST(Records, NonsenseNeverReadsOutside) {
+  Random random(1);
+  for (int round = 0; round < 50'000; ++round) {
+    const std::size_t length = 12 + random.below(80);
+    std::vector<std::byte> bytes(length);
+    for (std::byte& b : bytes)
+      b = static_cast<std::byte>(random.chance() ? random.below(4) : random.below(256));
+    bytes[0] = static_cast<std::byte>(1 + random.below(6));
+    bytes[1] = std::byte{0};
+    const std::uint16_t fields =
+        bytes[0] == std::byte{1} ? static_cast<std::uint16_t>(random.any() & known_fields) : 0;
+    std::memcpy(bytes.data() + 2, &fields, 2);
+    const auto told = static_cast<std::uint32_t>(length);
+    std::memcpy(bytes.data() + 4, &told, 4);
+    std::uint64_t first;
+    std::memcpy(&first, bytes.data(), 8);
+    const auto hash =
+        static_cast<std::uint32_t>(hash_bytes({bytes.data() + 12, length - 12}, stream ^ first));
+    std::memcpy(bytes.data() + 8, &hash, 4);
+    Seen seen;
+    const auto read = decode_records(bytes, 1, stream, seen);
+    if (read) {
+      EXPECT_LE(seen.removes.size() + seen.receives.size() + seen.heads.size(), length);
+    }
+  }
+}
+
+TEST(RecordsDeathTest, ATrustedPositionThatIsNoSendIsOurMistake) {
+  Bytes bytes;
+  bytes.add(encode_purge(bytes.at(), {QueueId{1}, 2, Instant{3}}, stream));
+  EXPECT_DEATH(trusted_send(bytes.memory.data()), "type");
+}
+
+}  // namespace
+}  // namespace pawl

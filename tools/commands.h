@@ -1,0 +1,30 @@
+// The verbs of the `pawl` program.
+//
+// Each add_ function hangs one verb on the command line; when the verb was chosen and its arguments are
+// right, it runs and leaves the exit code in `code`.
+//
+// Errors: to stderr, as `error: what failed, the value, what to do`.
+// Owner:  main(), one thread; `code` outlives the parse.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pawl {
+
+// What scripts may rely on.
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_failure = 1,
+  exit_usage = 2,
+  exit_not_found = 3,
+  exit_check_failed = 4,
+};
+
+void add_serve_command(CLI::App& app, int& code);
+void add_doctor_command(CLI::App& app, int& code);
+void add_wal_command(CLI::App& app, int& code);
+void add_version_command(CLI::App& app, int& code);
+
+}  // namespace pawl

@@ -1,0 +1,72 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/doctor.h"
+#include "proto/json.h"
+#include "tools/commands.h"
+
+namespace pawl {
+namespace {
+
+void print_table(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    fmt::print("{:<5} {:<15} {}\n", name_of(finding.status), finding.name, finding.what);
+    if (!finding.remedy.empty()) fmt::print("      {:<15} -> {}\n", "", finding.remedy);
+  }
+}
+
+void print_json(const std::vector<Finding>& findings) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_array();
+  for (const Finding& finding : findings) {
+    json.begin_object();
+    json.member("name", finding.name);
+    json.member("status", name_of(finding.status));
+    json.member("what", finding.what);
+    json.member("remedy", finding.remedy);
+    json.end_object();
+  }
+  json.end_array();
+  fmt::print("{}\n", text);
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, int& code) {
+  struct Asked {
+    DoctorOptions options;
+    bool json = false;
+  };
+  const auto asked = std::make_shared<Asked>();
+  CLI::App* verb =
+      app.add_subcommand("doctor", "Says what this machine lets pawl do, and what to change");
+  verb->add_option("--data", asked->options.data, "The data directory whose disk is examined")
+      ->type_name("DIR")
+      ->capture_default_str();
+  verb->add_option("--seconds", asked->options.disk_seconds,
+                   "How long to measure durable writes; 0: not at all")
+      ->check(CLI::Range(0.0, 600.0))
+      ->capture_default_str();
+  verb->add_option("--shards", asked->options.shards, "Shards to be served; 0: one for each core")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  verb->add_flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
+  verb->footer("Exit code 4 when something stands in the way of serving.");
+  verb->callback([asked, &code] {
+    const std::vector<Finding> findings = examine(asked->options);
+    asked->json ? print_json(findings) : print_table(findings);
+    const bool failed = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.status == Finding::Status::fail;
+    });
+    code = failed ? exit_check_failed : exit_ok;
+  });
+}
+
+}  // namespace pawl

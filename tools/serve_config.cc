@@ -1,0 +1,257 @@
+#include "tools/serve_config.h"
+
+#include <fmt/core.h>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "core/ids.h"
+#include "tools/suggest.h"
+
+namespace pawl {
+namespace {
+
+using Fault = std::unexpected<std::string>;
+
+// --- values ---
+
+struct Address {
+  std::string host;
+  unsigned port = 0;
+};
+
+std::optional<Address> parse_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return std::nullopt;
+  Address address{std::string(text.substr(0, colon))};
+  const std::string_view port = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (error != std::errc() || end != port.data() + port.size() || port.empty() ||
+      address.port > 65535)
+    return std::nullopt;
+  return address;
+}
+
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "localhost" || host == "[::1]" || host == "::1";
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "4GiB", "512M", "1048576".
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = parse_number(text.substr(0, digits));
+  std::string_view unit = text.substr(digits);
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  unsigned shift = 0;
+  if (unit == "K" || unit == "KiB")
+    shift = 10;
+  else if (unit == "M" || unit == "MiB")
+    shift = 20;
+  else if (unit == "G" || unit == "GiB")
+    shift = 30;
+  else if (!unit.empty())
+    return std::nullopt;
+  if (!value || *value > UINT64_MAX >> shift) return std::nullopt;
+  return *value << shift;
+}
+
+using Options = ServerOptions;
+using Text = std::string;
+
+template <Text Options::* member>
+bool assign_address(Options& options, const Text& text) {
+  options.*member = text;
+  return parse_address(text).has_value();
+}
+
+bool assign_shards(Options& options, const Text& text) {
+  const auto value = parse_number(text);
+  options.shards = static_cast<unsigned>(std::min<std::uint64_t>(value.value_or(0), UINT32_MAX));
+  return options.shards >= 1 && options.shards <= shards_max;
+}
+
+bool assign_memory(Options& options, const Text& text) {
+  const auto value = parse_size(text);
+  options.memory = value.value_or(0);
+  return value.has_value();
+}
+
+bool assign_account(Options& options, const Text& text) {
+  options.account = text;
+  return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+bool assign_base_url(Options& options, const Text& text) {
+  options.base_url = text;
+  return text.starts_with("http://") || text.starts_with("https://");
+}
+
+// clang-format off
+const ServeKey keys[] = {
+    {"server", "data", "data", "DIR", "The data directory; made when it does not exist", "./pawl-data",
+     [](Options& o, const Text& t) { o.data = t; return !t.empty(); }},
+    {"server", "shards", "shards", "N", "Shards of a new data directory, 1 to 64", "one per core", assign_shards},
+    {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
+     [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
+    {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB", "half the machine", assign_memory},
+    {"listen", "http", "http", "ADDR:PORT", "Where SQS clients connect; port 0 picks a free one", "127.0.0.1:9324",
+     assign_address<&Options::http>},
+    {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
+    {"listen", "binary", "binary", "ADDR:PORT", "The binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
+    {"sqs", "auth", "auth", "none|sigv4", "Whether signatures of requests are checked", "none",
+     [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
+    {"sqs", "region", "region", "NAME", "The region in ARNs", "us-east-1",
+     [](Options& o, const Text& t) { o.region = t; return !t.empty(); }},
+    {"sqs", "account", "account", "ID", "The account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
+    {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, for clients behind a proxy",
+     "http:// and the Host of the request", assign_base_url},
+};
+// clang-format on
+
+std::string lower_bar(std::string text) {
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::vector<std::string> sections() {
+  std::vector<std::string> names;
+  for (const ServeKey& key : keys)
+    if (std::find(names.begin(), names.end(), key.section) == names.end())
+      names.push_back(key.section);
+  return names;
+}
+
+std::vector<std::string> keys_of(std::string_view section) {
+  std::vector<std::string> names;
+  for (const ServeKey& key : keys)
+    if (section == key.section) names.push_back(key.key);
+  return names;
+}
+
+std::string place_of(const std::string& path, const toml::source_region& where) {
+  return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
+}
+
+std::optional<std::string> scalar(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+  return std::nullopt;
+}
+
+std::expected<void, std::string> read_section(const std::string& path, const std::string& section,
+                                              const toml::table& table, GivenValues& given) {
+  for (const auto& [name, node] : table) {
+    const std::string key = lower_bar(std::string(name.str()));
+    const auto known = std::find_if(std::begin(keys), std::end(keys), [&](const ServeKey& k) {
+      return section == k.section && key == k.key;
+    });
+    const std::string place = place_of(path, name.source());
+    if (known == std::end(keys))
+      return Fault(fmt::format("{}: [{}] has no key \"{}\".{}", place, section, name.str(),
+                               suggestion(key, keys_of(section))));
+    const auto text = scalar(node);
+    if (!text)
+      return Fault(fmt::format("{}: {} takes a string or a whole number.",
+                               place_of(path, node.source()), key));
+    given.try_emplace(known->flag, *text, place_of(path, node.source()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ServeKey> serve_keys() { return keys; }
+
+std::string variable_of(const ServeKey& key) {
+  std::string name = fmt::format("PAWL_{}_{}", key.section, key.key);
+  for (char& c : name)
+    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::expected<void, std::string> read_config_file(const std::string& path, GivenValues& given) {
+  std::ifstream file(path);
+  if (!file)
+    return Fault(
+        fmt::format("{}: cannot be read. Name a TOML file that exists with --config.", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  const toml::parse_result parsed =
+      toml::parse(std::string_view(text.view()), std::string_view(path));
+  if (!parsed)
+    return Fault(fmt::format("{}: {}.", place_of(path, parsed.error().source()),
+                             parsed.error().description()));
+  for (const auto& [name, node] : parsed.table()) {
+    const std::string section(name.str());
+    const std::vector<std::string> known = sections();
+    if (std::find(known.begin(), known.end(), section) == known.end())
+      return Fault(fmt::format("{}: there is no section [{}].{}", place_of(path, name.source()),
+                               section, suggestion(section, known)));
+    if (!node.is_table())
+      return Fault(fmt::format("{}: {} is a section: write [{}].", place_of(path, name.source()),
+                               section, section));
+    if (auto read = read_section(path, section, *node.as_table(), given); !read) return read;
+  }
+  return {};
+}
+
+void read_environment(GivenValues& given) {
+  for (const ServeKey& key : keys) {
+    const std::string name = variable_of(key);
+    if (const char* value = std::getenv(name.c_str()); value != nullptr && *value != 0)
+      given.try_emplace(key.flag, value, name);
+  }
+}
+
+std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given) {
+  ServerOptions options;
+  for (const ServeKey& key : keys) {
+    const auto found = given.find(key.flag);
+    if (found == given.end()) continue;
+    const auto& [text, place] = found->second;
+    if (!key.assign(options, text))
+      return Fault(fmt::format("{}: \"{}\" does not fit {}. {}; the default is {}.", place, text,
+                               key.value, key.help, key.preset));
+  }
+  return options;
+}
+
+std::expected<void, std::string> check_exposure(const ServerOptions& options) {
+  struct Listener {
+    const char* flag;
+    const std::string& address;
+    bool guarded;
+  };
+  const Listener listeners[] = {
+      {"http",   options.http,   options.auth == "sigv4"},
+      {"admin",  options.admin,  false                  },
+      {"binary", options.binary, false                  }
+  };
+  for (const auto& [flag, address, guarded] : listeners) {
+    if (guarded || is_loopback(parse_address(address).value_or(Address{}).host)) continue;
+    const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
+    return Fault(fmt::format(
+        "cannot bind {} without credentials: whoever reaches it could read and purge every queue. "
+        "Bind loopback: --{} 127.0.0.1:{}; {}or pass --insecure-no-auth (do not).",
+        address, flag, port,
+        flag == std::string_view("http") ? "or check signatures: --auth sigv4; " : ""));
+  }
+  return {};
+}
+
+}  // namespace pawl
