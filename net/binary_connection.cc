@@ -14,7 +14,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
          bytes_under_way_ < config.credit_bytes) {
     const std::string_view rest = bytes.substr(taken);
     // The header first, then as much as it says; whole frames are read where they lie.
-    const std::size_t header_left = frame_header_bytes - std::min(frame_header_bytes, partial_.size());
+    const std::size_t header_left =
+        frame_header_bytes - std::min(frame_header_bytes, partial_.size());
     if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
       const std::size_t n = std::min(header_left, rest.size());
       partial_.append(rest.substr(0, n));
@@ -52,8 +53,8 @@ void BinaryConnection::begin_call(std::string_view frame) {
   call->bytes = frame.size();
   bytes_under_way_ += call->bytes;
   BinaryCall& held = *call.release();  // release() or carry_on() gives it back
-  const auto next =
-      held.wire.begin(session_, frame, table().loop().shard().directory(), table().context().session);
+  const auto next = held.wire.begin(session_, frame, table().loop().shard().directory(),
+                                    table().context().session);
   if (carry_on(held, next)) release(held);
 }
 
@@ -70,7 +71,8 @@ bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
 
 bool BinaryConnection::answered(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  return carry_on(call, call.wire.resume(session_, table().loop().shard().directory(), table().context().session));
+  return carry_on(call, call.wire.resume(session_, table().loop().shard().directory(),
+                                         table().context().session));
 }
 
 void BinaryConnection::release(PendingCall& pending) {

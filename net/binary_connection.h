@@ -27,7 +27,9 @@ class BinaryConnection final : public Connection {
   std::size_t take(std::string_view bytes) override;
   bool answered(PendingCall& call) override;
   void release(PendingCall& call) override;
-  bool overdue(Instant now) const override { return !session_.greeted() && now - begun_ > hello_timeout; }
+  bool overdue(Instant now) const override {
+    return !session_.greeted() && now - begun_ > hello_timeout;
+  }
 
  private:
   void begin_call(std::string_view frame);

@@ -25,7 +25,8 @@ void EngineClock::not_before(Instant newest) {
 
 void EngineClock::follow() {
   const std::int64_t wanted = read_us(CLOCK_REALTIME) - read_us(CLOCK_BOOTTIME);
-  const std::int64_t step = std::clamp(wanted - offset_us_.load(std::memory_order_relaxed), -slew_us_a_call, slew_us_a_call);
+  const std::int64_t step = std::clamp(wanted - offset_us_.load(std::memory_order_relaxed),
+                                       -slew_us_a_call, slew_us_a_call);
   offset_us_.fetch_add(step, std::memory_order_relaxed);
 }
 

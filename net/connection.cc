@@ -62,8 +62,8 @@ void Connection::pause_if_full() {
   if (held_.size() < held_max || !receive_armed_ || receive_cancelled_) return;
   receive_cancelled_ = true;
   io_uring_sqe* const sqe = table_->ring().sqe({.op = RingOp::cancel});
-  const std::uint64_t receive =
-      std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 | std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
+  const std::uint64_t receive = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 |
+                                std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
   io_uring_prep_cancel64(sqe, receive, 0);
 }
 
@@ -117,7 +117,8 @@ void Connection::on_send(std::int32_t result) {
   if (sent_ < sending_.size()) {  // MSG_WAITALL may still be cut short
     send_armed_ = true;
     io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
-    io_uring_prep_send(sqe, fd_, sending_.data() + sent_, sending_.size() - sent_, MSG_NOSIGNAL | MSG_WAITALL);
+    io_uring_prep_send(sqe, fd_, sending_.data() + sent_, sending_.size() - sent_,
+                       MSG_NOSIGNAL | MSG_WAITALL);
     return;
   }
   if (sending_.capacity() > out_low) {

@@ -48,8 +48,9 @@ class Connection {
   static constexpr std::size_t out_high = 1 << 20;
   static constexpr std::size_t out_low = 256 << 10;
   static constexpr std::size_t out_max = 24 << 20;
-  static constexpr Duration send_timeout = seconds(30);    // without a byte taken by the peer
-  static constexpr Duration linger_timeout = seconds(2);   // for the peer to close after our last answer
+  static constexpr Duration send_timeout = seconds(30);  // without a byte taken by the peer
+  static constexpr Duration linger_timeout =
+      seconds(2);  // for the peer to close after our last answer
 
   Connection(Connections& table, int fd) : table_(&table), fd_(fd) {}
   virtual ~Connection();
@@ -64,11 +65,13 @@ class Connection {
   void on_answer(PendingCall& call);
 
   void arm_receive();
-  void flush();                    // end of the turn: sends what is in out()
-  void check_time(Instant now);    // once a second
-  void begin_drain();              // the server stops: finish what is under way
+  void flush();                  // end of the turn: sends what is in out()
+  void check_time(Instant now);  // once a second
+  void begin_drain();            // the server stops: finish what is under way
   void begin_close();
-  bool freed() const { return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty(); }
+  bool freed() const {
+    return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
+  }
   bool quiet() const { return calls_.empty() && out_.empty() && !send_armed_; }
   virtual std::string_view kind() const = 0;
 
@@ -87,7 +90,7 @@ class Connection {
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);
-  void finish_after_answers();     // no more requests; close when everything is answered and sent
+  void finish_after_answers();  // no more requests; close when everything is answered and sent
   bool congested() const { return out_.size() + sending_.size() - sent_ > out_high; }
   std::size_t calls() const { return calls_.size(); }
   Connections& table() { return *table_; }
@@ -110,9 +113,9 @@ class Connection {
   bool receive_armed_ = false;
   bool receive_cancelled_ = false;
   bool send_armed_ = false;
-  bool starved_ = false;      // waits for receive buffers
+  bool starved_ = false;  // waits for receive buffers
   bool peer_closed_ = false;
-  bool dirty_ = false;        // in the table's list of those to flush
+  bool dirty_ = false;  // in the table's list of those to flush
   bool offering_ = false;
   bool half_closed_ = false;  // our side: the last answer is out
   std::string held_;

@@ -26,7 +26,9 @@ std::string http_date(Instant now) {
 }  // namespace
 
 Connections::Connections(Ring& ring, const ConnectionContext& context)
-    : ring_(&ring), context_(&context), request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+    : ring_(&ring),
+      context_(&context),
+      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
 
 Connections::~Connections() = default;
 
@@ -55,9 +57,15 @@ void Connections::add(int fd, Protocol protocol) {
   }
   Row& row = rows_[index];
   switch (protocol) {
-    case Protocol::http: row.connection = std::make_unique<HttpConnection>(*this, fd, now_); break;
-    case Protocol::binary: row.connection = std::make_unique<BinaryConnection>(*this, fd, now_); break;
-    case Protocol::admin: row.connection = std::make_unique<AdminConnection>(*this, fd, now_); break;
+    case Protocol::http:
+      row.connection = std::make_unique<HttpConnection>(*this, fd, now_);
+      break;
+    case Protocol::binary:
+      row.connection = std::make_unique<BinaryConnection>(*this, fd, now_);
+      break;
+    case Protocol::admin:
+      row.connection = std::make_unique<AdminConnection>(*this, fd, now_);
+      break;
   }
   ++open_;
   row.connection->start(index, row.generation);
@@ -92,7 +100,8 @@ void Connections::flush() {
   flushing_.clear();
   if (starved_.empty() || ring_->buffers_out() > Ring::receive_buffers * 3 / 4) return;
   for (const std::uint32_t index : starved_) {
-    if (Connection* const connection = rows_[index].connection.get(); connection != nullptr) connection->arm_receive();
+    if (Connection* const connection = rows_[index].connection.get(); connection != nullptr)
+      connection->arm_receive();
   }
   starved_.clear();
 }

@@ -44,7 +44,8 @@ class Connections final : public Asker {
 
   void add(int fd, Protocol protocol);
   static std::uint64_t number_of(int fd, Protocol protocol) {
-    return static_cast<std::uint32_t>(fd) | std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32;
+    return static_cast<std::uint32_t>(fd) | std::uint64_t{static_cast<std::uint8_t>(protocol)}
+                                                << 32;
   }
 
   // A completion with RingOp::receive or RingOp::send.

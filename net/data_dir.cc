@@ -36,7 +36,9 @@ struct IdentityFile {  // little endian
 };
 static_assert(sizeof(IdentityFile) == 232);
 
-std::uint64_t checksum_of(const IdentityFile& file) { return XXH3_64bits(&file, offsetof(IdentityFile, checksum)); }
+std::uint64_t checksum_of(const IdentityFile& file) {
+  return XXH3_64bits(&file, offsetof(IdentityFile, checksum));
+}
 
 std::unexpected<std::string> failed(const std::string& what, const std::string& path) {
   return std::unexpected(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
@@ -46,16 +48,22 @@ std::unexpected<std::string> failed(const std::string& what, const std::string& 
 std::string sync_directory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = fd >= 0 && fsync(fd) == 0;
-  const std::string error = synced ? "" : fmt::format("cannot flush directory {}: {}", path, std::strerror(errno));
+  const std::string error =
+      synced ? "" : fmt::format("cannot flush directory {}: {}", path, std::strerror(errno));
   if (fd >= 0) ::close(fd);
   return error;
 }
 
 std::expected<IdentityFile, std::string> make_identity(const std::string& dir, std::uint32_t shards,
                                                        std::uint64_t segment_bytes) {
-  IdentityFile file{.magic = magic, .version = DataIdentity::version, .shards = shards, .segment_bytes = segment_bytes};
-  if (getrandom(file.secret.data(), file.secret.size(), 0) != static_cast<ssize_t>(file.secret.size()) ||
-      getrandom(&file.data_id, sizeof file.data_id, 0) != static_cast<ssize_t>(sizeof file.data_id)) {
+  IdentityFile file{.magic = magic,
+                    .version = DataIdentity::version,
+                    .shards = shards,
+                    .segment_bytes = segment_bytes};
+  if (getrandom(file.secret.data(), file.secret.size(), 0) !=
+          static_cast<ssize_t>(file.secret.size()) ||
+      getrandom(&file.data_id, sizeof file.data_id, 0) !=
+          static_cast<ssize_t>(sizeof file.data_id)) {
     return std::unexpected(fmt::format("cannot get random bytes: {}", std::strerror(errno)));
   }
   file.checksum = checksum_of(file);
@@ -63,17 +71,22 @@ std::expected<IdentityFile, std::string> make_identity(const std::string& dir, s
   std::memcpy(bytes.data(), &file, sizeof file);
   // Whole or not at all: a name of its own, flushed, then renamed, then the directory flushed.
   const std::string temporary = dir + "/PAWL.tmp", final_name = dir + "/PAWL";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failed("cannot create", temporary);
-  const bool written = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) && fsync(fd) == 0;
+  const bool written =
+      ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
+      fsync(fd) == 0;
   if (!written) {
     auto error = failed("cannot write", temporary);
     ::close(fd);
     return error;
   }
   ::close(fd);
-  if (std::rename(temporary.c_str(), final_name.c_str()) != 0) return failed("cannot rename to", final_name);
-  if (std::string error = sync_directory(dir); !error.empty()) return std::unexpected(std::move(error));
+  if (std::rename(temporary.c_str(), final_name.c_str()) != 0)
+    return failed("cannot rename to", final_name);
+  if (std::string error = sync_directory(dir); !error.empty())
+    return std::unexpected(std::move(error));
   return file;
 }
 
@@ -81,17 +94,20 @@ std::expected<IdentityFile, std::string> read_identity(const std::string& path, 
   IdentityFile file{};
   const ssize_t n = ::read(fd, &file, sizeof file);
   if (n != static_cast<ssize_t>(sizeof file) || file.magic != magic) {
-    return std::unexpected(fmt::format("{} is not the identity of a pawl data directory ({} bytes read); restore it, or "
-                                       "name another directory with --data",
-                                       path, n));
+    return std::unexpected(fmt::format(
+        "{} is not the identity of a pawl data directory ({} bytes read); restore it, or "
+        "name another directory with --data",
+        path, n));
   }
   if (file.version > DataIdentity::version) {
-    return std::unexpected(fmt::format("{} has format version {}, and this pawl knows up to {}; use the pawl that wrote it "
-                                       "or a newer one",
-                                       path, file.version, DataIdentity::version));
+    return std::unexpected(fmt::format(
+        "{} has format version {}, and this pawl knows up to {}; use the pawl that wrote it "
+        "or a newer one",
+        path, file.version, DataIdentity::version));
   }
   if (file.checksum != checksum_of(file) || file.shards < 1 || file.shards > shards_max) {
-    return std::unexpected(fmt::format("{} is damaged (its checksum does not match); restore it from a copy", path));
+    return std::unexpected(
+        fmt::format("{} is damaged (its checksum does not match); restore it from a copy", path));
   }
   return file;
 }
@@ -106,15 +122,17 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
     usleep(lock_pause_us);
   }
   ::close(fd);
-  return std::unexpected(
-      fmt::format("{} is in use by another pawl; stop that one, or name another directory with --data", path));
+  return std::unexpected(fmt::format(
+      "{} is in use by another pawl; stop that one, or name another directory with --data", path));
 }
 
 }  // namespace
 
-std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::string& path, std::uint32_t shards,
+std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::string& path,
+                                                                   std::uint32_t shards,
                                                                    std::uint64_t segment_bytes) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed("cannot make data directory", path);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return failed("cannot make data directory", path);
   const auto lock = lock_directory(path);
   if (!lock) return std::unexpected(lock.error());
   std::unique_ptr<DataDir> dir(new DataDir(path, *lock));
@@ -125,9 +143,10 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
   const bool is_new = fd < 0;
   struct stat info{};
   if (is_new && stat((path + "/s00").c_str(), &info) == 0) {
-    return std::unexpected(fmt::format("{} has a log (s00) but no file PAWL, without which it cannot be read; restore PAWL "
-                                       "from a copy, or name another directory with --data",
-                                       path));
+    return std::unexpected(fmt::format(
+        "{} has a log (s00) but no file PAWL, without which it cannot be read; restore PAWL "
+        "from a copy, or name another directory with --data",
+        path));
   }
   const auto file = is_new ? make_identity(path, shards, segment_bytes) : read_identity(name, fd);
   if (!is_new) ::close(fd);
@@ -135,14 +154,17 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
   dir->identity_ = {file->shards, file->segment_bytes, file->data_id, file->secret};
   if (is_new) {
     const std::string parent = path.find('/') == std::string::npos ? "." : path + "/..";
-    if (std::string error = sync_directory(parent); !error.empty()) return std::unexpected(std::move(error));
+    if (std::string error = sync_directory(parent); !error.empty())
+      return std::unexpected(std::move(error));
   }
   return dir;
 }
 
 DataDir::~DataDir() { ::close(lock_); }
 
-std::string DataDir::shard_path(std::uint32_t shard) const { return fmt::format("{}/s{:02}", path_, shard); }
+std::string DataDir::shard_path(std::uint32_t shard) const {
+  return fmt::format("{}/s{:02}", path_, shard);
+}
 
 std::uint64_t DataDir::stream_of(std::uint32_t shard) const {
   return XXH3_64bits_withSeed(&identity_.data_id, sizeof identity_.data_id, shard + 1);

@@ -30,7 +30,8 @@ class DataDir {
  public:
   // Opens the directory or makes it, with `shards` and `segment_bytes` when it is new. A directory that was
   // made with another number of shards keeps its own; `shards` 0 asks for nothing.
-  static std::expected<std::unique_ptr<DataDir>, std::string> open(const std::string& path, std::uint32_t shards,
+  static std::expected<std::unique_ptr<DataDir>, std::string> open(const std::string& path,
+                                                                   std::uint32_t shards,
                                                                    std::uint64_t segment_bytes);
   ~DataDir();
   DataDir(const DataDir&) = delete;

@@ -7,7 +7,8 @@ namespace {
 
 // The answer to bytes that are not a request: there is no protocol yet to say it in.
 void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
-  append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false, false, date);
+  append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false,
+                  false, date);
 }
 
 }  // namespace
@@ -19,15 +20,21 @@ void HttpTimes::note(HttpParser::Phase now_in, Instant now) {
 
 bool HttpTimes::overdue(Instant now) const {
   switch (phase) {
-    case HttpParser::Phase::idle: return now - since > idle_timeout;
-    case HttpParser::Phase::head: return now - since > head_timeout;
-    case HttpParser::Phase::body: return now - since > body_timeout;
-    case HttpParser::Phase::done: return false;
+    case HttpParser::Phase::idle:
+      return now - since > idle_timeout;
+    case HttpParser::Phase::head:
+      return now - since > head_timeout;
+    case HttpParser::Phase::body:
+      return now - since > body_timeout;
+    case HttpParser::Phase::done:
+      return false;
   }
   return false;
 }
 
-HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) { times_.since = now; }
+HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+  times_.since = now;
+}
 
 std::size_t HttpConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
@@ -37,9 +44,14 @@ std::size_t HttpConnection::take(std::string_view bytes) {
     taken += consumed;
     times_.note(parser_.phase(), table().now());
     switch (state) {
-      case HttpParser::State::need_more: return bytes.size();
-      case HttpParser::State::need_continue: out().append(continue_response); break;
-      case HttpParser::State::complete: begin_call(); break;
+      case HttpParser::State::need_more:
+        return bytes.size();
+      case HttpParser::State::need_continue:
+        out().append(continue_response);
+        break;
+      case HttpParser::State::complete:
+        begin_call();
+        break;
       case HttpParser::State::error:
         write_error(out(), parser_, table().date());
         finish_after_answers();
@@ -50,15 +62,17 @@ std::size_t HttpConnection::take(std::string_view bytes) {
 }
 
 void HttpConnection::begin_call() {
-  const auto next = call_.begin(parser_.request(), table().loop().shard().directory(), table().context().sqs, table().now(),
-                                table().next_request_number());
+  const auto next =
+      call_.begin(parser_.request(), table().loop().shard().directory(), table().context().sqs,
+                  table().now(), table().next_request_number());
   if (next == SqsCall::Next::respond) return finish_call();
   busy_ = true;
   submit(pending_, call_.request(), call_.target());
 }
 
 bool HttpConnection::answered(PendingCall& call) {
-  if (call_.resume(table().loop().shard().directory(), table().context().sqs) == SqsCall::Next::route) {
+  if (call_.resume(table().loop().shard().directory(), table().context().sqs) ==
+      SqsCall::Next::route) {
     submit(call, call_.request(), call_.target());
     return false;
   }
@@ -75,7 +89,9 @@ void HttpConnection::finish_call() {
   if (!keep) finish_after_answers();
 }
 
-AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) { times_.since = now; }
+AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+  times_.since = now;
+}
 
 std::size_t AdminConnection::take(std::string_view bytes) {
   std::size_t taken = 0;

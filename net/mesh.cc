@@ -37,14 +37,13 @@ std::uint64_t MeshPort::publish() {
     ring.publish();
     published |= std::uint64_t{1} << to;
   }
-  if (published == 0) return 0;
   std::uint64_t wake = 0;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (std::uint64_t left = published; left != 0; left &= left - 1) {
     const auto to = static_cast<std::uint32_t>(std::countr_zero(left));
-    std::atomic<std::uint32_t>& state = mesh_->sleepers_[to].state;
-    if (state.load(std::memory_order_relaxed) != Mesh::sleeping) continue;
-    if (state.exchange(Mesh::notified, std::memory_order_seq_cst) == Mesh::sleeping) wake |= std::uint64_t{1} << to;
+    if (mesh_->sleepers_[to].state.fetch_or(Mesh::notified, std::memory_order_acq_rel) ==
+        Mesh::sleeping) {
+      wake |= std::uint64_t{1} << to;
+    }
   }
   return wake;
 }
@@ -52,11 +51,10 @@ std::uint64_t MeshPort::publish() {
 bool MeshPort::try_sleep() {
   if (backlog_ > 0) return false;
   std::atomic<std::uint32_t>& state = mesh_->sleepers_[raw(self_)].state;
-  state.store(Mesh::sleeping, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  state.exchange(Mesh::sleeping, std::memory_order_acq_rel);
   for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
     if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty()) continue;
-    state.store(Mesh::awake, std::memory_order_relaxed);
+    state.exchange(Mesh::awake, std::memory_order_acq_rel);
     return false;
   }
   return true;

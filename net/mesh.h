@@ -3,8 +3,9 @@
 //   send ... send, publish ----ring----> drain                     (16-byte messages, pointers inside)
 //                      \--- was asleep? the answer names it: wake it (MSG_RING in net/, a flag in the simulator)
 //
-// A sleeper sets SLEEPING, then looks at every ring once more, then sleeps; a sender publishes, then looks at
-// the sleeper's state, both sequentially consistent: one of them sees the other (Dekker).
+// A sleeper sets "sleeping", then looks at every ring once more, then sleeps; a sender publishes, then sets
+// "notified". Both change the one word atomically, so one change comes after the other and sees it: either the
+// sender finds a sleeper to wake, or the sleeper finds what was sent.
 //
 //   awake --try_sleep--> sleeping --publish by another--> notified --awake()--> awake
 //
@@ -28,13 +29,13 @@ namespace pawl {
 
 struct MeshMessage {
   enum class Kind : std::uint64_t {
-    request,    // Request*: apply it
-    response,   // Request*: it is answered, back to its home
-    cancel,     // Request*: forget the long poll
-    cancelled,  // Request*: the word on that: its answer, if any, came before this
-    config,     // ConfigChange*: from the control shard
-    known,      // ConfigChange*: taken over
-    connection, // a file descriptor, from the acceptor
+    request,     // Request*: apply it
+    response,    // Request*: it is answered, back to its home
+    cancel,      // Request*: forget the long poll
+    cancelled,   // Request*: the word on that: its answer, if any, came before this
+    config,      // ConfigChange*: from the control shard
+    known,       // ConfigChange*: taken over
+    connection,  // a file descriptor, from the acceptor
   };
   Kind kind{};
   union {
@@ -54,7 +55,7 @@ class Mesh {
  private:
   friend class MeshPort;
   using Ring = SpscRing<MeshMessage, ring_slots>;
-  enum State : std::uint32_t { awake, sleeping, notified };
+  enum State : std::uint32_t { awake = 0, sleeping = 1, notified = 2 };  // notified: a bit
   struct alignas(cache_line_bytes) Sleeper {
     std::atomic<std::uint32_t> state{awake};
   };
@@ -95,7 +96,9 @@ class MeshPort {
 
   // True: nothing has come, and whoever sends from now on will wake this shard.
   bool try_sleep();
-  void awake() { mesh_->sleepers_[raw(self_)].state.store(Mesh::awake, std::memory_order_relaxed); }
+  void awake() {
+    mesh_->sleepers_[raw(self_)].state.exchange(Mesh::awake, std::memory_order_acq_rel);
+  }
 
  private:
   Mesh* mesh_;

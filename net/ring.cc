@@ -12,8 +12,8 @@ namespace pawl {
 namespace {
 
 std::uint64_t user_data(RingTag tag) {
-  return std::uint64_t{static_cast<std::uint8_t>(tag.op)} << 56 | std::uint64_t{tag.generation & 0xFF'FFFF} << 32 |
-         tag.index;
+  return std::uint64_t{static_cast<std::uint8_t>(tag.op)} << 56 |
+         std::uint64_t{tag.generation & 0xFF'FFFF} << 32 | tag.index;
 }
 
 }  // namespace
@@ -21,14 +21,16 @@ std::uint64_t user_data(RingTag tag) {
 Result<std::unique_ptr<Ring>> Ring::create() {
   std::unique_ptr<Ring> ring(new Ring);
   io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN |
-                 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
+                 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
   params.cq_entries = cq_entries;
   if (const int error = io_uring_queue_init_params(sq_entries, &ring->ring_, &params); error < 0) {
     return fail(Errc::io, "io_uring_setup", -error);
   }
   ring->made_ = true;
-  io_uring_register_ring_fd(&ring->ring_);  // 16 ns less for each enter; without it all works as well
+  io_uring_register_ring_fd(
+      &ring->ring_);  // 16 ns less for each enter; without it all works as well
   if (const Result<void> made = ring->make_buffers(); !made) return std::unexpected(made.error());
   return ring;
 }
@@ -40,8 +42,8 @@ Result<void> Ring::make_buffers() {
   if (memory == nullptr) return fail(Errc::no_memory, "receive buffers", ENOMEM);
   std::memset(memory, 0, ring_bytes);
   buffer_ring_ = static_cast<io_uring_buf_ring*>(memory);
-  void* const mapped = mmap(nullptr, std::size_t{receive_buffers} * receive_buffer_bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped = mmap(nullptr, std::size_t{receive_buffers} * receive_buffer_bytes,
+                            PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return fail(Errc::no_memory, "receive buffers", errno);
   buffers_ = static_cast<char*>(mapped);
   io_uring_buf_reg registration{};
@@ -53,8 +55,9 @@ Result<void> Ring::make_buffers() {
   }
   io_uring_buf_ring_init(buffer_ring_);
   for (unsigned i = 0; i < receive_buffers; ++i) {
-    io_uring_buf_ring_add(buffer_ring_, buffers_ + std::size_t{i} * receive_buffer_bytes, receive_buffer_bytes,
-                          static_cast<std::uint16_t>(i), io_uring_buf_ring_mask(receive_buffers), static_cast<int>(i));
+    io_uring_buf_ring_add(buffer_ring_, buffers_ + std::size_t{i} * receive_buffer_bytes,
+                          receive_buffer_bytes, static_cast<std::uint16_t>(i),
+                          io_uring_buf_ring_mask(receive_buffers), static_cast<int>(i));
   }
   io_uring_buf_ring_advance(buffer_ring_, static_cast<int>(receive_buffers));
   return {};
@@ -78,8 +81,8 @@ io_uring_sqe* Ring::sqe(RingTag tag, unsigned together) {
 // EBUSY: completions wait for room; they are reaped in the next turn. EINTR, EAGAIN: the next turn.
 void Ring::submit() {
   const int submitted = io_uring_submit_and_get_events(&ring_);
-  CHECK(submitted >= 0 || submitted == -EBUSY || submitted == -EINTR || submitted == -EAGAIN, "io_uring_enter: {}",
-        std::strerror(-submitted));
+  CHECK(submitted >= 0 || submitted == -EBUSY || submitted == -EINTR || submitted == -EAGAIN,
+        "io_uring_enter: {}", std::strerror(-submitted));
 }
 
 void Ring::wait(std::uint64_t timeout_ns) {
@@ -88,8 +91,9 @@ void Ring::wait(std::uint64_t timeout_ns) {
   timeout.tv_nsec = static_cast<std::int64_t>(timeout_ns % 1'000'000'000);
   io_uring_cqe* cqe = nullptr;
   const int result = io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
-  CHECK(result >= 0 || result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN,
-        "io_uring_enter: {}", std::strerror(-result));
+  CHECK(
+      result >= 0 || result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN,
+      "io_uring_enter: {}", std::strerror(-result));
 }
 
 std::string_view Ring::buffer(std::uint32_t cqe_flags, std::int32_t bytes) const {
@@ -101,8 +105,9 @@ std::string_view Ring::buffer(std::uint32_t cqe_flags, std::int32_t bytes) const
 
 void Ring::recycle(std::uint32_t cqe_flags) {
   const std::uint32_t id = cqe_flags >> IORING_CQE_BUFFER_SHIFT;
-  io_uring_buf_ring_add(buffer_ring_, buffers_ + std::size_t{id} * receive_buffer_bytes, receive_buffer_bytes,
-                        static_cast<std::uint16_t>(id), io_uring_buf_ring_mask(receive_buffers), 0);
+  io_uring_buf_ring_add(buffer_ring_, buffers_ + std::size_t{id} * receive_buffer_bytes,
+                        receive_buffer_bytes, static_cast<std::uint16_t>(id),
+                        io_uring_buf_ring_mask(receive_buffers), 0);
   io_uring_buf_ring_advance(buffer_ring_, 1);
   --buffers_out_;
 }

@@ -67,7 +67,8 @@ class Ring {
       if (taken == max) break;
       ++taken;
       const std::uint64_t data = cqe->user_data;
-      take(RingTag{static_cast<RingOp>(data >> 56), static_cast<std::uint32_t>(data >> 32) & 0xFF'FFFF,
+      take(RingTag{static_cast<RingOp>(data >> 56),
+                   static_cast<std::uint32_t>(data >> 32) & 0xFF'FFFF,
                    static_cast<std::uint32_t>(data)},
            cqe->res, cqe->flags);
     }

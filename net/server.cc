@@ -27,7 +27,8 @@ namespace pawl {
 
 // Workers and server meet here: opened -> adopted -> running.
 struct Server::Phases {
-  explicit Phases(std::ptrdiff_t workers) : opened(workers), adopted(workers), errors(static_cast<std::size_t>(workers)) {}
+  explicit Phases(std::ptrdiff_t workers)
+      : opened(workers), adopted(workers), errors(static_cast<std::size_t>(workers)) {}
   std::latch calibrated{1};  // shard 0 has measured the disk for all
   std::latch opened;
   std::latch adopt{1};
@@ -90,7 +91,8 @@ bool is_loopback(const sockaddr* address) {
 std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
-    return std::unexpected(fmt::format("--{} {}: not of the form ADDR:PORT; for example 127.0.0.1:9324", flag, text));
+    return std::unexpected(
+        fmt::format("--{} {}: not of the form ADDR:PORT; for example 127.0.0.1:9324", flag, text));
   }
   std::string host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -98,15 +100,18 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found); error != 0) {
-    return std::unexpected(fmt::format("--{} {}: {}; give an address and a port of this machine", flag, text, gai_strerror(error)));
+  if (const int error = getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found);
+      error != 0) {
+    return std::unexpected(fmt::format("--{} {}: {}; give an address and a port of this machine",
+                                       flag, text, gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
   if (!is_loopback(found->ai_addr)) {
-    return std::unexpected(fmt::format(
-        "error[B2103]: cannot bind {} without credentials: anyone who reaches it could read and delete messages. Bind "
-        "127.0.0.1; credentials (--auth sigv4) are not in this version",
-        text));
+    return std::unexpected(
+        fmt::format("error[B2103]: cannot bind {} without credentials: anyone who reaches it could "
+                    "read and delete messages. Bind "
+                    "127.0.0.1; credentials (--auth sigv4) are not in this version",
+                    text));
   }
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::unexpected(fmt::format("socket: {}", std::strerror(errno)));
@@ -114,9 +119,10 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by what is accepted
   if (bind(fd, found->ai_addr, found->ai_addrlen) != 0) {
-    auto error = std::unexpected(fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "
-                                             "another (port 0 picks a free one)",
-                                             flag, text, std::strerror(errno)));
+    auto error = std::unexpected(
+        fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "
+                    "another (port 0 picks a free one)",
+                    flag, text, std::strerror(errno)));
     ::close(fd);
     return error;
   }
@@ -143,16 +149,18 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
 
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   const auto cpus = allowed_cpus();
-  const auto shards = options.shards != 0 ? options.shards
-                                          : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
+  const auto shards = options.shards != 0
+                          ? options.shards
+                          : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
   auto data = DataDir::open(options.data, shards, options.segment_bytes);
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
-    return std::unexpected(fmt::format("{} was made with {} shards, and --shards asks for {}: the number is fixed when the "
-                                       "directory is made. Leave --shards out, or name another directory with --data",
-                                       options.data, made_with, options.shards));
+    return std::unexpected(fmt::format(
+        "{} was made with {} shards, and --shards asks for {}: the number is fixed when the "
+        "directory is made. Leave --shards out, or name another directory with --data",
+        options.data, made_with, options.shards));
   }
   if (auto recovered = server->recover(); !recovered) return std::unexpected(recovered.error());
   server->launch();
@@ -161,9 +169,10 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
 
 std::expected<void, std::string> Server::bind_all() {
   const std::pair<const char*, std::pair<const std::string*, Protocol>> wanted[] = {
-      {"http", {&options_.http, Protocol::http}},
-      {"admin", {&options_.admin, Protocol::admin}},
-      {"binary", {&options_.binary, Protocol::binary}}};
+      {"http",   {&options_.http, Protocol::http}    },
+      {"admin",  {&options_.admin, Protocol::admin}  },
+      {"binary", {&options_.binary, Protocol::binary}}
+  };
   for (const auto& [flag, what] : wanted) {
     const auto fd = bind_to(flag, *what.first);
     if (!fd) return std::unexpected(fd.error());
@@ -179,7 +188,8 @@ std::expected<void, std::string> Server::recover() {
   const std::uint64_t memory = options_.memory != 0 ? options_.memory : default_memory();
   shared_ = std::make_unique<WorkerShared>(identity.shards);
   phases_ = std::make_unique<Phases>(identity.shards);
-  const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
+  const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
+                                                             << 32;
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
     WorkerOptions worker;
     worker.id = ShardId{static_cast<std::uint8_t>(i)};
@@ -189,11 +199,14 @@ std::expected<void, std::string> Server::recover() {
     worker.log.stream = data_->stream_of(i);
     worker.log.segment_bytes = identity.segment_bytes;
     worker.log.memory_max = memory / identity.shards;
-    worker.poll = options_.poll == "always" ? Poll::spin : options_.poll == "never" ? Poll::block : Poll::automatic;
+    worker.poll = options_.poll == "always"  ? Poll::spin
+                  : options_.poll == "never" ? Poll::block
+                                             : Poll::automatic;
     if (identity.shards <= cpus.size()) {
       worker.cpu = cpus[i];
     } else {
-      worker.poll = worker.poll == Poll::automatic ? Poll::block : worker.poll;  // more shards than cores
+      worker.poll =
+          worker.poll == Poll::automatic ? Poll::block : worker.poll;  // more shards than cores
     }
     workers_.push_back(std::make_unique<Worker>(worker, *shared_));
     ConnectionContext context;
@@ -229,7 +242,8 @@ std::expected<void, std::string> Server::recover() {
       phases.run.wait();
       std::vector<std::pair<int, Protocol>> listeners;
       if (i == 0) {
-        for (const Listener& listener : listeners_) listeners.emplace_back(listener.fd, listener.protocol);
+        for (const Listener& listener : listeners_)
+          listeners.emplace_back(listener.fd, listener.protocol);
       }
       worker.run(contexts_[i], listeners);
     });
@@ -244,23 +258,28 @@ std::expected<void, std::string> Server::recover() {
     return std::unexpected(error);
   }
   const Calibration& calibration = workers_[0]->calibration();
-  fmt::print(stderr, "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync {:.0f} us; using {}{}\n",
+  fmt::print(stderr,
+             "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
+             "{:.0f} us; using {}{}\n",
              calibration.linked_us, calibration.dsync_us, name_of(calibration.kind),
              calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const RecoveryReport& report = workers_[i]->report();
     shared_->clock.not_before(report.newest);
     if (report.torn_at != 0) {
-      fmt::print(stderr, "pawl: shard {}: an unfinished write at lsn {} was cut off; it had not been acknowledged\n", i,
-                 report.torn_at);
+      fmt::print(stderr,
+                 "pawl: shard {}: an unfinished write at lsn {} was cut off; it had not been "
+                 "acknowledged\n",
+                 i, report.torn_at);
     }
   }
   phases_->configs = workers_[0]->configs();
   phases_->adopt.count_down();
   phases_->adopted.wait();
   for (const auto& worker : workers_) recovered_messages_ += worker->messages();
-  recovery_ms_ =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun).count();
+  recovery_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(
+                     std::chrono::steady_clock::now() - begun)
+                     .count();
   return {};
 }
 
@@ -274,13 +293,13 @@ void Server::launch() {
 std::string Server::ready_line() const {
   std::string line = R"({"event":"ready")";
   for (const Listener& listener : listeners_) {
-    const char* name = listener.protocol == Protocol::http     ? "http"
+    const char* name = listener.protocol == Protocol::http    ? "http"
                        : listener.protocol == Protocol::admin ? "admin"
-                                                               : "binary";
+                                                              : "binary";
     line += fmt::format(R"(,"{}":"{}")", name, listener.address);
   }
-  return line + fmt::format(R"(,"shards":{},"recovered_messages":{},"recovery_ms":{}}})", workers_.size(),
-                            recovered_messages_, recovery_ms_);
+  return line + fmt::format(R"(,"shards":{},"recovered_messages":{},"recovery_ms":{}}})",
+                            workers_.size(), recovered_messages_, recovery_ms_);
 }
 
 int Server::run() {
@@ -291,20 +310,30 @@ int Server::run() {
   int taken = 0;
   while (sigwait(&signals, &taken) != 0) {
   }
+  stop();
+  return 0;
+}
+
+void Server::stop() {
   shared_->stopping = true;
   // Nobody new: the listening sockets end, which also ends their multishot accepts.
   for (const Listener& listener : listeners_) ::shutdown(listener.fd, SHUT_RDWR);
   for (const auto& worker : workers_) worker->nudge();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  return 0;
+}
+
+const std::string& Server::address(Protocol protocol) const {
+  const auto found = std::ranges::find(listeners_, protocol, &Listener::protocol);
+  CHECK(found != listeners_.end());
+  return found->address;
 }
 
 Server::Server(const ServerOptions& options) : options_(options) {}
 
 Server::~Server() {
   for (const Listener& listener : listeners_) ::close(listener.fd);
-  CHECK(threads_.empty(), "a server is run() to its end");
+  CHECK(threads_.empty(), "a server is stopped before it goes");
 }
 
 std::string Server::admin_answer(std::string_view path, int& status) const {
@@ -317,23 +346,37 @@ std::string Server::admin_answer(std::string_view path, int& status) const {
   const auto metric = [&](const char* name, const char* type, const char* help, auto number) {
     text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      text += fmt::format("{}{{shard=\"{}\"}} {}\n", name, i, number(workers_[i]->numbers()).load(std::memory_order_relaxed));
+      text += fmt::format("{}{{shard=\"{}\"}} {}\n", name, i,
+                          number(workers_[i]->numbers()).load(std::memory_order_relaxed));
     }
   };
   using Numbers = Worker::Numbers;
-  metric("pawl_messages_sent_total", "counter", "Messages accepted.", [](const Numbers& n) -> auto& { return n.sent; });
-  metric("pawl_messages_received_total", "counter", "Messages handed out.", [](const Numbers& n) -> auto& { return n.received; });
-  metric("pawl_messages_deleted_total", "counter", "Messages deleted.", [](const Numbers& n) -> auto& { return n.deleted; });
-  metric("pawl_requests_total", "counter", "Requests decided.", [](const Numbers& n) -> auto& { return n.requests; });
-  metric("pawl_turns_total", "counter", "Turns of the shard's loop.", [](const Numbers& n) -> auto& { return n.turns; });
-  metric("pawl_sleeps_total", "counter", "Times the loop went to sleep.", [](const Numbers& n) -> auto& { return n.sleeps; });
-  metric("pawl_messages", "gauge", "Messages held.", [](const Numbers& n) -> auto& { return n.messages; });
-  metric("pawl_long_polls_waiting", "gauge", "Long polls waiting.", [](const Numbers& n) -> auto& { return n.waiting; });
-  metric("pawl_wal_frames_total", "counter", "Frames written to the log.", [](const Numbers& n) -> auto& { return n.frames; });
-  metric("pawl_wal_bytes_total", "counter", "Bytes written to the log.", [](const Numbers& n) -> auto& { return n.log_bytes; });
-  metric("pawl_memory_bytes", "gauge", "Memory of the log's image.", [](const Numbers& n) -> auto& { return n.image_bytes; });
-  metric("pawl_wal_flush_microseconds", "gauge", "Moving average of a durable write.", [](const Numbers& n) -> auto& { return n.flush_us; });
-  metric("pawl_yield_microseconds_max", "gauge", "Longest yield of the loop.", [](const Numbers& n) -> auto& { return n.yield_us_max; });
+  metric("pawl_messages_sent_total", "counter", "Messages accepted.",
+         [](const Numbers& n) -> auto& { return n.sent; });
+  metric("pawl_messages_received_total", "counter", "Messages handed out.",
+         [](const Numbers& n) -> auto& { return n.received; });
+  metric("pawl_messages_deleted_total", "counter", "Messages deleted.",
+         [](const Numbers& n) -> auto& { return n.deleted; });
+  metric("pawl_requests_total", "counter", "Requests decided.",
+         [](const Numbers& n) -> auto& { return n.requests; });
+  metric("pawl_turns_total", "counter", "Turns of the shard's loop.",
+         [](const Numbers& n) -> auto& { return n.turns; });
+  metric("pawl_sleeps_total", "counter", "Times the loop went to sleep.",
+         [](const Numbers& n) -> auto& { return n.sleeps; });
+  metric("pawl_messages", "gauge", "Messages held.",
+         [](const Numbers& n) -> auto& { return n.messages; });
+  metric("pawl_long_polls_waiting", "gauge", "Long polls waiting.",
+         [](const Numbers& n) -> auto& { return n.waiting; });
+  metric("pawl_wal_frames_total", "counter", "Frames written to the log.",
+         [](const Numbers& n) -> auto& { return n.frames; });
+  metric("pawl_wal_bytes_total", "counter", "Bytes written to the log.",
+         [](const Numbers& n) -> auto& { return n.log_bytes; });
+  metric("pawl_memory_bytes", "gauge", "Memory of the log's image.",
+         [](const Numbers& n) -> auto& { return n.image_bytes; });
+  metric("pawl_wal_flush_microseconds", "gauge", "Moving average of a durable write.",
+         [](const Numbers& n) -> auto& { return n.flush_us; });
+  metric("pawl_yield_microseconds_max", "gauge", "Longest yield of the loop.",
+         [](const Numbers& n) -> auto& { return n.yield_us_max; });
   return text;
 }
 

@@ -24,13 +24,13 @@ struct ServerOptions {
   std::string http = "127.0.0.1:9324";
   std::string admin = "127.0.0.1:9325";
   std::string binary = "127.0.0.1:9326";
-  unsigned shards = 0;             // 0: as many as cores; fixed when the data directory is made
+  unsigned shards = 0;  // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";
-  std::string poll = "auto";       // auto | always | never
-  std::uint64_t memory = 0;        // bytes for message bodies; 0: half of the machine or cgroup
+  std::string poll = "auto";  // auto | always | never
+  std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
-  std::string base_url;            // of returned queue URLs; empty: the Host of the request
+  std::string base_url;  // of returned queue URLs; empty: the Host of the request
   std::uint64_t segment_bytes = 64 << 20;
 };
 
@@ -40,8 +40,12 @@ class Server {
   ~Server();
 
   std::string ready_line() const;
-  // Blocks until a signal asks to stop and everything is drained. Returns the exit code.
+  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code.
   int run();
+  // Drains: nobody new, what is under way is answered, everything is flushed. Blocks until it is done.
+  void stop();
+  // host:port as bound.
+  const std::string& address(Protocol protocol) const;
 
  private:
   struct Listener {

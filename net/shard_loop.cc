@@ -51,7 +51,8 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   more_ = shard_->expire(now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
-  const bool worked = applied || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
+  const bool worked =
+      applied || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   append(now);
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
@@ -59,15 +60,19 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
 }
 
 void ShardLoop::take_messages() {
-  from_mesh_ = port_->drain(mesh_a_turn, [this](ShardId from, const MeshMessage& message) { take(from, message); });
+  from_mesh_ = port_->drain(
+      mesh_a_turn, [this](ShardId from, const MeshMessage& message) { take(from, message); });
   stats_.from_mesh += from_mesh_;
 }
 
 void ShardLoop::take(ShardId from, const MeshMessage& message) {
   using Kind = MeshMessage::Kind;
   switch (message.kind) {
-    case Kind::request: queued_.push_back(static_cast<Request*>(message.pointer)); return;
-    case Kind::response: return back_home(*static_cast<Request*>(message.pointer));
+    case Kind::request:
+      queued_.push_back(static_cast<Request*>(message.pointer));
+      return;
+    case Kind::response:
+      return back_home(*static_cast<Request*>(message.pointer));
     case Kind::cancel: {
       Request& request = *static_cast<Request*>(message.pointer);
       // It may be in the queue still, when it came in this very turn: then it is not parked, and parks after
@@ -95,8 +100,10 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
       port_->send(from, {.kind = Kind::known, .pointer = change});
       return;
     }
-    case Kind::known: return known(*static_cast<ConfigChange*>(message.pointer));
-    case Kind::connection: return asker_->connection(message.number);
+    case Kind::known:
+      return known(*static_cast<ConfigChange*>(message.pointer));
+    case Kind::connection:
+      return asker_->connection(message.number);
   }
 }
 
@@ -113,7 +120,8 @@ void ShardLoop::apply(Request& request, Instant now) {
   if (request.op == Op::send) {
     std::uint64_t bytes = 0;
     for (const SendEntry& entry : request.sends) {
-      bytes += entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
+      bytes +=
+          entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
     }
     if (const Errc room = log_->room(bytes); room != Errc::ok) {
       request.error = room;
@@ -164,7 +172,8 @@ void ShardLoop::progress(Instant now) {
 
 // A durable change of the directory goes to every shard before it is answered; anything else is answered.
 void ShardLoop::announce(Request& request) {
-  const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue || request.op == Op::set_attributes;
+  const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
+                         request.op == Op::set_attributes;
   if (!directory || request.error != Errc::ok || port_->shards() == 1) return answer(request);
   changes_.push_back(std::make_unique<ConfigChange>(
       ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
@@ -198,12 +207,13 @@ void ShardLoop::resolve(Request& request) {
   std::size_t bytes = 0;
   for (Delivery& delivery : deliveries) {
     const StoredMessage stored = log_->message(delivery.position);
-    CHECK(stored.queue == request.queue && stored.seq == delivery.seq, "the log has queue {} seq {} at {}, not {} {}",
-          raw(stored.queue), stored.seq, delivery.position, raw(request.queue), delivery.seq);
+    CHECK(stored.queue == request.queue && stored.seq == delivery.seq,
+          "the log has queue {} seq {} at {}, not {} {}", raw(stored.queue), stored.seq,
+          delivery.position, raw(request.queue), delivery.seq);
     delivery.sent = stored.sent;
     delivery.content = stored.content;
-    bytes += stored.content.body.size() + stored.content.attributes.size() + stored.content.system.size() +
-             stored.content.sender.size() + sizeof(Delivery::Md5);
+    bytes += stored.content.body.size() + stored.content.attributes.size() +
+             stored.content.system.size() + stored.content.sender.size() + sizeof(Delivery::Md5);
   }
   if (request.home == port_->self()) return;
   request.copied.clear();
@@ -219,7 +229,8 @@ void ShardLoop::resolve(Request& request) {
     keep(delivery.content.system);
     keep(delivery.content.sender);
     if (delivery.content.body_md5 != nullptr) {
-      std::string_view md5(reinterpret_cast<const char*>(delivery.content.body_md5->data()), sizeof(Delivery::Md5));
+      std::string_view md5(reinterpret_cast<const char*>(delivery.content.body_md5->data()),
+                           sizeof(Delivery::Md5));
       keep(md5);
       delivery.content.body_md5 = reinterpret_cast<const Delivery::Md5*>(md5.data());
     }
@@ -237,7 +248,8 @@ void ShardLoop::begin_drain() {
 }
 
 bool ShardLoop::drained() const {
-  return queued_.empty() && waiting_.empty() && changes_.empty() && !port_->backlog() && !log_->pending();
+  return queued_.empty() && waiting_.empty() && changes_.empty() && !port_->backlog() &&
+         !log_->pending();
 }
 
 }  // namespace pawl

@@ -102,8 +102,8 @@ class ShardLoop {
   MeshPort* port_;
   Asker* asker_;
   Effects effects_;
-  RingQueue<Request*> queued_;    // to apply in the next turn
-  RingQueue<Waiting> waiting_;    // answered when the log is durable
+  RingQueue<Request*> queued_;  // to apply in the next turn
+  RingQueue<Waiting> waiting_;  // answered when the log is durable
   std::vector<std::unique_ptr<ConfigChange>> changes_;
   Instant now_;
   std::uint64_t wakes_ = 0;

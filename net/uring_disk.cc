@@ -17,11 +17,15 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view calibration_file = "calibration.tmp";
-constexpr std::uint32_t bytes_bit = 1u << 31;  // in a tag's index: this part's result is a byte count
+constexpr double tick_bound_us =
+    1000;  // a flush does not take this long; waiting for the scheduler does
+constexpr std::uint32_t bytes_bit = 1u
+                                    << 31;  // in a tag's index: this part's result is a byte count
 
 std::uint64_t now_us() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 int raw_fd(FileId file) { return static_cast<int>(file); }
@@ -46,7 +50,9 @@ Result<std::vector<FileInfo>> UringDisk::list() {
   std::vector<FileInfo> files;
   while (const dirent* const found = readdir(stream)) {
     struct stat info{};
-    if (fstatat(directory_, found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (fstatat(directory_, found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(info.st_mode))
+      continue;
     files.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size)});
   }
   closedir(stream);
@@ -67,7 +73,9 @@ Result<FileId> UringDisk::open_file(std::string_view name, int flags) {
 }
 
 Result<FileId> UringDisk::open(std::string_view name) { return open_file(name, 0); }
-Result<FileId> UringDisk::create(std::string_view name) { return open_file(name, O_CREAT | O_EXCL); }
+Result<FileId> UringDisk::create(std::string_view name) {
+  return open_file(name, O_CREAT | O_EXCL);
+}
 void UringDisk::close(FileId file) { ::close(raw_fd(file)); }
 
 Result<void> UringDisk::rename(std::string_view from, std::string_view to) {
@@ -78,14 +86,17 @@ Result<void> UringDisk::rename(std::string_view from, std::string_view to) {
 }
 
 Result<void> UringDisk::remove(std::string_view name) {
-  if (unlinkat(directory_, std::string(name).c_str(), 0) != 0) return fail(Errc::io, "unlink", errno);
+  if (unlinkat(directory_, std::string(name).c_str(), 0) != 0)
+    return fail(Errc::io, "unlink", errno);
   return {};
 }
 
-Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset, std::span<std::byte> into) {
+Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset,
+                                        std::span<std::byte> into) {
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t n = pread(raw_fd(file), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t n = pread(raw_fd(file), into.data() + done, into.size() - done,
+                            static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail(Errc::io, "read", errno);
     if (n == 0) break;
@@ -94,12 +105,15 @@ Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset, std::
   return done;
 }
 
-Result<void> UringDisk::write_now(FileId file, std::uint64_t offset, std::span<const std::byte> from) {
+Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
+                                  std::span<const std::byte> from) {
   std::size_t done = 0;
   while (done < from.size()) {
-    const ssize_t n = pwrite(raw_fd(file), from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t n = pwrite(raw_fd(file), from.data() + done, from.size() - done,
+                             static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "write", n == 0 ? EIO : errno);
+    if (n <= 0)
+      return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "write", n == 0 ? EIO : errno);
     done += static_cast<std::size_t>(n);
   }
   return {};
@@ -136,7 +150,8 @@ io_uring_sqe* UringDisk::entry(std::uint32_t operation, bool moves_bytes, unsign
                     together);
 }
 
-void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush, Io& io) {
+void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
+                      Flush flush, Io& io) {
   const bool linked = flush == Flush::yes && calibration_.kind == FlushKind::linked;
   const std::uint32_t operation = begin(io, linked ? 2 : 1, static_cast<std::int32_t>(from.size()));
   io_uring_sqe* const sqe = entry(operation, true, linked ? 2 : 1);
@@ -146,20 +161,24 @@ void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::by
     sqe->rw_flags = RWF_DSYNC;
     return;
   }
-  sqe->flags |= IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled, and we fail
+  sqe->flags |=
+      IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled, and we fail
   io_uring_prep_fsync(entry(operation, false, 1), raw_fd(file), IORING_FSYNC_DATASYNC);
 }
 
 void UringDisk::read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) {
   const std::uint32_t operation = begin(io, 1, static_cast<std::int32_t>(into.size()));
-  io_uring_prep_read(entry(operation, true, 1), raw_fd(file), into.data(), static_cast<unsigned>(into.size()), offset);
+  io_uring_prep_read(entry(operation, true, 1), raw_fd(file), into.data(),
+                     static_cast<unsigned>(into.size()), offset);
 }
 
 void UringDisk::sync(FileId file, Io& io) {
   io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), raw_fd(file), 0);
 }
 
-void UringDisk::sync_dir(Io& io) { io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), directory_, 0); }
+void UringDisk::sync_dir(Io& io) {
+  io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), directory_, 0);
+}
 
 void UringDisk::complete(RingTag tag, std::int32_t result) {
   const bool moves_bytes = (tag.index & bytes_bit) != 0;
@@ -167,7 +186,8 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
   if (operation.io == nullptr || operation.generation != tag.generation) return;
   if (moves_bytes && result >= 0 && result < operation.expected) result = -EIO;  // short
   // A write that fails cancels its flush: the write's own error is the one to tell.
-  if (result < 0 && (operation.result >= 0 || operation.result == -ECANCELED)) operation.result = result;
+  if (result < 0 && (operation.result >= 0 || operation.result == -ECANCELED))
+    operation.result = result;
   if (--operation.parts > 0) return;
   Io& io = *operation.io;
   io.armed = false;
@@ -182,7 +202,7 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
 // The median of durable 4 KiB writes beside a loop that works 20 us a turn and yields, as a shard does.
 double UringDisk::median_us(FileId file, FlushKind kind) {
   constexpr std::size_t writes = 15;
-  constexpr std::uint64_t limit_us = 80'000;  // of all of them
+  constexpr std::uint64_t limit_us = 30'000;  // of all of them
   alignas(block_bytes) static thread_local std::array<std::byte, block_bytes> block{};
   calibration_.kind = kind;
   std::vector<double> times;
@@ -193,7 +213,9 @@ double UringDisk::median_us(FileId file, FlushKind kind) {
     write(file, times.size() % 16 * block_bytes, block, Flush::yes, io);
     while (!io.done) {
       ring_->submit();
-      ring_->reap(Ring::cq_entries, [this](RingTag tag, std::int32_t result, std::uint32_t) { complete(tag, result); });
+      ring_->reap(Ring::cq_entries, [this](RingTag tag, std::int32_t result, std::uint32_t) {
+        complete(tag, result);
+      });
       for (const std::uint64_t turn = now_us(); now_us() - turn < 20;) {
       }
     }
@@ -214,8 +236,11 @@ Result<Calibration> UringDisk::calibrate() {
   if (ready) {
     calibration_.linked_us = median_us(*file, FlushKind::linked);
     calibration_.dsync_us = median_us(*file, FlushKind::dsync);
-    // The linked kind needs no yields and stands neighbours better: a tie is its.
-    calibration_.kind = calibration_.dsync_us < 0.8 * calibration_.linked_us ? FlushKind::dsync : FlushKind::linked;
+    // The linked kind needs no yields and stands neighbours better: a tie is its, and so is a measurement in
+    // which both waited for ticks of the scheduler, which says something of the machine's load only.
+    const bool dsync_wins = calibration_.dsync_us < 0.8 * calibration_.linked_us &&
+                            calibration_.dsync_us < tick_bound_us;
+    calibration_.kind = dsync_wins ? FlushKind::dsync : FlushKind::linked;
   }
   close(*file);
   if (const Result<void> removed = remove(calibration_file); !removed && ready) ready = removed;

@@ -22,12 +22,14 @@
 namespace pawl {
 
 enum class FlushKind : std::uint8_t { linked, dsync };
-constexpr std::string_view name_of(FlushKind kind) { return kind == FlushKind::linked ? "linked fdatasync" : "dsync"; }
+constexpr std::string_view name_of(FlushKind kind) {
+  return kind == FlushKind::linked ? "linked fdatasync" : "dsync";
+}
 
 struct Calibration {
   FlushKind kind = FlushKind::linked;
-  bool direct = true;          // the file system takes O_DIRECT
-  double linked_us = 0;        // median of a 4 KiB durable write beside a busy loop
+  bool direct = true;    // the file system takes O_DIRECT
+  double linked_us = 0;  // median of a 4 KiB durable write beside a busy loop
   double dsync_us = 0;
 };
 
@@ -37,7 +39,7 @@ class UringDisk final : public Disk {
   static Result<std::unique_ptr<UringDisk>> open_dir(Ring& ring, const std::string& path);
   ~UringDisk() override;
 
-  // Measures both kinds on a file of its own (at most 0.2 s) and uses the better one from then on.
+  // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on.
   Result<Calibration> calibrate();
   void use(const Calibration& calibration) { calibration_ = calibration; }
 
@@ -50,11 +52,14 @@ class UringDisk final : public Disk {
   void close(FileId file) override;
   Result<void> rename(std::string_view from, std::string_view to) override;
   Result<void> remove(std::string_view name) override;
-  Result<std::size_t> read_now(FileId file, std::uint64_t offset, std::span<std::byte> into) override;
-  Result<void> write_now(FileId file, std::uint64_t offset, std::span<const std::byte> from) override;
+  Result<std::size_t> read_now(FileId file, std::uint64_t offset,
+                               std::span<std::byte> into) override;
+  Result<void> write_now(FileId file, std::uint64_t offset,
+                         std::span<const std::byte> from) override;
   Result<void> sync_now(FileId file) override;
   Result<void> sync_dir_now() override;
-  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush, Io& io) override;
+  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush,
+             Io& io) override;
   void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
   void sync(FileId file, Io& io) override;
   void sync_dir(Io& io) override;
@@ -63,8 +68,8 @@ class UringDisk final : public Disk {
   struct Operation {
     Io* io = nullptr;
     std::uint32_t generation = 0;
-    std::uint32_t parts = 0;       // completions still to come
-    std::int32_t expected = 0;     // bytes, of the part that moves them
+    std::uint32_t parts = 0;    // completions still to come
+    std::int32_t expected = 0;  // bytes, of the part that moves them
     std::int32_t result = 0;
   };
 

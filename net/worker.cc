@@ -21,7 +21,7 @@ namespace pawl {
 namespace {
 
 constexpr unsigned completions_a_turn = 256;
-constexpr std::uint64_t yield_after_us = 50;       // of a log write in flight
+constexpr std::uint64_t yield_after_us = 50;  // of a log write in flight
 constexpr std::uint64_t yield_too_long_us = 500;
 constexpr std::uint64_t contended_us = 1'000'000;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
@@ -36,8 +36,12 @@ class ShardReplay final : public Replay {
   void head(const HeadRecord& record) override { shard_->restore(record); }
   void send(const SendRecord& record) override { shard_->restore(record); }
   void receive(const ReceiveRecord& record) override { shard_->restore(record); }
-  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override { shard_->restore(record, freed); }
-  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override { shard_->restore(record, freed); }
+  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
+    shard_->restore(record, freed);
+  }
+  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {
+    shard_->restore(record, freed);
+  }
 
  private:
   Shard* shard_;
@@ -45,7 +49,8 @@ class ShardReplay final : public Replay {
 
 }  // namespace
 
-Worker::Worker(const WorkerOptions& options, WorkerShared& shared) : options_(options), shared_(&shared) {
+Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
+    : options_(options), shared_(&shared) {
   event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
@@ -65,8 +70,8 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
 
   auto disk = UringDisk::open_dir(*ring_, options_.directory);
   if (!disk) {
-    return std::unexpected(
-        fmt::format("cannot open {} ({}): {}", options_.directory, disk.error().what, std::strerror(disk.error().sys)));
+    return std::unexpected(fmt::format("cannot open {} ({}): {}", options_.directory,
+                                       disk.error().what, std::strerror(disk.error().sys)));
   }
   disk_ = std::move(*disk);
   if (calibration != nullptr) {
@@ -74,20 +79,22 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   } else if (const auto measured = disk_->calibrate(); measured) {
     calibration_ = *measured;
   } else {
-    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}", options_.directory,
-                                       measured.error().what, std::strerror(measured.error().sys)));
+    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}",
+                                       options_.directory, measured.error().what,
+                                       std::strerror(measured.error().sys)));
   }
 
   shard_ = std::make_unique<Shard>(
-      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, ShardLimits{},
-      shared_->clock.now());
+      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()},
+      ShardLimits{}, shared_->clock.now());
   ShardReplay replay(*shard_);
   std::string complaint;
   auto log = Log::open(*disk_, options_.log, replay, report_, complaint);
   if (!log) {
     if (complaint.empty()) {
-      complaint = fmt::format("{} ({}): {}", options_.directory, log.error().what,
-                              log.error().sys != 0 ? std::strerror(log.error().sys) : name_of(log.error().code).data());
+      complaint = fmt::format(
+          "{} ({}): {}", options_.directory, log.error().what,
+          log.error().sys != 0 ? std::strerror(log.error().sys) : name_of(log.error().code).data());
     }
     return std::unexpected("cannot open the log: " + complaint);
   }
@@ -129,7 +136,8 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   const Protocol protocol = listeners_[tag.index].second;
   std::uint32_t target = 0;
   for (std::uint32_t i = 1; i < options_.shards; ++i) {
-    if (shared_->open_counts[i].load(std::memory_order_relaxed) < shared_->open_counts[target].load(std::memory_order_relaxed)) {
+    if (shared_->open_counts[i].load(std::memory_order_relaxed) <
+        shared_->open_counts[target].load(std::memory_order_relaxed)) {
       target = i;
     }
   }
@@ -137,7 +145,8 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   if (target == raw(options_.id)) {
     connections_->add(result, protocol);
   } else {
-    loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)}, Connections::number_of(result, protocol));
+    loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
+                           Connections::number_of(result, protocol));
   }
 }
 
@@ -149,12 +158,14 @@ void Worker::arm_event() {
 void Worker::nudge() const {
   const std::uint64_t one = 1;
   // Full means it is readable already, which is all that is wanted.
-  if (::write(event_fd_, &one, sizeof one) < 0) CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+  if (::write(event_fd_, &one, sizeof one) < 0)
+    CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
 }
 
 // --- the loop -----------------------------------------------------------------------------------------------
 
-void Worker::run(const ConnectionContext& context, const std::vector<std::pair<int, Protocol>>& listeners) {
+void Worker::run(const ConnectionContext& context,
+                 const std::vector<std::pair<int, Protocol>>& listeners) {
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ = std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_);
@@ -173,26 +184,33 @@ void Worker::run(const ConnectionContext& context, const std::vector<std::pair<i
 void Worker::close_log() {
   const std::uint64_t begun = EngineClock::now_us();
   Result<void> closed = log_->close_clean();
-  while (!closed && closed.error().code == Errc::not_ready && EngineClock::now_us() - begun < close_patience_us) {
+  while (!closed && closed.error().code == Errc::not_ready &&
+         EngineClock::now_us() - begun < close_patience_us) {
     ring_->wait(drain_sleep_ns);
     turn();
     closed = log_->close_clean();
   }
   if (closed) return;
-  fmt::print(stderr, "pawl: shard {}: the log is complete but could not be marked so ({}): {}; the next start looks through "
-                     "all of it\n",
+  fmt::print(stderr,
+             "pawl: shard {}: the log is complete but could not be marked so ({}): {}; the next "
+             "start looks through "
+             "all of it\n",
              raw(options_.id), closed.error().what, std::strerror(closed.error().sys));
 }
 
 void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
   switch (tag.op) {
-    case RingOp::disk: return disk_->complete(tag, result);
+    case RingOp::disk:
+      return disk_->complete(tag, result);
     case RingOp::receive:
-    case RingOp::send: return connections_->complete(tag, result, flags);
-    case RingOp::accept: return on_accept(tag, result, flags);
+    case RingOp::send:
+      return connections_->complete(tag, result, flags);
+    case RingOp::accept:
+      return on_accept(tag, result, flags);
     case RingOp::event: {
       std::uint64_t count = 0;
-      if (::read(event_fd_, &count, sizeof count) < 0) CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+      if (::read(event_fd_, &count, sizeof count) < 0)
+        CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
       if ((flags & IORING_CQE_F_MORE) == 0) arm_event();
       return;
     }
@@ -200,7 +218,8 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
       // A wake-up of another shard that failed (its completion queue is full): it will look by itself, at
       // the latest when its sleep ends.
     case RingOp::cancel:
-    case RingOp::wake: return;
+    case RingOp::wake:
+      return;
   }
 }
 
@@ -209,7 +228,9 @@ bool Worker::turn() {
   now_us_ = EngineClock::now_us();
   connections_->set_now(now_);
   const unsigned reaped = ring_->reap(
-      completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) { dispatch(tag, result, flags); });
+      completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
+        dispatch(tag, result, flags);
+      });
   const bool worked = loop_->turn(now_, now_us_);
   if (loop_->failure()) die(*loop_->failure());
   connections_->flush();
@@ -220,7 +241,8 @@ bool Worker::turn() {
 
 void Worker::wake_others() {
   for (std::uint64_t wakes = loop_->take_wakes(); wakes != 0; wakes &= wakes - 1) {
-    ring_->wake(shared_->ring_fds[static_cast<std::size_t>(std::countr_zero(wakes))].load(std::memory_order_relaxed));
+    ring_->wake(shared_->ring_fds[static_cast<std::size_t>(std::countr_zero(wakes))].load(
+        std::memory_order_relaxed));
   }
 }
 
@@ -232,8 +254,10 @@ void Worker::idle(bool worked) {
   } else if (write_since_us_ == 0) {
     write_since_us_ = now_us_;
   }
-  const bool dedicated = options_.poll == Poll::spin || (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
-  const bool spin = worked || loop_->next_deadline() <= now_ || (dedicated && now_us_ - worked_us_ < options_.spin_us) ||
+  const bool dedicated = options_.poll == Poll::spin ||
+                         (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
+  const bool spin = worked || loop_->next_deadline() <= now_ ||
+                    (dedicated && now_us_ - worked_us_ < options_.spin_us) ||
                     options_.poll == Poll::spin;
   if (!spin) return sleep();
   ring_->submit();
@@ -244,7 +268,8 @@ void Worker::yield() {
   const std::uint64_t before = EngineClock::now_us();
   sched_yield();
   const std::uint64_t took = EngineClock::now_us() - before;
-  if (took > numbers_.yield_us_max.load(std::memory_order_relaxed)) numbers_.yield_us_max.store(took, std::memory_order_relaxed);
+  if (took > numbers_.yield_us_max.load(std::memory_order_relaxed))
+    numbers_.yield_us_max.store(took, std::memory_order_relaxed);
   if (took > yield_too_long_us) contended_until_us_ = before + took + contended_us;
 }
 
@@ -268,7 +293,9 @@ void Worker::second_passed() {
   if (options_.id == control_shard) shared_->clock.follow();
   const LoopStats& loop = loop_->stats();
   const LogStats log = log_->stats();
-  const auto put = [](std::atomic<std::uint64_t>& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); };
+  const auto put = [](std::atomic<std::uint64_t>& to, std::uint64_t value) {
+    to.store(value, std::memory_order_relaxed);
+  };
   put(numbers_.sent, loop.sent);
   put(numbers_.received, loop.received);
   put(numbers_.deleted, loop.deleted);
@@ -300,9 +327,12 @@ bool Worker::drain_step() {
 
 void Worker::die(const LogFailure& failure) const {
   fmt::print(stderr,
-             "pawl: shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is on disk; nothing after it "
-             "was. The process stops so that nothing is acknowledged that is not. Check the disk, then start again.\n",
-             raw(options_.id), failure.what, failure.lsn, options_.directory, std::strerror(failure.sys), failure.sys);
+             "pawl: shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is "
+             "on disk; nothing after it "
+             "was. The process stops so that nothing is acknowledged that is not. Check the disk, "
+             "then start again.\n",
+             raw(options_.id), failure.what, failure.lsn, options_.directory,
+             std::strerror(failure.sys), failure.sys);
   std::fflush(stderr);
   std::_Exit(1);
 }

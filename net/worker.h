@@ -43,14 +43,15 @@ struct WorkerOptions {
 
 // What the workers of a server share.
 struct WorkerShared {
-  explicit WorkerShared(std::uint32_t shards) : mesh(shards), ring_fds(shards), open_counts(shards) {}
+  explicit WorkerShared(std::uint32_t shards)
+      : mesh(shards), ring_fds(shards), open_counts(shards) {}
 
   Mesh mesh;
   EngineClock clock;
-  std::vector<std::atomic<int>> ring_fds;                  // to wake by MSG_RING
-  std::vector<std::atomic<std::uint32_t>> open_counts;     // connections of each shard
+  std::vector<std::atomic<int>> ring_fds;               // to wake by MSG_RING
+  std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
   std::atomic<bool> stopping{false};
-  std::atomic<std::uint32_t> quiet{0};                     // workers that have nobody left to answer
+  std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
 };
 
 class Worker {
@@ -61,7 +62,8 @@ class Worker {
   // --- on its own thread, in this order ---
   std::expected<void, std::string> open(const Calibration* calibration);
   void adopt(const std::vector<ConfigPtr>& configs);  // from the control shard
-  void run(const ConnectionContext& context, const std::vector<std::pair<int, Protocol>>& listeners);
+  void run(const ConnectionContext& context,
+           const std::vector<std::pair<int, Protocol>>& listeners);
 
   // --- by the server, between those ---
   const RecoveryReport& report() const { return report_; }
@@ -74,8 +76,10 @@ class Worker {
 
   // A copy of its numbers, refreshed about once a second; any thread may read them.
   struct Numbers {
-    std::atomic<std::uint64_t> sent{0}, received{0}, deleted{0}, requests{0}, turns{0}, messages{0}, waiting{0};
-    std::atomic<std::uint64_t> frames{0}, log_bytes{0}, image_bytes{0}, flush_us{0}, yield_us_max{0}, sleeps{0};
+    std::atomic<std::uint64_t> sent{0}, received{0}, deleted{0}, requests{0}, turns{0}, messages{0},
+        waiting{0};
+    std::atomic<std::uint64_t> frames{0}, log_bytes{0}, image_bytes{0}, flush_us{0},
+        yield_us_max{0}, sleeps{0};
   };
   const Numbers& numbers() const { return numbers_; }
 
@@ -110,8 +114,8 @@ class Worker {
   int event_fd_ = -1;
   Instant now_;
   std::uint64_t now_us_ = 0;
-  std::uint64_t worked_us_ = 0;         // when there was work last
-  std::uint64_t write_since_us_ = 0;    // since when a log write has been in flight; 0: none
+  std::uint64_t worked_us_ = 0;       // when there was work last
+  std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
   std::uint64_t contended_until_us_ = 0;
   std::uint64_t second_us_ = 0;
   bool draining_ = false;
