@@ -35,8 +35,18 @@ void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) con
   for (const auto& [key, config] : by_name_) visit(config);
 }
 
+std::size_t Directory::bytes_of(const QueueConfig& config) {
+  std::size_t bytes =
+      160 + config.account.size() + config.name.size();  // numbers, times, lengths, header
+  for (const auto& [attribute, text] : config.texts) bytes += 8 + text.size();
+  for (const auto& [key, value] : config.tags) bytes += 8 + key.size() + value.size();
+  return bytes;
+}
+
 void Directory::put(const ConfigPtr& config) {
   CHECK(config->id != QueueId::none);
+  if (const ConfigPtr* const before = find(config->id)) bytes_ -= bytes_of(**before);
+  bytes_ += bytes_of(*config);
   by_name_[{config->account, config->name}] = config;
   by_id_[raw(config->id)] = config;
 }
@@ -44,6 +54,7 @@ void Directory::put(const ConfigPtr& config) {
 void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
+  bytes_ -= bytes_of(*it->second);
   const auto named = by_name_.find(
       std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
   // The name may have been given to a newer queue already.

@@ -33,6 +33,9 @@ class Directory {
   const ConfigPtr* find(std::string_view account, std::string_view name) const;
   const ConfigPtr* find(QueueId id) const;
   std::size_t size() const { return by_id_.size(); }
+  // What all of it takes in a log's snapshot, at most. Its writer keeps this below a limit.
+  std::size_t bytes() const { return bytes_; }
+  static std::size_t bytes_of(const QueueConfig& config);
 
   // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
   // `max` of them.
@@ -56,6 +59,7 @@ class Directory {
   };
   std::map<Key, ConfigPtr, Less> by_name_;
   std::unordered_map<std::uint32_t, ConfigPtr> by_id_;
+  std::size_t bytes_ = 0;
 };
 
 // The shard a queue of this name is placed on: highest random weight, so that adding a shard would move

@@ -12,7 +12,8 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
       limits_(limits),
       slots_(limits.slots_max),
       waiters_(limits.waiters_max),
-      timers_(start),
+      timers_(Instant{std::max<std::int64_t>(1, start.ms) -
+                      1}),  // what is due at `start` is not done yet
       nonce_(identity.nonce_seed) {}
 
 Queue* Shard::find_queue(QueueId id) {
@@ -92,6 +93,11 @@ void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
   auto changed = std::make_shared<QueueConfig>(**found);
   for (const AttributeChange& change : request.changes) changed->apply(change);
   changed->modified = now;
+  if (directory_.bytes() + Directory::bytes_of(*changed) >
+      limits_.directory_bytes_max + Directory::bytes_of(**found)) {
+    request.error = Errc::overloaded;
+    return;
+  }
   request.config = changed;
   put_config(changed);
   effects.configs.push_back({changed, false});
@@ -109,10 +115,6 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
     }
     return;
   }
-  if (directory_.size() >= Directory::queues_max) {
-    request.error = Errc::overloaded;
-    return;
-  }
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{next_queue_id_++};
   config->owner = place(spec.account, spec.name, identity_.shards);
@@ -121,6 +123,11 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
   config->created = config->modified = now;
   for (const AttributeChange& change : spec.changes) config->apply(change);
   config->tags = spec.tags;
+  if (directory_.size() >= Directory::queues_max ||
+      directory_.bytes() + Directory::bytes_of(*config) > limits_.directory_bytes_max) {
+    request.error = Errc::overloaded;
+    return;
+  }
   request.config = config;
   put_config(config);
   effects.configs.push_back({config, false});

@@ -360,6 +360,7 @@ void Shard::arm_retention(Queue& queue) {
 
 void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   queue.expired = std::max(queue.expired, queue.times.expire(now, queue.config->retention()));
+  const std::uint64_t before = queue.index.size();
   Seq seq = queue.index.oldest();
   for (std::size_t left = limits_.doomed_a_turn; left > 0 && seq != 0 && seq < queue.expired; --left) {
     erase(queue, seq, effects.freed);
@@ -367,9 +368,9 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   }
   const bool more = seq != 0 && seq < queue.expired;
   const Seq below = more ? seq : queue.expired;
-  if (below > queue.low) {
+  queue.low = std::max(queue.low, below);
+  if (queue.index.size() < before) {
     // Recorded, so that a longer retention set later does not bring them back after a restart.
-    queue.low = below;
     effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
   }
   if (!more) return arm_retention(queue);

@@ -25,6 +25,7 @@ TimerWheel::~TimerWheel() {
   for (auto& level : wheel_) {
     for (Chunk* chain : level) free_chain(chain);
   }
+  for (const Lane& lane : lanes_) free_chain(lane.head);
   free_chain(due_);
   free_chain(opening_);
   free_chain(spare_);
@@ -47,6 +48,7 @@ TimerWheel::Chunk* TimerWheel::take_chunk() {
 }
 
 void TimerWheel::drop_chunk(Chunk* chunk) {
+  if (chunk == sweep_after_) sweep_after_ = nullptr;  // the sweep begins this chain again
   if (spares_ == spares_max) {
     delete chunk;
     return;
@@ -60,10 +62,36 @@ void TimerWheel::push(Chunk*& chain, const TimerEntry& entry) {
   if (chain == nullptr || chain->count == Chunk::capacity) {
     Chunk* const chunk = take_chunk();
     chunk->next = chain;
-    chunk->count = 0;
+    chunk->first = chunk->count = 0;
     chain = chunk;
   }
   chain->entries[chain->count++] = entry;
+}
+
+void TimerWheel::push_back(Lane& lane, const TimerEntry& entry) {
+  if (lane.tail == nullptr || lane.tail->count == Chunk::capacity) {
+    Chunk* const chunk = take_chunk();
+    chunk->next = nullptr;
+    chunk->first = chunk->count = 0;
+    (lane.tail != nullptr ? lane.tail->next : lane.head) = chunk;
+    lane.tail = chunk;
+  }
+  lane.tail->entries[lane.tail->count++] = entry;
+}
+
+void TimerWheel::pop_front(Lane& lane) {
+  Chunk* const chunk = lane.head;
+  if (++chunk->first < chunk->count) return;
+  lane.head = chunk->next;
+  if (lane.head == nullptr) lane.tail = nullptr;
+  drop_chunk(chunk);
+}
+
+void TimerWheel::move_if_it_fits(Chunk& from, Chunk& to) {
+  if (from.count > Chunk::capacity - to.count) return;
+  std::copy_n(from.entries.begin(), from.count, to.entries.begin() + to.count);
+  to.count += from.count;
+  from.count = 0;
 }
 
 // The level is that of the highest bit in which the deadline differs from now: all slots below it are
@@ -91,11 +119,11 @@ void TimerWheel::arm(Instant now, Duration timeout, std::uint16_t kind, std::uin
   const Instant deadline = now + timeout;
   const TimerEntry entry = entry_of(deadline, kind, subject, generation);
   for (Lane& lane : lanes_) {
-    if (lane.entries.empty()) lane.timeout_ms = timeout.ms;  // an empty lane takes any timeout
+    if (lane.head == nullptr) lane.timeout_ms = timeout.ms;  // an empty lane takes any timeout
     if (lane.timeout_ms != timeout.ms) continue;
-    if (!lane.entries.empty() && lane.entries.back().deadline > entry.deadline)
+    if (lane.tail != nullptr && lane.tail->entries[lane.tail->count - 1].deadline > entry.deadline)
       break;  // a clock that went back
-    lane.entries.push_back(entry);
+    push_back(lane, entry);
     ++size_;
     return;
   }
@@ -124,13 +152,14 @@ TimerWheel::Chunk* TimerWheel::take_slot(unsigned level, unsigned slot) {
   Chunk* const chain = wheel_[level][slot];
   wheel_[level][slot] = nullptr;
   occupied_[level] &= ~(std::uint64_t{1} << slot);
+  if (sweep_at_ == lanes_max + level * slots + slot) sweep_after_ = nullptr;
   return chain;
 }
 
 Instant TimerWheel::next() {
   std::uint64_t at = UINT64_MAX;
-  for (Lane& lane : lanes_) {
-    if (!lane.entries.empty()) at = std::min<std::uint64_t>(at, lane.entries.front().deadline);
+  for (const Lane& lane : lanes_) {
+    if (lane.head != nullptr) at = std::min<std::uint64_t>(at, front(lane).deadline);
   }
   if (due_ != nullptr || opening_ != nullptr) at = std::min(at, elapsed_);
   if (const Expiration next = next_expiration(); next.found) at = std::min(at, next.at);

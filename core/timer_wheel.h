@@ -10,11 +10,12 @@
 //
 // Cancelling is the owner's business: it bumps the generation of what the entry names, and ignores the
 // entry when it comes. It tells the wheel with cancelled(), so that garbage is swept before it is most
-// of what is kept: a sweep drops at least half of what it looks at, so it costs O(1) for each cancel,
-// but it looks at a whole lane at once.
+// of what is kept. A sweep goes over all chains, a little in each turn: once around, it has dropped at
+// least half of what it looked at, so it costs O(1) for each cancel.
 //
 // A lane is a queue of entries with the same timeout, which are therefore in order of deadline: the
-// default visibility timeout of a busy queue never touches the wheel.
+// default visibility timeout of a busy queue never touches the wheel. It is a chain of chunks too, so it
+// grows without copying and gives its memory back.
 //
 // Units:  Instant, ms. An entry is visited at its deadline or later, never earlier.
 // Limits: lanes_max distinct timeouts have a lane; sweep_slack stale entries are tolerated.
@@ -25,9 +26,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
-#include "core/ring_queue.h"
 #include "core/time.h"
 
 namespace pawl {
@@ -46,8 +48,10 @@ class TimerWheel {
   static constexpr unsigned slots = 64;
   static constexpr unsigned lanes_max = 8;
   static constexpr std::size_t sweep_slack = 64 * 1024;
+  static constexpr std::size_t looks_a_cancel = 4;
 
-  explicit TimerWheel(Instant start) : elapsed_(static_cast<std::uint64_t>(start.ms)) {}
+  explicit TimerWheel(Instant start, std::size_t slack = sweep_slack)
+      : slack_(slack), elapsed_(static_cast<std::uint64_t>(start.ms)) {}
   ~TimerWheel();
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
@@ -57,14 +61,18 @@ class TimerWheel {
   void arm(Instant now, Duration timeout, std::uint16_t kind, std::uint32_t subject,
            std::uint32_t generation);
   // An armed entry has become garbage.
-  void cancelled() { ++stale_; }
+  void cancelled() {
+    ++stale_;
+    ++cancels_;
+  }
 
   // Visits what is due, at most `budget` entries moved or visited. visit(entry) returns whether the entry
   // was still live. True: there is more to do at this same `now`.
   template <typename Visit>
   bool expire(Instant now, std::size_t budget, Visit&& visit);
-  // Drops garbage: the stale heads of lanes, and when garbage is most of what is kept, one slot after
-  // the other. live(entry) says whether an entry still matters.
+  // Drops garbage: the stale heads of lanes, and when garbage is most of what is kept, that of one chain
+  // after the other. live(entry) says whether an entry still matters; it is asked at most `budget` times,
+  // and looks_a_cancel times more for each cancelled() since the last call, and up to a chunk beyond.
   template <typename Live>
   void sweep(std::size_t budget, Live&& live);
 
@@ -77,15 +85,17 @@ class TimerWheel {
  private:
   struct Chunk {
     static constexpr std::uint32_t capacity = 63;
-    std::array<TimerEntry, capacity> entries;
+    std::array<TimerEntry, capacity> entries;  // [first, count) of them
     Chunk* next;
+    std::uint32_t first;  // 0 but for the head of a lane
     std::uint32_t count;
   };
   static_assert(sizeof(Chunk) == 1024);
 
-  struct Lane {
+  struct Lane {  // of one timeout, so in order of deadline
     std::int64_t timeout_ms = -1;
-    RingQueue<TimerEntry> entries;  // of one timeout, so in order of deadline
+    Chunk* head = nullptr;  // no chunk of a lane is empty
+    Chunk* tail = nullptr;
   };
 
   struct Expiration {
@@ -101,18 +111,22 @@ class TimerWheel {
   void push(Chunk*& chain, const TimerEntry& entry);
   Chunk* take_chunk();
   void drop_chunk(Chunk* chunk);
+  static const TimerEntry& front(const Lane& lane) { return lane.head->entries[lane.head->first]; }
+  void push_back(Lane& lane, const TimerEntry& entry);
+  void pop_front(Lane& lane);
   static void free_chain(Chunk* chain);
   Expiration next_expiration() const;
   Chunk* take_slot(unsigned level, unsigned slot);
-  // True if anything live was found.
   template <typename Live>
-  bool sweep_lane(Lane& lane, Live&& live);
+  bool sweep_chain(std::size_t& left, Live&& live);
   template <typename Live>
-  bool sweep_slot(unsigned number, Live&& live);
+  void drop_garbage(Chunk& chunk, Live&& live);
+  static void move_if_it_fits(Chunk& from, Chunk& to);
   void forget_stale() {
     if (stale_ > 0) --stale_;
   }
 
+  std::size_t slack_;
   std::uint64_t elapsed_;  // everything at or before this ms has been visited
   std::array<std::uint64_t, levels> occupied_{};
   std::array<std::array<Chunk*, slots>, levels> wheel_{};
@@ -123,18 +137,20 @@ class TimerWheel {
   std::array<Lane, lanes_max> lanes_;
   std::size_t size_ = 0;
   std::size_t stale_ = 0;
-  unsigned sweep_at_ = 0;  // lane or slot the sweep goes on with
+  std::size_t cancels_ = 0;       // since the last sweep
+  unsigned sweep_at_ = 0;         // lane or slot the sweep goes on with
+  Chunk* sweep_after_ = nullptr;  // the chunk of it that was looked at last; null: none yet
 };
 
 template <typename Visit>
 bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
   const auto limit = static_cast<std::uint64_t>(now.ms);
   for (Lane& lane : lanes_) {
-    while (!lane.entries.empty() && lane.entries.front().deadline <= limit) {
+    while (lane.head != nullptr && front(lane).deadline <= limit) {
       if (budget == 0) return true;
       --budget;
-      const TimerEntry entry = lane.entries.front();
-      lane.entries.pop_front();
+      const TimerEntry entry = front(lane);
+      pop_front(lane);
       --size_;
       if (!visit(entry)) forget_stale();
     }
@@ -179,58 +195,64 @@ bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
 
 template <typename Live>
 void TimerWheel::sweep(std::size_t budget, Live&& live) {
+  std::size_t left = budget + looks_a_cancel * std::exchange(cancels_, 0);
   for (Lane& lane : lanes_) {
-    while (!lane.entries.empty() && budget > 0 && !live(lane.entries.front())) {
-      --budget;
-      lane.entries.pop_front();
+    for (; lane.head != nullptr && left > 0 && !live(front(lane)); --left) {
+      pop_front(lane);
       --size_;
       forget_stale();
     }
   }
-  if (stale_ <= (size_ - std::min(size_, stale_)) + sweep_slack || opening_ != nullptr) return;
-  // Lanes and slots in turn, up to the first that had something live in it: once around, every entry
-  // was looked at once, and all that was garbage at the start is gone.
+  if (stale_ <= (size_ - std::min(size_, stale_)) + slack_) return;
   for (unsigned n = 0; n < sweep_units; ++n) {
-    const unsigned unit = sweep_at_;
-    sweep_at_ = (unit + 1) % sweep_units;
-    if (unit < lanes_max ? sweep_lane(lanes_[unit], live) : sweep_slot(unit - lanes_max, live)) return;
+    if (!sweep_chain(left, live)) return;
+    sweep_at_ = (sweep_at_ + 1) % sweep_units;
+    sweep_after_ = nullptr;
   }
 }
 
-// A whole turn of the ring: what is live goes to the back, in order.
+// Goes on with the chain of sweep_at_; false: `left` is used up. A chunk keeps what is live, in order, and
+// joins the one before it if both fit into one: a chain stays more than half full.
 template <typename Live>
-bool TimerWheel::sweep_lane(Lane& lane, Live&& live) {
-  for (std::size_t left = lane.entries.size(); left > 0; --left) {
-    const TimerEntry entry = lane.entries.front();
-    lane.entries.pop_front();
-    if (live(entry)) {
-      lane.entries.push_back(entry);
+bool TimerWheel::sweep_chain(std::size_t& left, Live&& live) {
+  const bool is_lane = sweep_at_ < lanes_max;
+  const unsigned level = (sweep_at_ - lanes_max) / slots, slot = (sweep_at_ - lanes_max) % slots;
+  Chunk*& head = is_lane ? lanes_[sweep_at_].head : wheel_[level][slot];
+  for (;;) {
+    Chunk* const chunk = sweep_after_ != nullptr ? sweep_after_->next : head;
+    if (chunk == nullptr) break;
+    if (left == 0) return false;
+    left -= std::min<std::size_t>(left, chunk->count - chunk->first);
+    drop_garbage(*chunk, live);
+    if (sweep_after_ != nullptr) move_if_it_fits(*chunk, *sweep_after_);
+    if (chunk->count > 0) {
+      sweep_after_ = chunk;
+      continue;
+    }
+    (sweep_after_ != nullptr ? sweep_after_->next : head) = chunk->next;
+    drop_chunk(chunk);
+  }
+  if (is_lane) {
+    lanes_[sweep_at_].tail = sweep_after_;
+  } else if (head == nullptr) {
+    occupied_[level] &= ~(std::uint64_t{1} << slot);
+  }
+  return true;
+}
+
+template <typename Live>
+void TimerWheel::drop_garbage(Chunk& chunk, Live&& live) {
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = chunk.first; i < chunk.count; ++i) {
+    if (live(chunk.entries[i])) {
+      chunk.entries[kept++] = chunk.entries[i];
     } else {
       --size_;
       forget_stale();
     }
   }
-  return !lane.entries.empty();
-}
-
-// What is live is armed again by the next expire().
-template <typename Live>
-bool TimerWheel::sweep_slot(unsigned number, Live&& live) {
-  Chunk* chain = take_slot(number / slots, number % slots);
-  while (chain != nullptr) {
-    for (std::uint32_t i = 0; i < chain->count; ++i) {
-      if (live(chain->entries[i])) {
-        push(opening_, chain->entries[i]);
-      } else {
-        --size_;
-        forget_stale();
-      }
-    }
-    Chunk* const empty = chain;
-    chain = chain->next;
-    drop_chunk(empty);
-  }
-  return opening_ != nullptr;
+  chunk.first = 0;
+  chunk.count = kept;
 }
 
 }  // namespace pawl
