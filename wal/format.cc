@@ -115,7 +115,8 @@ FrameCheck check_frame(std::span<const std::byte> bytes, std::uint64_t stream, L
     if (header.magic != frame_magic) return LogFault::magic;
     if (header.stream != stream) return LogFault::stream;
     if (header.lsn != lsn) return LogFault::lsn;
-    if (header.length < log_frame_header_bytes || header.length > bytes.size()) return LogFault::length;
+    if (header.length < log_frame_header_bytes || header.length > bytes.size())
+      return LogFault::length;
     if (!MUTANT(skip_checksum) && frame_hash(bytes.first(header.length), stream) != header.hash) {
       return LogFault::hash;
     }

@@ -73,7 +73,8 @@ void Log::finish_reclaim() {
     failure_ = LogFailure{finished.error().sys, durable(), finished.error().what};
   } else if (*finished) {
     pool_.retire(manifest_->current().first);
-    image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
+    if (!MUTANT(reuse_segment_early))
+      image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
   }
 }
 

@@ -176,7 +176,8 @@ Result<void> Recovery::replay_frames() {
 // whether one is missing between.
 Result<Recovery::Found> Recovery::next_frame() {
   const auto here = look(geometry_.frame_place(tail_));
-  if (!here || here->check.fault == LogFault::none || tail_ % geometry_.extent_bytes == 0) return here;
+  if (!here || here->check.fault == LogFault::none || tail_ % geometry_.extent_bytes == 0)
+    return here;
   const auto next = look(geometry_.frame_place(geometry_.extent_end(tail_)));
   if (!next || next->check.fault == LogFault::none) return next;
   const bool next_is_ours = here->check.fault <= LogFault::lsn && next->check.fault > LogFault::lsn;
@@ -201,7 +202,7 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
                                         : at - last_frame_ == header.prev;
   if (header.epoch < epoch_ && !MUTANT(ignore_epoch)) {
     found.check.fault = LogFault::epoch;
-  } else if (!follows && !MUTANT(ignore_epoch)) {
+  } else if (!follows) {
     found.check.fault = LogFault::prev;
   }
   return found;
@@ -302,7 +303,8 @@ Result<void> Recovery::judge(const Found& bad) {
                                              place(last_frame_), witness_));
   }
   const LogFault fault = bad.check.fault;
-  const bool torn = fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
+  const bool torn =
+      fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
   if (torn || remains_) report_.torn_at = tail_;
   return {};
 }
@@ -319,8 +321,12 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   next.epoch = std::max(next.epoch, epoch_seen_) + 1;
   next.durable = tail_;
   next.clean = 0;
-  if (auto written = log_->manifest_->write_now(next); !written)
-    return pass_on(written.error(), "writing the manifest");
+  // Into both files: one may be damaged, or from before the first segment was there.
+  for (int i = 0; i < 2; ++i) {
+    if (auto written = log_->manifest_->write_now(next); !written) {
+      return pass_on(written.error(), "writing the manifest");
+    }
+  }
   const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
   log_->pool_.enter(segment);
   log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});

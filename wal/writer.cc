@@ -231,16 +231,14 @@ Writer::Frame& Writer::frame_at(Lsn start) {
 
 // durable_ moves over the frames that are done from the oldest on, never past a gap.
 void Writer::advance() {
-  if (MUTANT(durable_not_contiguous)) {
-    for (std::size_t i = 1; i < handed_; ++i) {
-      if (frames_[i].done) frames_.front().done = true;
-    }
-  }
   while (handed_ > 0 && frames_.front().done) {
-    CHECK(frames_.front().start >= durable_);
-    durable_ = frames_.front().end;
+    CHECK(frames_.front().start >= durable_ || MUTANT(durable_not_contiguous));
+    durable_ = std::max(durable_, frames_.front().end);
     frames_.pop_front();
     --handed_;
+  }
+  for (std::size_t i = 0; MUTANT(durable_not_contiguous) && i < handed_; ++i) {
+    if (frames_[i].done) durable_ = std::max(durable_, frames_[i].end);
   }
   const Lsn floor = !frames_.empty() ? frames_.front().start : open_ ? frame_start_ : tail_;
   image_.settle(geometry_.extent_of(floor));

@@ -1,0 +1,186 @@
+// The log against a disk that loses, tears and reorders: random turns, a crash at any step of I/O, and what
+// comes back must be exactly the records up to some point not before the last acknowledgement.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/random.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/wal/log_fixture.h"
+
+namespace pawl {
+namespace {
+
+class World {
+ public:
+  explicit World(std::uint64_t seed) : random_(sim::Random(seed).split("world")), seed_(seed) {
+    sim::SimDiskOptions disk;
+    disk.seed = seed;
+    if (random_.chance(1, 4)) disk.capacity = (4 + random_.below(6)) * options_.segment_bytes;
+    disk_ = std::make_unique<sim::SimDisk>(disk);
+    options_.lazy_max = Duration{static_cast<std::int64_t>(random_.below(20))};
+  }
+
+  void run() {
+    reopen();
+    for (int life = 0; life < 6 && !testing::Test::HasFatalFailure(); ++life) {
+      const std::uint64_t turns = random_.below(150);
+      if (random_.chance(1, 2)) disk_->cut_power_after(random_.below(400));
+      for (std::uint64_t i = 0; i < turns && !log_->failure(); ++i) turn();
+      if (random_.chance(1, 8)) close();
+      crash();
+      reopen();
+    }
+  }
+
+  std::uint64_t recovered = 0;
+
+ private:
+  struct Message {
+    std::string body;
+    LogPos position = 0;
+    Lsn sent = 0;     // end of its record
+    Lsn removed = 0;  // end of its delete's, 0: there
+  };
+
+  Lsn append() {
+    const Lsn end = log_->append(effects_, now_);
+    for (const LogPos position : effects_.freed) log_->release(position);
+    effects_.clear();
+    return end;
+  }
+
+  void send() {
+    const std::size_t bytes = random_.chance(1, 4) ? random_.below(9000) : random_.below(300);
+    if (log_->room(bytes) != Errc::ok) return;
+    Content content;
+    const Seq seq = next_seq_++;
+    Message& message = messages_[seq];
+    message.body =
+        "message " + std::to_string(seq) + std::string(bytes, static_cast<char>('a' + seq % 26));
+    content.body = message.body;
+    Effects& e = effects_;
+    e.sends.push_back({test_queue, seq, now_, now_, &content});
+    const Lsn end = log_->append(e, now_);
+    message.position = e.sends[0].position;
+    message.sent = end;
+    e.clear();
+  }
+
+  void remove() {
+    const auto it = messages_.lower_bound(random_.below(next_seq_ + 1));
+    if (it == messages_.end() || it->second.removed != 0) return;
+    effects_.removes.push_back({test_queue, it->first});
+    effects_.freed.push_back(it->second.position);
+    it->second.removed = append();
+  }
+
+  void receive() {
+    effects_.receives.push_back({test_queue, random_.below(next_seq_ + 1), 1, 1, now_, now_, now_});
+    append();
+  }
+
+  void turn() {
+    now_ = now_ + Duration{static_cast<std::int64_t>(random_.below(3))};
+    for (std::uint64_t n = random_.below(4); n > 0; --n) {
+      const std::uint64_t what = random_.below(10);
+      what < 4 ? send() : what < 8 ? remove() : receive();
+    }
+    if (log_->wants_snapshot()) {
+      effects_.heads.push_back({test_queue, next_seq_});
+      append();
+      log_->snapshot_appended();
+    }
+    log_->pump(now_, time_us_, random_.chance(1, 2));
+    time_us_ += random_.below(3000);
+    disk_->step(time_us_);
+  }
+
+  void close() {
+    log_->flush_all();
+    for (int i = 0; i < 200 && !log_->failure(); ++i) {
+      if (log_->close_clean()) return;
+      log_->pump(now_, time_us_, true);
+      disk_->step(time_us_ += 10'000);
+      now_ = now_ + Duration{10};
+    }
+  }
+
+  void crash() {
+    acknowledged_ = log_->durable();
+    const auto kind = random_.chance(1, 3) ? sim::Crash::process : sim::Crash::power;
+    auto after = disk_->copy_after_crash(kind, random_.below(UINT64_MAX));
+    log_.reset();
+    disk_ = std::move(after);
+  }
+
+  // Opens, now and then with another crash in the middle of it, and compares.
+  void reopen() {
+    for (;;) {
+      if (random_.chance(1, 3)) disk_->cut_power_after(random_.below(60));
+      Recovered found;
+      RecoveryReport report;
+      std::string complaint;
+      auto opened = Log::open(*disk_, options_, found, report, complaint);
+      if (opened) {
+        log_ = std::move(*opened);
+        compare(found);
+        return;
+      }
+      ASSERT_TRUE(!disk_->has_power() || opened.error().sys == ENOSPC)
+          << "seed " << seed_ << ": " << complaint;
+      disk_->set_capacity(UINT64_MAX);
+      disk_ = disk_->copy_after_crash(sim::Crash::power, random_.below(UINT64_MAX));
+    }
+  }
+
+  void compare(const Recovered& found) {
+    const Lsn end = log_->durable();
+    ASSERT_GE(end, acknowledged_) << "seed " << seed_ << ": acknowledged records are gone";
+    for (auto it = messages_.begin(); it != messages_.end();) {
+      Message& message = it->second;
+      if (message.removed > end) message.removed = 0;
+      it = message.sent > end || message.removed != 0 ? messages_.erase(it) : std::next(it);
+    }
+    ASSERT_EQ(found.messages.size(), messages_.size()) << "seed " << seed_;
+    for (const auto& [seq, message] : messages_) {
+      const auto it = found.messages.find({raw(test_queue), seq});
+      ASSERT_TRUE(it != found.messages.end()) << "seed " << seed_ << ": message " << seq;
+      ASSERT_EQ(it->second.body, message.body) << "seed " << seed_;
+      ASSERT_EQ(it->second.position, message.position) << "seed " << seed_;
+      ASSERT_EQ(log_->message(message.position).content.body, message.body) << "seed " << seed_;
+    }
+    recovered += messages_.size();
+    acknowledged_ = end;
+  }
+
+  sim::Random random_;
+  std::uint64_t seed_;
+  LogOptions options_ = small_options();
+  std::unique_ptr<sim::SimDisk> disk_;
+  std::unique_ptr<Log> log_;
+  Effects effects_;
+  std::map<Seq, Message> messages_;
+  Seq next_seq_ = 1;
+  Lsn acknowledged_ = 0;
+  Instant now_{1'700'000'000'000};
+  std::uint64_t time_us_ = 0;
+};
+
+TEST(Crash, WhatIsAcknowledgedComesBackAndNothingElseDoes) {
+  std::uint64_t recovered = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    World world(seed);
+    world.run();
+    if (HasFatalFailure()) return;
+    recovered += world.recovered;
+  }
+  EXPECT_GT(recovered, 5'000u) << "the worlds were too empty to prove anything";
+}
+
+}  // namespace
+}  // namespace pawl

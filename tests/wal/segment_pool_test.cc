@@ -1,0 +1,317 @@
+#include "wal/segment_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/wal/log_fixture.h"
+
+namespace pawl {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+class Pool : public testing::Test {
+ protected:
+  static constexpr Geometry geometry{0x5eed, 64 << 10, 16 << 10};
+
+  void SetUp() override {
+    pool = std::make_unique<SegmentPool>(disk, geometry, 2);
+    pool->start(0);
+    ASSERT_TRUE(pool->create_now());
+    disk.trace = true;
+  }
+  void pump(int times = 1) {
+    for (int i = 0; i < times; ++i) ASSERT_TRUE(pool->pump(now, false));
+  }
+
+  MemoryDisk disk;
+  std::unique_ptr<SegmentPool> pool;
+  Instant now{1000};
+};
+
+TEST_F(Pool, ASpareIsFilledFlushedGivenItsHeaderAndItsNameMadeDurableInThisOrder) {
+  disk.hold = true;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(pool->spares(), 0u);
+    pump();
+    pump();  // nothing has finished: nothing more is started
+    disk.finish_all();
+  }
+  pump();
+  EXPECT_EQ(pool->spares(), 1u);
+  disk.calls.resize(5);
+  EXPECT_EQ(disk.calls,
+            (Calls{"create 000000000001.seg", "write 000000000001.seg 0 65536",
+                   "sync 000000000001.seg", "write 000000000001.seg 0 4096", "sync_dir"}));
+  const auto header =
+      read_segment_header(ConstBlock(disk.content("000000000001.seg").data(), block_bytes));
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->number, 1u);
+  EXPECT_EQ(header->base, 64u << 10);
+}
+
+TEST_F(Pool, ALargeSegmentIsFilledOneMebibyteAtATime) {
+  pool.reset();
+  pool = std::make_unique<SegmentPool>(disk, Geometry{1, 5 << 19, 1 << 19}, 1);
+  pool->start(1);
+  disk.calls.clear();
+  pump(20);
+  EXPECT_EQ(pool->spares(), 1u) << "besides the one the tail is in";
+  EXPECT_EQ(pool->ready_end(), 3u);
+  disk.calls.resize(4);
+  EXPECT_EQ(disk.calls, (Calls{"create 000000000001.seg", "write 000000000001.seg 0 1048576",
+                               "write 000000000001.seg 1048576 1048576",
+                               "write 000000000001.seg 2097152 524288"}));
+}
+
+TEST_F(Pool, ItStopsWhenThereAreEnough) {
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(disk.files.size(), 3u);
+  EXPECT_FALSE(pool->busy());
+}
+
+TEST_F(Pool, ARetiredSegmentIsRenamedInsteadOfMadeAnew) {
+  pump(100);
+  pool->enter(1);
+  pool->retire(1);
+  disk.calls.clear();
+  pump(100);
+  EXPECT_EQ(disk.calls, (Calls{"rename 000000000000.seg 000000000003.seg",
+                               "write 000000000003.seg 0 4096", "sync_dir"}));
+  EXPECT_EQ(
+      read_segment_header(ConstBlock(disk.content("000000000003.seg").data(), block_bytes))->number,
+      3u);
+}
+
+TEST_F(Pool, RetiredSegmentsThatNobodyWillNeedAreRemoved) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    pool->enter(i);
+    pump(100);
+  }
+  pool->retire(8);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(disk.files.size(), 1u + 2 + 2) << "in use, ready, kept for the next";
+}
+
+TEST_F(Pool, AFullDiskIsTriedAgainEverySecondWhereItStopped) {
+  struct Case {
+    const char* name;
+    std::uint64_t capacity;  // beyond the first segment
+  };
+  constexpr Case cases[] = {
+      {"at the create", 0},
+      {"at the fill",   1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    pool.reset();
+    disk.files.clear();
+    disk.capacity = UINT64_MAX;
+    SetUp();
+    disk.capacity = geometry.segment_bytes + c.capacity;
+    pump(100);
+    EXPECT_EQ(pool->spares(), 0u);
+    EXPECT_EQ(pool->next_retry(), now + Duration{1000});
+    disk.capacity = UINT64_MAX;
+    pump(100);
+    EXPECT_EQ(pool->spares(), 0u) << "not before its time";
+    now = now + Duration{1000};
+    pump(100);
+    EXPECT_EQ(pool->spares(), 2u);
+    EXPECT_EQ(pool->next_retry(), never);
+  }
+}
+
+TEST_F(Pool, AFlushThatFailsIsFinal) {
+  disk.fail_sync = EIO;
+  Result<void> pumped;
+  for (int i = 0; i < 10 && pumped; ++i) pumped = pool->pump(now, false);
+  ASSERT_FALSE(pumped);
+  EXPECT_EQ(pumped.error().sys, EIO);
+}
+
+TEST_F(Pool, StoppingFinishesWhatIsUnderWayAndStartsNothing) {
+  disk.hold = true;
+  pump();
+  ASSERT_TRUE(pool->busy());
+  disk.finish_all();
+  ASSERT_TRUE(pool->pump(now, true));
+  EXPECT_FALSE(pool->busy());
+  EXPECT_EQ(disk.under_way(), 0u);
+}
+
+// --- the whole cycle, through the log ---
+
+class Reuse : public LogTest {
+ protected:
+  void SetUp() override {
+    open();
+    settle();
+  }
+  // Sends until the tail is in segment `number`; returns the positions of what was sent.
+  std::vector<LogPos> fill_to(std::uint64_t number) {
+    std::vector<LogPos> positions;
+    while (appended / options.segment_bytes < number) {
+      ++seq;
+      positions.push_back(send(seq, body_of(seq, 9000)));
+    }
+    return positions;
+  }
+  void remove_all(Seq below) {
+    for (Seq s = 1; s < below; ++s) append_remove(s);
+  }
+  std::size_t call(const std::string& prefix) const {
+    const auto it = std::ranges::find_if(
+        disk->calls, [&](const std::string& c) { return c.starts_with(prefix); });
+    return static_cast<std::size_t>(it - disk->calls.begin());
+  }
+  bool called(const std::string& prefix) const { return call(prefix) < disk->calls.size(); }
+
+  Seq seq = 0;
+};
+
+TEST_F(Reuse, ASnapshotIsWantedOnceForEverySegmentThatBegins) {
+  EXPECT_FALSE(log->wants_snapshot());
+  fill_to(1);
+  EXPECT_TRUE(log->wants_snapshot());
+  snapshot();
+  EXPECT_FALSE(log->wants_snapshot());
+  fill_to(2);
+  EXPECT_TRUE(log->wants_snapshot());
+}
+
+TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndSnapshotAndDeletesAreDurableAndTheManifestSaysSo) {
+  const auto positions = fill_to(1);
+  disk->trace = true;
+  remove_all(seq);
+  for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
+  settle();
+  EXPECT_FALSE(called("write MANIFEST")) << "no snapshot yet";
+  disk->calls.clear();
+  disk->hold = true;
+  snapshot();
+  pump();
+  pump();
+  EXPECT_FALSE(called("write MANIFEST")) << "the snapshot is not durable";
+  disk->finish_all();
+  pump();
+  ASSERT_TRUE(called("write MANIFEST"));
+  EXPECT_EQ(log->stats().segments, 2u) << "the manifest is not durable";
+  disk->hold = false;
+  settle();
+  EXPECT_EQ(log->stats().segments, 1u);
+
+  fill_to(2);
+  ASSERT_TRUE(called("rename 000000000000.seg"));
+  EXPECT_LT(call("write MANIFEST"), call("rename 000000000000.seg"));
+  open();
+  EXPECT_FALSE(disk->files.contains("000000000000.seg"));
+  ASSERT_FALSE(found.configs.empty());
+  EXPECT_EQ(found.configs[0].config->name, "q");
+  EXPECT_EQ(found.heads.at(7), 1000u);
+  for (const auto& [key, message] : found.messages)
+    EXPECT_EQ(message.body, body_of(key.second, 9000));
+  EXPECT_TRUE(found.messages.contains({7, seq}));
+}
+
+TEST_F(Reuse, OneLiveMessageKeepsItsSegmentAndAllBehindIt) {
+  const auto positions = fill_to(3);
+  snapshot();
+  remove_all(seq);
+  for (std::size_t i = 1; i < positions.size(); ++i) log->release(positions[i]);
+  settle();
+  EXPECT_EQ(log->stats().segments, 4u);
+  log->release(positions[0]);
+  settle();
+  EXPECT_EQ(log->stats().segments, 1u);
+  EXPECT_LE(log->stats().image_bytes, options.extent_bytes);
+}
+
+TEST_F(Reuse, ADeleteThatIsNotDurableKeepsTheSegment) {
+  const auto positions = fill_to(1);
+  snapshot();
+  settle();
+  disk->hold = true;
+  disk->trace = true;
+  remove_all(seq);
+  for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
+  for (int i = 0; i < 5; ++i) pump(true);
+  EXPECT_FALSE(called("write MANIFEST"));
+  for (int i = 0; i < 5; ++i) {
+    disk->finish_all();
+    pump(true);
+  }
+  EXPECT_TRUE(called("write MANIFEST"));
+  disk->hold = false;
+}
+
+TEST_F(Reuse, TheLogTurnsRoundForEverInAFewFiles) {
+  std::vector<LogPos> last;
+  for (std::uint64_t segment = 1; segment <= 40; ++segment) {
+    const auto positions = fill_to(segment);
+    remove_all(seq);
+    for (const LogPos position : positions) log->release(position);
+    snapshot();
+    settle();
+  }
+  EXPECT_LE(log->stats().segments, 2u);
+  EXPECT_LE(disk->files.size(), 2u + 2 + 2 + 2);
+  open();
+  EXPECT_LE(found.messages.size(), 1u);
+  EXPECT_LE(report.frames, 30u);
+}
+
+// --- a full disk ---
+
+TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
+  disk->capacity = 0;
+  for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
+  std::vector<LogPos> positions;
+  while (log->room(9000) == Errc::ok) {
+    ++seq;
+    ASSERT_LT(seq, 100u);
+    positions.push_back(send(seq, body_of(seq, 9000)));
+    if (log->wants_snapshot()) snapshot();
+  }
+  EXPECT_EQ(log->room(9000), Errc::no_space);
+  EXPECT_GT(seq, 8u) << "two spare segments were there to be used";
+  EXPECT_NE(log->next_lazy(), never) << "the disk is to be tried again";
+  // The deletes fit, and when they are durable a segment is free.
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    append_remove(i + 1);
+    log->release(positions[i]);
+  }
+  settle();
+  EXPECT_FALSE(log->pending());
+  EXPECT_FALSE(log->failure());
+  now = now + seconds(1);
+  settle();
+  EXPECT_EQ(log->room(9000), Errc::ok);
+}
+
+TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
+  disk->capacity = 0;
+  for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
+  fill_to(2);
+  Seq wait = seq;
+  while (appended / options.segment_bytes < 3)
+    append_send(++wait, "x"), settle();  // heedless of room()
+  EXPECT_TRUE(log->pending());
+  EXPECT_FALSE(log->failure());
+  EXPECT_NE(log->next_lazy(), never);
+  disk->capacity = UINT64_MAX;
+  now = now + seconds(1);
+  settle();
+  EXPECT_FALSE(log->pending());
+  open();
+  EXPECT_EQ(found.messages.size(), wait);
+}
+
+}  // namespace
+}  // namespace pawl
