@@ -39,7 +39,7 @@ class Client {
   struct Options {
     std::string host = "127.0.0.1";
     std::uint16_t port = 9326;
-    std::string name;  // shown by the server; at most 64 bytes are kept
+    std::string name{};  // shown by the server; at most 64 bytes are kept
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds request_timeout{
         30'000};  // of blocking calls, on top of a receive's wait
@@ -130,10 +130,10 @@ class Client {
 
   // An attribute of a message. type: String, Number or Binary, and possibly ".more".
   struct Attribute {
-    std::string_view name, type, value;
+    std::string_view name{}, type{}, value{};
   };
   struct Outgoing {
-    std::string_view body;                             // 1 byte or more of SQS text
+    std::string_view body{};                           // 1 byte or more of SQS text
     std::span<const Attribute> attributes{};           // in any order, at most 10
     std::optional<std::chrono::milliseconds> delay{};  // up to 15 minutes; none: the queue's own
   };

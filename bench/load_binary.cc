@@ -1,0 +1,180 @@
+#include <cstring>
+
+#include "bench/load_codec.h"
+#include "proto/wire.h"
+
+// The binary protocol, from prepared frames. The correlation is the slot.
+
+namespace pawl::load {
+namespace {
+
+constexpr std::uint32_t wait_ms = 1000;
+constexpr std::size_t correlation_at = 8;
+constexpr std::size_t receipt_bytes = 24;
+constexpr std::size_t sent_bytes = 2 + 8 + 16;
+constexpr std::size_t delivered_fixed = 16 + 8 + 8 + 8 + 4;  // between the receipt and the head
+
+template <typename T>
+void patch(std::string& out, std::size_t at, T value) {
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+
+class BinaryCodec : public Codec {
+ public:
+  BinaryCodec(const LoadOptions& options, const Target& target)
+      : options_(options), queue_name_(target.queue) {}
+
+  std::string prepare(int socket, bool create) override {
+    std::string payload;
+    put(payload, wire_magic);
+    put(payload, wire_major);
+    put(payload, wire_minor);
+    put(payload, std::uint32_t{0});
+    put(payload, std::uint8_t{0});
+    put_short(payload, "pawl bench");
+    std::string fault = ask(socket, WireOp::hello, payload);
+    if (!fault.empty()) return fault;
+    payload.clear();
+    if (!create) put_short(payload, "");  // account
+    put_short(payload, queue_name_);
+    if (create) payload.append(4, '\0');  // no attributes, no tags
+    fault = ask(socket, create ? WireOp::create_queue : WireOp::open_queue, payload);
+    if (fault.empty()) build();
+    return fault;
+  }
+
+  void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) override {
+    const std::size_t begin = out.size();
+    out.append(send_);
+    patch(out, begin + correlation_at, slot);
+    for (const std::size_t at : stamps_) write_stamp(out.data() + begin + at, stamp);
+  }
+
+  void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
+    const std::size_t begin = out.size();
+    out.append(receive_);
+    patch(out, begin + correlation_at, slot);
+    patch(out, begin + frame_header_bytes + 4, wait ? wait_ms : 0);
+  }
+
+  void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
+                     std::uint32_t count) override {
+    const std::size_t begin = begin_frame(
+        out,
+        {.op = static_cast<std::uint8_t>(WireOp::remove), .correlation = slot, .queue = queue_});
+    put(out, count);
+    for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
+    finish_frame(out, begin);
+  }
+
+  std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
+                    std::vector<Delivered>& delivered) override {
+    std::size_t taken = 0;
+    while (bytes.size() - taken >= frame_header_bytes) {
+      const std::string_view rest = bytes.substr(taken);
+      const auto header = parse_header(rest);
+      if (!header) return broken;
+      if (rest.size() < header->length) break;
+      const std::string_view payload =
+          rest.substr(frame_header_bytes, header->length - frame_header_bytes);
+      Reply reply{.slot = header->correlation,
+                  .first_delivered = static_cast<std::uint32_t>(delivered.size())};
+      if (header->status != 0) {
+        reply.failed = 1;
+      } else if (!read(static_cast<WireOp>(header->op), payload, reply, delivered)) {
+        return broken;
+      }
+      replies.push_back(reply);
+      taken += header->length;
+    }
+    return taken;
+  }
+
+ private:
+  // One request and its answer, before the load begins.
+  std::string ask(int socket, WireOp op, std::string_view payload) {
+    std::string bytes;
+    const std::size_t begin = begin_frame(bytes, {.op = static_cast<std::uint8_t>(op)});
+    bytes.append(payload);
+    finish_frame(bytes, begin);
+    if (!send_all(socket, bytes)) return "the connection broke during the greeting";
+    bytes.clear();
+    while (true) {
+      if (!receive_some(socket, bytes)) return "the server did not answer the greeting";
+      if (bytes.size() < frame_header_bytes) continue;
+      const auto header = parse_header(bytes);
+      if (!header) return "the server does not speak the binary protocol";
+      if (bytes.size() < header->length) continue;
+      queue_ = header->queue;
+      if (header->status == 0) return {};
+      return "the server refused: " + std::string(name_of(static_cast<Status>(header->status)));
+    }
+  }
+
+  void build() {
+    const std::string body = make_body(options_.body);
+    send_.clear();
+    stamps_.clear();
+    begin_frame(send_, {.op = static_cast<std::uint8_t>(WireOp::send), .queue = queue_});
+    put(send_, options_.batch);
+    for (std::uint32_t i = 0; i < options_.batch; ++i) {
+      put(send_, options_.body);
+      if (options_.body >= stamp_bytes) stamps_.push_back(send_.size());
+      send_.append(body);
+    }
+    finish_frame(send_, 0);
+    receive_.clear();
+    begin_frame(receive_, {.op = static_cast<std::uint8_t>(WireOp::receive), .queue = queue_});
+    put(receive_, options_.batch);
+    put(receive_, std::uint32_t{0});
+    put(receive_, wire_queue_default);
+    put(receive_, std::uint32_t{0});
+    finish_frame(receive_, 0);
+  }
+
+  bool read(WireOp op, std::string_view payload, Reply& reply,
+            std::vector<Delivered>& delivered) const {
+    if (op == WireOp::receive) return read_deliveries(payload, reply, delivered);
+    WireReader in(payload);
+    const auto count = in.take<std::uint32_t>();
+    const std::size_t stride = op == WireOp::send ? sent_bytes : 2;
+    if (in.left() != count * stride) return false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint16_t status = 0;
+      std::memcpy(&status, payload.data() + 4 + i * stride, sizeof status);
+      ++(status == 0 ? reply.good : reply.failed);
+    }
+    return true;
+  }
+
+  bool read_deliveries(std::string_view payload, Reply& reply,
+                       std::vector<Delivered>& delivered) const {
+    WireReader in(payload);
+    reply.good = in.take<std::uint32_t>();
+    for (std::uint32_t i = 0; i < reply.good && in.ok(); ++i) {
+      Delivered one{.receipt = in.take_bytes(receipt_bytes)};
+      in.take_bytes(delivered_fixed);
+      const auto head = in.take<std::uint32_t>();
+      const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
+      const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
+      one.stamp = read_stamp(in.take_bytes(head & entry_body_mask));
+      in.take_bytes(std::size_t{attributes} + system);
+      delivered.push_back(one);
+    }
+    return in.finished();
+  }
+
+  const LoadOptions& options_;
+  std::string queue_name_;
+  std::uint32_t queue_ = 0;
+  std::string send_, receive_;
+  std::vector<std::size_t> stamps_;  // where in send_
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> make_binary_codec(const LoadOptions& options, const Target& target) {
+  return std::make_unique<BinaryCodec>(options, target);
+}
+
+}  // namespace pawl::load

@@ -1,0 +1,82 @@
+#include "bench/load_codec.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace pawl::load {
+
+std::string parse_target(const LoadOptions& options, Target& target) {
+  if (options.url.empty() == options.binary.empty()) return "give either --url or --binary";
+  std::string_view rest = options.binary;
+  target.queue = options.queue;
+  if (!options.url.empty()) {
+    constexpr std::string_view scheme = "http://";
+    rest = options.url;
+    if (!rest.starts_with(scheme)) return "--url must begin with http://";
+    rest.remove_prefix(scheme.size());
+    target.http = true;
+    const std::size_t slash = rest.find('/');
+    const std::size_t last = rest.rfind('/');
+    if (slash == rest.npos || last == slash || last + 1 == rest.size()) {
+      return "--url must be http://host:port/account/queue";
+    }
+    target.account = rest.substr(slash + 1, last - slash - 1);
+    target.queue = rest.substr(last + 1);
+    rest = rest.substr(0, slash);
+  }
+  const std::size_t colon = rest.rfind(':');
+  target.host = rest.substr(0, colon);
+  target.port = colon == rest.npos ? "" : rest.substr(colon + 1);
+  if (target.port.empty() && target.http) target.port = "80";
+  if (target.host.empty() || target.port.empty()) return "the address must be host:port";
+  if (target.host.front() == '[' && target.host.back() == ']')
+    target.host = target.host.substr(1, target.host.size() - 2);
+  return {};
+}
+
+void write_stamp(char* at, std::uint64_t stamp) {
+  constexpr char digits[] = "0123456789abcdef";
+  for (std::size_t i = stamp_bytes; i-- > 0; stamp >>= 4) at[i] = digits[stamp & 15];
+}
+
+std::uint64_t read_stamp(std::string_view body) {
+  if (body.size() < stamp_bytes) return 0;
+  std::uint64_t stamp = 0;
+  for (const char c : body.substr(0, stamp_bytes)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit && !(c >= 'a' && c <= 'f')) return 0;
+    stamp = stamp << 4 | static_cast<std::uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  return stamp;
+}
+
+std::string make_body(std::uint32_t bytes) {
+  std::string body(bytes, 'x');
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 26);
+  return body;
+}
+
+bool send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+bool receive_some(int socket, std::string& into) {
+  char buffer[16 << 10];
+  ssize_t n = 0;
+  do {
+    n = ::recv(socket, buffer, sizeof buffer, 0);
+  } while (n < 0 && errno == EINTR);
+  if (n <= 0) return false;
+  into.append(buffer, static_cast<std::size_t>(n));
+  return true;
+}
+
+}  // namespace pawl::load

@@ -1,0 +1,40 @@
+// When requests fall due.
+//
+// Open loop: request n falls due at start + n / rate, computed from n, so that nothing drifts. Closed loop:
+// always now.
+//
+// Units:  nanoseconds of one monotonic clock.
+// Owner:  one load run.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace pawl::load {
+
+class Pace {
+ public:
+  // `rate` requests per second; 0: closed loop.
+  Pace(double rate, std::uint64_t start) : rate_(rate), start_(start) {}
+
+  bool open() const { return rate_ > 0; }
+  // When the next request is to be sent.
+  std::uint64_t next(std::uint64_t now) const {
+    if (!open()) return now;
+    return start_ + static_cast<std::uint64_t>(static_cast<double>(issued_) * 1e9 / rate_);
+  }
+  void issue() { ++issued_; }
+  // How many fall due before `end` and have not been issued.
+  std::uint64_t left(std::uint64_t end) const {
+    if (!open()) return 0;
+    const double due = std::ceil(static_cast<double>(end - start_) / 1e9 * rate_);
+    return due > static_cast<double>(issued_) ? static_cast<std::uint64_t>(due) - issued_ : 0;
+  }
+
+ private:
+  double rate_;
+  std::uint64_t start_;
+  std::uint64_t issued_ = 0;
+};
+
+}  // namespace pawl::load

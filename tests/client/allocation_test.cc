@@ -1,0 +1,192 @@
+// What is promised to cost no memory in a steady state does not.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <pawl/client.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "proto/session.h"
+#include "tests/core/allocations.h"
+
+namespace pawl {
+namespace {
+
+std::string frame(WireOp op, std::string_view payload, std::uint32_t queue = 0) {
+  std::string out;
+  const std::size_t begin =
+      begin_frame(out, {.op = static_cast<std::uint8_t>(op), .correlation = 1, .queue = queue});
+  out.append(payload);
+  finish_frame(out, begin);
+  return out;
+}
+
+std::string hello_payload() {
+  std::string payload;
+  put(payload, wire_magic);
+  put(payload, wire_major);
+  put(payload, wire_minor);
+  put(payload, std::uint32_t{0});
+  put(payload, std::uint8_t{0});
+  put_short(payload, "");
+  return payload;
+}
+
+TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
+  SessionConfig config;
+  config.secret.fill(1);
+  Directory directory;
+  auto queue = std::make_shared<QueueConfig>();
+  queue->id = QueueId{1};
+  queue->account = config.account;
+  queue->name = "q";
+  directory.put(queue);
+  Session session;
+  WireCall call;
+  std::string out;
+
+  std::string send;
+  put(send, std::uint32_t{10});
+  for (int i = 0; i < 10; ++i) {
+    put(send, std::uint32_t{128});
+    send.append(128, 'a');
+  }
+  std::string receive;
+  put(receive, std::uint32_t{10});
+  for (int i = 0; i < 3; ++i) put(receive, std::uint32_t{0});
+  std::string remove;
+  put(remove, std::uint32_t{10});
+  remove.append(10 * receipt_bytes, 'r');
+  const std::string body(128, 'b');
+  const std::string opening[] = {frame(WireOp::hello, hello_payload()),
+                                 frame(WireOp::open_queue, std::string_view("\0\0\1\0q", 5))};
+  const std::string steady[] = {frame(WireOp::send, send, 1), frame(WireOp::receive, receive, 1),
+                                frame(WireOp::remove, remove, 1), frame(WireOp::stats, "", 1)};
+  const auto run = [&](const std::string& bytes) {
+    out.clear();
+    WireCall::Next next = call.begin(session, bytes, directory, config);
+    while (next == WireCall::Next::route) {
+      Request& request = call.request();
+      for (Delivery& delivery : request.deliveries) delivery.content.body = body;
+      request.delivered = static_cast<std::uint32_t>(request.deliveries.size());
+      next = call.resume(session, directory, config);
+    }
+    call.write_response(out);
+  };
+  for (const std::string& bytes : opening) run(bytes);
+  for (int i = 0; i < 3; ++i) {
+    for (const std::string& bytes : steady) run(bytes);
+  }
+  const std::uint64_t before = test::allocations();
+  for (int i = 0; i < 1000; ++i) {
+    for (const std::string& bytes : steady) run(bytes);
+  }
+  EXPECT_EQ(test::allocations(), before);
+}
+
+// Answers every SEND of one message, from fixed buffers, until the client goes.
+class CannedServer {
+ public:
+  CannedServer() {
+    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~CannedServer() {
+    thread_.join();
+    ::close(listener_);
+  }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  void serve() {
+    std::string in(1 << 20, '\0');
+    std::string out;
+    out.reserve(1 << 20);
+    const int socket = ::accept(listener_, nullptr, nullptr);
+    std::size_t filled = 0;
+    while (true) {
+      const ssize_t n = ::recv(socket, in.data() + filled, in.size() - filled, 0);
+      if (n <= 0) break;
+      filled += static_cast<std::size_t>(n);
+      std::size_t taken = 0;
+      out.clear();
+      while (filled - taken >= frame_header_bytes) {
+        const std::string_view rest = std::string_view(in).substr(taken, filled - taken);
+        const auto header = parse_header(rest);
+        if (!header || rest.size() < header->length) break;
+        answer(*header, out);
+        taken += header->length;
+      }
+      std::memmove(in.data(), in.data() + taken, filled - taken);
+      filled -= taken;
+      if (::send(socket, out.data(), out.size(), MSG_NOSIGNAL) < 0) break;
+    }
+    ::close(socket);
+  }
+
+  static void answer(FrameHeader header, std::string& out) {
+    header.flags = flag_answer;
+    const std::size_t begin = begin_frame(out, header);
+    if (header.op == static_cast<std::uint8_t>(WireOp::hello)) {
+      put(out, wire_major);
+      put(out, wire_minor);
+      put(out, std::uint32_t{0});
+      put(out, frame_bytes_max);
+      put(out, std::uint32_t{64});
+      put(out, std::uint32_t{1 << 20});
+      out.append(4 + 8 + 4 + 4 + 2, '\0');
+    } else {
+      put(out, std::uint32_t{1});
+      out.append(2 + 8 + 16, '\0');
+    }
+    finish_frame(out, begin);
+  }
+
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+TEST(ClientMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
+  CannedServer server;
+  Client::Options options;
+  options.port = server.port();
+  auto client = Client::connect(options);
+  ASSERT_TRUE(client);
+  const Client::Queue queue{.handle = 1};
+  const std::string body(128, 'b');
+  const Client::Attribute attributes[] = {
+      {"A", "String", "x"}
+  };
+  const Client::Outgoing message[] = {
+      {.body = body, .attributes = attributes}
+  };
+  std::vector<Client::Completion> completions;
+  completions.reserve(64);
+  std::uint64_t done = 0;
+  const auto run = [&](std::uint64_t count) {
+    const std::uint64_t end = done + count;
+    while (done < end) {
+      while (client->submit_send(queue, message)) continue;
+      const auto polled = client->poll(completions, std::chrono::seconds(5));
+      ASSERT_TRUE(polled);
+      done += *polled;
+    }
+  };
+  run(10'000);
+  const std::uint64_t before = test::allocations();
+  run(100'000);
+  EXPECT_EQ(test::allocations(), before);
+}
+
+}  // namespace
+}  // namespace pawl
