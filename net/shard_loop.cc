@@ -20,12 +20,23 @@ void ShardLoop::submit(Request& request, ShardId target) {
 }
 
 bool ShardLoop::cancel(Request& request, ShardId target) {
-  if (target == port_->self()) return shard_->cancel(request);
+  if (target == port_->self()) {
+    forget_wait(request);
+    return shard_->cancel(request);
+  }
   if (!request.cancel_under_way) {
     request.cancel_under_way = true;
     port_->send(target, {.kind = MeshMessage::Kind::cancel, .pointer = &request});
   }
   return false;
+}
+
+// It may be in the queue still, when it came in this very turn: then it is not parked, and would park after
+// its asker has gone.
+void ShardLoop::forget_wait(Request& request) {
+  for (std::size_t i = 0; i < queued_.size(); ++i) {
+    if (queued_[i] == &request) request.receive.wait = Duration{0};
+  }
 }
 
 void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
@@ -75,11 +86,7 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
       return back_home(*static_cast<Request*>(message.pointer));
     case Kind::cancel: {
       Request& request = *static_cast<Request*>(message.pointer);
-      // It may be in the queue still, when it came in this very turn: then it is not parked, and parks after
-      // its asker has gone. Look for it there first.
-      for (std::size_t i = 0; i < queued_.size(); ++i) {
-        if (queued_[i] == &request) request.receive.wait = Duration{0};
-      }
+      forget_wait(request);
       if (shard_->cancel(request)) port_->send(from, {.kind = Kind::response, .pointer = &request});
       port_->send(from, {.kind = Kind::cancelled, .pointer = &request});
       return;

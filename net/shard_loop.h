@@ -86,6 +86,7 @@ class ShardLoop {
     Lsn lsn = 0;
   };
 
+  void forget_wait(Request& request);
   void take_messages();
   void take(ShardId from, const MeshMessage& message);
   void apply(Request& request, Instant now);

@@ -84,9 +84,11 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        std::strerror(measured.error().sys)));
   }
 
+  ShardLimits limits;
+  limits.directory_bytes_max = options_.log.segment_bytes / 4;
   shard_ = std::make_unique<Shard>(
-      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()},
-      ShardLimits{}, shared_->clock.now());
+      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, limits,
+      shared_->clock.now());
   ShardReplay replay(*shard_);
   std::string complaint;
   auto log = Log::open(*disk_, options_.log, replay, report_, complaint);

@@ -70,7 +70,8 @@ bool good_type(std::string_view type, AttributeKind kind) {
 struct Mantissa {
   int digits = 0;        // seen at all
   int significant = 0;   // from the first to the last that is not 0
-  long first_power = 0;  // of the first that is not 0
+  char first = '0';      // the first that is not 0
+  long first_power = 0;  // its power of ten
 };
 
 bool take_mantissa(std::string_view& text, Mantissa& out) {
@@ -88,7 +89,7 @@ bool take_mantissa(std::string_view& text, Mantissa& out) {
       if (c == '0') {
         ++zeros;
       } else {
-        if (out.significant == 0) first_at = out.digits;
+        if (out.significant == 0) first_at = out.digits, out.first = c;
         out.significant += out.significant == 0 ? 1 : 1 + zeros;
         zeros = 0;
       }
@@ -121,8 +122,8 @@ bool good_number(std::string_view text) {
   }
   if (mantissa.significant == 0) return true;  // zero
   const long power = mantissa.first_power + exponent;
-  if (power == power_max && mantissa.significant > 1) return false;  // beyond 1e126
-  return mantissa.significant <= digits_max && power >= power_min && power <= power_max;
+  if (mantissa.significant > digits_max || power < power_min || power > power_max) return false;
+  return power < power_max || (mantissa.significant == 1 && mantissa.first == '1');  // 1e126 itself
 }
 
 template <typename T>

@@ -72,11 +72,17 @@ struct HttpParser::Impl {
   void reserve_body(std::size_t bytes);
   void reset();
 
+  // Where a piece of the head will lie once what is being fed is in the buffer.
+  std::uint32_t position(std::string_view piece) const {
+    return static_cast<std::uint32_t>(buffer.size() +
+                                      static_cast<std::size_t>(piece.data() - feeding));
+  }
   std::size_t body_size() const { return buffer.size() - body_at; }
 
   llhttp_t http;
   HttpStrict strict;
-  std::string buffer;  // target, names and values, body; then body_slack bytes of capacity
+  std::string buffer;             // the head as it came, then the body; then body_slack of capacity
+  const char* feeding = nullptr;  // what llhttp is reading: it belongs at the end of the buffer
   std::vector<HeaderSlot> slots;
   std::vector<HttpHeader> headers;
   HttpRequest request;
@@ -87,10 +93,10 @@ struct HttpParser::Impl {
   Part part = Part::head;
   bool in_name = false;  // between the pieces of a header's name
   bool continue_due = false;
-  bool closed = false;         // a request without keep_alive is over
-  std::size_t head_bytes = 0;  // of the request, consumed
+  bool closed = false;  // a request without keep_alive is over
+  std::uint32_t target_at = 0;
   std::size_t target_size = 0;
-  std::size_t body_at = 0;  // in buffer
+  std::size_t body_at = 0;  // where the head ends
   int error_status = 0;
   const char* error_text = "";
 };
@@ -158,7 +164,8 @@ HttpParser::State HttpParser::Impl::run(std::string_view bytes, std::size_t& con
 // Runs llhttp up to its next stop. True when it paused: it may then go on without another byte.
 bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   const bool head = part == Part::head;
-  if (head) bytes = bytes.substr(0, head_bytes_max - head_bytes);
+  if (head) bytes = bytes.substr(0, head_bytes_max - buffer.size());
+  feeding = bytes.data();
   if (!head && !bytes.empty()) continue_due = false;
   event = Event::none;
   const llhttp_errno_t code = llhttp_execute(&http, bytes.data(), bytes.size());
@@ -167,7 +174,10 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   consumed += used.size();
 
   // What we refuse by ourselves lies before the place where llhttp stopped, so it goes first.
-  if (head) head_bytes += used.size();
+  if (head) {
+    if (buffer.empty()) buffer.reserve(buffer_start_bytes);
+    buffer.append(used);
+  }
   if (const HttpRefusal refusal = scan(used)) refuse(refusal.status, refusal.text);
   if (state == State::error) return false;
   if (code == HPE_PAUSED) {
@@ -177,7 +187,7 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   }
   if (code != HPE_OK) {
     refuse_by(code, bytes.substr(used.size()));
-  } else if (head && head_bytes == head_bytes_max) {
+  } else if (head && buffer.size() == head_bytes_max) {
     strict.in_request_line() ? refuse(414, "the target is too long")
                              : refuse(431, "the head is too long");
   }
@@ -209,7 +219,7 @@ void HttpParser::Impl::on_event() {
       strict.begin_chunk_line();
       return;
     case Event::request_end:
-      publish();  // the buffer may have moved since the head
+      if (request.target.data() != buffer.data() + target_at) publish();  // the buffer has moved
       request.body = std::string_view(buffer).substr(body_at);
       state = State::complete;
       return;
@@ -240,9 +250,8 @@ int HttpParser::Impl::on_method() {
 }
 
 int HttpParser::Impl::on_target(std::string_view bytes) {
-  if (buffer.empty()) buffer.reserve(buffer_start_bytes);
-  buffer.append(bytes);
-  target_size = buffer.size();
+  if (target_size == 0) target_at = position(bytes);
+  target_size += bytes.size();
   return 0;
 }
 
@@ -254,26 +263,22 @@ int HttpParser::Impl::on_target_end() {
 
 int HttpParser::Impl::on_header_name(std::string_view bytes) {
   if (part != Part::head) return refuse(400, "trailer fields are not accepted");
-  if (!in_name) {
-    slots.push_back({.name = static_cast<std::uint32_t>(buffer.size())});
-    in_name = true;
-  }
-  buffer.append(bytes);
+  if (!in_name) slots.push_back({.name = position(bytes)});
+  in_name = true;
+  slots.back().name_size += static_cast<std::uint32_t>(bytes.size());
   return 0;
 }
 
 int HttpParser::Impl::on_header_name_end() {
   if (slots.size() > headers_max) return refuse(431, "too many headers");
-  HeaderSlot& slot = slots.back();
-  slot.value = static_cast<std::uint32_t>(buffer.size());
-  slot.name_size = slot.value - slot.name;
   in_name = false;
   return 0;
 }
 
 int HttpParser::Impl::on_header_value(std::string_view bytes) {
-  buffer.append(bytes);
-  slots.back().value_size += static_cast<std::uint32_t>(bytes.size());
+  HeaderSlot& slot = slots.back();
+  if (slot.value_size == 0) slot.value = position(bytes);
+  slot.value_size += static_cast<std::uint32_t>(bytes.size());
   return 0;
 }
 
@@ -284,7 +289,6 @@ int HttpParser::Impl::on_body(std::string_view bytes) {
 }
 
 void HttpParser::Impl::on_head_end() {
-  http.upgrade = 0;  // an offer we may ignore; llhttp would stop reading HTTP
   request.version_minor = http.http_minor;
   request.keep_alive = llhttp_should_keep_alive(&http) != 0;
   body_at = buffer.size();
@@ -313,7 +317,7 @@ void HttpParser::Impl::publish() {
         {all.substr(slot.name, slot.name_size), trim_end(all.substr(slot.value, slot.value_size))});
   }
   request.headers = headers;
-  request.target = all.substr(0, target_size);
+  request.target = all.substr(target_at, target_size);
   split_target();
 }
 
@@ -401,7 +405,8 @@ void HttpParser::Impl::reset() {
   part = Part::head;
   strict = {};
   in_name = continue_due = false;
-  head_bytes = target_size = body_at = 0;
+  target_at = 0;
+  target_size = body_at = 0;
 }
 
 HttpParser::HttpParser() : impl_(std::make_unique<Impl>()) {}
@@ -428,7 +433,7 @@ void HttpParser::next() {
 HttpParser::Phase HttpParser::phase() const {
   if (impl_->closed || impl_->state != State::need_more) return Phase::done;
   if (impl_->part != Impl::Part::head) return Phase::body;
-  return impl_->head_bytes == 0 ? Phase::idle : Phase::head;
+  return impl_->buffer.empty() ? Phase::idle : Phase::head;
 }
 
 int HttpParser::error_status() const { return impl_->error_status; }

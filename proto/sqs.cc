@@ -1,7 +1,5 @@
 #include "proto/sqs.h"
 
-#include <algorithm>
-
 #include "proto/form.h"
 #include "proto/sqs_actions.h"
 #include "proto/sqs_state.h"
@@ -24,14 +22,6 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// A host and port that can stand in a URL, whatever was sent for one.
-bool usable_host(std::string_view host) {
-  return !host.empty() && std::ranges::all_of(host, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view(".-_:[]%").contains(c);
-  });
-}
-
 Next plain(SqsState& s, std::uint16_t status, std::string_view body) {
   s.protocol = SqsProtocol::plain;
   s.plain_status = status;
@@ -45,9 +35,7 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   s.head_only = http.method == "HEAD";
   s.version_minor = http.version_minor;
   write_uuid(s.request_id, mix(request_number), mix(~request_number));
-  if (const auto* host = http.header("host"); host != nullptr && usable_host(*host)) {
-    s.host = *host;
-  }
+  if (const auto* host = http.header("host")) s.host = *host;
   if (const auto* trace = http.header("x-amzn-trace-id")) s.trace = *trace;
   if (const auto* mode = http.header("x-amzn-query-mode")) s.query_mode = *mode == "true";
 }

@@ -1,8 +1,8 @@
 // The actions, each in two halves: what is checked before the broker, and how the result is told.
 // handler() in sqs_actions.cc lists them.
 //
-// The first half answers `respond` after filling state.refusal, or when no shard needs to be asked; `route`
-// after filling state.request. The queue has been found already.
+// The first half answers `respond` after filling state.refusal, or when no shard needs to be asked;
+// `route` after filling state.request. The queue has been found already.
 #pragma once
 
 #include "proto/sqs.h"

@@ -22,7 +22,9 @@ void clear_and_trim(std::vector<T>& v) {
 std::string_view SqsArena::copy(std::string_view text) {
   if (text.empty()) return {};
   if (blocks_.empty() || blocks_.back().size - used_ < text.size()) {
-    const std::size_t size = std::max(block_bytes, text.size());
+    // Twice the last one, so that the one block kept soon holds a whole call.
+    const std::size_t grown = blocks_.empty() ? block_bytes : blocks_.back().size * 2;
+    const std::size_t size = std::max(std::min(grown, keep_max), text.size());
     blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
     used_ = 0;
   }

@@ -37,8 +37,8 @@ struct SqsMessage {
 // Single messages and entries of a batch that are too large are refused in different words.
 enum class SqsSizeWords : std::uint8_t { single, batch_entry };
 
-// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent: it stands in for
-// an AWSTraceHeader that was not sent. On success `message` and `send` are filled.
+// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent: it stands in
+// for an AWSTraceHeader that was not sent. On success `message` and `send` are filled.
 [[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
                                  const QueueConfig& queue, std::string_view trace,
                                  SqsSizeWords words, SqsMessage& message, SendEntry& send,

@@ -13,13 +13,12 @@ using Next = SqsCall::Next;
 
 enum class Words : std::uint8_t { single, batch_entry };
 
-constexpr std::size_t handle_characters = receipt_bytes / 3 * 4;
-static_assert(receipt_bytes % 3 == 0);  // no padding, whose forms would need a thought
-
 bool read_handle(std::string_view text, ReceiptHandle& out) {
+  constexpr std::size_t text_max = 64;
   thread_local std::string bytes;
   bytes.clear();
-  if (text.size() != handle_characters || !decode_base64(text, bytes)) return false;
+  if (text.size() > text_max || !decode_base64(text, bytes)) return false;
+  if (bytes.size() != out.size()) return false;
   std::ranges::copy(bytes, reinterpret_cast<char*>(out.data()));
   return true;
 }

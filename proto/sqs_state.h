@@ -43,7 +43,7 @@ struct SqsState {
   bool query_mode = false;  // a JSON client that knows the statuses of Query
   int version_minor = 1;
   std::array<char, 36> request_id{};
-  std::string_view host;   // of the request, empty unless usable in a URL
+  std::string_view host;   // as the request says it; may be empty
   std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
 
   // An answer that is no result and no refusal: plain text, or nothing at all.

@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(32);
   int code = exit_ok;
   add_serve_command(app, code);
+  add_bench_command(app, code);
   add_doctor_command(app, code);
   add_wal_command(app, code);
   add_version_command(app, code);

@@ -40,7 +40,7 @@ class Pawl:
         for flag in ("--http", "--admin", "--binary"):
             if flag not in self.extra:
                 command += [flag, "127.0.0.1:0"]
-        self.stderr = open(os.path.join(self.data, "..", os.path.basename(self.data) + ".stderr"), "ab")
+        self.stderr = open(self.data.rstrip("/") + ".stderr", "ab")
         self.began = time.monotonic()
         self.process = subprocess.Popen(command + self.extra, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=self.stderr, text=True)

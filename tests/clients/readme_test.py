@@ -34,6 +34,10 @@ class Readme(ServedTest):
         self.assertIn(str(port), text)
         return text.replace(str(port), self.pawl.ready[name].rsplit(":", 1)[1])
 
+    def test_every_file_it_names_is_there(self):
+        for name in re.findall(r"`([\w./-]+/[\w./-]*)`", (ROOT / "README.md").read_text()):
+            self.assertTrue((ROOT / name).exists(), name)
+
     def test_the_start_command_prints_a_snippet_with_the_address(self):
         wanted = f"--endpoint-url http://{self.pawl.ready['http']} sqs "
         deadline = time.monotonic() + 5  # it is printed just after the line that says ready

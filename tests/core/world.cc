@@ -17,16 +17,6 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 
 }  // namespace
 
-Secret test_secret() {
-  Secret secret{};
-  std::uint32_t x = 12345;
-  for (std::uint8_t& byte : secret) {
-    x = x * 1664525 + 1013904223;
-    byte = static_cast<std::uint8_t>(x >> 24);
-  }
-  return secret;
-}
-
 World::World(const ShardLimits& limits) : limits_(limits) { recover(); }
 
 // --- requests ------------------------------------------------------------------------------------------

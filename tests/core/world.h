@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/shard.h"
+#include "tests/core/secret.h"
 
 namespace pawl::test {
 
@@ -41,8 +42,6 @@ struct StoredSend {
 };
 using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
                                   PurgeRecord>;
-
-Secret test_secret();
 
 class World {
  public:

@@ -1,5 +1,6 @@
 #include "proto/http.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -241,6 +242,10 @@ TEST(HttpParser, RefusesWhatTwoServersCouldReadDifferently) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(refusal(c.bytes), c.status);
+    // The second request of a connection is looked at as closely as the first.
+    const std::vector<std::string> pipelined = outcome(post("A: b\r\n") + c.bytes);
+    EXPECT_EQ(pipelined.size(), 2u);
+    EXPECT_EQ(pipelined.back(), std::to_string(c.status));
   }
 }
 
@@ -433,9 +438,30 @@ TEST(HttpParser, GivesBackTheBufferOfALargeBody) {
   const std::string bytes = post("Content-Length: " + std::to_string(body.size()) + "\r\n", body);
   ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
   EXPECT_EQ(parser.request().body, body);
+  EXPECT_EQ(*parser.request().header("host"), "h");  // the buffer has moved since
+  EXPECT_EQ(parser.request().target, "/");
   EXPECT_GE(parser.memory(), body.size());
   parser.next();
   EXPECT_LT(parser.memory(), HttpParser::buffer_keep_bytes);
+}
+
+TEST(HttpParser, HasReadableSlackBehindEveryBody) {
+  for (const std::size_t size : {0, 1, 1950, 2048, 70'000, 131'072}) {
+    SCOPED_TRACE(size);
+    const std::string body(size, 'a');
+    for (const std::string& bytes :
+         {post("Content-Length: " + std::to_string(size) + "\r\n", body),
+          post("Transfer-Encoding: chunked\r\n",
+               size == 0 ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", size, body))}) {
+      HttpParser parser;
+      std::size_t consumed = 0;
+      ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+      const char* const begin = parser.request().target.data();
+      const char* const end = parser.request().body.data() + size + HttpParser::body_slack;
+      EXPECT_GE(parser.memory(), static_cast<std::size_t>(end - begin));
+      EXPECT_EQ(std::string(begin, end).size(), static_cast<std::size_t>(end - begin));  // for ASan
+    }
+  }
 }
 
 TEST(HttpParser, BelievesAContentLengthOnlyAsBytesArrive) {
@@ -467,6 +493,7 @@ TEST(HttpParser, AsksForContinueOnceAndOnlyWhenTheBodyIsNotThere) {
   std::size_t consumed = 0;
   EXPECT_EQ(parser.feed(head, consumed), State::need_continue);
   EXPECT_EQ(consumed, head.size());
+  EXPECT_EQ(parser.feed("", consumed), State::need_more);
   EXPECT_EQ(parser.feed("a", consumed), State::need_more);
   EXPECT_EQ(parser.feed("b", consumed), State::complete);
   EXPECT_TRUE(parser.request().expect_continue);

@@ -265,6 +265,13 @@ TEST_F(SqsBatch, FormsOfTheOtherTwoAreReadAlike) {
   EXPECT_NE(changed.body.find("<ChangeMessageVisibilityBatchResultEntry><Id>a</Id>"),
             std::string::npos);
   EXPECT_EQ(call.request().receipts[0].visibility, seconds(8));
+  std::string eleven = "Action=DeleteMessageBatch&QueueUrl=q";
+  for (int i = 1; i <= 11; ++i) {
+    eleven += fmt::format("&DeleteMessageBatchRequestEntry.{}.Id=i{}", i, i);
+  }
+  EXPECT_NE(
+      query(eleven).body.find("Maximum number of entries per request are 10. You have sent 11."),
+      std::string::npos);
   EXPECT_NE(query("Action=DeleteMessageBatch&QueueUrl=q")
                 .body.find("There should be at least one DeleteMessageBatchRequestEntry"),
             std::string::npos);

@@ -4,6 +4,8 @@
 namespace pawl {
 namespace {
 
+class SqsProtocol : public SqsTest {};
+
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   if (const std::size_t at = text.find(from); at != std::string::npos) {
     text.replace(at, from.size(), to);
@@ -11,7 +13,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-TEST_F(SqsTest, ASendIsAnsweredInTheProtocolItCameIn) {
+TEST_F(SqsProtocol, ASendIsAnsweredInTheProtocolItCameIn) {
   make_queue("q");
   const SqsResponse json = on_queue("SendMessage", R"("MessageBody":"test")");
   EXPECT_EQ(json.status, 200);
@@ -38,13 +40,13 @@ TEST_F(SqsTest, ASendIsAnsweredInTheProtocolItCameIn) {
   EXPECT_EQ(broker.messages[1].body, "a b+c&\u00e9\n");
 }
 
-TEST_F(SqsTest, EveryRequestHasAnIdOfItsOwn) {
+TEST_F(SqsProtocol, EveryRequestHasAnIdOfItsOwn) {
   const SqsResponse a = json("ListQueues", "{}"), b = json("ListQueues", "{}");
   EXPECT_EQ(a.header("x-amzn-RequestId").size(), 36u);
   EXPECT_NE(a.header("x-amzn-RequestId"), b.header("x-amzn-RequestId"));
 }
 
-TEST_F(SqsTest, ErrorsComeInTheProtocolOfTheRequest) {
+TEST_F(SqsProtocol, ErrorsComeInTheProtocolOfTheRequest) {
   const SqsResponse json = on_queue("PurgeQueue", "");
   EXPECT_EQ(json.status, 400);
   EXPECT_EQ(json.body, error_json("com.amazonaws.sqs#QueueDoesNotExist",
@@ -62,7 +64,7 @@ TEST_F(SqsTest, ErrorsComeInTheProtocolOfTheRequest) {
                 xml.header("x-amzn-RequestId") + "</RequestId></ErrorResponse>");
 }
 
-TEST_F(SqsTest, OnlyClientsOfTheOldStatusesSee403And404) {
+TEST_F(SqsProtocol, OnlyClientsOfTheOldStatusesSee403And404) {
   make_queue("q");
   const std::string_view garbage = R"({"QueueUrl":"q","ReceiptHandle":"garbage"})";
   EXPECT_EQ(json("DeleteMessage", garbage).status, 404);
@@ -74,7 +76,7 @@ TEST_F(SqsTest, OnlyClientsOfTheOldStatusesSee403And404) {
   EXPECT_EQ(query("Action=PurgeQueue&QueueUrl=q").status, 403);
 }
 
-TEST_F(SqsTest, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
+TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
   struct Case {
     Errc code;
     int status;
@@ -140,7 +142,7 @@ TEST_F(SqsTest, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
   EXPECT_EQ(code, static_cast<std::size_t>(Errc::unauthorized) + 1);
 }
 
-TEST_F(SqsTest, BackPressureSaysWhenToRetryInBothUnits) {
+TEST_F(SqsProtocol, BackPressureSaysWhenToRetryInBothUnits) {
   make_queue("q");
   broker.refuse_with = Errc::no_space;
   for (const SqsResponse& answer : {on_queue("SendMessage", R"("MessageBody":"x")"),
@@ -155,127 +157,7 @@ TEST_F(SqsTest, BackPressureSaysWhenToRetryInBothUnits) {
   EXPECT_EQ(soon.header("x-amz-retry-after"), "200");
 }
 
-TEST_F(SqsTest, AQueueIsFoundByWhateverUrlEndsInItsName) {
-  make_queue("q");
-  const std::string_view urls[] = {
-      "http://broker.test:9324/000000000000/q",
-      "https://sqs.us-east-1.amazonaws.com/000000000000/q",
-      "https://queue.amazonaws.com/123456789012/q",
-      "http://elsewhere/queue/q",
-      "http://elsewhere/a/b/c/000000000000/q",
-      "http://elsewhere//000000000000//q/",
-      "000000000000/q",
-      "/000000000000/q",
-      "q",
-  };
-  for (const std::string_view url : urls) {
-    EXPECT_EQ(json("PurgeQueue", fmt::format(R"({{"QueueUrl":"{}"}})", url)).status, 200) << url;
-  }
-  const std::string_view others[] = {"http://broker.test:9324/000000000000/Q", "http://q", "r",
-                                     "http://broker.test/", "http://q/000000000000/q/x"};
-  for (const std::string_view url : others) {
-    const SqsResponse answer = json("PurgeQueue", fmt::format(R"({{"QueueUrl":"{}"}})", url));
-    EXPECT_EQ(answer.header("x-amzn-query-error"), "AWS.SimpleQueueService.NonExistentQueue;Sender")
-        << url;
-  }
-}
-
-TEST_F(SqsTest, AQueueOfAnotherAccountIsFoundUnderThatAccountFirst) {
-  make_queue("q");
-  auto other = std::make_shared<QueueConfig>();
-  other->id = QueueId{99};
-  other->account = "123456789012";
-  other->name = "q";
-  broker.directory.put(other);
-  json("PurgeQueue", R"({"QueueUrl":"http://h/123456789012/q"})");
-  EXPECT_EQ(broker.last.queue, QueueId{99});
-  json("PurgeQueue", R"({"QueueUrl":"http://h/000000000000/q"})");
-  EXPECT_EQ(broker.last.queue, QueueId{1});
-  json("PurgeQueue", R"({"QueueUrl":"http://h/555555555555/q"})");
-  EXPECT_EQ(broker.last.queue, QueueId{1});
-}
-
-TEST_F(SqsTest, ARequestGoesToTheShardThatOwnsTheQueue) {
-  make_queue("q");
-  EXPECT_EQ(call.target(), control_shard);
-  on_queue("PurgeQueue", "");
-  EXPECT_EQ(call.target(), ShardId{1});
-  on_queue("SetQueueAttributes", R"("Attributes":{"DelaySeconds":"1"})");
-  EXPECT_EQ(call.target(), control_shard);
-  on_queue("DeleteQueue", "");
-  EXPECT_EQ(call.target(), control_shard);
-}
-
-TEST_F(SqsTest, ThePathNamesTheQueueWhenNothingElseDoes) {
-  make_queue("q");
-  make_queue("r");
-  EXPECT_EQ(json("PurgeQueue", "{}", "/000000000000/q").status, 200);
-  EXPECT_EQ(broker.last.queue, QueueId{1});
-  EXPECT_EQ(json("PurgeQueue", "", "/000000000000/q").status, 200);
-  EXPECT_EQ(json("PurgeQueue", R"({"QueueUrl":"r"})", "/000000000000/q").status, 200);
-  EXPECT_EQ(broker.last.queue, QueueId{2});
-  // Celery's asynchronous receive: no Version, no QueueUrl.
-  EXPECT_EQ(query("MaxNumberOfMessages=10&Action=ReceiveMessage", "/123456789012/q").status, 200);
-  EXPECT_EQ(broker.last.queue, QueueId{1});
-  EXPECT_EQ(query("Action=PurgeQueue&QueueUrl=r", "/000000000000/q").status, 200);
-  EXPECT_EQ(broker.last.queue, QueueId{2});
-}
-
-TEST_F(SqsTest, AQueryOnAQueuePathMayComeByGet) {
-  make_queue("q");
-  EXPECT_EQ(get("/000000000000/q?Action=SendMessage&MessageBody=hello%20world&Version=2012-11-05"
-                "&X-Amz-Expires=300&X-Amz-SignedHeaders=host&X-Amz-Signature=20d0&AWSAccessKeyId=x"
-                "&SignatureMethod=y&Timestamp=z&Expires=1")
-                .status,
-            200);
-  ASSERT_EQ(broker.messages.size(), 1u);
-  EXPECT_EQ(broker.messages[0].body, "hello world");
-}
-
-TEST_F(SqsTest, ActionsWithoutAQueueAreNotValidOnAQueuePath) {
-  make_queue("q");
-  for (const std::string_view action : {"ListQueues", "CreateQueue", "Nonsense"}) {
-    const SqsResponse answer =
-        get(fmt::format("/000000000000/q?Action={}&QueueName=other", action));
-    EXPECT_EQ(answer.status, 400);
-    EXPECT_NE(answer.body.find("<Code>InvalidAction</Code><Message>The action " +
-                               std::string(action) + " is not valid for this endpoint.</Message>"),
-              std::string::npos)
-        << answer.body;
-  }
-  const SqsResponse url = get("/000000000000/other?Action=GetQueueUrl&QueueName=q");
-  EXPECT_EQ(url.status, 200);
-  EXPECT_NE(url.body.find("<QueueUrl>http://broker.test:9324/000000000000/q</QueueUrl>"),
-            std::string::npos);
-}
-
-TEST_F(SqsTest, WithoutAnActionAPathIsHealthOrUnknown) {
-  for (const std::string_view path : {"/", "/health"}) {
-    const SqsResponse health = get(path);
-    EXPECT_EQ(health.status, 200) << path;
-    EXPECT_TRUE(health.body.starts_with("pawl ")) << path;
-  }
-  for (const SqsResponse& answer :
-       {get("/000000000000/q"), query("Version=1", "/000000000000/q")}) {
-    EXPECT_EQ(answer.status, 404);
-    EXPECT_EQ(answer.body, "<UnknownOperationException/>");
-  }
-  const SqsResponse none = query("QueueName=q");
-  EXPECT_EQ(none.status, 400);
-  EXPECT_NE(none.body.find("<Code>MissingAction</Code>"), std::string::npos);
-}
-
-TEST_F(SqsTest, HeadIsAnsweredWithoutABodyAndOptionsWithTheMethods) {
-  const SqsResponse head = http("HEAD / HTTP/1.1\r\nHost: x\r\n", "");
-  EXPECT_EQ(head.status, 200);
-  EXPECT_EQ(head.body, "");
-  EXPECT_NE(head.header("Content-Length"), "0");
-  const SqsResponse options = http("OPTIONS / HTTP/1.1\r\nHost: x\r\n", "");
-  EXPECT_EQ(options.status, 204);
-  EXPECT_EQ(options.header("Allow"), "GET, HEAD, POST, OPTIONS");
-}
-
-TEST_F(SqsTest, UnknownActionsAreRefusedInTheProtocolOfTheCaller) {
+TEST_F(SqsProtocol, UnknownActionsAreRefusedInTheProtocolOfTheCaller) {
   const SqsResponse json_answer = json("Nonsense", "{}");
   EXPECT_EQ(json_answer.status, 400);
   EXPECT_EQ(json_answer.body, error_json("com.amazon.coral.service#UnknownOperationException",
@@ -292,7 +174,7 @@ TEST_F(SqsTest, UnknownActionsAreRefusedInTheProtocolOfTheCaller) {
   EXPECT_NE(xml.body.find("<Code>InvalidAction</Code>"), std::string::npos);
 }
 
-TEST_F(SqsTest, AFormThatSaysItIsJsonIsReadAsTheFormItIs) {
+TEST_F(SqsProtocol, AFormThatSaysItIsJsonIsReadAsTheFormItIs) {
   make_queue("q");
   const SqsResponse answer =
       http("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-amz-json-1.0\r\n",
@@ -301,7 +183,7 @@ TEST_F(SqsTest, AFormThatSaysItIsJsonIsReadAsTheFormItIs) {
   EXPECT_EQ(answer.header("Content-Type"), "text/xml");
 }
 
-TEST_F(SqsTest, ActionsOfALaterVersionSayWhichTheyAre) {
+TEST_F(SqsProtocol, ActionsOfALaterVersionSayWhichTheyAre) {
   const std::string_view actions[] = {
       "AddPermission",        "RemovePermission",      "TagQueue",
       "UntagQueue",           "ListQueueTags",         "ListDeadLetterSourceQueues",
@@ -317,7 +199,7 @@ TEST_F(SqsTest, ActionsOfALaterVersionSayWhichTheyAre) {
   }
 }
 
-TEST_F(SqsTest, ActionsWithoutAResultAnswerNoMoreThanTheirName) {
+TEST_F(SqsProtocol, ActionsWithoutAResultAnswerNoMoreThanTheirName) {
   make_queue("q");
   const SqsResponse json_answer = on_queue("PurgeQueue", "");
   EXPECT_EQ(json_answer.status, 200);
@@ -330,13 +212,7 @@ TEST_F(SqsTest, ActionsWithoutAResultAnswerNoMoreThanTheirName) {
             "</RequestId></ResponseMetadata></PurgeQueueResponse>");
 }
 
-TEST_F(SqsTest, MissingQueueUrlsAreNamed) {
-  const SqsResponse answer = json("SendMessage", R"({"MessageBody":"x"})");
-  EXPECT_EQ(answer.body, error_json("com.amazon.coral.service#MissingRequiredParameterException",
-                                    "The request must contain the parameter QueueUrl."));
-}
-
-TEST_F(SqsTest, JsonThatCannotBeReadIsASerializationException) {
+TEST_F(SqsProtocol, JsonThatCannotBeReadIsASerializationException) {
   make_queue("q");
   struct Case {
     std::string_view body, text;
@@ -378,7 +254,7 @@ TEST_F(SqsTest, JsonThatCannotBeReadIsASerializationException) {
   }
 }
 
-TEST_F(SqsTest, ListsAndMapsBeyondTheirLimitAreRefused) {
+TEST_F(SqsProtocol, ListsAndMapsBeyondTheirLimitAreRefused) {
   make_queue("q");
   std::string names = "\"a\"";
   for (int i = 1; i < 1024; ++i) names += ",\"a\"";
@@ -391,7 +267,7 @@ TEST_F(SqsTest, ListsAndMapsBeyondTheirLimitAreRefused) {
                                             "A list has too many members"));
 }
 
-TEST_F(SqsTest, FormsThatCannotBeReadAreRefused) {
+TEST_F(SqsProtocol, FormsThatCannotBeReadAreRefused) {
   struct Case {
     std::string_view form, text;
   };
@@ -417,7 +293,7 @@ TEST_F(SqsTest, FormsThatCannotBeReadAreRefused) {
   EXPECT_NE(query(many).body.find("more than 1024 parameters"), std::string::npos);
 }
 
-TEST_F(SqsTest, UnknownMembersNullsAndEmptyListsAreIgnored) {
+TEST_F(SqsProtocol, UnknownMembersNullsAndEmptyListsAreIgnored) {
   make_queue("q");
   EXPECT_EQ(on_queue("ReceiveMessage",
                      R"("AttributeNames":[],"MessageSystemAttributeNames":[],)"
@@ -427,7 +303,7 @@ TEST_F(SqsTest, UnknownMembersNullsAndEmptyListsAreIgnored) {
             200);
 }
 
-TEST_F(SqsTest, WhatAClientGaveIsRepeatedOnlyAsFarAsItCanBeWritten) {
+TEST_F(SqsProtocol, WhatAClientGaveIsRepeatedOnlyAsFarAsItCanBeWritten) {
   make_queue("q");
   const SqsResponse xml = query("Action=DeleteMessage&QueueUrl=q&ReceiptHandle=%01%FF%3Ca%3E");
   EXPECT_NE(xml.body.find("receipt handle &quot;??&lt;a&gt;&quot; is not"), std::string::npos)
@@ -438,29 +314,7 @@ TEST_F(SqsTest, WhatAClientGaveIsRepeatedOnlyAsFarAsItCanBeWritten) {
   EXPECT_LT(cut.body.size(), 1300u);
 }
 
-TEST_F(SqsTest, QueueUrlsAreBuiltFromWhatTheClientCanReach) {
-  struct Case {
-    std::string_view base, host, want;
-  };
-  const Case cases[] = {
-      {"",                       "10.0.0.7:9324", "http://10.0.0.7:9324/000000000000/q" },
-      {"",                       "[::1]:9324",    "http://[::1]:9324/000000000000/q"    },
-      {"",                       "bad host<>",    "http://localhost/000000000000/q"     },
-      {"https://queue.example",  "10.0.0.7",      "https://queue.example/000000000000/q"},
-      {"https://queue.example/", "10.0.0.7",      "https://queue.example/000000000000/q"},
-  };
-  make_queue("q");
-  for (const Case& c : cases) {
-    config.base_url = c.base;
-    const SqsResponse answer =
-        http(fmt::format("POST / HTTP/1.1\r\nHost: {}\r\nX-Amz-Target: AmazonSQS.GetQueueUrl\r\n",
-                         c.host),
-             R"({"QueueName":"q"})");
-    EXPECT_EQ(answer.body, fmt::format(R"({{"QueueUrl":"{}"}})", c.want));
-  }
-}
-
-TEST_F(SqsTest, SignaturesOfEveryFormAreAcceptedAndNotLookedAt) {
+TEST_F(SqsProtocol, SignaturesOfEveryFormAreAcceptedAndNotLookedAt) {
   EXPECT_EQ(
       json("ListQueues", "{}", "/",
            "Authorization: AWS4-HMAC-SHA256 Credential=x/20260102/us-east-1/sqs/aws4_request, "
@@ -474,7 +328,7 @@ TEST_F(SqsTest, SignaturesOfEveryFormAreAcceptedAndNotLookedAt) {
             200);
 }
 
-TEST_F(SqsTest, ACallMaySayWhatItWas) {
+TEST_F(SqsProtocol, ACallMaySayWhatItWas) {
   make_queue("q");
   on_queue("SendMessage", R"("MessageBody":"")");
   EXPECT_EQ(call.action(), "SendMessage");
@@ -484,7 +338,7 @@ TEST_F(SqsTest, ACallMaySayWhatItWas) {
   EXPECT_EQ(call.status(), 200);
 }
 
-TEST_F(SqsTest, AConnectionIsKeptIfTheClientWantsIt) {
+TEST_F(SqsProtocol, AConnectionIsKeptIfTheClientWantsIt) {
   get("/");
   EXPECT_TRUE(call.keep_alive());
   const SqsResponse last = http("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "");

@@ -292,6 +292,7 @@ TEST_F(SqsQueues, AKeyOfOnesOwnSwitchesTheOtherEncryptionOff) {
       attributes(R"("KmsMasterKeyId","KmsDataKeyReusePeriodSeconds","SqsManagedSseEnabled")").body,
       R"({"Attributes":{"SqsManagedSseEnabled":"false","KmsMasterKeyId":"alias/x",)"
       R"("KmsDataKeyReusePeriodSeconds":"300"}})");
+  EXPECT_EQ(set(R"({"KmsMasterKeyId":"alias/y","SqsManagedSseEnabled":"false"})").status, 200);
   set(R"({"SqsManagedSseEnabled":"true"})");
   EXPECT_EQ(
       attributes(R"("KmsMasterKeyId","KmsDataKeyReusePeriodSeconds","SqsManagedSseEnabled")").body,
@@ -384,11 +385,11 @@ TEST_F(SqsQueues, AreListedPageByPage) {
 
 TEST_F(SqsQueues, AreListedUpToAThousandAtATime) {
   for (int i = 0; i < 1001; ++i) {
-    auto config = std::make_shared<QueueConfig>();
-    config->id = QueueId{static_cast<std::uint32_t>(i + 1)};
-    config->account = "000000000000";
-    config->name = fmt::format("q{:04}", i);
-    broker.directory.put(config);
+    auto queue = std::make_shared<QueueConfig>();
+    queue->id = QueueId{static_cast<std::uint32_t>(i + 1)};
+    queue->account = "000000000000";
+    queue->name = fmt::format("q{:04}", i);
+    broker.directory.put(queue);
   }
   const auto count = [](const std::string& body) {
     std::size_t n = 0;

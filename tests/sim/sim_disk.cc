@@ -77,9 +77,13 @@ void SimDisk::fail(IoKind kind, int error, std::uint64_t skip, bool forever) {
   faults_[static_cast<std::size_t>(kind)] = Fault{error, skip, forever};
 }
 
-void SimDisk::heal() {
+void SimDisk::heal_errors() {
   faults_ = {};
   short_read_.reset();
+}
+
+void SimDisk::heal() {
+  heal_errors();
   options_.capacity = UINT64_MAX;
 }
 
@@ -375,6 +379,17 @@ std::int32_t SimDisk::finish_sync(Inode& file, std::uint64_t clock, std::uint64_
       p->orphaned = true;
     else
       put(file.durable, p->offset, p->data);
+  }
+  // What is on the medium now is newer than what a failed write may have left there.
+  for (Pending& old : file.pending) {
+    if (!old.orphaned || error != 0) continue;
+    for (const Pending* p : covered) {
+      const std::uint64_t from = std::max(old.offset, p->offset);
+      const std::uint64_t to =
+          std::min(old.offset + old.data.size(), p->offset + p->data.size());
+      if (p->finished > old.finished && from < to)
+        std::memcpy(old.data.data() + (from - old.offset), p->data.data() + (from - p->offset), to - from);
+    }
   }
   if (error != 0) return -error;
   ++stats_.flushes;

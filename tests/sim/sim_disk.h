@@ -83,7 +83,8 @@ class SimDisk final : public Disk {
   void fail_next_read(int error) { fail(IoKind::read, error); }
   void short_next_read(std::size_t bytes) { short_read_ = bytes; }
   void set_capacity(std::uint64_t bytes) { options_.capacity = bytes; }
-  void heal();  // no faults any more
+  void heal_errors();  // no faults any more, but no more room either
+  void heal();         // no faults any more
 
   // --- the medium, for tests that damage or inspect it; the file must exist ---
   void flip_bit(std::string_view name, std::uint64_t offset, unsigned bit);

@@ -64,7 +64,12 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
     }
   }
   if (kind == Crash::process) {
-    file.cache.resize(std::max(running, file.cache.size()));
+    // The running system goes on with its size of the file, and its next flush makes that durable.
+    if (const std::size_t end = file.cache.size(); end < running) {
+      file.cache.resize(running);
+      ++counter_;
+      file.pending.push_back({counter_, counter_, end, std::vector<std::byte>(running - end)});
+    }
     return;
   }
   // The size of the file is metadata of its own: it may be behind the data, or ahead of it.

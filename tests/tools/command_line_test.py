@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from pawl_server import Pawl  # noqa: E402
+
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 VERBS = ["serve", "bench", "doctor", "wal", "version"]
 
@@ -105,6 +108,20 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(findings["durable write"]["what"], r"p50 \d+ us, p99 \d+ us")
         table = pawl("doctor", "--seconds", "0", "--data", os.path.dirname(PAWL))
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)
+
+    def test_bench_loads_a_queue_and_prints_its_figures_as_json(self):
+        with Pawl(PAWL) as server:
+            done = pawl("bench", "e2e", "--url", server.url + "/000000000000/bench", "--create", "--seconds", "0.3", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            figures = json.loads(done.stdout.splitlines()[-1])
+            self.assertGreater(figures["messages"], 0)
+            self.assertEqual(figures["errors"], 0)
+            done = pawl("bench", "send", "--binary", server.ready["binary"], "--create", "--seconds", "0.3", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(json.loads(done.stdout.splitlines()[-1])["messages"], 0)
+        gone = pawl("bench", "send", "--binary", server.ready["binary"], "--seconds", "0.3")
+        self.assertEqual(gone.returncode, 1, gone.stderr)
+        self.refused(pawl("bench", "send", "--url", "http://x/1/q", "--binary", "x:1"))
 
     def test_wal_of_a_directory_without_a_log_is_not_found(self):
         with tempfile.TemporaryDirectory() as place:

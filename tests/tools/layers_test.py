@@ -49,8 +49,13 @@ CASES = [
     ("tools/a.cc", "<gtest/gtest.h>", "test library"),
     ("bench/a.cc", '"net/client/b.h"', ""),
     ("bench/a.cc", '"net/b.h"', "bench may include only"),
+    ("bench/micro_a.cc", '"tests/b.h"', ""),
+    ("bench/load_a.cc", '"tests/b.h"', "bench may include only"),
     ("tests/core/a.cc", '"net/b.h"', ""),
     ("tests/core/a.cc", "<linux/io_uring.h>", "laid out wrongly"),
+    ("bench/a.cc", "<pawl/b.h>", ""),
+    ("tests/net/a.cc", '"pawl/b.h"', ""),
+    ("proto/a.cc", "<pawl/b.h>", "proto may include only core, proto"),
     ("core/a.cc", '"b.h"', "by their path from the root"),
     ("core/a.cc", '"core/missing.h"', "by their path from the root"),
 ]
@@ -58,7 +63,7 @@ CASES = [
 
 def tree(place, file, header):
     root = pathlib.Path(place)
-    for folder in ("core", "proto", "wal", "net", "net/client", "tools"):
+    for folder in ("core", "proto", "wal", "net", "net/client", "net/client/pawl", "tools", "tests"):
         (root / folder).mkdir(exist_ok=True)
         (root / folder / "b.h").touch()
     source = root / file

@@ -1,0 +1,326 @@
+#include "bench/load.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/load_codec.h"
+#include "bench/load_pace.h"
+#include "tests/client/fake_server.h"
+
+namespace pawl {
+namespace {
+
+using load::Codec;
+using load::Delivered;
+using load::Reply;
+using load::Target;
+
+// --- options ---
+
+TEST(LoadTarget, IsAQueueUrlOrAnAddress) {
+  struct Case {
+    const char* url;
+    const char* binary;
+    const char* host;
+    const char* port;
+    const char* queue;
+  };
+  constexpr Case cases[] = {
+      {"http://h:9324/000000000000/q", "",             "h",         "9324", "q"    },
+      {"http://h/000000000000/q",      "",             "h",         "80",   "q"    },
+      {"http://h:1/prefix/acct/q",     "",             "h",         "1",    "q"    },
+      {"",                             "127.0.0.1:26", "127.0.0.1", "26",   "bench"},
+      {"",                             "[::1]:26",     "::1",       "26",   "bench"},
+  };
+  for (const Case& c : cases) {
+    LoadOptions options;
+    options.url = c.url;
+    options.binary = c.binary;
+    Target target;
+    EXPECT_EQ(load::parse_target(options, target), "") << c.url << c.binary;
+    EXPECT_EQ(target.host, c.host);
+    EXPECT_EQ(target.port, c.port);
+    EXPECT_EQ(target.queue, c.queue);
+    EXPECT_EQ(target.http, *c.url != 0);
+  }
+}
+
+TEST(LoadTarget, IsRefusedWithAReason) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"",              ""   },
+      {"http://h/a/q",  "h:1"},
+      {"https://h/a/q", ""   },
+      {"http://h/q",    ""   },
+      {"http://h:1/a/", ""   },
+      {"http://:1/a/q", ""   },
+      {"",              "h"  },
+      {"",              ":1" },
+  };
+  for (const auto& [url, binary] : cases) {
+    LoadOptions options;
+    options.url = url;
+    options.binary = binary;
+    Target target;
+    EXPECT_NE(load::parse_target(options, target), "") << url << " " << binary;
+  }
+}
+
+TEST(LoadOptions, OutsideTheirRangesAreAUsageError) {
+  struct Case {
+    const char* name;
+    void (*spoil)(LoadOptions&);
+  };
+  constexpr Case cases[] = {
+      {"no endpoint",       [](LoadOptions& o) { o.binary.clear(); }                        },
+      {"no connections",    [](LoadOptions& o) { o.connections = 0; }                       },
+      {"many connections",  [](LoadOptions& o) { o.connections = 1025; }                    },
+      {"no depth",          [](LoadOptions& o) { o.depth = 0; }                             },
+      {"batch over HTTP",
+       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.batch = 11; }},
+      {"batch",             [](LoadOptions& o) { o.batch = 1025; }                          },
+      {"body",              [](LoadOptions& o) { o.body = (1 << 20) + 1; }                  },
+      {"no room for time",
+       [](LoadOptions& o) { o.workload = LoadOptions::Workload::e2e, o.body = 15; }         },
+      {"a frame too large", [](LoadOptions& o) { o.batch = 17, o.body = 1 << 20; }          },
+      {"negative rate",     [](LoadOptions& o) { o.rate = -1; }                             },
+      {"no time",           [](LoadOptions& o) { o.seconds = 0; }                           },
+  };
+  for (const Case& c : cases) {
+    LoadOptions options;
+    options.binary = "127.0.0.1:1";
+    c.spoil(options);
+    std::FILE* nowhere = std::fopen("/dev/null", "w");
+    EXPECT_EQ(run_load(options, nowhere, nowhere), 2) << c.name;
+    std::fclose(nowhere);
+  }
+}
+
+TEST(LoadPace, FallsDueAtTheRateWithoutDrift) {
+  load::Pace pace(3, 1000);  // a third of a second is no whole number of nanoseconds
+  EXPECT_EQ(pace.next(5), 1000u) << "the first at once, whatever the time is";
+  for (int i = 0; i < 3'000'000; ++i) pace.issue();
+  EXPECT_EQ(pace.next(5), 1000u + 1'000'000ull * 1'000'000'000u);
+  EXPECT_TRUE(pace.open());
+  EXPECT_EQ(pace.left(1000u + 1'000'001ull * 1'000'000'000u), 3u);
+  EXPECT_EQ(pace.left(5000), 0u);
+  load::Pace closed(0, 1000);
+  closed.issue();
+  EXPECT_EQ(closed.next(77), 77u);
+}
+
+TEST(LoadStamp, IsReadBackAndNothingElseIs) {
+  std::string body = load::make_body(20);
+  EXPECT_EQ(load::read_stamp(body), 0u) << "g is no hexadecimal digit";
+  load::write_stamp(body.data(), 0x0123'4567'89AB'CDEF);
+  EXPECT_EQ(body, "0123456789abcdefqrst");
+  EXPECT_EQ(load::read_stamp(body), 0x0123'4567'89AB'CDEFu);
+  EXPECT_EQ(load::read_stamp(body.substr(0, 15)), 0u);
+}
+
+// --- HTTP ---
+
+class HttpCodec : public testing::Test {
+ protected:
+  HttpCodec() {
+    options_.url = "http://host:1/acct/q";
+    options_.body = 16;
+    options_.depth = 4;
+  }
+  void make() {
+    Target target;
+    ASSERT_EQ(load::parse_target(options_, target), "");
+    codec_ = load::make_http_codec(options_, target);
+  }
+  static std::string answer(std::string_view body, int status = 200) {
+    return "HTTP/1.1 " + std::to_string(status) +
+           " Some Reason\r\nServer: x\r\ncontent-LENGTH: " + std::to_string(body.size()) +
+           "\r\n\r\n" + std::string(body);
+  }
+  std::size_t parse(std::string_view bytes) {
+    replies_.clear();
+    delivered_.clear();
+    return codec_->parse(bytes, replies_, delivered_);
+  }
+
+  LoadOptions options_;
+  std::unique_ptr<Codec> codec_;
+  std::vector<Reply> replies_;
+  std::vector<Delivered> delivered_;
+};
+
+TEST_F(HttpCodec, SendsWhatSqsTakesWithTheStampInEachBody) {
+  options_.batch = 2;
+  make();
+  std::string out;
+  codec_->append_send(out, 0, 0xAB);
+  EXPECT_TRUE(out.starts_with(
+      "POST / HTTP/1.1\r\nHost: host:1\r\nX-Amz-Target: AmazonSQS.SendMessageBatch\r\n"))
+      << out;
+  const std::string body =
+      "{\"QueueUrl\":\"http://host:1/acct/q\",\"Entries\":["
+      "{\"Id\":\"0\",\"MessageBody\":\"00000000000000ab\"},{\"Id\":\"1\",\"MessageBody\":"
+      "\"00000000000000ab\"}]}";
+  EXPECT_TRUE(
+      out.ends_with("\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body))
+      << out;
+}
+
+TEST_F(HttpCodec, TakesAnswersInTheOrderOfRequestsAndWaitsForTheRest) {
+  make();
+  std::string out;
+  codec_->append_send(out, 2, 1);
+  codec_->append_send(out, 0, 1);
+  const std::string two = answer("{}") + answer("{\"__type\":\"x\"}", 500);
+  for (std::size_t cut = 0; cut < answer("{}").size(); ++cut)
+    EXPECT_EQ(parse(two.substr(0, cut)), 0u);
+  EXPECT_EQ(parse(two), two.size());
+  ASSERT_EQ(replies_.size(), 2u);
+  EXPECT_EQ(replies_[0].slot, 2u);
+  EXPECT_EQ(replies_[0].good, 1u);
+  EXPECT_EQ(replies_[1].slot, 0u);
+  EXPECT_EQ(replies_[1].good, 0u);
+  EXPECT_EQ(replies_[1].failed, 1u);
+  EXPECT_EQ(parse(answer("{}")), Codec::broken) << "nobody asked";
+}
+
+TEST_F(HttpCodec, FindsReceiptsAndStampsAndDeletesByThem) {
+  options_.batch = 10;
+  make();
+  std::string out;
+  codec_->append_receive(out, 1, true);
+  EXPECT_NE(out.find("\"MaxNumberOfMessages\":10,\"WaitTimeSeconds\":1}"), out.npos);
+  const std::string body =
+      "{\"Messages\": "
+      "[{\"MessageId\":\"m\",\"ReceiptHandle\":\"r+1/"
+      "=\",\"MD5OfBody\":\"0\",\"Body\":\"00000000000000ffabc\"},"
+      "{\"Body\" : \"alien\", \"ReceiptHandle\" : \"r2\"}]}";
+  ASSERT_EQ(parse(answer(body)), answer(body).size());
+  ASSERT_EQ(replies_.size(), 1u);
+  EXPECT_EQ(replies_[0].good, 2u);
+  ASSERT_EQ(delivered_.size(), 2u);
+  EXPECT_EQ(delivered_[0].stamp, 0xFFu);
+  EXPECT_EQ(delivered_[1].stamp, 0u);
+
+  // The views point into the answer, which lives here no longer: take others.
+  const Delivered both[] = {{.receipt = "r+1/="}, {.receipt = "r2"}};
+  out.clear();
+  codec_->append_remove(out, 1, both, 2);
+  EXPECT_NE(out.find("AmazonSQS.DeleteMessageBatch"), out.npos);
+  EXPECT_TRUE(
+      out.ends_with(",\"Entries\":[{\"Id\":\"0\",\"ReceiptHandle\":\"r+1/"
+                    "=\"},{\"Id\":\"1\",\"ReceiptHandle\":\"r2\"}]}"));
+  const std::string partly =
+      answer("{\"Successful\":[{\"Id\":\"0\"}],\"Failed\":[{\"Id\":\"1\",\"SenderFault\":true}]}");
+  ASSERT_EQ(parse(partly), partly.size());
+  EXPECT_EQ(replies_[0].good, 1u);
+  EXPECT_EQ(replies_[0].failed, 1u);
+
+  out.clear();
+  codec_->append_remove(out, 1, both, 1);
+  EXPECT_TRUE(out.ends_with("{\"QueueUrl\":\"http://host:1/acct/q\",\"ReceiptHandle\":\"r+1/=\"}"))
+      << out;
+}
+
+TEST_F(HttpCodec, PutsChunksTogether) {
+  make();
+  const std::string chunked =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "11\r\n{\"ReceiptHandle\":\r\n6\r\n\"abc\"}\r\n0\r\n\r\n";
+  std::string out;
+  codec_->append_receive(out, 3, false);
+  for (std::size_t cut = 0; cut < chunked.size(); ++cut)
+    EXPECT_EQ(parse(chunked.substr(0, cut)), 0u) << cut;
+  ASSERT_EQ(parse(chunked), chunked.size());
+  ASSERT_EQ(delivered_.size(), 1u);
+  EXPECT_EQ(delivered_[0].receipt, "abc");
+}
+
+TEST_F(HttpCodec, KnowsWhenItIsNotHttp) {
+  make();
+  std::string out;
+  codec_->append_send(out, 0, 0);
+  EXPECT_EQ(parse("SSH-2.0-x\r\n\r\n"), Codec::broken);
+}
+
+// --- whole runs, against the fake server ---
+
+class LoadRun : public testing::Test {
+ protected:
+  LoadRun() {
+    options_.binary = "127.0.0.1:" + std::to_string(server_.port());
+    options_.create = true;
+    options_.json = true;
+    options_.seconds = 0.3;
+    options_.connections = 2;
+    options_.depth = 4;
+    options_.batch = 3;
+    options_.body = 64;
+  }
+  // The value of a number in the JSON line that the run printed.
+  double run(LoadOptions::Workload workload, const char* key) {
+    options_.workload = workload;
+    std::FILE* out = std::tmpfile();
+    std::FILE* err = std::fopen("/dev/null", "w");
+    EXPECT_EQ(run_load(options_, out, err), 0);
+    std::fclose(err);
+    std::rewind(out);
+    std::string text(4096, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), out));
+    std::fclose(out);
+    const std::size_t at = text.find("\"" + std::string(key) + "\":");
+    EXPECT_NE(at, text.npos) << text;
+    EXPECT_NE(text.find("\"errors\":0}\n"), text.npos) << text;
+    return std::stod(text.substr(at + std::string_view(key).size() + 3));
+  }
+
+  FakeServer server_{[] {
+    SessionConfig config;
+    config.secret.fill(7);
+    return config;
+  }()};
+  LoadOptions options_;
+};
+
+TEST_F(LoadRun, ReceivesAndDeletesExactlyWhatWasSentAndThenStops) {
+  const double sent = run(LoadOptions::Workload::send, "messages");
+  EXPECT_GT(sent, 0);
+  options_.seconds = 60;
+  EXPECT_EQ(run(LoadOptions::Workload::receive, "messages"), sent);
+  EXPECT_EQ(run(LoadOptions::Workload::receive, "messages"), 0) << "they were deleted";
+}
+
+TEST_F(LoadRun, SendsAtTheRateItIsTold) {
+  options_.rate = 600;
+  options_.seconds = 0.5;
+  EXPECT_EQ(run(LoadOptions::Workload::send, "messages"), 300);
+}
+
+TEST_F(LoadRun, MeasuresFromSendToDeliveryAndLeavesNothingBehind) {
+  options_.rate = 300;
+  EXPECT_EQ(run(LoadOptions::Workload::e2e, "messages"), 90);
+  options_.rate = 0;
+  EXPECT_GT(run(LoadOptions::Workload::e2e, "p50_us"), 0);
+  EXPECT_EQ(run(LoadOptions::Workload::receive, "messages"), 0);
+}
+
+TEST_F(LoadRun, ChargesAServerThatStallsToEveryoneWhoWaited) {
+  // One request at a time, due faster than any answer can come: the last waited longest before it was sent.
+  options_.connections = 1;
+  options_.depth = 1;
+  options_.batch = 1;
+  options_.rate = 200'000;
+  options_.seconds = 0.02;
+  const double p99 = run(LoadOptions::Workload::send, "p99_us");
+  EXPECT_GT(p99, 10'000) << "a round trip takes a hundredth of that";
+}
+
+TEST_F(LoadRun, FailsWhenTheServerGoesAway) {
+  server_.misbehave(WireOp::send, FakeServer::Fault::hang_up);
+  std::FILE* nowhere = std::fopen("/dev/null", "w");
+  EXPECT_EQ(run_load(options_, nowhere, nowhere), 1);
+  options_.binary = "127.0.0.1:1";
+  EXPECT_EQ(run_load(options_, nowhere, nowhere), 1);
+  std::fclose(nowhere);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,94 @@
+// A broker that has warmed up asks for no memory.
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "tests/core/allocations.h"
+#include "tests/core/cycle.h"
+
+namespace pawl::test {
+namespace {
+
+// Allocations of `rounds` rounds after twice as many to warm up.
+template <typename Round>
+std::uint64_t in_steady_state(int rounds, Round&& round) {
+  for (int i = 0; i < 2 * rounds; ++i) round();
+  const std::uint64_t before = allocations();
+  for (int i = 0; i < rounds; ++i) round();
+  return allocations() - before;
+}
+
+// So that the book of when messages were sent has its full length after the warm-up.
+std::vector<AttributeChange> short_retention() {
+  return {{.attribute = Attribute::message_retention_period, .number = 60, .text = {}}};
+}
+
+TEST(SteadyState, CountsAllocations) {
+  const std::uint64_t before = allocations();
+  ::operator delete(::operator new(100));
+  EXPECT_EQ(allocations() - before, 1u);
+}
+
+TEST(SteadyState, OfAQueueThatIsMostlyEmptyAllocatesNothing) {
+  Cycle cycle(short_retention());
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              cycle.send(10);
+                              ASSERT_EQ(cycle.receive(10), 10u);
+                              cycle.use_handles(Op::remove);
+                            }),
+            0u);
+  EXPECT_EQ(cycle.freed(), 450'000u);
+}
+
+TEST(SteadyState, OfAQueueWithABacklogAllocatesNothing) {
+  Cycle cycle(short_retention());
+  for (int i = 0; i < 2000; ++i) cycle.send(10);
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              cycle.send(10);
+                              ASSERT_EQ(cycle.receive(10), 10u);
+                              cycle.use_handles(Op::remove);
+                            }),
+            0u);
+}
+
+TEST(SteadyState, OfLongPollsAllocatesNothing) {
+  Cycle cycle(short_retention());
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              ASSERT_EQ(cycle.receive(1, seconds(20)), 0u);
+                              cycle.send(1);
+                              cycle.turn(nullptr);  // what became durable is handed out
+                              ASSERT_EQ(cycle.delivered(), 1u);
+                              cycle.use_handles(Op::remove);
+                            }),
+            0u);
+}
+
+TEST(SteadyState, OfDelaysAndChangesOfVisibilityAllocatesNothing) {
+  Cycle cycle(short_retention());
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              cycle.send(5, milliseconds(7));
+                              cycle.send(5, milliseconds(3));
+                              cycle.advance(milliseconds(10));
+                              ASSERT_EQ(cycle.receive(10), 10u);
+                              cycle.use_handles(Op::change_visibility, seconds(60));
+                              cycle.use_handles(Op::remove);
+                            }),
+            0u);
+}
+
+TEST(SteadyState, OfMessagesThatComeBackAgainAndAgainAllocatesNothing) {
+  Cycle cycle(short_retention());
+  for (int i = 0; i < 500; ++i) cycle.send(10);
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              ASSERT_EQ(cycle.receive(10, {}, milliseconds(100)), 10u);
+                            }),
+            0u);
+}
+
+}  // namespace
+}  // namespace pawl::test

@@ -1,0 +1,99 @@
+// Slab and RingQueue.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+
+#include "core/ring_queue.h"
+#include "core/slab.h"
+#include "tests/sim/random.h"
+
+namespace pawl {
+namespace {
+
+TEST(Slab, GivesEachRowOnceUntilAllAreTaken) {
+  Slab<int> slab(3000);
+  std::set<std::uint32_t> rows;
+  for (int i = 0; i < 3000; ++i) {
+    EXPECT_FALSE(slab.full());
+    const std::uint32_t row = slab.take();
+    EXPECT_NE(row, Slab<int>::none);
+    EXPECT_TRUE(rows.insert(row).second);
+    slab[row] = i;
+  }
+  EXPECT_TRUE(slab.full());
+  EXPECT_EQ(slab.take(), Slab<int>::none);
+  EXPECT_EQ(slab.taken(), 3000u);
+  int expected = 0;
+  for (const std::uint32_t row : rows) EXPECT_EQ(slab[row], expected++);
+}
+
+TEST(Slab, GivesBackARowAsItWasLeft) {
+  Slab<int> slab(2);
+  const std::uint32_t row = slab.take();
+  slab[row] = 17;
+  slab.give(row);
+  EXPECT_EQ(slab.taken(), 0u);
+  EXPECT_EQ(slab.take(), row);
+  EXPECT_EQ(slab[row], 17);
+}
+
+TEST(Slab, NeverMovesARow) {
+  Slab<int> slab(5000);
+  int* const first = &slab[slab.take()];
+  for (int i = 0; i < 4000; ++i) slab.take();
+  EXPECT_EQ(first, &slab[1]);
+}
+
+TEST(Slab, OfNoRowsIsFull) {
+  Slab<int> slab(0);
+  EXPECT_TRUE(slab.full());
+  EXPECT_EQ(slab.take(), Slab<int>::none);
+}
+
+TEST(RingQueue, DoesWhatADequeWouldDo) {
+  sim::Random random(1);
+  RingQueue<int> ring;
+  std::deque<int> oracle;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::uint64_t dice = random.below(i % 20'000 < 10'000 ? 5 : 8);
+    if (dice < 2) {
+      ring.push_back(i);
+      oracle.push_back(i);
+    } else if (dice == 2) {
+      ring.push_front(i);
+      oracle.push_front(i);
+    } else if (!oracle.empty() && dice == 3) {
+      ring.pop_back();
+      oracle.pop_back();
+    } else if (!oracle.empty()) {
+      ring.pop_front();
+      oracle.pop_front();
+    }
+    ASSERT_EQ(ring.size(), oracle.size());
+    ASSERT_EQ(ring.empty(), oracle.empty());
+    if (oracle.empty()) continue;
+    ASSERT_EQ(ring.front(), oracle.front());
+    ASSERT_EQ(ring.back(), oracle.back());
+    const std::size_t at = random.below(oracle.size());
+    ASSERT_EQ(ring[at], oracle[at]);
+  }
+  ring.clear();
+  EXPECT_TRUE(ring.empty());
+}
+
+TEST(RingQueue, LetsGoOfWhatIsPopped) {
+  RingQueue<std::shared_ptr<int>> ring;
+  const auto item = std::make_shared<int>(1);
+  for (int i = 0; i < 10; ++i) ring.push_back(item);
+  EXPECT_EQ(item.use_count(), 11);
+  ring.pop_front();
+  ring.pop_back();
+  EXPECT_EQ(item.use_count(), 9);
+  ring.clear();
+  EXPECT_EQ(item.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,91 @@
+// A shard in a loop over a log that only counts: send, receive and delete without any memory of their own.
+//
+// For the test that a steady state allocates nothing and for the benchmark of the same.
+// Owner: one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/shard.h"
+#include "tests/core/secret.h"
+
+namespace pawl::test {
+
+class Cycle {
+ public:
+  static constexpr std::uint32_t batch_max = 10;
+
+  explicit Cycle(std::vector<AttributeChange> changes = {}) {
+    const QueueSpec spec{.account = "a", .name = "q", .changes = std::move(changes), .tags = {}};
+    Request request;
+    request.op = Op::create_queue;
+    request.spec = &spec;
+    turn(&request);
+    queue_ = request.config->id;
+  }
+
+  // expire, apply, match, append; durable at once. Every turn is a millisecond long.
+  void turn(Request* request) {
+    now_ = now_ + milliseconds(1);
+    effects_.clear();
+    shard_.expire(now_, effects_);
+    if (request != nullptr) shard_.apply(*request, now_, effects_);
+    shard_.match(now_, effects_);
+    for (SendRecord& record : effects_.sends) record.position = ++position_;
+    freed_ += effects_.freed.size();
+    shard_.appended(effects_, ++lsn_);
+    shard_.committed(lsn_, now_);
+  }
+
+  void send(std::uint32_t count, Duration delay = queue_default) {
+    for (SendEntry& entry : sends_) entry.delay = delay;
+    Request request;
+    request.op = Op::send;
+    request.queue = queue_;
+    request.sends = std::span(sends_).first(count);
+    turn(&request);
+  }
+  // Leaves the request for a long poll to be answered later.
+  std::uint32_t receive(std::uint32_t count, Duration wait = {}, Duration visibility = queue_default) {
+    request_ = Request{};
+    request_.op = Op::receive;
+    request_.queue = queue_;
+    request_.deliveries = deliveries_;
+    request_.receive = {.max = count, .visibility = visibility, .wait = wait};
+    turn(&request_);
+    return request_.delivered;
+  }
+  // Deletes or changes what was received last.
+  void use_handles(Op op, Duration visibility = {}) {
+    for (std::uint32_t i = 0; i < request_.delivered; ++i)
+      receipts_[i] = {.handle = deliveries_[i].handle, .visibility = visibility};
+    Request request;
+    request.op = op;
+    request.queue = queue_;
+    request.receipts = std::span(receipts_).first(request_.delivered);
+    turn(&request);
+  }
+
+  Shard& shard() { return shard_; }
+  std::uint32_t delivered() const { return request_.delivered; }
+  std::uint64_t freed() const { return freed_; }
+  void advance(Duration by) { now_ = now_ + by; }
+
+ private:
+  Instant now_{1'000'000};
+  Shard shard_{{.secret = test_secret()}, {}, now_};
+  Effects effects_;
+  QueueId queue_ = QueueId::none;
+  LogPos position_ = 0;
+  Lsn lsn_ = 0;
+  std::uint64_t freed_ = 0;
+  Request request_;
+  std::array<SendEntry, batch_max> sends_;
+  std::array<Delivery, batch_max> deliveries_;
+  std::array<ReceiptEntry, batch_max> receipts_;
+};
+
+}  // namespace pawl::test

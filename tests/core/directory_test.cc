@@ -1,0 +1,137 @@
+#include "core/directory.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace pawl {
+namespace {
+
+ConfigPtr queue(std::uint32_t id, const std::string& name, const std::string& account = "a") {
+  auto config = std::make_shared<QueueConfig>();
+  config->id = QueueId{id};
+  config->account = account;
+  config->name = name;
+  return config;
+}
+
+std::vector<std::string> names(const std::vector<ConfigPtr>& configs) {
+  std::vector<std::string> found;
+  for (const ConfigPtr& config : configs) found.push_back(config->name);
+  return found;
+}
+
+TEST(Directory, FindsAQueueByNameAndById) {
+  Directory directory;
+  EXPECT_EQ(directory.find("a", "q"), nullptr);
+  directory.put(queue(1, "q"));
+  directory.put(queue(2, "q", "b"));
+  ASSERT_NE(directory.find("a", "q"), nullptr);
+  EXPECT_EQ((*directory.find("a", "q"))->id, QueueId{1});
+  EXPECT_EQ((*directory.find("b", "q"))->id, QueueId{2});
+  EXPECT_EQ((*directory.find(QueueId{2}))->account, "b");
+  EXPECT_EQ(directory.find("a", "qq"), nullptr);
+  EXPECT_EQ(directory.find("", "q"), nullptr);
+  EXPECT_EQ(directory.size(), 2u);
+}
+
+TEST(Directory, ReplacesAQueueByItsNewerConfig) {
+  Directory directory;
+  directory.put(queue(1, "q"));
+  auto changed = std::make_shared<QueueConfig>(**directory.find(QueueId{1}));
+  changed->apply({Attribute::delay_seconds, 9, {}});
+  directory.put(changed);
+  EXPECT_EQ(directory.size(), 1u);
+  EXPECT_EQ((*directory.find("a", "q"))->number(Attribute::delay_seconds), 9);
+  EXPECT_EQ((*directory.find(QueueId{1}))->number(Attribute::delay_seconds), 9);
+}
+
+TEST(Directory, ForgetsAQueueOnce) {
+  Directory directory;
+  directory.put(queue(1, "q"));
+  directory.drop(QueueId{1});
+  directory.drop(QueueId{1});
+  directory.drop(QueueId{5});
+  EXPECT_EQ(directory.size(), 0u);
+  EXPECT_EQ(directory.find("a", "q"), nullptr);
+  EXPECT_EQ(directory.find(QueueId{1}), nullptr);
+}
+
+TEST(Directory, DoesNotForgetANewerQueueOfTheSameName) {
+  Directory directory;
+  directory.put(queue(1, "q"));
+  directory.put(queue(2, "q"));
+  directory.drop(QueueId{1});
+  ASSERT_NE(directory.find("a", "q"), nullptr);
+  EXPECT_EQ((*directory.find("a", "q"))->id, QueueId{2});
+  EXPECT_EQ(directory.find(QueueId{1}), nullptr);
+}
+
+TEST(Directory, ListsQueuesOfOneAccountInPages) {
+  Directory directory;
+  std::uint32_t id = 1;
+  for (const char* name : {"b2", "a", "b", "b1", "c", "b1x"}) directory.put(queue(id++, name));
+  directory.put(queue(id++, "b0", "A"));
+  directory.put(queue(id++, "b3", "b"));
+  struct Case {
+    const char* prefix;
+    const char* after;
+    std::size_t max;
+    std::vector<std::string> want;
+  };
+  const Case cases[] = {
+      {"",   "",    100, {"a", "b", "b1", "b1x", "b2", "c"}},
+      {"b",  "",    100, {"b", "b1", "b1x", "b2"}          },
+      {"b",  "",    2,   {"b", "b1"}                       },
+      {"b",  "b1",  2,   {"b1x", "b2"}                     },
+      {"b",  "b2",  2,   {}                                },
+      {"b",  "b1a", 9,   {"b1x", "b2"}                     },
+      {"b",  "a",   9,   {"b", "b1", "b1x", "b2"}          },
+      {"b",  "c",   9,   {}                                },
+      {"b1", "b",   9,   {"b1", "b1x"}                     },
+      {"",   "c",   9,   {}                                },
+      {"z",  "",    9,   {}                                },
+      {"",   "",    0,   {}                                },
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.prefix) + " after " + c.after);
+    EXPECT_EQ(names(directory.list("a", c.prefix, c.after, c.max)), c.want);
+  }
+}
+
+TEST(Directory, VisitsEveryQueue) {
+  Directory directory;
+  for (std::uint32_t id = 1; id <= 10; ++id) directory.put(queue(id, std::to_string(id)));
+  int visited = 0;
+  directory.for_each([&](const ConfigPtr&) { ++visited; });
+  EXPECT_EQ(visited, 10);
+}
+
+TEST(Place, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
+  std::array<int, 4> owned{};
+  int moved = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string name = "queue-" + std::to_string(i);
+    const ShardId three = place("a", name, 3), four = place("a", name, 4);
+    EXPECT_EQ(four, place("a", name, 4));
+    if (three != four) {
+      ++moved;
+      EXPECT_EQ(four, ShardId{3}) << "only to the new shard";
+    }
+    ++owned[raw(four)];
+  }
+  EXPECT_NEAR(moved, 1000, 150);
+  for (const int count : owned) EXPECT_NEAR(count, 1000, 150);
+}
+
+TEST(Place, OfTheSameNameInTwoAccountsDiffers) {
+  int same = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = std::to_string(i);
+    same += place("a", name, 64) == place("b", name, 64) ? 1 : 0;
+  }
+  EXPECT_LT(same, 60);
+}
+
+}  // namespace
+}  // namespace pawl

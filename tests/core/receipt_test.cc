@@ -1,0 +1,91 @@
+#include "core/receipt.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "tests/core/secret.h"
+#include "tests/sim/random.h"
+
+namespace pawl {
+namespace {
+
+const Secret secret = test::test_secret();
+
+TEST(Receipt, ComesBackAsItWasSealed) {
+  const Receipt cases[] = {
+      {ShardId{0},  QueueId{1},          1,       0         },
+      {ShardId{63}, QueueId{0xFFFFFFFF}, seq_max, 0xFFFFFFFF},
+      {ShardId{7},  QueueId{42},         1 << 20, 77        },
+  };
+  for (const Receipt& receipt : cases) {
+    const Result<Receipt> opened = open(secret, seal(secret, receipt));
+    ASSERT_TRUE(opened.has_value());
+    EXPECT_EQ(*opened, receipt);
+  }
+}
+
+TEST(Receipt, WithAnyBitFlippedIsRefused) {
+  const ReceiptHandle handle = seal(secret, {ShardId{3}, QueueId{9}, 123456, 99});
+  for (std::size_t bit = 0; bit < receipt_bytes * 8; ++bit) {
+    ReceiptHandle flipped = handle;
+    flipped[bit / 8] ^= static_cast<std::uint8_t>(1 << (bit % 8));
+    const Result<Receipt> opened = open(secret, flipped);
+    ASSERT_FALSE(opened.has_value()) << "bit " << bit;
+    EXPECT_EQ(opened.error().code, Errc::receipt_invalid);
+  }
+}
+
+TEST(Receipt, GuessedIsRefused) {
+  sim::Random random(20251120);
+  ReceiptHandle handle{};
+  for (int i = 0; i < 1'000'000; ++i) {
+    for (std::size_t at = 0; at < receipt_bytes; at += 8) {
+      const std::uint64_t word = random.next();
+      std::memcpy(&handle[at], &word, 8);
+    }
+    if (i % 2 == 0) handle[0] = 1;  // the version, so that the mac alone decides
+    ASSERT_FALSE(open(secret, handle).has_value());
+  }
+}
+
+TEST(Receipt, OfAnotherServerIsRefused) {
+  Secret other = secret;
+  for (const std::size_t byte : {0, 24, 50, 100, 191}) other[byte] ^= 1;
+  EXPECT_FALSE(open(other, seal(secret, {ShardId{0}, QueueId{1}, 1, 1})).has_value());
+}
+
+TEST(Receipt, DiffersWithEachPartOfIt) {
+  std::set<ReceiptHandle> handles;
+  for (const Receipt& receipt : {Receipt{ShardId{0}, QueueId{1}, 1, 1},
+                                 Receipt{ShardId{1}, QueueId{1}, 1, 1},
+                                 Receipt{ShardId{0}, QueueId{2}, 1, 1},
+                                 Receipt{ShardId{0}, QueueId{1}, 2, 1},
+                                 Receipt{ShardId{0}, QueueId{1}, 1, 2}}) {
+    handles.insert(seal(secret, receipt));
+  }
+  EXPECT_EQ(handles.size(), 5u);
+}
+
+TEST(MessageId, IsAVersionFourUuidAndStable) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  for (std::uint32_t queue = 1; queue <= 100; ++queue) {
+    for (Seq seq = 1; seq <= 1000; ++seq) {
+      const MessageId id = message_id(secret, QueueId{queue}, seq);
+      ASSERT_EQ((id.high >> 12) & 0xF, 4u);
+      ASSERT_EQ(id.low >> 62, 2u);
+      ASSERT_EQ(id, message_id(secret, QueueId{queue}, seq));
+      ASSERT_TRUE(seen.insert({id.high, id.low}).second);
+    }
+  }
+}
+
+TEST(MessageId, DependsOnTheSecret) {
+  Secret other = secret;
+  for (std::size_t i = 0; i < other.size(); i += 8) other[i] ^= static_cast<std::uint8_t>(i);
+  EXPECT_NE(message_id(secret, QueueId{1}, 1), message_id(other, QueueId{1}, 1));
+}
+
+}  // namespace
+}  // namespace pawl

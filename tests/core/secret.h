@@ -1,0 +1,20 @@
+// The secret of every data directory that exists only in a test.
+#pragma once
+
+#include <cstdint>
+
+#include "core/receipt.h"
+
+namespace pawl::test {
+
+inline Secret test_secret() {
+  Secret secret{};
+  std::uint32_t x = 12345;
+  for (std::uint8_t& byte : secret) {
+    x = x * 1664525 + 1013904223;
+    byte = static_cast<std::uint8_t>(x >> 24);
+  }
+  return secret;
+}
+
+}  // namespace pawl::test

@@ -1,0 +1,279 @@
+#include "core/seq_index.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/random.h"
+
+namespace pawl {
+namespace {
+
+using Set = SeqIndex::Set;
+constexpr std::size_t page = SeqIndex::page_entries;
+
+struct Both {
+  Place place;
+  int set = -1;
+};
+
+bool same(Place a, Place b) {
+  return a.is_slot() == b.is_slot() && (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
+}
+
+// A SeqIndex and the std::map it should be equal to.
+class Pair {
+ public:
+  explicit Pair(PagePool& pool) : index_(pool) {}
+  const std::map<Seq, Both>& oracle() const { return oracle_; }
+
+  void put(Seq seq, Place place) {
+    index_.put(seq, place);
+    oracle_[seq].place = place;
+  }
+  void erase(Seq seq) {
+    index_.erase(seq);
+    oracle_.erase(seq);
+  }
+  void make_ready(Seq seq, Set set) {
+    index_.make_ready(seq, set);
+    oracle_[seq].set = static_cast<int>(set);
+  }
+  void make_unready(Seq seq) {
+    const auto it = oracle_.find(seq);
+    const bool was = it != oracle_.end() && it->second.set >= 0;
+    ASSERT_EQ(index_.make_unready(seq), was);
+    if (was) it->second.set = -1;
+  }
+  void drain_page() {
+    std::vector<std::pair<Seq, Place>> drained;
+    const bool any = index_.drain_page([&](Seq seq, Place place) { drained.emplace_back(seq, place); });
+    ASSERT_TRUE(any || oracle_.empty());
+    for (const auto& [seq, place] : drained) {
+      ASSERT_EQ(seq, oracle_.begin()->first);
+      ASSERT_TRUE(same(place, oracle_.begin()->second.place));
+      oracle_.erase(oracle_.begin());
+    }
+  }
+
+  void check_near(Seq seq) {
+    const auto it = oracle_.find(seq);
+    ASSERT_EQ(index_.find(seq).absent(), it == oracle_.end());
+    ASSERT_TRUE(it == oracle_.end() || same(index_.find(seq), it->second.place));
+    ASSERT_EQ(index_.is_ready(seq), it != oracle_.end() && it->second.set >= 0);
+    const auto from = oracle_.lower_bound(seq);
+    ASSERT_EQ(index_.first_from(seq), from == oracle_.end() ? 0 : from->first);
+    ASSERT_EQ(index_.oldest(), oracle_.empty() ? 0 : oracle_.begin()->first);
+    ASSERT_EQ(index_.size(), oracle_.size());
+  }
+  void check_ready() {
+    for (const Set set : {Set::fresh, Set::returned}) {
+      Seq first = 0;
+      std::uint64_t count = 0;
+      for (const auto& [seq, both] : oracle_) {
+        if (both.set != static_cast<int>(set)) continue;
+        if (first == 0) first = seq;
+        ++count;
+      }
+      ASSERT_EQ(index_.first_ready(set), first);
+      ASSERT_EQ(index_.ready(set), count);
+    }
+  }
+  void check_all() {
+    auto it = oracle_.begin();
+    index_.for_each([&](Seq seq, Place place) {
+      ASSERT_NE(it, oracle_.end());
+      ASSERT_EQ(seq, it->first);
+      ASSERT_TRUE(same(place, it->second.place));
+      ++it;
+    });
+    ASSERT_EQ(it, oracle_.end());
+  }
+
+ private:
+  SeqIndex index_;
+  std::map<Seq, Both> oracle_;
+};
+
+class Walk {
+ public:
+  explicit Walk(std::uint64_t seed) : random_(seed), pairs_{Pair(pool_), Pair(pool_)} {}
+
+  // Phases in which most is sent, most is erased from the old end, or most is erased anywhere: pages
+  // fill, empty, and become sparse.
+  void run(int operations) {
+    for (int i = 0; i < operations && !testing::Test::HasFatalFailure(); ++i) {
+      if (i % 5000 == 0) phase_ = below(4);
+      which_ = below(2);
+      step();
+      if (i % 100 == 0) pairs_[which_].check_ready();
+      if (i % 5000 == 4999) pairs_[which_].check_all();
+    }
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_.below(n); }
+  Place somewhere() {
+    return below(2) == 0 ? Place::log(1 + below(log_pos_max)) : Place::slot(static_cast<std::uint32_t>(random_.next()));
+  }
+  Seq any_seq() { return 1 + below(next_[which_] + 10); }
+  Seq present() {
+    const auto& oracle = pairs_[which_].oracle();
+    const auto it = oracle.lower_bound(any_seq());
+    return it == oracle.end() ? oracle.begin()->first : it->first;
+  }
+
+  void step() {
+    Pair& pair = pairs_[which_];
+    Seq& next = next_[which_];
+    const std::uint64_t dice = below(100);
+    const std::uint64_t puts = phase_ == 0 ? 60 : phase_ == 1 ? 20 : 5;
+    if (dice < puts || pair.oracle().empty()) {
+      if (below(500) == 0) next += below(3 * page);
+      pair.put(next, somewhere());
+      if (below(4) != 0) pair.make_ready(next, Set::fresh);
+      ++next;
+      return;
+    }
+    if (dice < 80) {
+      const auto& oracle = pair.oracle();
+      const Seq seq = phase_ == 2   ? oracle.begin()->first
+                      : phase_ == 3 ? present()
+                                    : std::prev(oracle.end())->first;
+      pair.erase(below(20) == 0 ? any_seq() : seq);
+      return;
+    }
+    const Seq seq = present();
+    switch (below(6)) {
+      case 0:
+        return pair.put(seq, somewhere());
+      case 1:
+        return pair.make_ready(seq, below(2) == 0 ? Set::fresh : Set::returned);
+      case 2:
+        return pair.make_unready(below(2) == 0 ? seq : any_seq());
+      case 3:
+        if (below(200) == 0) pair.drain_page();
+        return;
+      default:
+        return pair.check_near(below(2) == 0 ? seq : any_seq());
+    }
+  }
+
+  sim::Random random_;
+  PagePool pool_;  // of both: a page that comes back dirty shows up in the other
+  std::array<Pair, 2> pairs_;
+  std::array<Seq, 2> next_{1, 1};
+  std::size_t which_ = 0;
+  std::uint64_t phase_ = 0;
+};
+
+TEST(SeqIndex, DoesWhatAMapWouldDo) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Walk walk(seed);
+    walk.run(100'000);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SeqIndex, IsEmptyAtFirst) {
+  PagePool pool;
+  SeqIndex index(pool);
+  EXPECT_EQ(index.oldest(), 0u);
+  EXPECT_EQ(index.first_ready(Set::fresh), 0u);
+  EXPECT_TRUE(index.find(1).absent());
+  EXPECT_FALSE(index.is_ready(1));
+  EXPECT_FALSE(index.make_unready(1));
+  EXPECT_FALSE(index.drain_page([](Seq, Place) { FAIL(); }));
+  index.erase(1);
+  EXPECT_EQ(index.size(), 0u);
+}
+
+TEST(SeqIndex, TellsALogPositionFromASlot) {
+  const Place log = Place::log(log_pos_max), slot = Place::slot(0xFFFFFFFF);
+  EXPECT_FALSE(log.is_slot());
+  EXPECT_EQ(log.position(), log_pos_max);
+  EXPECT_TRUE(slot.is_slot());
+  EXPECT_EQ(slot.slot(), 0xFFFFFFFFu);
+  EXPECT_TRUE(Place().absent());
+  EXPECT_FALSE(log.absent() || slot.absent());
+}
+
+TEST(SeqIndex, MovesAMessageBetweenTheSetsAndCountsItOnce) {
+  PagePool pool;
+  SeqIndex index(pool);
+  index.put(5, Place::log(1));
+  index.make_ready(5, Set::fresh);
+  index.make_ready(5, Set::returned);
+  EXPECT_EQ(index.ready(Set::fresh), 0u);
+  EXPECT_EQ(index.ready(Set::returned), 1u);
+  EXPECT_EQ(index.first_ready(Set::fresh), 0u);
+  EXPECT_EQ(index.first_ready(Set::returned), 5u);
+  index.erase(5);
+  EXPECT_EQ(index.ready(), 0u);
+}
+
+TEST(SeqIndex, FindsAnOldMessageThatComesBackBeforeNewerOnes) {
+  PagePool pool;
+  SeqIndex index(pool);
+  for (Seq seq = 1; seq <= 10 * page; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 5 * page; seq <= 10 * page; ++seq) index.make_ready(seq, Set::fresh);
+  EXPECT_EQ(index.first_ready(Set::fresh), 5 * page);
+  index.make_ready(17, Set::fresh);
+  EXPECT_EQ(index.first_ready(Set::fresh), 17u);
+}
+
+TEST(SeqIndex, TakesOlderNumbersWhileALogIsReplayed) {
+  PagePool pool;
+  SeqIndex index(pool);
+  index.put(5000, Place::log(50));
+  index.put(10, Place::log(1));
+  index.make_ready(10, Set::fresh);
+  EXPECT_EQ(index.oldest(), 10u);
+  EXPECT_EQ(index.first_ready(Set::fresh), 10u);
+  EXPECT_EQ(index.find(5000).position(), 50u);
+}
+
+TEST(SeqIndex, DoesNotHoldAPageForAFewStragglers) {
+  PagePool pool;
+  SeqIndex index(pool);
+  for (Seq seq = 0; seq < 100 * page; ++seq) index.put(seq + page, Place::log(seq + 1));
+  EXPECT_GE(index.memory(), 100 * sizeof(PagePool::Page));
+  for (Seq seq = 0; seq < 100 * page; ++seq) {
+    if (seq % page >= SeqIndex::sparse_max) index.erase(seq + page);
+  }
+  EXPECT_EQ(index.size(), 100 * SeqIndex::sparse_max);
+  EXPECT_LE(index.memory(), sizeof(PagePool::Page) + 128 * 48 + 100 * SeqIndex::sparse_max * 16);
+}
+
+TEST(SeqIndex, CostsAWaitingMessageLessThanTenBytes) {
+  PagePool pool;
+  SeqIndex index(pool);
+  constexpr std::size_t count = 1 << 20;
+  for (Seq seq = 1; seq <= count; ++seq) index.put(seq, Place::log(seq));
+  EXPECT_LE(static_cast<double>(index.memory()) / count, 8.5);
+}
+
+TEST(SeqIndex, TakesTheHighestNumber) {
+  PagePool pool;
+  SeqIndex index(pool);
+  index.put(seq_max, Place::log(1));
+  index.make_ready(seq_max, Set::fresh);
+  EXPECT_EQ(index.first_ready(Set::fresh), seq_max);
+  EXPECT_EQ(index.oldest(), seq_max);
+}
+
+TEST(SeqIndexDeath, RefusesWhatCannotBe) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  PagePool pool;
+  SeqIndex index(pool);
+  EXPECT_DEATH(index.put(0, Place::log(1)), "CHECK");
+  EXPECT_DEATH(index.put(seq_max + 1, Place::log(1)), "CHECK");
+  EXPECT_DEATH(index.put(1, Place()), "CHECK");
+  EXPECT_DEATH(index.make_ready(1, Set::fresh), "CHECK");
+}
+
+}  // namespace
+}  // namespace pawl

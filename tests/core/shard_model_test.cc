@@ -1,0 +1,202 @@
+// Random requests against a model that keeps its messages in a map and looks at all of them each time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/core/world.h"
+#include "tests/sim/random.h"
+
+namespace pawl::test {
+namespace {
+
+struct Known {
+  Instant visible_at;
+  bool delayed = false;
+  std::uint32_t count = 0;
+  Instant sent;
+  std::vector<ReceiptHandle> handles;
+};
+
+class Model {
+ public:
+  explicit Model(std::uint64_t seed) : random_(seed) {
+    queue_ = world_.create("q", {{Attribute::message_retention_period, 600, {}}}).request.config->id;
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE("step " + std::to_string(i));
+      step();
+      retire();
+      serve_waiters();
+      check();
+    }
+  }
+  std::uint64_t deliveries() const { return deliveries_; }
+
+ private:
+  struct Waiting {
+    Ask* ask = nullptr;
+    Instant until;
+  };
+
+  Instant now() { return world_.now(); }
+  bool visible(const Known& known) { return known.visible_at <= now(); }
+  std::int64_t up_to(std::uint64_t n) { return static_cast<std::int64_t>(random_.below(n)); }
+  std::string any_body() {
+    const auto it = messages_.lower_bound(std::to_string(random_.below(next_body_)));
+    return it == messages_.end() ? messages_.begin()->first : it->first;
+  }
+
+  void step() {
+    const std::uint64_t dice = random_.below(100);
+    if (dice < 30) return send();
+    if (dice < 55) return receive();
+    if (dice < 85 && !messages_.empty()) return use_a_handle(dice);
+    if (dice < 97) return world_.advance(seconds(up_to(random_.chance(1, 10) ? 100 : 4)));
+    if (dice < 98) return restart();
+    if (dice < 99 && random_.chance(1, 10)) return purge();
+  }
+
+  void send() {
+    std::vector<std::string> bodies;
+    for (std::uint64_t n = 1 + random_.below(4); n > 0; --n) bodies.push_back(std::to_string(next_body_++));
+    const Duration delay = milliseconds(random_.chance(1, 3) ? up_to(20'000) : 0);
+    const Ask& ask = world_.send(queue_, bodies, delay);
+    EXPECT_TRUE(ask.answered);
+    for (const std::string& body : bodies)
+      messages_[body] = {.visible_at = now() + delay, .delayed = delay.ms > 0, .sent = now()};
+  }
+
+  void receive() {
+    const Duration wait = milliseconds(random_.chance(1, 3) ? up_to(20'000) : 0);
+    const ReceiveParams params{.max = static_cast<std::uint32_t>(1 + random_.below(5)),
+                               .visibility = milliseconds(random_.chance(1, 4) ? 0 : up_to(15'000)),
+                               .wait = wait};
+    const auto ready = static_cast<std::uint32_t>(
+        std::ranges::count_if(messages_, [this](const auto& m) { return visible(m.second); }));
+    Ask& ask = world_.receive(queue_, params);
+    if (ready == 0 && wait.ms > 0) {
+      EXPECT_FALSE(ask.answered);
+      waiting_.push_back({&ask, now() + wait});
+      return;
+    }
+    EXPECT_TRUE(ask.answered);
+    EXPECT_EQ(ask.request.delivered, std::min(params.max, ready));
+    take(ask);
+  }
+
+  // Each delivery must be of a message that was visible for the model when it was handed out.
+  void take(const Ask& ask) {
+    EXPECT_EQ(ask.request.error, Errc::ok);
+    for (const Delivery& delivery : ask.request.deliveries.first(ask.request.delivered)) {
+      const std::string& body = world_.body_at(delivery.position);
+      const auto it = messages_.find(body);
+      ASSERT_NE(it, messages_.end()) << body << " is gone";
+      Known& known = it->second;
+      EXPECT_LE(known.visible_at, ask.answered_at) << body << " is hidden";
+      EXPECT_EQ(delivery.receive_count, ++known.count);
+      known.visible_at = ask.answered_at + ask.request.receive.visibility;
+      known.delayed = false;
+      known.handles.push_back(delivery.handle);
+      ++deliveries_;
+    }
+  }
+
+  void use_a_handle(std::uint64_t dice) {
+    const std::string body = any_body();
+    Known& known = messages_[body];
+    if (known.handles.empty()) return;
+    const std::size_t at = random_.chance(1, 4) ? random_.below(known.handles.size()) : known.handles.size() - 1;
+    const bool latest = at == known.handles.size() - 1;
+    const ReceiptHandle handle = known.handles[at];
+    if (dice < 70) {
+      EXPECT_EQ(world_.receipts(Op::remove, queue_, {handle}).receipts[0].error, Errc::ok);
+      messages_.erase(body);
+    } else if (dice < 82) {
+      const Duration visibility = milliseconds(random_.chance(1, 4) ? 0 : up_to(20'000));
+      EXPECT_EQ(world_.receipts(Op::change_visibility, queue_, {handle}, visibility).receipts[0].error,
+                Errc::ok);
+      if (latest) known.visible_at = now() + visibility;
+    } else {
+      const bool in_flight = !visible(known);
+      world_.receipts(Op::undeliver, queue_, {handle});
+      if (!latest || !in_flight) return;
+      --known.count;
+      known.visible_at = now();
+      known.handles.clear();  // older ones too: the model does not follow whose turn it is
+    }
+  }
+
+  void restart() {
+    world_.flush();
+    world_.crash(seconds(up_to(5)));
+    waiting_.clear();
+  }
+
+  void purge() {
+    const Ask& ask = world_.plain(Op::purge, queue_);
+    if (ask.request.error == Errc::ok) messages_.clear();
+  }
+
+  // Requests come at whole seconds, and a second is the grain of retention: it is exact.
+  void retire() {
+    std::erase_if(messages_, [this](const auto& m) { return m.second.sent + seconds(600) <= now(); });
+  }
+
+  void serve_waiters() {
+    while (!waiting_.empty()) {
+      const auto done = std::ranges::find_if(waiting_, [](const Waiting& w) { return w.ask->answered; });
+      if (done == waiting_.end()) break;
+      if (done->ask->request.delivered == 0) {
+        EXPECT_GE(now(), done->until) << "answered empty too early";
+      }
+      take(*done->ask);
+      waiting_.erase(done);
+    }
+    for (const Waiting& waiting : waiting_) EXPECT_GT(waiting.until, now()) << "not answered in time";
+    const bool ready = std::ranges::any_of(messages_, [this](const auto& m) { return visible(m.second); });
+    EXPECT_FALSE(ready && !waiting_.empty()) << "somebody waits for a message that is there";
+  }
+
+  void check() {
+    QueueCounts want;
+    for (const auto& [body, known] : messages_) {
+      if (visible(known)) {
+        ++want.visible;
+      } else {
+        ++(known.delayed ? want.delayed : want.in_flight);
+      }
+    }
+    const Ask& ask = world_.plain(Op::count, queue_);
+    EXPECT_EQ(ask.request.counts.visible, want.visible);
+    EXPECT_EQ(ask.request.counts.in_flight, want.in_flight);
+    EXPECT_EQ(ask.request.counts.delayed, want.delayed);
+    EXPECT_EQ(world_.stored(), messages_.size()) << "messages the log keeps";
+    EXPECT_EQ(world_.shard().messages(), messages_.size());
+  }
+
+  sim::Random random_;
+  World world_;
+  QueueId queue_;
+  std::map<std::string, Known> messages_;
+  std::vector<Waiting> waiting_;
+  std::uint64_t next_body_ = 1;
+  std::uint64_t deliveries_ = 0;
+};
+
+TEST(ShardModel, DoesWhatAMapOfMessagesWouldDo) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Model model(seed);
+    model.run(2000);
+    if (HasFailure()) return;
+    EXPECT_GT(model.deliveries(), 100u);
+  }
+}
+
+}  // namespace
+}  // namespace pawl::test

@@ -1,0 +1,236 @@
+// What clients ask for.
+#include <algorithm>
+
+#include "core/check.h"
+#include "tests/sim/clients.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
+constexpr std::uint32_t no_message = UINT32_MAX;
+
+AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
+
+}  // namespace
+
+std::uint64_t Clients::act_as(std::uint32_t client) {
+  if (client == plan_.clients || busy_[client] >= plan_.calls_a_client) return 0;
+  std::uint64_t total = 0;
+  for (const std::uint32_t weight : plan_.weights) total += weight;
+  std::uint64_t left = random_.below(total);
+  std::size_t act = 0;
+  while (left >= plan_.weights[act]) left -= plan_.weights[act++];
+  return perform(static_cast<Act>(act), client) ? 1 : 0;
+}
+
+bool Clients::pick_queue(std::uint32_t& queue) {
+  const std::size_t known = model_->queues().size();
+  if (known == 0) return false;
+  const auto deleted = [&] { return model_->queues()[queue].state == QueueRow::State::deleted; };
+  queue = static_cast<std::uint32_t>(random_.below(known));
+  if (random_.chance(1, 30)) return true;
+  // Mostly one of the latest, and one that exists.
+  for (int tries = 0; tries < 4; ++tries) {
+    const std::size_t recent = std::min<std::size_t>(known, plan_.queue_names);
+    queue = static_cast<std::uint32_t>(known - 1 - random_.below(recent));
+    if (!deleted()) return true;
+  }
+  return false;
+}
+
+bool Clients::perform(Act act, std::uint32_t client) {
+  std::uint32_t queue = 0;
+  if (!pick_queue(queue)) act = Act::create;
+  switch (act) {
+    case Act::send:
+      send(client, queue, random_.between(1, plan_.batch_max));
+      return true;
+    case Act::receive:
+      receive(client, queue);
+      return true;
+    case Act::remove:
+      return with_handles(Op::remove, client);
+    case Act::change:
+      return with_handles(Op::change_visibility, client);
+    case Act::count:
+      submit(make(Op::count, client, queue));
+      return true;
+    case Act::purge:
+      submit(make(Op::purge, client, queue));
+      return true;
+    case Act::create:
+      create(client);
+      return true;
+    case Act::delete_queue:
+      submit(make(Op::delete_queue, client, queue));
+      return true;
+    case Act::set:
+      set(client, queue);
+      return true;
+    case Act::drop_client:
+      if (world_->inside_turn()) return false;
+      drop(client);
+      return true;
+  }
+  CHECK(false);
+}
+
+// --- messages ---
+
+void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entries) {
+  Call& call = make(Op::send, client, queue);
+  call.names.resize(entries);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const bool small = random_.chance(1, 2);
+    const std::uint64_t bytes = random_.between(1, small ? std::min<std::uint64_t>(plan_.body_max, 64)
+                                                         : plan_.body_max);
+    const std::uint32_t id = model_->make_message(queue, bytes, random_);
+    call.names[i] = name_mark ^ id;
+    SendEntry& entry = call.sends.emplace_back();
+    model_->fill(id, entry.content, call.names[i]);
+    if (plan_.delays && random_.chance(1, 3))
+      entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
+    call.messages.push_back(id);
+  }
+  submit(call);
+}
+
+void Clients::receive(std::uint32_t client, std::uint32_t queue) {
+  Call& call = make(Op::receive, client, queue);
+  ReceiveParams& params = call.request.receive;
+  params.max = static_cast<std::uint32_t>(random_.chance(1, 2) ? random_.between(1, 10) : 1);
+  call.deliveries.resize(params.max);
+  params.wait = milliseconds(0);
+  if (random_.chance(plan_.long_polls, 100)) {
+    const std::int64_t waits[] = {-1, 1, 50, 1000, 20'000};
+    params.wait = milliseconds(waits[random_.below(std::size(waits))]);
+  }
+  const std::int64_t timeouts[] = {-1, -1, 0, 5, 200, 1000, 7000, 30'000};
+  params.visibility = milliseconds(timeouts[random_.below(std::size(timeouts))]);
+  submit(call);
+}
+
+// Mostly the newest handle, which is then forgotten; sometimes one that will be used again.
+Clients::Held Clients::take_held(bool keep) {
+  const std::size_t back =
+      random_.chance(2, 3) ? random_.below(std::min<std::size_t>(held_.size(), 4)) : random_.below(held_.size());
+  const std::size_t at = held_.size() - 1 - back;
+  const Held held = held_[at];
+  if (!keep) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+  return held;
+}
+
+bool Clients::with_handles(Op op, std::uint32_t client) {
+  if (held_.empty()) return false;
+  const bool keep = op == Op::change_visibility || random_.chance(1, 10);
+  const Held first = take_held(keep);
+  Call& call = make(op, client, first.queue);
+  const auto add = [&](const Held& held) {
+    ReceiptEntry entry{.handle = held.handle};
+    const std::int64_t timeouts[] = {0, 0, 3, 400, 2000, 60'000};
+    if (op == Op::change_visibility)
+      entry.visibility = milliseconds(timeouts[random_.below(std::size(timeouts))]);
+    std::uint32_t message = held.message;
+    if (op == Op::remove && random_.chance(1, 100)) {
+      entry.handle[random_.below(entry.handle.size())] ^= 0x10;
+      message = no_message;
+    }
+    call.receipts.push_back(entry);
+    call.messages.push_back(message);
+  };
+  add(first);
+  for (std::uint64_t more = random_.below(plan_.batch_max); more > 0 && !held_.empty(); --more) {
+    const bool same_message = std::ranges::find(call.messages, held_.back().message) != call.messages.end();
+    if (held_.back().queue != first.queue || same_message) break;
+    add(held_.back());
+    if (!keep) held_.pop_back();
+  }
+  submit(call);
+  return true;
+}
+
+// --- queues ---
+
+std::vector<AttributeChange> Clients::some_attributes() {
+  std::vector<AttributeChange> changes;
+  const auto choose = [&](std::initializer_list<std::int64_t> from) {
+    return from.begin()[random_.below(from.size())];
+  };
+  if (random_.chance(1, 2))
+    changes.push_back(number(Attribute::visibility_timeout, choose({0, 1, 5, 30})));
+  if (plan_.delays && random_.chance(1, 2))
+    changes.push_back(number(Attribute::delay_seconds, choose({0, 1, 3})));
+  if (plan_.short_retention && random_.chance(1, 2))
+    changes.push_back(number(Attribute::message_retention_period, choose({60, 60, 120, 345'600})));
+  if (random_.chance(plan_.long_polls, 100))
+    changes.push_back(number(Attribute::receive_message_wait_time_seconds, choose({0, 1, 5})));
+  return changes;
+}
+
+void Clients::create(std::uint32_t client) {
+  Call& call = make(Op::create_queue, client, 0);
+  call.spec.account = "000000000000";
+  call.spec.name = fmt::format("queue-{}", random_.below(plan_.queue_names));
+  if (random_.chance(2, 3)) call.spec.changes = some_attributes();
+  submit(call);
+}
+
+void Clients::set(std::uint32_t client, std::uint32_t queue) {
+  Call& call = make(Op::set_attributes, client, queue);
+  call.changes = some_attributes();
+  submit(call);
+}
+
+// --- the scheduler's own ---
+
+// More than a ring of the mesh holds, so that some must wait on the sender's side.
+std::uint64_t Clients::burst() {
+  std::uint32_t queue = 0;
+  if (!pick_queue(queue)) return 0;
+  const auto client = static_cast<std::uint32_t>(random_.below(plan_.clients));
+  const std::uint64_t calls = Mesh::ring_slots + random_.between(1, 60);
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    if (random_.chance(1, 20)) {
+      receive(client, queue);
+    } else {
+      submit(make(Op::count, client, queue));
+    }
+  }
+  return calls / 4;
+}
+
+void Clients::count_all() {
+  for (std::uint32_t queue = 0; queue < model_->queues().size(); ++queue) {
+    const QueueRow& row = model_->queues()[queue];
+    if (row.state == QueueRow::State::deleted && random_.chance(7, 8)) continue;
+    homes_.back() = row.owner;
+    Call& call = make(Op::count, plan_.clients, queue);
+    call.alone = true;
+    submit(call);
+  }
+}
+
+void Clients::receive_and_delete(std::uint32_t queue) {
+  if (random_.chance(1, 2)) homes_.back() = model_->queues()[queue].owner;
+  Call& call = make(Op::receive, plan_.clients, queue);
+  call.request.receive = {.max = 10, .visibility = seconds(10), .wait = milliseconds(0)};
+  call.deliveries.resize(10);
+  submit(call);
+  delete_held();
+}
+
+void Clients::delete_held() {
+  while (!held_.empty()) {
+    const Held held = held_.back();
+    held_.pop_back();
+    Call& removal = make(Op::remove, plan_.clients, held.queue);
+    removal.receipts.push_back({.handle = held.handle});
+    removal.messages.push_back(held.message);
+    submit(removal);
+  }
+}
+
+void Clients::send_one(std::uint32_t queue) { send(plan_.clients, queue, 1); }
+
+}  // namespace pawl::sim

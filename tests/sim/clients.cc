@@ -1,0 +1,212 @@
+// Calls on their way, and what their answers mean. What clients ask for is in client_acts.cc.
+#include "tests/sim/clients.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/check.h"
+
+namespace pawl::sim {
+
+Clients::Clients(const Plan& plan, Trace& trace)
+    : plan_(plan), trace_(&trace), random_(Random(plan.seed).split("clients")) {
+  // The last client is the scheduler's own.
+  for (std::uint32_t i = 0; i <= plan.clients; ++i) {
+    homes_.push_back(ShardId{static_cast<std::uint8_t>(random_.below(plan.shards))});
+    busy_.push_back(0);
+  }
+}
+
+void Clients::use(World& world, Model& model) {
+  world_ = &world;
+  model_ = &model;
+}
+
+// --- calls ---
+
+Call& Clients::make(Op op, std::uint32_t client, std::uint32_t queue) {
+  Call& call = calls_.emplace_back();
+  call.op = call.request.op = op;
+  call.number = next_number_++;
+  call.client = client;
+  call.home = homes_[client];
+  call.queue = queue;
+  if (op == Op::create_queue || op == Op::delete_queue || op == Op::set_attributes) {
+    call.target = control_shard;
+  } else {
+    call.target = model_->queues()[queue].owner;
+  }
+  if (op != Op::create_queue) call.request.queue = model_->queues()[queue].id;
+  return call;
+}
+
+void Clients::submit(Call& call) {
+  Request& request = call.request;
+  request.owner = &call;
+  request.sends = call.sends;
+  request.receipts = call.receipts;
+  request.changes = call.changes;
+  request.deliveries = call.deliveries;
+  request.spec = &call.spec;
+  const bool inside = world_->inside_turn();
+  call.asked_step = inside ? world_->step() - 1 : world_->step();
+  call.asked_at = world_->now();
+  call.exact = !inside && call.home == call.target;
+  call.decided_step = 0;
+  ++busy_[call.client];
+  under_way_.push_back(&call);
+  trace_->note("{} us: call {} of client {}: op {} queue {} at shard {} from {}", world_->now_us(),
+               call.number, call.client, static_cast<int>(call.op), raw(request.queue),
+               raw(call.target), raw(call.home));
+  model_->asked(call);
+  world_->submit(request, call.home, call.target);
+}
+
+void Clients::finish(Call& call) {
+  std::erase(under_way_, &call);
+  --busy_[call.client];
+}
+
+void Clients::answered(ShardId home, Request& request) {
+  Call& call = *static_cast<Call*>(request.owner);
+  if (call.state != Call::State::under_way || call.home != home) {
+    trace_->broken("every request is answered once", "call {} at shard {}", call.number, raw(home));
+    return;
+  }
+  call.state = Call::State::answered;
+  if (request.op == Op::receive && !call.applied) {  // contents hold during this call only
+    for (std::size_t i = 0; i < request.delivered; ++i)
+      call.messages.push_back(model_->recognise(call.deliveries[i]));
+  }
+  answers_.push_back(&call);
+  // A connection may go on at once with what its client sent ahead.
+  if (homes_[call.client] == home && random_.chance(plan_.inside, 100)) act_as(call.client);
+}
+
+// What this turn decided, in the order of decisions as far as it can be told; then the answers.
+void Clients::turned(const Turn& turn) {
+  for (Call* call : under_way_) {
+    if (call->target != turn.shard || call->asked_step >= turn.step) continue;
+    if (call->exact && call->decided_step == 0) {
+      call->decided_step = turn.step;
+      call->decided_at = turn.now;
+    }
+    if (call->op == Op::send) model_->decided_sends(*call, turn);
+  }
+  const auto comes_first = [](const Call* call) {
+    return call->request.op != Op::receive && call->request.op != Op::change_visibility &&
+           call->request.op != Op::undeliver && call->request.op != Op::count;
+  };
+  std::vector<Call*> answers = std::exchange(answers_, {});
+  std::ranges::stable_partition(answers, comes_first);
+  const auto later = std::ranges::find_if_not(answers, comes_first);
+  for (auto it = answers.begin(); it != later; ++it) hear(**it, turn);
+  answers_.assign(later, answers.end());
+  deliver_in_order(turn);
+  answers.assign(answers_.begin(), answers_.end());
+  answers_.clear();
+  // Changes, then receives: what was ready is judged when all is known.
+  std::ranges::stable_partition(answers,
+                                [](const Call* call) { return call->request.op != Op::receive; });
+  for (Call* call : answers) hear(*call, turn);
+  model_->turned(turn);
+  for (const Call* call : under_way_) model_->check_overdue(*call, turn);
+}
+
+// Deliveries of one shard carry rising nonces. Those to other shards are read from the request as soon as
+// they are there: their answers come later.
+void Clients::deliver_in_order(const Turn& turn) {
+  struct Item {
+    std::uint32_t nonce;
+    Call* call;
+    std::size_t index;
+  };
+  std::vector<Item> items;
+  std::vector<Call*> decided;
+  const auto collect = [&](Call* call) {
+    if (call->applied || call->request.op != Op::receive || call->target != turn.shard) return;
+    if (call->request.delivered == 0) return;
+    call->applied = true;
+    decided.push_back(call);
+    for (std::size_t i = 0; i < call->request.delivered; ++i) {
+      const Result<Receipt> receipt = open(world_->secret(), call->deliveries[i].handle);
+      items.push_back({receipt ? receipt->nonce : 0, call, i});
+    }
+  };
+  for (Call* call : answers_) collect(call);
+  for (Call* call : under_way_) {
+    if (call->state != Call::State::under_way || call->home == call->target || call->applied) continue;
+    if (call->target != turn.shard || call->request.op != Op::receive) continue;
+    for (std::size_t i = 0; i < call->request.delivered; ++i)
+      call->messages.push_back(model_->recognise(call->deliveries[i]));
+    collect(call);
+  }
+  if (items.empty()) return;
+  // Nonces wrap; those of one turn are close together.
+  const std::uint32_t around = items.front().nonce;
+  std::ranges::sort(items, {}, [&](const Item& item) {
+    return static_cast<std::int32_t>(item.nonce - around);
+  });
+  for (const Item& item : items) model_->delivered(*item.call, item.index, turn);
+  for (const Call* call : decided) model_->check_short(*call, turn);
+}
+
+void Clients::hear(Call& call, const Turn& turn) {
+  Request& request = call.request;
+  trace_->note("  call {} answered: {} delivered {}", call.number, name_of(request.error),
+               request.delivered);
+  if (request.error != Errc::ok) ++refused_;
+  if (request.op == Op::receive) deliveries_ += request.delivered;
+  model_->answered(call, turn);
+  if (request.op == Op::receive && request.error == Errc::ok) {
+    if (request.delivered == 0) model_->check_short(call, turn);
+    if (request.delivered > 0 && call.abandoned) return give_back(call);
+    for (std::size_t i = 0; i < request.delivered; ++i) {
+      if (held_.size() == held_max) held_.erase(held_.begin());
+      held_.push_back({call.queue, call.messages[i], call.deliveries[i].handle});
+    }
+  }
+  finish(call);
+}
+
+void Clients::give_back(Call& call) {
+  finish(call);
+  call.receipts.clear();
+  for (const Delivery& delivery : call.deliveries) call.receipts.push_back({.handle = delivery.handle});
+  call.receipts.resize(call.request.delivered);
+  call.op = call.request.op = Op::undeliver;
+  call.state = Call::State::under_way;
+  model_->gives_back(call);
+  submit(call);
+}
+
+void Clients::drop(std::uint32_t client) {
+  trace_->note("{} us: client {} goes", world_->now_us(), client);
+  for (std::size_t i = under_way_.size(); i > 0; --i) {
+    Call& call = *under_way_[i - 1];
+    if (call.client != client || call.abandoned || call.op != Op::receive) continue;
+    if (call.state != Call::State::under_way) continue;
+    call.abandoned = true;
+    if (!world_->cancel(call.request, call.home, call.target)) continue;  // it will be answered
+    call.state = Call::State::cancelled;
+    finish(call);
+  }
+  homes_[client] = ShardId{static_cast<std::uint8_t>(random_.below(plan_.shards))};
+}
+
+void Clients::drop_all() {
+  for (std::uint32_t client = 0; client < homes_.size(); ++client) drop(client);
+}
+
+void Clients::check_rest() {
+  for (const Call* call : under_way_) model_->check_rest(*call);
+}
+
+void Clients::crashed() {
+  under_way_.clear();
+  answers_.clear();
+  calls_.clear();
+  std::ranges::fill(busy_, 0);
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,92 @@
+// Clients: who sends, receives and deletes. They are the Audience of the World: every answer is told to the
+// Model, in the order in which the shards decided.
+//
+// A client that is dropped does what a closing connection does (net/connection.cc): its long polls are
+// cancelled, and what is delivered to one all the same is given back.
+//
+// Owner: one simulation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "tests/sim/call.h"
+#include "tests/sim/model.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/random.h"
+#include "tests/sim/world.h"
+
+namespace pawl::sim {
+
+class Clients final : public Audience {
+ public:
+  Clients(const Plan& plan, Trace& trace);
+  void use(World& world, Model& model);
+
+  // One client does one thing, if any has a call free. Returns the operations begun.
+  std::uint64_t act() { return act_as(static_cast<std::uint32_t>(random_.below(plan_.clients))); }
+  // Many requests at once from one shard to another.
+  std::uint64_t burst();
+  void drop(std::uint32_t client);
+  void drop_all();
+
+  // --- for the scheduler's own use: receives, deletes and counts of everything ---
+  void count_all();
+  void receive_and_delete(std::uint32_t queue);
+  void delete_held();
+  void send_one(std::uint32_t queue);
+
+  std::size_t under_way() const { return under_way_.size(); }
+  void check_rest();
+  void crashed();
+  void end_reentry() { plan_.inside = 0; }  // nobody asks from within an answer any more
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t deliveries() const { return deliveries_; }
+
+  // --- Audience ---
+  void answered(ShardId home, Request& request) override;
+  void turned(const Turn& turn) override;
+
+ private:
+  struct Held {
+    std::uint32_t queue = 0;
+    std::uint32_t message = 0;
+    ReceiptHandle handle{};
+  };
+  static constexpr std::size_t held_max = 128;
+
+  Call& make(Op op, std::uint32_t client, std::uint32_t queue);
+  void submit(Call& call);
+  void finish(Call& call);
+  void hear(Call& call, const Turn& turn);
+  void deliver_in_order(const Turn& turn);
+  void give_back(Call& call);
+  std::uint64_t act_as(std::uint32_t client);
+  bool perform(Act act, std::uint32_t client);
+  bool pick_queue(std::uint32_t& queue);
+  void send(std::uint32_t client, std::uint32_t queue, std::size_t entries);
+  void receive(std::uint32_t client, std::uint32_t queue);
+  bool with_handles(Op op, std::uint32_t client);
+  void create(std::uint32_t client);
+  void set(std::uint32_t client, std::uint32_t queue);
+  std::vector<AttributeChange> some_attributes();
+  Held take_held(bool keep);
+
+  Plan plan_;
+  Trace* trace_;
+  World* world_ = nullptr;
+  Model* model_ = nullptr;
+  Random random_;
+  std::vector<ShardId> homes_;             // of clients
+  std::vector<std::uint32_t> busy_;        // calls of each client
+  std::deque<Call> calls_;                 // since the last start
+  std::vector<Call*> under_way_;
+  std::vector<Call*> answers_;             // of the turn that is being run
+  std::vector<Held> held_;
+  std::uint64_t next_number_ = 1;
+  std::uint64_t refused_ = 0;
+  std::uint64_t deliveries_ = 0;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,95 @@
+// The end of a run: everything heals, comes to rest, is received and deleted; then nothing may be left.
+#include <algorithm>
+
+#include "tests/sim/simulation.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::uint64_t longest_poll_us = 25'000'000;
+constexpr int drain_rounds_max = 2000;
+
+}  // namespace
+
+void Simulation::end() {
+  trace_.note("{} us: the end begins", world_.now_us());
+  plan_.nested_crashes = 0;
+  plan_.rot = 0;
+  plan_.clock_jumps = 0;
+  clients_.end_reentry();
+  heal();
+  world_.unstall();
+  clients_.drop_all();
+  look_at_rest();
+  if (in_trouble()) return;
+  run_until(world_.now_us() + longest_poll_us);
+  if (!settle()) return;
+  if (clients_.under_way() != 0)
+    return trace_.broken("every request is answered", "{} are not", clients_.under_way());
+  drain();
+  if (in_trouble()) return;
+  check_empty();
+  // Empty is what it is after a stop in order, and takes new messages.
+  if (in_trouble() || !stop()) return;
+  start();
+  if (in_trouble()) return;
+  clients_.count_all();
+  if (!settle()) return;
+  const std::uint64_t refused = clients_.refused();
+  for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue)
+    if (model_.queues()[queue].state == QueueRow::State::live) clients_.send_one(queue);
+  if (!settle()) return;
+  if (clients_.refused() != refused)
+    return trace_.broken("an empty broker takes a message", "refused");
+  drain();
+  if (!in_trouble()) check_empty();
+}
+
+// Receives and deletes until all has come, waiting for what is delayed or in flight.
+void Simulation::drain() {
+  for (int round = 0; round < drain_rounds_max; ++round) {
+    const bool came = drain_round();
+    if (in_trouble()) return;
+    if (came) continue;
+    Instant last = world_.now();
+    for (const QueueRow& queue : model_.queues()) last = std::max(last, model_.last_ready(queue));
+    if (last <= world_.now()) {
+      model_.conclude();
+      return;
+    }
+    const auto us = static_cast<std::uint64_t>((last - world_.now()).ms + 2) * 1000;
+    run_until(world_.now_us() + us);
+    if (!settle()) return;
+  }
+  trace_.broken("every queue can be drained", "not in {} rounds", drain_rounds_max);
+}
+
+bool Simulation::drain_round() {
+  const std::uint64_t before = clients_.deliveries();
+  for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue) {
+    if (model_.queues()[queue].state == QueueRow::State::deleted) continue;
+    for (int i = 0; i < 4; ++i) clients_.receive_and_delete(queue);
+  }
+  settle();
+  return clients_.deliveries() != before;
+}
+
+void Simulation::check_empty() {
+  clients_.delete_held();
+  clients_.count_all();
+  if (!settle()) return;
+  run_until(world_.now_us() + 1'100'000);
+  if (!settle()) return;
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) {
+    ShardLoop& loop = world_.loop(i);
+    const std::uint64_t image = loop.log().stats().image_bytes;
+    if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
+      return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
+                           loop.shard().messages(), loop.shard().waiting());
+    // What is being filled, and what is not durable: no more than a few extents.
+    if (image > 4 * plan_.log.extent_bytes)
+      return trace_.broken("nothing is left", "shard {}: {} bytes of memory", i, image);
+  }
+}
+
+}  // namespace pawl::sim

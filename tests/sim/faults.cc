@@ -1,0 +1,185 @@
+// What goes wrong.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "tests/sim/simulation.h"
+
+namespace pawl::sim {
+
+void Simulation::maybe_fail() {
+  const auto strikes = [&](Fault fault) {
+    return random_.chance(plan_.chances[static_cast<std::size_t>(fault)], 10'000);
+  };
+  const auto shard = [&] { return static_cast<std::uint32_t>(random_.below(plan_.shards)); };
+  if (strikes(Fault::crash)) crash();
+  if (strikes(Fault::stop)) stop_and_start();
+  if (in_trouble()) return;
+  if (strikes(Fault::stall)) world_.stall(shard(), random_.between(1000, 3'000'000));
+  if (strikes(Fault::disk_error)) fail_a_disk();
+  if (strikes(Fault::disk_full)) fill_a_disk();
+  if (strikes(Fault::burst)) outcome_.operations += clients_.burst();
+  if (strikes(Fault::long_pause)) {
+    const std::uint64_t pauses[] = {50'000, 1'100'000, 6'000'000, 31'000'000};
+    run_until(world_.now_us() + pauses[random_.below(std::size(pauses))]);
+  }
+  if (!in_trouble() && strikes(Fault::quiet)) look_at_rest();
+}
+
+void Simulation::fail_a_disk() {
+  constexpr IoKind kinds[] = {IoKind::write, IoKind::write,  IoKind::sync,
+                              IoKind::sync_dir, IoKind::create, IoKind::rename};
+  const IoKind kind = kinds[random_.below(std::size(kinds))];
+  const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  trace_.note("{} us: disk {} will fail, kind {}", world_.now_us(), shard, static_cast<int>(kind));
+  world_.disk(shard).fail(kind, EIO, random_.below(10));
+}
+
+void Simulation::fill_a_disk() {
+  const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  SimDisk& disk = world_.disk(shard);
+  trace_.note("{} us: disk {} is full", world_.now_us(), shard);
+  disk.set_capacity(disk.bytes_used() + random_.below(2) * plan_.log.segment_bytes);
+}
+
+void Simulation::heal() {
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal();
+}
+
+// --- death ---
+
+void Simulation::crash() {
+  ++outcome_.crashes;
+  model_.crashed();
+  clients_.crashed();
+  world_.crash(random_.chance(plan_.power_cuts, 100) ? Crash::power : Crash::process);
+  start();
+}
+
+void Simulation::stop_and_start() {
+  if (stop()) start();
+}
+
+// In order: everybody is answered, everything is durable, then the logs are closed.
+bool Simulation::stop() {
+  trace_.note("{} us: stopping", world_.now_us());
+  heal();
+  world_.unstall();
+  const std::uint64_t crashes = outcome_.crashes;
+  model_.draining();
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.loop(i).begin_drain();
+  bool drained = false;
+  for (std::uint64_t rounds = 0; !drained && rounds < 10'000 && !in_trouble(); ++rounds) {
+    run_until(world_.now_us() + 1000);
+    if (outcome_.crashes != crashes) return false;  // an error of the disk came first
+    drained = clients_.under_way() == 0;
+    for (std::uint32_t i = 0; i < plan_.shards; ++i) {
+      world_.wake(i);  // a stopping broker looks every millisecond
+      if (clients_.under_way() == 0) world_.loop(i).log().flush_all();
+      drained &= world_.loop(i).drained();
+    }
+  }
+  bool closed = false;
+  for (std::uint64_t rounds = 0; drained && !closed && rounds < 10'000 && !in_trouble(); ++rounds) {
+    closed = world_.close_logs();
+    for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.wake(i);
+    if (!closed) run_until(world_.now_us() + 1000);
+    if (outcome_.crashes != crashes) return false;
+  }
+  if (in_trouble()) return false;
+  if (!closed) {
+    trace_.broken("a stop in order ends", "drained {}", drained);
+    return false;
+  }
+  ++outcome_.stops;
+  model_.stopped();
+  clients_.crashed();
+  world_.stopped();
+  if (random_.chance(plan_.power_cuts, 100)) {
+    for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).crash(Crash::power);
+  }
+  if (random_.chance(plan_.rot, 100)) rot();
+  return true;
+}
+
+// --- birth ---
+
+// Recovery may be cut short, again and again; what it finds is the same each time.
+void Simulation::start() {
+  std::int64_t jump_ms = 0;
+  if (random_.chance(plan_.clock_jumps, 100)) {
+    const std::int64_t jumps[] = {-3'600'000, -5000, -1, 1, 5000, 40'000};
+    jump_ms = jumps[random_.below(std::size(jumps))];
+  }
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal_errors();
+  while (random_.chance(plan_.nested_crashes, 100) && !in_trouble()) {
+    const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+    if (random_.chance(1, 2)) {
+      world_.disk(shard).cut_power_after(random_.below(60));
+    } else {
+      world_.disk(shard).fail(random_.chance(1, 2) ? IoKind::read : IoKind::sync, EIO, random_.below(20));
+    }
+    if (try_start(jump_ms)) {
+      ++outcome_.crashes;
+      model_.started();
+      model_.stopped();  // nothing has happened
+    }
+    jump_ms = 0;
+    if (in_trouble()) return;
+    world_.crash(random_.chance(1, 2) ? Crash::power : Crash::process);
+    for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal_errors();
+  }
+  if (in_trouble() || !try_start(jump_ms)) return;
+  while (random_.chance(plan_.double_starts, 100) && !in_trouble()) {
+    const std::uint64_t before = world_.fingerprint();
+    world_.crash(random_.chance(1, 2) ? Crash::power : Crash::process);
+    if (!try_start(0)) return;
+    if (world_.fingerprint() != before)
+      return trace_.broken("a second start finds the same", "at {} us", world_.now_us());
+  }
+  model_.started();
+}
+
+// False: the disk failed, which was arranged, or (a broken invariant) the log was refused.
+bool Simulation::try_start(std::int64_t jump_ms) {
+  ++outcome_.starts;
+  Start started = world_.start(jump_ms);
+  if (started == Start::refused && flip_.there) {
+    flip_back();
+    started = world_.start(0);
+  }
+  if (started == Start::up) {
+    flip_.there = false;
+    return true;
+  }
+  const bool arranged = started == Start::no_disk;
+  if (!arranged) trace_.broken("a log can be read back", "{}", world_.complaint());
+  return false;
+}
+
+// A bit flips in a file of a broker that was stopped. Recovery may refuse the log, or not need the bit.
+void Simulation::rot() {
+  flip_.shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  SimDisk& disk = world_.disk(flip_.shard);
+  const auto listed = disk.list();
+  if (!listed || listed->empty()) return;
+  std::vector<FileInfo> files = *listed;
+  std::ranges::sort(files, {}, &FileInfo::name);
+  const FileInfo& file = files[random_.below(files.size())];
+  if (file.bytes == 0) return;
+  flip_.file = file.name;
+  flip_.offset = random_.below(file.bytes);
+  flip_.bit = static_cast<unsigned>(random_.below(8));
+  flip_.there = true;
+  trace_.note("disk {}: bit {} of byte {} of {} flips", flip_.shard, flip_.bit, flip_.offset, flip_.file);
+  disk.flip_bit(flip_.file, flip_.offset, flip_.bit);
+}
+
+void Simulation::flip_back() {
+  trace_.note("disk {}: the bit flips back", flip_.shard);
+  world_.disk(flip_.shard).flip_bit(flip_.file, flip_.offset, flip_.bit);
+  flip_.there = false;
+}
+
+}  // namespace pawl::sim

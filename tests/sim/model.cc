@@ -1,0 +1,335 @@
+#include "tests/sim/model.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;  // above the id in `attributes`
+constexpr std::size_t pool_bytes = 256 << 10;
+constexpr Instant long_ago{0};
+
+// What bodies are cut from: the same in every run.
+const std::vector<char>& pool() {
+  static const std::vector<char> bytes = [] {
+    Random random(7);
+    std::vector<char> made(pool_bytes);
+    for (char& byte : made) byte = static_cast<char>(random.below(256));
+    return made;
+  }();
+  return bytes;
+}
+
+std::string_view cut(std::uint64_t at, std::size_t bytes) { return {pool().data() + at, bytes}; }
+
+View joined(const View& a, const View& b) {
+  View both = a;
+  both.received.widen(b.received.low);
+  both.received.widen(b.received.high);
+  both.from_low = std::min(a.from_low, b.from_low);
+  both.from_high = std::max(a.from_high, b.from_high);
+  if (a.first != b.first) both.first = Instant{};
+  both.nonce_known = a.nonce_known && b.nonce_known && a.nonce == b.nonce;
+  return both;
+}
+
+}  // namespace
+
+Model::Model(const World& world, Trace& trace)
+    : world_(&world), trace_(&trace), shards_(world.shards()) {}
+
+// --- content ---
+
+std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random) {
+  Message message;
+  message.queue = queue;
+  message.body_bytes = static_cast<std::uint32_t>(body_bytes);
+  message.system_bytes = random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 40)) : 0;
+  message.sender_bytes = random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 20)) : 0;
+  message.with_md5 = random.chance(1, 4);
+  message.body_at = random.below(pool_bytes - body_bytes - 64);
+  messages_.push_back(message);
+  return static_cast<std::uint32_t>(messages_.size() - 1);
+}
+
+void Model::fill(std::uint32_t id, Content& content, const std::uint64_t& name) const {
+  const Message& message = messages_[id];
+  content.body = cut(message.body_at, message.body_bytes);
+  content.attributes = {reinterpret_cast<const char*>(&name), sizeof name};
+  content.system = cut(message.body_at + 1, message.system_bytes);
+  content.sender = cut(message.body_at + 2, message.sender_bytes);
+  if (message.with_md5)
+    content.body_md5 = reinterpret_cast<const Delivery::Md5*>(cut(message.body_at + 3, 16).data());
+}
+
+std::uint32_t Model::recognise(const Delivery& delivery) {
+  std::uint64_t name = 0;
+  if (delivery.content.attributes.size() == sizeof name)
+    std::memcpy(&name, delivery.content.attributes.data(), sizeof name);
+  const auto id = static_cast<std::uint32_t>(name ^ name_mark);
+  if ((name ^ name_mark) >= messages_.size()) {
+    trace_->broken("bytes are as they were sent", "an unknown message with seq {}", delivery.seq);
+    return UINT32_MAX;
+  }
+  const Message& message = messages_[id];
+  Content sent;
+  fill(id, sent, name);
+  const bool same_md5 = (sent.body_md5 == nullptr) == (delivery.content.body_md5 == nullptr) &&
+                        (sent.body_md5 == nullptr || *sent.body_md5 == *delivery.content.body_md5);
+  if (sent.body != delivery.content.body || sent.system != delivery.content.system ||
+      sent.sender != delivery.content.sender || !same_md5)
+    trace_->broken("bytes are as they were sent", "message {} of {} bytes, seq {}", id,
+                   message.body_bytes, delivery.seq);
+  return id;
+}
+
+// --- what is known of a message ---
+
+void Model::lose(Message& message, const char* why) {
+  message.gone = Message::Gone::yes;
+  message.why = why;
+}
+
+// Views that no crash can bring back any more are dropped.
+void Model::set_view(Message& message, View view) {
+  const std::uint64_t durable_step = shards_[raw(row(message).owner)].durable_step;
+  message.past.push_back(message.view);
+  message.view = view;
+  std::size_t base = 0;
+  for (std::size_t i = 0; i < message.past.size(); ++i)
+    if (message.past[i].step <= durable_step) base = i;
+  if (view.step <= durable_step) base = message.past.size();
+  message.past.erase(message.past.begin(), message.past.begin() + static_cast<std::ptrdiff_t>(base));
+}
+
+// A crash brings back the last view that is durable, or any later one.
+void Model::roll_back(Message& message, std::uint64_t durable_step) {
+  View result = message.view;
+  if (message.view.step > durable_step) {
+    for (std::size_t i = message.past.size(); i > 0; --i) {
+      result = joined(result, message.past[i - 1]);
+      if (message.past[i - 1].step <= durable_step) break;
+    }
+  }
+  if (message.moves > 0) {
+    result.from_low = long_ago;
+    result.from_high = std::max(result.from_high, world_->newest_now() + message.moved);
+    result.received.low = std::max<std::int64_t>(0, result.received.low - 1);
+  }
+  result.step = world_->step();
+  message.view = result;
+  message.past.clear();
+}
+
+bool Model::may_be_expired(const Message& message) const {
+  return world_->newest_now() >= message.sent_at + Duration{row(message).retention_min};
+}
+
+// Messages expire by the bucket: a second, or a 4096th part of the retention.
+bool Model::must_be_expired(const Message& message, Instant fired) const {
+  const std::int64_t retention = row(message).retention_max;
+  const std::int64_t grain = std::max<std::int64_t>(1000, retention / 4096);
+  return std::min(fired, shards_[raw(row(message).owner)].swept) >
+         message.latest + Duration{retention + grain};
+}
+
+bool Model::surely_alive(const Message& message) const {
+  const QueueRow& queue = row(message);
+  return message.sent == Message::Sent::acked && message.gone == Message::Gone::no &&
+         message.removes == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
+         queue.deletes == 0 && !may_be_expired(message);
+}
+
+// In every turn from `step` on, timers up to `fired` having fired before the first of them.
+bool Model::surely_ready(const Message& message, std::uint64_t step, Instant fired) const {
+  return surely_alive(message) && message.acked_step < step && message.view.step < step &&
+         message.moves == 0 && message.view.from_high <= fired;
+}
+
+Instant Model::decided_low(const Call& call) const {
+  return call.exact ? call.decided_at : call.asked_at;
+}
+
+Instant Model::decided_high(const Call& call, const Turn& turn) const {
+  if (call.exact) return call.decided_at;
+  return call.target == turn.shard ? turn.now : shards_[raw(call.target)].now;
+}
+
+void Model::durable(ShardId shard, std::uint64_t step) {
+  std::uint64_t& durable = shards_[raw(shard)].durable_step;
+  durable = std::max(durable, step);
+}
+
+// --- requests ---
+
+void Model::asked(Call& call) {
+  call.fired_when_asked = shards_[raw(call.target)].fired;
+  if (call.op == Op::create_queue) {
+    ++creates_[call.spec.name];
+    return;
+  }
+  QueueRow& queue = row(call);
+  switch (call.op) {
+    case Op::send:
+      for (std::size_t i = 0; i < call.sends.size(); ++i) {
+        queue.messages.push_back(call.messages[i]);
+        messages_[call.messages[i]].sender_is_local = call.home == call.target;
+      }
+      return;
+    case Op::receive:
+      call.wait = call.request.receive.wait.ms < 0
+                      ? queue.wait
+                      : Range{call.request.receive.wait.ms, call.request.receive.wait.ms};
+      return;
+    case Op::remove:
+      for (const std::uint32_t id : call.messages)
+        if (id != UINT32_MAX) ++messages_[id].removes;
+      return;
+    case Op::change_visibility:
+      for (std::size_t i = 0; i < call.messages.size(); ++i) {
+        if (call.messages[i] == UINT32_MAX) continue;
+        Message& message = messages_[call.messages[i]];
+        ++message.moves;
+        message.moved = std::max(message.moved, call.receipts[i].visibility);
+      }
+      return;
+    case Op::purge:
+      ++queue.purges;
+      return;
+    case Op::delete_queue:
+      ++queue.deletes;
+      return;
+    case Op::set_attributes:
+      ++queue.sets;
+      queue.set_step = world_->step();
+      for (const AttributeChange& change : call.changes) widen(queue, change);
+      return;
+    default:
+      return;
+  }
+}
+
+void Model::gives_back(const Call& call) {
+  for (const std::uint32_t id : call.messages) ++messages_[id].moves;
+}
+
+void Model::answered(Call& call, const Turn& turn) {
+  switch (call.op) {
+    case Op::send:
+      return answered_send(call, turn);
+    case Op::receive:
+      return answered_receive(call, turn);
+    case Op::remove:
+      return answered_remove(call);
+    case Op::change_visibility:
+      return answered_change(call, turn);
+    case Op::undeliver:
+      return answered_return(call, turn);
+    case Op::purge:
+      return answered_purge(call, turn);
+    case Op::count:
+      return answered_count(call, turn);
+    case Op::create_queue:
+      return answered_create(call);
+    case Op::delete_queue:
+      return answered_delete(call);
+    case Op::set_attributes:
+      return answered_set(call);
+    case Op::none:
+      break;
+  }
+  CHECK(false, "op {}", static_cast<int>(call.op));
+}
+
+// --- the broker ---
+
+void Model::turned(const Turn& turn) {
+  shards_[raw(turn.shard)].now = turn.now;
+  shards_[raw(turn.shard)].fired = shards_[raw(turn.shard)].swept = turn.fires;
+}
+
+void Model::started() {
+  draining_ = false;
+  for (std::uint32_t i = 0; i < world_->shards(); ++i) {
+    shards_[i].now = world_->now();
+    shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});
+    shards_[i].swept = Instant{};
+    shards_[i].durable_step = world_->step();
+  }
+}
+
+void Model::stopped() {
+  for (ShardView& shard : shards_) shard.durable_step = world_->step();
+  crashed();
+}
+
+void Model::crashed() {
+  creates_.clear();
+  for (QueueRow& queue : queues_) {
+    const std::uint64_t durable_step = shards_[raw(queue.owner)].durable_step;
+    if (queue.deletes > 0 && queue.state == QueueRow::State::live)
+      queue.state = QueueRow::State::doubtful;
+    for (const std::uint32_t id : queue.messages) {
+      Message& message = messages_[id];
+      if (message.sent == Message::Sent::asked) message.sent = Message::Sent::refused;
+      if (message.sent == Message::Sent::unacked) {
+        const bool on_disk = message.decided_step <= durable_step;
+        message.sent = on_disk ? Message::Sent::acked : Message::Sent::doubtful;
+        message.acked_step = world_->step();
+      }
+      if ((message.removes > 0 || queue.purges > 0) && message.gone == Message::Gone::no)
+        message.gone = Message::Gone::maybe;
+      roll_back(message, durable_step);
+      message.removes = message.moves = 0;
+      message.moved = Duration{0};
+    }
+    if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());
+    queue.purged_low = Instant{-1};  // the log keeps no purge for its time alone
+    queue.deletes = queue.purges = 0;
+    if (queue.sets > 0) queue.set_step = world_->step();
+    queue.sets = 0;
+    tidy(queue);
+  }
+}
+
+void Model::tidy(QueueRow& queue) {
+  std::erase_if(queue.messages, [&](std::uint32_t id) {
+    const Message& message = messages_[id];
+    return message.gone == Message::Gone::yes || message.sent == Message::Sent::refused;
+  });
+}
+
+// --- for clients ---
+
+void Model::conclude() {
+  for (QueueRow& queue : queues_) {
+    for (const std::uint32_t id : queue.messages) {
+      Message& message = messages_[id];
+      if (message.gone == Message::Gone::yes) continue;
+      if (surely_alive(message))
+        trace_->broken("an acknowledged send is kept", "message {} (seq {} of queue {}) did not come",
+                       id, message.seq, raw(queue.id));
+      lose(message, "did not come in the end");
+    }
+    tidy(queue);
+  }
+}
+
+std::size_t Model::owed(const QueueRow& queue) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      queue.messages, [&](std::uint32_t id) { return surely_alive(messages_[id]); }));
+}
+
+Instant Model::last_ready(const QueueRow& queue) const {
+  Instant last;
+  for (const std::uint32_t id : queue.messages) {
+    const Message& message = messages_[id];
+    if (message.gone != Message::Gone::yes) last = std::max(last, message.view.from_high);
+  }
+  return last;
+}
+
+}  // namespace pawl::sim

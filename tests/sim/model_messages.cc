@@ -1,0 +1,287 @@
+// What the model makes of sends, deliveries, deletes and changes of visibility.
+#include <algorithm>
+
+#include "tests/sim/model.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr Instant long_ago{0};
+
+std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
+  const Result<Receipt> receipt = open(secret, handle);
+  return receipt ? receipt->nonce : 0;
+}
+
+}  // namespace
+
+// --- send ---
+
+void Model::decided_sends(Call& call, const Turn& turn) {
+  const QueueRow& queue = row(call);
+  for (std::size_t i = 0; i < call.sends.size(); ++i) {
+    const SendEntry& entry = call.sends[i];
+    Message& message = messages_[call.messages[i]];
+    if (entry.seq == 0 || message.sent != Message::Sent::asked) continue;
+    const Range delay = entry.delay.ms < 0 ? queue.delay : Range{entry.delay.ms, entry.delay.ms};
+    message.sent = Message::Sent::unacked;
+    message.decided_step = turn.step;
+    message.sent_at = turn.now;
+    message.latest = world_->newest_now();
+    message.view.step = turn.step;
+    message.view.from_low = turn.now + Duration{delay.low};
+    message.view.from_high = turn.now + Duration{delay.high};
+    take_seq(call.messages[i], entry.seq);
+    trace_->note("  message {} is {}/{}", call.messages[i], raw(queue.id), entry.seq);
+  }
+}
+
+void Model::take_seq(std::uint32_t id, Seq seq) {
+  QueueRow& queue = row(messages_[id]);
+  messages_[id].seq = seq;
+  if (queue.by_seq.size() <= seq) queue.by_seq.resize(seq + 1);
+  const std::uint32_t before = queue.by_seq[seq];
+  queue.by_seq[seq] = id + 1;
+  if (before == 0) return;
+  Message& other = messages_[before - 1];
+  if (other.sent != Message::Sent::doubtful) {
+    trace_->broken("numbers are not used again", "queue {} seq {} was message {}, is {}",
+                   raw(queue.id), seq, before - 1, id);
+  }
+  lose(other, "lost in a crash, its number is another's");
+}
+
+void Model::answered_send(const Call& call, const Turn& turn) {
+  const bool taken = queue_answers(call);
+  for (std::size_t i = 0; i < call.sends.size(); ++i) {
+    Message& message = messages_[call.messages[i]];
+    if (!taken || call.sends[i].error != Errc::ok) {
+      message.sent = Message::Sent::refused;
+      continue;
+    }
+    if (message.sent == Message::Sent::asked) {
+      trace_->broken("an answer names the message's number", "message {}", call.messages[i]);
+      return;
+    }
+    message.sent = Message::Sent::acked;
+    message.acked_step = turn.step;
+    durable(call.target, message.decided_step);
+  }
+}
+
+// --- deliveries ---
+
+void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
+  const Delivery& delivery = call.deliveries[index];
+  const std::uint32_t id = call.messages[index];
+  if (id == UINT32_MAX) return;
+  const Result<Receipt> receipt = open(world_->secret(), delivery.handle);
+  const QueueRow& queue = row(call);
+  if (!receipt || receipt->seq != delivery.seq || receipt->queue != queue.id ||
+      receipt->shard != queue.owner)
+    return trace_->broken("a handle names its message", "message {}", id);
+  check_delivery(id, delivery, turn);
+  Message& message = messages_[id];
+  const Duration asked = call.request.receive.visibility;
+  const Range visibility = asked.ms < 0 ? queue.visibility : Range{asked.ms, asked.ms};
+  View view;
+  view.step = turn.step;
+  view.received = {delivery.receive_count, delivery.receive_count};
+  view.from_low = turn.now + Duration{visibility.low};
+  view.from_high = turn.now + Duration{visibility.high};
+  view.first = delivery.first_received;
+  view.nonce = receipt->nonce;
+  set_view(message, view);
+  trace_->note("  message {} delivered to client {}, count {}, until {}..{}", id, call.client,
+               delivery.receive_count, view.from_low.ms, view.from_high.ms);
+}
+
+void Model::check_delivery(std::uint32_t id, const Delivery& delivery, const Turn& turn) {
+  Message& message = messages_[id];
+  const View& view = message.view;
+  using Sent = Message::Sent;
+  if (message.sent == Sent::refused || message.sent == Sent::asked)
+    return trace_->broken("only what was sent is delivered", "message {}", id);
+  if (message.sent == Sent::unacked && message.sender_is_local)
+    return trace_->broken("nothing is delivered before it is durable", "message {}", id);
+  if (message.gone == Message::Gone::yes)
+    return trace_->broken("what is gone does not come back", "message {}: {}", id, message.why);
+  if (must_be_expired(message, turn.fired))
+    return trace_->broken("retention ends", "message {} sent at {}, now {}", id, message.sent_at.ms,
+                          turn.now.ms);
+  if (delivery.seq != message.seq || delivery.sent != message.sent_at)
+    return trace_->broken("a message is one message", "message {} seq {} sent {}, not {} {}", id,
+                          delivery.seq, delivery.sent.ms, message.seq, message.sent_at.ms);
+  if (message.moves == 0 && turn.now < view.from_low)
+    return trace_->broken(view.received.high == 0 ? "a delay holds" : "one holder at a time",
+                          "message {} at {}, not before {}", id, turn.now.ms, view.from_low.ms);
+  const Range expected{view.received.low + 1 - (message.moves > 0 ? 1 : 0), view.received.high + 1};
+  if (!expected.holds(delivery.receive_count))
+    return trace_->broken("the receive count counts", "message {}: {}, expected {}..{}", id,
+                          delivery.receive_count, expected.low, expected.high);
+  // A first delivery is one of a message whose earlier deliveries, if any, are forgotten or undone.
+  const Instant first = delivery.receive_count == 1 ? turn.now : view.first;
+  if (first.ms != 0 && delivery.first_received != first && message.moves == 0)
+    return trace_->broken("the first delivery is remembered", "message {}: {}, expected {}", id,
+                          delivery.first_received.ms, first.ms);
+  if (message.sent == Sent::doubtful) {
+    message.sent = Sent::acked;
+    message.acked_step = turn.step;
+  }
+  if (message.removes == 0) message.gone = Message::Gone::no;
+}
+
+void Model::answered_receive(const Call& call, const Turn& turn) {
+  if (!queue_answers(call)) return;
+  const QueueRow& queue = row(call);
+  const bool waited = call.request.delivered > 0 || call.abandoned || draining_ || queue.sets > 0 ||
+                      queue.set_step > call.asked_step ||
+                      turn.now >= decided_low(call) + Duration{call.wait.low};
+  if (!waited)
+    trace_->broken("a long poll waits", "call {} came back after {} ms of {}", call.number,
+                   (turn.now - decided_low(call)).ms, call.wait.low);
+}
+
+void Model::check_short(const Call& call, const Turn& turn) {
+  if (call.request.error != Errc::ok || call.request.delivered == call.request.receive.max) return;
+  // What it delivered says when it was decided; an empty answer does so only when its shard is at home.
+  const bool now = call.target == turn.shard && (call.home == turn.shard || call.request.delivered > 0);
+  const std::uint64_t step = now ? turn.step : call.asked_step + 1;
+  const Instant fired = now ? turn.fired : call.fired_when_asked;
+  QueueRow& queue = row(call);
+  tidy(queue);
+  for (const std::uint32_t id : queue.messages) {
+    if (!surely_ready(messages_[id], step, fired)) continue;
+    trace_->broken("what is ready is delivered", "message {} (seq {}, sent at {}, ready at {}) to call {}, asked at {}",
+                   id, messages_[id].seq, messages_[id].sent_at.ms, messages_[id].view.from_high.ms,
+                   call.number, call.asked_at.ms);
+    return;
+  }
+}
+
+void Model::check_overdue(const Call& call, const Turn& turn) {
+  if (call.op != Op::receive || !call.exact || call.target != turn.shard || call.abandoned) return;
+  const QueueRow& queue = row(call);
+  if (queue.sets > 0 || queue.set_step > call.asked_step) return;
+  if (turn.step <= call.decided_step || turn.fires < call.decided_at + Duration{call.wait.high}) return;
+  trace_->broken("a long poll ends in time", "call {} of {} ms, parked at {}, still there at {}",
+                 call.number, call.wait.high, call.decided_at.ms, turn.fires.ms);
+}
+
+void Model::check_rest(const Call& call) {
+  const bool parked = call.request.op == Op::receive && !call.abandoned;
+  const bool overdue =
+      call.exact && world_->now() > call.decided_at + Duration{call.wait.high} + milliseconds(1);
+  const QueueRow& queue = row(call);
+  const bool wait_known = queue.sets == 0 && queue.set_step <= call.asked_step;
+  if (!parked || (overdue && wait_known))
+    return trace_->broken("every request is answered", "call {}, op {}, asked at {}, now {}",
+                          call.number, static_cast<int>(call.request.op), call.asked_at.ms,
+                          world_->now().ms);
+  for (const std::uint32_t id : queue.messages) {
+    if (!surely_ready(messages_[id], world_->step() + 1, shards_[raw(call.target)].fired)) continue;
+    trace_->broken("nobody waits for what is ready", "message {}, call {}", id, call.number);
+    return;
+  }
+}
+
+// --- delete, change of visibility, return ---
+
+void Model::answered_remove(const Call& call) {
+  const bool taken = queue_answers(call);
+  if (taken) durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const std::uint32_t id = call.messages[i];
+    if (id == UINT32_MAX) {
+      if (taken && call.receipts[i].error != Errc::receipt_invalid)
+        trace_->broken("a forged handle is refused", "call {}", call.number);
+      continue;
+    }
+    Message& message = messages_[id];
+    --message.removes;
+    if (!taken) continue;
+    if (call.receipts[i].error != Errc::ok)
+      trace_->broken("a handle deletes", "message {}: {}", id, name_of(call.receipts[i].error));
+    trace_->note("  message {} deleted", id);
+    if (message.gone != Message::Gone::yes) lose(message, "deleted");
+  }
+}
+
+void Model::answered_change(const Call& call, const Turn& turn) {
+  const bool taken = queue_answers(call);
+  const Instant low = decided_low(call), high = decided_high(call, turn);
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const std::uint32_t id = call.messages[i];
+    if (id == UINT32_MAX) continue;
+    Message& message = messages_[id];
+    if (--message.moves == 0) message.moved = Duration{0};
+    if (!taken) continue;
+    const ReceiptEntry& entry = call.receipts[i];
+    if (entry.error == Errc::message_gone) {
+      if (surely_alive(message) && message.acked_step <= call.asked_step)
+        trace_->broken("an acknowledged send is kept", "message {} is gone for a change", id);
+      continue;
+    }
+    if (entry.error != Errc::ok) {
+      trace_->broken("a change of visibility is possible", "message {}: {}", id, name_of(entry.error));
+      continue;
+    }
+    const std::uint32_t nonce = nonce_of(world_->secret(), entry.handle);
+    View view = message.view;
+    const bool never_received = view.received.high == 0;
+    if (view.nonce_known && view.nonce != nonce && view.received.low > 0) continue;  // an old handle
+    const bool sure = (never_received || (view.nonce_known && view.nonce == nonce)) &&
+                      view.step <= call.asked_step;
+    View changed = view;
+    changed.received.low = std::max<std::int64_t>(view.received.low, 1);
+    changed.received.high = std::max<std::int64_t>(view.received.high, 1);
+    changed.from_low = low + entry.visibility;
+    changed.from_high = high + entry.visibility;
+    changed.nonce = nonce;
+    changed.nonce_known = true;
+    if (view.received.low == 0) changed.first = Instant{};
+    if (sure) {
+      view = changed;
+    } else {
+      view.received.widen(changed.received.low);
+      view.from_low = std::min(view.from_low, changed.from_low);
+      view.from_high = std::max(view.from_high, changed.from_high);
+      if (view.nonce != nonce) view.nonce_known = false;
+      if (view.received.low == 0) view.first = Instant{};
+    }
+    view.step = turn.step;
+    trace_->note("  message {} moved to {}..{}", id, view.from_low.ms, view.from_high.ms);
+    set_view(message, view);
+  }
+}
+
+void Model::answered_return(const Call& call, const Turn& turn) {
+  const bool taken = queue_answers(call);
+  const Instant low = decided_low(call), high = decided_high(call, turn);
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    Message& message = messages_[call.messages[i]];
+    if (--message.moves == 0) message.moved = Duration{0};
+    if (!taken) continue;
+    View view = message.view;
+    const std::uint32_t nonce = nonce_of(world_->secret(), call.receipts[i].handle);
+    if (view.nonce_known && view.nonce != nonce) continue;  // received again since
+    const bool untouched = view.nonce_known && view.step <= call.asked_step;
+    if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
+    if (untouched && view.from_low > high) {
+      --view.received.low;
+      --view.received.high;
+      view.from_low = low;
+      view.from_high = high;
+    } else {
+      view.received.low = std::max<std::int64_t>(0, view.received.low - 1);
+      view.from_low = std::min(view.from_low, low);
+      view.from_high = std::max(view.from_high, high);
+    }
+    if (view.received.low == 0) view.first = Instant{};
+    view.step = turn.step;
+    trace_->note("  message {} returned", call.messages[i]);
+    set_view(message, view);
+  }
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,236 @@
+// What the model makes of the directory, of purges and of counts.
+#include <algorithm>
+
+#include "tests/sim/model.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr Duration purge_pause = seconds(60);
+
+std::int64_t ms(std::int64_t whole_seconds) { return whole_seconds * 1000; }
+
+}  // namespace
+
+// Whether the request was taken. Everything else it may have been told is judged here.
+bool Model::queue_answers(const Call& call) {
+  QueueRow& queue = row(call);
+  const Errc error = call.request.error;
+  using State = QueueRow::State;
+  if (error == Errc::no_such_queue) {
+    if (queue.state == State::live && queue.deletes == 0)
+      trace_->broken("a queue that was created is there", "queue {} for call {}", raw(queue.id),
+                     call.number);
+    if (queue.state == State::doubtful && queue.deletes == 0) {
+      queue.state = State::deleted;
+      queue.deleted_step = world_->step();
+      lose_all(queue, "its queue was deleted");
+    }
+    return false;
+  }
+  // Refused for want of room before anybody looks at the queue.
+  const bool full = error == Errc::no_memory || error == Errc::no_space || error == Errc::io;
+  if (full && call.op == Op::send) return false;
+  if (queue.state == State::deleted && queue.deleted_step <= call.asked_step)
+    trace_->broken("a deleted queue is gone", "queue {} answers call {}", raw(queue.id), call.number);
+  if (queue.state == State::doubtful && queue.deletes == 0) queue.state = State::live;
+  const bool expected = error == Errc::ok ||
+                        (call.op == Op::purge && error == Errc::purge_in_progress);
+  if (!expected)
+    trace_->broken("an error has a reason", "call {}, op {}: {}", call.number,
+                   static_cast<int>(call.op), name_of(error));
+  return error == Errc::ok;
+}
+
+void Model::lose_all(QueueRow& queue, const char* why) {
+  for (const std::uint32_t id : queue.messages) {
+    Message& message = messages_[id];
+    if (message.gone != Message::Gone::yes) lose(message, why);
+  }
+  tidy(queue);
+}
+
+// --- the directory ---
+
+std::uint32_t Model::add_queue(const QueueConfig& config) {
+  QueueRow queue;
+  queue.id = config.id;
+  queue.owner = config.owner;
+  queue.name = config.name;
+  const auto exactly = [](Duration d) { return Range{d.ms, d.ms}; };
+  queue.visibility = exactly(config.visibility());
+  queue.delay = exactly(config.delay());
+  queue.wait = exactly(config.wait());
+  queue.retention_min = queue.retention_max = config.retention().ms;
+  queues_.push_back(queue);
+  return by_id_[raw(config.id)] = static_cast<std::uint32_t>(queues_.size() - 1);
+}
+
+void Model::widen(QueueRow& queue, const AttributeChange& change) {
+  const std::int64_t value = ms(change.number);
+  switch (change.attribute) {
+    case Attribute::visibility_timeout:
+      return queue.visibility.widen(value);
+    case Attribute::delay_seconds:
+      return queue.delay.widen(value);
+    case Attribute::receive_message_wait_time_seconds:
+      return queue.wait.widen(value);
+    case Attribute::message_retention_period:
+      queue.retention_min = std::min(queue.retention_min, value);
+      queue.retention_max = std::max(queue.retention_max, value);
+      return;
+    default:
+      return;
+  }
+}
+
+// What a shard says the queue is set to, when nothing is changing it.
+void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue) {
+  if (queue.sets > 0 || queue.set_step > call.asked_step) return;
+  const bool known = queue.visibility.holds(config.visibility().ms) &&
+                     queue.delay.holds(config.delay().ms) && queue.wait.holds(config.wait().ms);
+  if (!known) trace_->broken("attributes are as they were set", "queue {}", raw(queue.id));
+  queue.visibility = {config.visibility().ms, config.visibility().ms};
+  queue.delay = {config.delay().ms, config.delay().ms};
+  queue.wait = {config.wait().ms, config.wait().ms};
+}
+
+void Model::answered_create(const Call& call) {
+  --creates_[call.spec.name];
+  const Request& request = call.request;
+  durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  if ((request.error != Errc::ok && request.error != Errc::queue_exists) || request.config == nullptr)
+    return trace_->broken("an error has a reason", "create: {}", name_of(request.error));
+  const QueueConfig& config = *request.config;
+  const auto found = by_id_.find(raw(config.id));
+  if (found == by_id_.end()) {
+    for (QueueRow& other : queues_) {
+      if (other.name != config.name || other.state == QueueRow::State::deleted || other.deletes > 0)
+        continue;
+      if (other.state == QueueRow::State::live)
+        return trace_->broken("a name is one queue's", "{} is {} and {}", config.name,
+                              raw(other.id), raw(config.id));
+      other.state = QueueRow::State::deleted;
+      other.deleted_step = world_->step();
+      lose_all(other, "its queue was deleted");
+    }
+    add_queue(config);
+    trace_->note("  queue {} is {} on shard {}", config.name, raw(config.id), raw(config.owner));
+  } else {
+    QueueRow& queue = queues_[found->second];
+    if (queue.state == QueueRow::State::deleted && queue.deleted_step <= call.asked_step)
+      return trace_->broken("numbers are not used again", "queue {}", raw(config.id));
+    if (queue.state == QueueRow::State::doubtful && queue.deletes == 0)
+      queue.state = QueueRow::State::live;
+    adopt_config(call, config, queue);
+  }
+  const bool equal = std::ranges::all_of(
+      call.spec.changes, [&](const AttributeChange& change) { return config.has(change); });
+  if (equal != (request.error == Errc::ok))
+    trace_->broken("a create that differs is told so", "queue {}: {}", raw(config.id),
+                   name_of(request.error));
+}
+
+void Model::answered_delete(const Call& call) {
+  QueueRow& queue = row(call);
+  --queue.deletes;
+  durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  if (!queue_answers(call)) return;
+  queue.state = QueueRow::State::deleted;
+  queue.deleted_step = world_->step();
+  trace_->note("  queue {} deleted", raw(queue.id));
+  lose_all(queue, "its queue was deleted");
+}
+
+void Model::answered_set(const Call& call) {
+  QueueRow& queue = row(call);
+  --queue.sets;
+  durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  const bool alone = queue.sets == 0 && queue.set_step <= call.asked_step;
+  queue.set_step = world_->step();
+  if (!queue_answers(call) || !alone) return;
+  for (const AttributeChange& change : call.changes) {
+    const Range now{ms(change.number), ms(change.number)};
+    if (change.attribute == Attribute::visibility_timeout) queue.visibility = now;
+    if (change.attribute == Attribute::delay_seconds) queue.delay = now;
+    if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
+  }
+}
+
+// --- purge ---
+
+void Model::answered_purge(const Call& call, const Turn& turn) {
+  QueueRow& queue = row(call);
+  --queue.purges;
+  const Instant low = decided_low(call), high = decided_high(call, turn);
+  if (call.request.error == Errc::purge_in_progress) {
+    if (low >= queue.purged_high + purge_pause && queue.purges == 0)
+      trace_->broken("an error has a reason", "purge of queue {}: the last was at {}",
+                     raw(queue.id), queue.purged_high.ms);
+    return;
+  }
+  if (!queue_answers(call)) return;
+  if (queue.purged_low.ms >= 0 && high < queue.purged_low + purge_pause)
+    trace_->broken("purges are a minute apart", "queue {}: {} and {}", raw(queue.id),
+                   queue.purged_low.ms, high.ms);
+  const std::uint64_t step = call.exact ? call.decided_step : call.asked_step + 1;
+  durable(call.target, step - 1);
+  queue.purged_low = low;
+  queue.purged_high = std::max(queue.purged_high, high);
+  trace_->note("  queue {} purged", raw(queue.id));
+  for (const std::uint32_t id : queue.messages) {
+    Message& message = messages_[id];
+    if (message.gone == Message::Gone::yes || message.decided_step == 0) continue;
+    if (message.decided_step < step) {
+      lose(message, "purged");
+    } else if (!call.exact || message.decided_step == step) {
+      message.gone = Message::Gone::maybe;
+    }
+  }
+  tidy(queue);
+}
+
+// --- counts ---
+
+void Model::answered_count(const Call& call, const Turn& turn) {
+  if (!queue_answers(call)) return;
+  QueueRow& queue = row(call);
+  adopt_config(call, *call.request.config, queue);
+  const std::uint64_t step = call.exact ? call.decided_step : call.asked_step + 1;
+  const Instant fired = call.exact ? turn.fired : call.fired_when_asked;
+  const Instant high = decided_high(call, turn);
+  Range visible, in_flight, delayed;
+  const auto add = [](Range& range, bool sure, bool may) {
+    range.low += sure ? 1 : 0;
+    range.high += may ? 1 : 0;
+  };
+  tidy(queue);
+  for (const std::uint32_t id : queue.messages) {
+    const Message& message = messages_[id];
+    if (message.decided_step == 0 || must_be_expired(message, fired)) continue;
+    const View& view = message.view;
+    const bool settled = view.step < step && message.moves == 0;
+    const bool alive = surely_alive(message) && message.acked_step < step && settled;
+    const bool ready = settled && view.from_high <= fired;
+    const bool hidden = settled && view.from_low > high;
+    const bool received = view.received.low > 0;
+    const bool never = view.received.high == 0;
+    add(visible, alive && ready, !hidden);
+    add(in_flight, alive && hidden && received, !ready && !(settled && never));
+    add(delayed, alive && hidden && never, !ready && !(settled && received));
+  }
+  const auto off = [&](const Range& range, std::uint64_t count) {
+    const auto n = static_cast<std::int64_t>(count);
+    return n < range.low || (call.alone && n > range.high);
+  };
+  const QueueCounts& counts = call.request.counts;
+  if (off(visible, counts.visible) || off(in_flight, counts.in_flight) ||
+      off(delayed, counts.delayed)) {
+    trace_->broken("counts count",
+                   "queue {}: visible {} of {}..{}, in flight {} of {}..{}, delayed {} of {}..{}",
+                   raw(queue.id), counts.visible, visible.low, visible.high, counts.in_flight,
+                   in_flight.low, in_flight.high, counts.delayed, delayed.low, delayed.high);
+  }
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,32 @@
+// The mistakes of core/mutant.h by name.
+#pragma once
+
+#include <string_view>
+
+#include "core/mutant.h"
+
+namespace pawl::sim {
+
+struct MutantName {
+  Mutant mutant;
+  std::string_view name;
+};
+
+#define PAWL_MUTANT_NAME(name) {Mutant::name, #name}
+inline constexpr MutantName mutant_names[] = {
+    PAWL_MUTANT_NAME(ack_before_flush),
+    PAWL_MUTANT_NAME(skip_checksum),
+    PAWL_MUTANT_NAME(forget_directory_sync),
+    PAWL_MUTANT_NAME(fire_timer_twice),
+    PAWL_MUTANT_NAME(lose_wakeup),
+    PAWL_MUTANT_NAME(durable_not_contiguous),
+    PAWL_MUTANT_NAME(ignore_epoch),
+    PAWL_MUTANT_NAME(forget_remove_record),
+    PAWL_MUTANT_NAME(deliver_before_durable),
+    PAWL_MUTANT_NAME(lose_receive_count),
+    PAWL_MUTANT_NAME(reuse_segment_early),
+    PAWL_MUTANT_NAME(forget_head),
+};
+#undef PAWL_MUTANT_NAME
+
+}  // namespace pawl::sim

@@ -1,0 +1,223 @@
+// pawl_sim: runs the simulator over many seeds, replays one, or hunts the seeded mistakes of core/mutant.h.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/mutant.h"
+#include "tests/sim/mutants.h"
+#include "tests/sim/simulation.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::uint64_t mutant_seeds_max = 2000;
+constexpr unsigned mutant_seconds_max = 600;
+
+struct Options {
+  std::uint64_t first = 1, seeds = 100, operations = 2000;
+  std::uint32_t shards = 0;  // 0: the seed chooses
+  bool trace = false, mutants = false, help = false;
+  Mutant mutant = Mutant::none;
+};
+
+constexpr std::string_view usage =
+    "usage: pawl_sim [--seeds N] [--first S] [--seed S] [--operations N] [--shards N] [--mutant NAME]\n"
+    "                [--trace] [--mutants]\n"
+    "  --seeds N       how many seeds to run (100)\n"
+    "  --first S       the first of them (1)\n"
+    "  --seed S        this one alone\n"
+    "  --operations N  requests of clients in each (2000)\n"
+    "  --shards N      instead of what the seed chooses\n"
+    "  --mutant NAME   with this mistake built in\n"
+    "  --mutants       every mistake, each until it is found; --seeds is then the most (2000)\n"
+    "  --trace         print what happens\n";
+
+std::optional<Mutant> mutant_named(std::string_view name) {
+  for (const MutantName& known : mutant_names)
+    if (name == known.name) return known.mutant;
+  return std::nullopt;
+}
+
+std::string_view name_of(Mutant mutant) {
+  for (const MutantName& known : mutant_names)
+    if (mutant == known.mutant) return known.name;
+  return "none";
+}
+
+bool parse(int argc, char** argv, Options& options) {
+  bool seeds_given = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag == "--trace") {
+      options.trace = true;
+      continue;
+    }
+    if (flag == "--mutants") {
+      options.mutants = true;
+      continue;
+    }
+    if (i + 1 == argc) return false;
+    const std::string_view value = argv[++i];
+    if (flag == "--mutant") {
+      const auto mutant = mutant_named(value);
+      if (!mutant) return false;
+      options.mutant = *mutant;
+      continue;
+    }
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || end != value.data() + value.size()) return false;
+    if (flag == "--seeds") {
+      options.seeds = number;
+      seeds_given = true;
+    } else if (flag == "--first") {
+      options.first = number;
+    } else if (flag == "--seed") {
+      options.first = number;
+      options.seeds = 1;
+      seeds_given = true;
+    } else if (flag == "--operations") {
+      options.operations = number;
+    } else if (flag == "--shards" && number <= 8) {
+      options.shards = static_cast<std::uint32_t>(number);
+    } else {
+      return false;
+    }
+  }
+  if (options.mutants && !seeds_given) options.seeds = mutant_seeds_max;
+  return true;
+}
+
+std::string replay_command(const Options& options, std::uint64_t seed) {
+  std::string command = fmt::format("pawl_sim --seed {} --operations {}", seed, options.operations);
+  if (options.shards != 0) command += fmt::format(" --shards {}", options.shards);
+  if (active_mutant != Mutant::none) command += fmt::format(" --mutant {}", name_of(active_mutant));
+  return command + " --trace";
+}
+
+// A CHECK of the broker ends the process; what it was doing must not be lost.
+char last_words[256];
+void on_abort(int) {
+  const std::size_t length = std::strlen(last_words);
+  if (::write(STDERR_FILENO, last_words, length) < 0) std::_Exit(3);
+  std::_Exit(2);
+}
+
+Outcome run_seed(const Options& options, std::uint64_t seed) {
+  const std::string words = fmt::format("seed {} failed; replay it with: {}\n", seed, replay_command(options, seed));
+  std::strncpy(last_words, words.c_str(), sizeof last_words - 1);
+  return Simulation(make_plan(seed, options.operations, options.shards), options.trace).run();
+}
+
+int run_seeds(const Options& options) {
+  const auto begun = std::chrono::steady_clock::now();
+  Outcome total;
+  std::uint64_t failed = 0;
+  for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+    const Outcome outcome = run_seed(options, seed);
+    if (!outcome.ok) {
+      ++failed;
+      fmt::print("seed {} broke \"{}\": {}\n  replay: {}\n", seed, outcome.invariant, outcome.what,
+                 replay_command(options, seed));
+    }
+    total.hash = mix(total.hash ^ outcome.hash);
+    total.operations += outcome.operations;
+    total.turns += outcome.turns;
+    total.crashes += outcome.crashes;
+    total.starts += outcome.starts;
+    total.stops += outcome.stops;
+    total.faults += outcome.faults;
+    total.refused += outcome.refused;
+    total.simulated_us += outcome.simulated_us;
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  fmt::print(
+      "{} seeds, {} failed: {} operations, {} turns, {} crashes, {} starts, {} stops, {} disk errors, {} "
+      "refusals, {:.0f} s simulated in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
+      options.seeds, failed, total.operations, total.turns, total.crashes, total.starts,
+      total.stops, total.faults, total.refused, static_cast<double>(total.simulated_us) / 1e6,
+      seconds, static_cast<double>(options.seeds) / seconds, total.hash);
+  return failed == 0 ? 0 : 1;
+}
+
+// --- mutants ---
+
+struct Hunt {
+  std::uint64_t seeds = 0;  // begun
+  bool found = false;
+  char how[120] = {};
+};
+
+// In a process of its own: a mistake may well end it.
+void hunt(Options options, Mutant mutant, Hunt& hunt) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(mutant_seconds_max);
+    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
+    signal(SIGABRT, SIG_DFL);
+    active_mutant = mutant;
+    std::strncpy(hunt.how, "the process died", sizeof hunt.how - 1);
+    for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+      ++hunt.seeds;
+      const Outcome outcome = run_seed(options, seed);
+      if (outcome.ok) continue;
+      hunt.found = true;
+      std::strncpy(hunt.how, outcome.invariant.c_str(), sizeof hunt.how - 1);
+      break;
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    std::strncpy(hunt.how, "no end in time", sizeof hunt.how - 1);
+  if (!WIFEXITED(status)) hunt.found = true;
+}
+
+int hunt_mutants(const Options& options) {
+  void* const shared = mmap(nullptr, sizeof(Hunt) * std::size(mutant_names), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 3;
+  auto* const hunts = static_cast<Hunt*>(shared);
+  std::size_t found = 0;
+  fmt::print("{:<26} {:>6}  {}\n", "mutant", "seeds", "found as");
+  for (std::size_t i = 0; i < std::size(mutant_names); ++i) {
+    hunts[i] = {};
+    std::fflush(stdout);
+    hunt(options, mutant_names[i].mutant, hunts[i]);
+    found += hunts[i].found ? 1 : 0;
+    fmt::print("{:<26} {:>6}  {}\n", mutant_names[i].name, hunts[i].seeds,
+               hunts[i].found ? std::string_view(hunts[i].how) : "NOT FOUND");
+  }
+  fmt::print("{} of {} mutants found\n", found, std::size(mutant_names));
+  return found == std::size(mutant_names) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace pawl::sim
+
+int main(int argc, char** argv) {
+  using namespace pawl::sim;
+  Options options;
+  if (!parse(argc, argv, options)) {
+    fmt::print(stderr, "{}", usage);
+    return 64;
+  }
+  if (options.mutants) return hunt_mutants(options);
+  pawl::active_mutant = options.mutant;
+  signal(SIGABRT, on_abort);
+  return run_seeds(options);
+}

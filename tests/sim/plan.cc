@@ -1,0 +1,98 @@
+#include "tests/sim/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/sim/random.h"
+
+namespace pawl::sim {
+namespace {
+
+std::uint64_t one_of(Random& random, std::initializer_list<std::uint64_t> choices) {
+  return choices.begin()[random.below(choices.size())];
+}
+
+void choose_log(Plan& plan, Random random) {
+  // Four extents a segment at least: room() of the log keeps two back, and with one spare segment it would
+  // never accept anything otherwise.
+  plan.log.extent_bytes = one_of(random, {16 << 10, 16 << 10, 32 << 10});
+  plan.log.segment_bytes = one_of(random, {4, 4, 8}) * plan.log.extent_bytes;
+  plan.log.spare_segments = static_cast<std::uint32_t>(random.between(1, 3));
+  plan.log.lazy_max = milliseconds(static_cast<std::int64_t>(one_of(random, {1, 10, 10, 50})));
+  plan.log.memory_max = one_of(random, {16, 64, 4096}) * plan.log.extent_bytes;
+  plan.disk.delay_us_min = one_of(random, {5, 50, 50, 200});
+  plan.disk.delay_us_max = plan.disk.delay_us_min + one_of(random, {100, 1000, 5000, 20000});
+}
+
+void choose_load(Plan& plan, Random random) {
+  plan.queue_names = static_cast<std::uint32_t>(random.between(1, 5));
+  plan.clients = static_cast<std::uint32_t>(random.between(1, 6));
+  plan.calls_a_client = static_cast<std::uint32_t>(random.between(1, 12));
+  plan.batch_max = static_cast<std::uint32_t>(one_of(random, {1, 3, 10, 10}));
+  // What fits a record, with room for what is not the body.
+  const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 256;
+  plan.body_max = std::min<std::uint64_t>(largest, one_of(random, {30, 300, 2000, 6000, 60000}));
+  if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, 3u);
+  plan.weights = {30, 30, 30, 6, 3, 1, 2, 1, 2, 2};
+  for (std::size_t act = static_cast<std::size_t>(Act::change); act < acts; ++act) {
+    const std::uint64_t times = one_of(random, {0, 1, 1, 1, 3});
+    plan.weights[act] = static_cast<std::uint32_t>(plan.weights[act] * times);
+  }
+  plan.weights[0] = static_cast<std::uint32_t>(one_of(random, {15, 30, 30, 40}));
+  plan.weights[2] = static_cast<std::uint32_t>(one_of(random, {10, 30, 30, 40}));
+  plan.short_retention = random.chance(1, 3);
+  plan.delays = random.chance(1, 2);
+  plan.long_polls = one_of(random, {0, 20, 50, 90});
+}
+
+void choose_faults(Plan& plan, Random random) {
+  const auto chance = [&](Fault fault, std::uint32_t usual) {
+    plan.chances[static_cast<std::size_t>(fault)] =
+        static_cast<std::uint32_t>(usual * one_of(random, {0, 1, 1, 2, 5}));
+  };
+  chance(Fault::crash, 15);
+  chance(Fault::stop, 6);
+  chance(Fault::stall, 20);
+  chance(Fault::disk_error, 6);
+  chance(Fault::disk_full, 4);
+  chance(Fault::burst, 2);
+  chance(Fault::long_pause, 40);
+  chance(Fault::quiet, 30);
+  plan.power_cuts = one_of(random, {0, 50, 90, 100});
+  plan.nested_crashes = one_of(random, {0, 10, 50});
+  plan.double_starts = one_of(random, {0, 10, 50});
+  plan.clock_jumps = one_of(random, {0, 0, 10, 50});
+  plan.rot = one_of(random, {0, 50});
+  plan.step_us_max = one_of(random, {20, 200, 1000, 4000});
+  plan.wake_us_max = one_of(random, {0, 100, 5000});
+  plan.extra_turns = one_of(random, {0, 5, 50});
+  plan.inside = one_of(random, {0, 0, 20, 60});
+}
+
+}  // namespace
+
+Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shards) {
+  Random random = Random(seed).split("plan");
+  Plan plan;
+  plan.seed = seed;
+  plan.operations = operations;
+  plan.shards = static_cast<std::uint32_t>(random.between(1, 3));
+  if (shards != 0) plan.shards = shards;
+  choose_log(plan, random.split("log"));
+  choose_load(plan, random.split("load"));
+  choose_faults(plan, random.split("faults"));
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  return fmt::format(
+      "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues {} "
+      "clients {} x {} batch {} body {} step {} us",
+      plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
+      plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
+      plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
+      plan.body_max, plan.step_us_max);
+}
+
+}  // namespace pawl::sim

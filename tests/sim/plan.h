@@ -1,0 +1,76 @@
+// Plan: what a seed means. Every choice that holds for a whole run is made here; a run that always mixes
+// everything evenly misses what happens when something is rare or missing, so each seed leaves some
+// operations and faults out and exaggerates others.
+//
+// Units:  chances are per 10,000 actions of the scheduler.
+// Owner:  values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "tests/sim/sim_disk.h"
+#include "wal/log.h"
+
+namespace pawl::sim {
+
+enum class Act : std::uint8_t {
+  send,
+  receive,
+  remove,
+  change,
+  count,
+  purge,
+  create,
+  delete_queue,
+  set,
+  drop_client,
+};
+inline constexpr std::size_t acts = 10;
+
+enum class Fault : std::uint8_t {
+  crash,        // of everything, at once
+  stop,         // in order, and start again
+  stall,        // a shard is not run for long
+  disk_error,   // an operation of a disk fails
+  disk_full,    // no more room for new segments
+  burst,        // more requests for another shard than its ring holds
+  long_pause,   // time goes on by seconds
+  quiet,        // everything comes to rest, and is looked at
+};
+inline constexpr std::size_t faults = 8;
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::uint64_t operations = 2000;
+  std::uint32_t shards = 1;
+  LogOptions log;
+  SimDiskOptions disk;
+
+  std::uint32_t queue_names = 3;
+  std::uint32_t clients = 4;
+  std::uint32_t calls_a_client = 4;
+  std::uint32_t batch_max = 10;
+  std::uint64_t body_max = 1000;
+  std::array<std::uint32_t, acts> weights{};
+  bool short_retention = false;  // queues keep messages for a minute
+  bool delays = false;           // queues and sends may delay
+  std::uint64_t long_polls = 0;  // of 100 receives
+
+  std::array<std::uint32_t, faults> chances{};
+  std::uint64_t power_cuts = 50;     // of 100 crashes; the others are kills of the process
+  std::uint64_t nested_crashes = 0;  // of 100 starts
+  std::uint64_t double_starts = 0;   // of 100 starts
+  std::uint64_t clock_jumps = 0;     // of 100 starts
+  std::uint64_t rot = 0;             // of 100 stops: a bit of a file flips meanwhile
+  std::uint64_t step_us_max = 500;   // between two actions
+  std::uint64_t wake_us_max = 100;   // how long a wake-up may take
+  std::uint64_t extra_turns = 5;     // of 100: a shard is run without need
+  std::uint64_t inside = 0;          // of 100 answers: the client asks again from within
+};
+
+Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shards);
+std::string describe(const Plan& plan);
+
+}  // namespace pawl::sim

@@ -1,0 +1,82 @@
+// Simulation: one run of a seed, from an empty disk to a drained broker.
+//
+//   start -> act, turn, advance, fail, crash, stop, start ... -> heal -> rest -> drain -> stop -> start: empty
+//
+// Owner: the caller; runs of different seeds share nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tests/sim/clients.h"
+#include "tests/sim/model.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/random.h"
+#include "tests/sim/trace.h"
+#include "tests/sim/world.h"
+
+namespace pawl::sim {
+
+struct Outcome {
+  bool ok = false;
+  std::string invariant;  // the first that was broken
+  std::string what;
+  std::uint64_t hash = 0;  // of everything that happened
+  std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
+  std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
+  std::uint64_t simulated_us = 0;
+};
+
+class Simulation {
+ public:
+  Simulation(const Plan& plan, bool print);
+  Outcome run();
+
+ private:
+  // --- simulation.cc: the ordinary course of things ---
+  void act();
+  void run_some_turns();
+  bool turn(std::uint32_t shard);
+  bool round();
+  void run_until(std::uint64_t us);
+  // Everything runs until only time could change anything. False: it does not come to rest.
+  bool settle();
+  void look_at_rest();
+  bool in_trouble() const { return !trace_.ok(); }
+
+  // --- faults.cc ---
+  void maybe_fail();
+  void fail_a_disk();
+  void fill_a_disk();
+  void heal();
+  void crash();
+  void stop_and_start();
+  void start();
+  bool try_start(std::int64_t jump_ms);
+  void rot();
+  void flip_back();
+
+  // --- ending.cc ---
+  void end();
+  void drain();
+  bool drain_round();
+  void check_empty();
+  bool stop();
+
+  Plan plan_;
+  Trace trace_;
+  Clients clients_;
+  World world_;
+  Model model_;
+  Random random_;
+  Outcome outcome_;
+  struct Flip {
+    std::uint32_t shard = 0;
+    std::string file;
+    std::uint64_t offset = 0;
+    unsigned bit = 0;
+    bool there = false;
+  } flip_;
+};
+
+}  // namespace pawl::sim

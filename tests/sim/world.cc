@@ -1,0 +1,263 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/check.h"
+
+namespace pawl::sim {
+namespace {
+
+// Replays a log into its shard, and takes down what it said.
+class ShardReplay final : public Replay {
+ public:
+  ShardReplay(Shard& shard, std::uint64_t& said) : shard_(&shard), said_(&said) {}
+  void config(const ConfigRecord& record) override {
+    say(1, raw(record.config->id), record.gone, 0);
+    shard_->restore(record);
+  }
+  void head(const HeadRecord& record) override {
+    say(2, raw(record.queue), record.next_seq, 0);
+    shard_->restore(record);
+  }
+  void send(const SendRecord& record) override {
+    say(3, raw(record.queue), record.seq, record.position);
+    shard_->restore(record);
+  }
+  void receive(const ReceiveRecord& record) override {
+    say(4, raw(record.queue), record.seq, record.nonce);
+    say(record.receive_count, static_cast<std::uint64_t>(record.deadline.ms), 0, 0);
+    shard_->restore(record);
+  }
+  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
+    say(5, raw(record.queue), record.seq, 0);
+    shard_->restore(record, freed);
+  }
+  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {
+    say(6, raw(record.queue), record.below, static_cast<std::uint64_t>(record.at.ms));
+    shard_->restore(record, freed);
+  }
+
+ private:
+  void say(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+    *said_ = mix(mix(mix(mix(*said_ ^ a) ^ b) ^ c) ^ d);
+  }
+  Shard* shard_;
+  std::uint64_t* said_;
+};
+
+}  // namespace
+
+World::World(const Plan& plan, Trace& trace, Audience& audience)
+    : plan_(plan), trace_(&trace), audience_(&audience), random_(Random(plan.seed).split("world")) {
+  for (std::uint8_t& byte : secret_) byte = static_cast<std::uint8_t>(random_.below(256));
+  for (std::uint32_t i = 0; i < plan.shards; ++i) {
+    auto machine = std::make_unique<Machine>();
+    SimDiskOptions disk = plan.disk;
+    disk.seed = random_.next();
+    machine->disk = std::make_unique<SimDisk>(disk);
+    machine->disk->step(now_us_);
+    machine->desk.world = this;
+    machine->desk.home = ShardId{static_cast<std::uint8_t>(i)};
+    machines_.push_back(std::move(machine));
+  }
+}
+
+World::~World() { tear_down(); }
+
+// --- the broker ---
+
+Start World::start(std::int64_t jump_ms) {
+  CHECK(!up_);
+  offset_us_ += jump_ms * 1000;
+  complaint_.clear();
+  fingerprint_ = 0;
+  Instant newest;
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) {
+    const Start opened = open(i, newest);
+    if (opened == Start::up) continue;
+    tear_down();
+    return opened;
+  }
+  // Time does not start before the newest frame: EngineClock::not_before.
+  if (newest > now()) offset_us_ += (newest - now()).ms * 1000;
+  newest_now_ = std::max(newest_now_, now());
+  mesh_ = std::make_unique<Mesh>(plan_.shards);
+  std::vector<ConfigPtr> configs;
+  machines_[0]->shard->directory().for_each([&](const ConfigPtr& config) { configs.push_back(config); });
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) {
+    Machine& machine = *machines_[i];
+    if (i != raw(control_shard)) {
+      for (const ConfigPtr& config : configs) machine.shard->restore(ConfigRecord{config, false});
+    }
+    std::vector<LogPos> freed;
+    machine.shard->finish_recovery(now(), freed);
+    for (const LogPos position : freed) machine.log->release(position);
+    machine.port = std::make_unique<MeshPort>(*mesh_, machine.desk.home);
+    machine.loop = std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port, machine.desk);
+    machine.asleep = machine.kicked = machine.closed = false;
+    machine.wake_at = UINT64_MAX;
+    machine.stalled_until = 0;
+    machine.due = never;
+    machine.now = machine.fired = now();
+  }
+  up_ = true;
+  trace_->note("{} us: up, clock {}, said {}", now_us_, now().ms, fingerprint_);
+  return Start::up;
+}
+
+Start World::open(std::uint32_t shard, Instant& newest) {
+  Machine& machine = *machines_[shard];
+  LogOptions options = plan_.log;
+  options.stream = mix(plan_.seed) + shard;
+  machine.shard = std::make_unique<Shard>(
+      ShardIdentity{machine.desk.home, plan_.shards, secret_, static_cast<std::uint32_t>(random_.next())},
+      ShardLimits{}, now());
+  RecoveryReport report;
+  std::uint64_t said = shard;
+  ShardReplay replay(*machine.shard, said);
+  auto log = Log::open(*machine.disk, options, replay, report, complaint_);
+  if (!log) {
+    trace_->note("{} us: shard {} does not start: {}", now_us_, shard, complaint_);
+    return log.error().code == Errc::io ? Start::no_disk : Start::refused;
+  }
+  machine.log = std::move(*log);
+  fingerprint_ = mix(fingerprint_ ^ said);
+  newest = std::max(newest, report.newest);
+  return Start::up;
+}
+
+void World::tear_down() {
+  for (auto& machine : machines_) {
+    machine->loop.reset();
+    machine->port.reset();
+    machine->log.reset();
+    machine->shard.reset();
+  }
+  mesh_.reset();
+  up_ = false;
+}
+
+void World::crash(Crash kind) {
+  trace_->note("{} us: crash, {}", now_us_, kind == Crash::power ? "power" : "process");
+  tear_down();
+  for (auto& machine : machines_) machine->disk->crash(kind);
+}
+
+bool World::close_logs() {
+  bool all = true;
+  for (auto& machine : machines_) {
+    if (machine->closed) continue;
+    const Result<void> closed = machine->log->close_clean();
+    machine->closed = closed.has_value();
+    all &= machine->closed;
+    if (!closed && closed.error().code != Errc::not_ready)
+      trace_->broken("a stop in order succeeds", "shard {}: {} errno {}", raw(machine->desk.home),
+                     closed.error().what, closed.error().sys);
+  }
+  return all;
+}
+
+void World::stopped() {
+  for (const auto& machine : machines_) CHECK(machine->closed && machine->disk->in_flight() == 0);
+  trace_->note("{} us: stopped", now_us_);
+  tear_down();
+}
+
+// --- time and turns ---
+
+std::uint64_t World::at_us(Instant instant) const {
+  if (instant == never) return UINT64_MAX;
+  const std::int64_t us = instant.ms * 1000 - offset_us_;
+  return us <= 0 ? 0 : static_cast<std::uint64_t>(us);
+}
+
+bool World::runnable(std::uint32_t shard) const {
+  const Machine& machine = *machines_[shard];
+  if (!up_ || machine.closed || machine.stalled_until > now_us_) return false;
+  return !machine.asleep || machine.kicked || machine.wake_at <= now_us_ || machine.due <= now();
+}
+
+bool World::turn(std::uint32_t shard) {
+  Machine& machine = *machines_[shard];
+  if (machine.asleep) {
+    machine.port->awake();
+    machine.idle_turns = 0;
+  }
+  machine.asleep = machine.kicked = false;
+  if (machine.wake_at <= now_us_) machine.wake_at = UINT64_MAX;
+  Turn turn;
+  turn.shard = machine.desk.home;
+  turn.step = ++step_;
+  turn.now = machine.now = std::max(machine.now, now());
+  newest_now_ = std::max(newest_now_, turn.now);
+  turn.fired = machine.fired;
+  inside_turn_ = true;
+  const bool worked = machine.loop->turn(turn.now, now_us_);
+  inside_turn_ = false;
+  const Instant due = machine.loop->next_deadline();
+  if (machine.shard->next_deadline() > turn.now) machine.fired = turn.now;
+  turn.fires = machine.fired;
+  machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
+  trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
+               worked ? "worked" : "idle", due.ms);
+  audience_->turned(turn);
+  if (machine.loop->failure()) {
+    trace_->note("shard {}: {} failed", shard, machine.loop->failure()->what);
+    return false;
+  }
+  for (std::uint64_t wakes = machine.loop->take_wakes(); wakes != 0; wakes &= wakes - 1) {
+    Machine& other = *machines_[static_cast<std::size_t>(std::countr_zero(wakes))];
+    other.wake_at = std::min(other.wake_at, now_us_ + random_.between(0, plan_.wake_us_max));
+  }
+  if (!worked && due > turn.now) go_to_sleep(machine);
+  return true;
+}
+
+void World::go_to_sleep(Machine& machine) {
+  if (machine.kicked || random_.chance(plan_.extra_turns, 100)) return;  // it spins on
+  if (!machine.port->try_sleep()) return;
+  machine.asleep = true;
+  machine.due = machine.loop->next_deadline();
+}
+
+void World::advance(std::uint64_t us) {
+  now_us_ += us;
+  for (auto& machine : machines_) {
+    const std::size_t before = machine->disk->in_flight();
+    machine->disk->step(now_us_);
+    if (machine->disk->in_flight() != before) machine->kicked = true;
+  }
+}
+
+std::uint64_t World::next_event(bool with_timers) const {
+  std::uint64_t next = UINT64_MAX;
+  for (const auto& machine : machines_) {
+    next = std::min(next, machine->disk->next_due().value_or(UINT64_MAX));
+    std::uint64_t reason = machine->wake_at;
+    if (!machine->asleep || machine->kicked) reason = 0;
+    if (with_timers) reason = std::min(reason, at_us(machine->due));
+    if (reason == UINT64_MAX) continue;
+    const std::uint64_t at = std::max(reason, machine->stalled_until);
+    if (at > now_us_) next = std::min(next, at);
+  }
+  return next;
+}
+
+void World::unstall() {
+  for (auto& machine : machines_) machine->stalled_until = 0;
+}
+
+// --- requests ---
+
+void World::submit(Request& request, ShardId home, ShardId target) {
+  machines_[raw(home)]->loop->submit(request, target);
+  if (!inside_turn_) kick(raw(home));  // else the turn under way must see to it
+}
+
+bool World::cancel(Request& request, ShardId home, ShardId target) {
+  if (!inside_turn_) kick(raw(home));
+  return machines_[raw(home)]->loop->cancel(request, target);
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,150 @@
+// World: one broker, simulated. The real Shard, Log, Mesh and ShardLoop of every shard, each on a SimDisk of
+// its own, one clock, one thread.
+//
+//   down --start()--> up --turn(shard), advance()...--> up --crash(), stopped()--> down
+//
+// A shard sleeps when its turn found nothing to do, as net/worker.cc does it, but without that file's longest
+// sleep: here it wakes only for a reason (a wake-up of the mesh, a finished disk operation, a request, a
+// deadline), so a reason that gets lost leaves something stuck.
+//
+// Units:  now_us() counts from 1 s; now() is the broker's clock, which may jump when it starts.
+// Errors: what must not happen is a broken invariant of the Trace.
+// Owner:  one simulation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/mesh.h"
+#include "net/shard_loop.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/random.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/sim/trace.h"
+
+namespace pawl::sim {
+
+// A turn that was run. `fired`: all timers up to this time had fired before the turn; `fires`: after it.
+struct Turn {
+  ShardId shard{};
+  std::uint64_t step = 0;  // turns of all shards are numbered from 1
+  Instant now;
+  Instant fired;
+  Instant fires;
+};
+
+// Who is told what the broker does: the clients.
+class Audience {
+ public:
+  virtual ~Audience() = default;
+  virtual void answered(ShardId home, Request& request) = 0;  // within a turn
+  virtual void turned(const Turn& turn) = 0;                  // after it
+};
+
+enum class Start : std::uint8_t { up, refused, no_disk };
+
+class World {
+ public:
+  World(const Plan& plan, Trace& trace, Audience& audience);
+  ~World();
+
+  // --- the broker ---
+  // Opens the logs and recovers. Not up: nothing is open, `complaint()` says why.
+  Start start(std::int64_t jump_ms);
+  const std::string& complaint() const { return complaint_; }
+  bool up() const { return up_; }
+  // The process dies, or the machine with it.
+  void crash(Crash kind);
+  // The log of every shard is closed in order; false: not yet, run it on.
+  bool close_logs();
+  // After close_logs(): the process has ended.
+  void stopped();
+  // What every log said when it was read back; equal before and after a start that changes nothing.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  // --- time and turns ---
+  std::uint64_t now_us() const { return now_us_; }
+  Instant now() const { return Instant{(static_cast<std::int64_t>(now_us_) + offset_us_) / 1000}; }
+  Instant newest_now() const { return newest_now_; }  // the latest it ever was
+  std::uint64_t step() const { return step_; }
+  Instant fired(ShardId shard) const { return machines_[raw(shard)]->fired; }
+  bool inside_turn() const { return inside_turn_; }
+
+  bool runnable(std::uint32_t shard) const;
+  // Runnable, but its last turns found nothing to do: it only polls for what another shard or the disk does.
+  bool spinning(std::uint32_t shard) const { return machines_[shard]->idle_turns >= spins_max; }
+  // Runs one turn; false: the log failed and the process must die.
+  bool turn(std::uint32_t shard);
+  // Time goes on, disks finish what is due.
+  void advance(std::uint64_t us);
+  // When something happens next by itself; UINT64_MAX: never. Timers of shards count only `with_timers`.
+  std::uint64_t next_event(bool with_timers) const;
+  void stall(std::uint32_t shard, std::uint64_t us) { machines_[shard]->stalled_until = now_us_ + us; }
+  void unstall();
+  // A worker that stops looks every millisecond, whether anything happened or not.
+  void wake(std::uint32_t shard) { kick(shard); }
+
+  // --- requests ---
+  void submit(Request& request, ShardId home, ShardId target);
+  bool cancel(Request& request, ShardId home, ShardId target);
+
+  std::uint32_t shards() const { return plan_.shards; }
+  SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
+  ShardLoop& loop(std::uint32_t shard) { return *machines_[shard]->loop; }
+  const Secret& secret() const { return secret_; }
+
+ private:
+  struct Desk final : Asker {
+    World* world = nullptr;
+    ShardId home{};
+    void answered(Request& request) override { world->audience_->answered(home, request); }
+    void connection(std::uint64_t) override {}
+  };
+  struct Machine {
+    std::unique_ptr<SimDisk> disk;
+    std::unique_ptr<Shard> shard;
+    std::unique_ptr<Log> log;
+    std::unique_ptr<MeshPort> port;
+    std::unique_ptr<ShardLoop> loop;
+    Desk desk;
+    bool asleep = false;
+    std::uint32_t idle_turns = 0;  // in a row, without sleep
+    bool kicked = false;
+    bool closed = false;
+    std::uint64_t wake_at = UINT64_MAX;
+    std::uint64_t stalled_until = 0;
+    Instant due = never;
+    Instant now;
+    Instant fired;
+  };
+
+  static constexpr std::uint32_t spins_max = 4;
+
+  Start open(std::uint32_t shard, Instant& newest);
+  void tear_down();
+  // Input of its own, a request or a finished disk operation, ends a shard's sleep.
+  void kick(std::uint32_t shard) { machines_[shard]->kicked = true; }
+  void go_to_sleep(Machine& machine);
+  std::uint64_t at_us(Instant instant) const;
+
+  Plan plan_;
+  Trace* trace_;
+  Audience* audience_;
+  Random random_;
+  Secret secret_{};
+  std::unique_ptr<Mesh> mesh_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::uint64_t now_us_ = 1'000'000;
+  std::int64_t offset_us_ = 1'700'000'000'000'000;
+  Instant newest_now_;
+  std::uint64_t step_ = 0;
+  std::uint64_t fingerprint_ = 0;
+  bool up_ = false;
+  bool inside_turn_ = false;
+  std::string complaint_;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""`pawl wal` on logs that a killed server left, whole and damaged; and what `pawl serve` says to them."""
+
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from pawl_server import Pawl, main  # noqa: E402
+import pawl_server  # noqa: E402
+
+MESSAGES = 40
+
+
+class WalCommand(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """One queue with 40 messages, each in a frame of its own; then kill -9."""
+        cls.pawl = Pawl(pawl_server.ServedTest.binary, extra=["--shards", "1"]).start()
+        connection = http.client.HTTPConnection(cls.pawl.ready["http"])
+
+        def call(action, **request):
+            connection.request("POST", "/", json.dumps(request), {
+                "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action})
+            return json.loads(connection.getresponse().read())
+
+        url = call("CreateQueue", QueueName="a")["QueueUrl"]
+        for i in range(MESSAGES):
+            call("SendMessage", QueueUrl=url, MessageBody=f"body {i} " + "x" * 500)
+        connection.close()
+        cls.pawl.kill()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pawl.remove_data()
+
+    def setUp(self):
+        self.data = self.pawl.data + "-copy"
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.copytree(self.pawl.data, self.data)
+        self.addCleanup(shutil.rmtree, self.data)
+
+    def wal(self, action):
+        return subprocess.run([self.pawl.binary, "wal", action, self.data], capture_output=True, text=True, timeout=60, check=False)
+
+    def segment(self):
+        return pathlib.Path(self.data) / "s00" / "000000000000.seg"
+
+    def frames(self):
+        return [int(lsn) for lsn in re.findall(r"^(\d+) frame ", self.wal("dump").stdout, re.M)]
+
+    def overwrite(self, offset, data):
+        with open(self.segment(), "r+b") as file:
+            file.seek(offset)
+            file.write(data)
+
+    def test_a_log_cut_by_kill_is_sound_and_every_record_is_printed(self):
+        verified = self.wal("verify")
+        self.assertEqual(verified.returncode, 0, verified)
+        self.assertIn(": sound: ", verified.stdout)
+        dump = self.wal("dump").stdout
+        self.assertEqual(len(re.findall(r"^  send +queue 1 seq \d+ body 50[78] B", dump, re.M)), MESSAGES, dump)
+        self.assertEqual(len(re.findall(r"^  config +queue 1 a$", dump, re.M)), 1)
+
+    def test_a_flipped_bit_in_what_was_acknowledged_is_damage_with_its_place(self):
+        at = self.frames()[20]
+        content = self.segment().read_bytes()
+        self.overwrite(at + 300, bytes([content[at + 300] ^ 4]))
+        verified = self.wal("verify")
+        self.assertEqual(verified.returncode, 4, verified)
+        self.assertIn(f"000000000000.seg at byte {at} ", verified.stderr)
+        self.assertIn("checksum", verified.stderr)
+
+    def test_a_zeroed_frame_in_the_middle_is_damage_but_the_very_last_one_is_a_tail(self):
+        frames = self.frames()
+        self.overwrite(frames[-1], bytes(4096))
+        self.assertEqual(self.wal("verify").returncode, 0)
+        self.overwrite(frames[-3], bytes(4096))
+        verified = self.wal("verify")
+        self.assertEqual(verified.returncode, 4, verified)
+        self.assertIn(f"at byte {frames[-3]} ", verified.stderr)
+
+    def test_a_torn_last_frame_is_a_torn_tail(self):
+        self.overwrite(self.frames()[-1] + 256, bytes(1024))
+        verified = self.wal("verify")
+        self.assertEqual(verified.returncode, 0, verified)
+        self.assertIn("a torn tail follows", verified.stdout)
+
+    def test_the_server_refuses_a_damaged_log_and_names_the_place(self):
+        at = self.frames()[20]
+        self.overwrite(at + 300, b"\xff\x00\xff\x00")
+        done = subprocess.run([self.pawl.binary, "serve", "--data", self.data, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                               "--binary", "127.0.0.1:0"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertIn("000000000000.seg", done.stderr)
+
+    def test_without_manifests_there_is_no_log_and_without_a_whole_one_it_is_damage(self):
+        shard = pathlib.Path(self.data) / "s00"
+        for name in ("MANIFEST.a", "MANIFEST.b"):
+            (shard / name).write_bytes(bytes(4096))
+        self.assertEqual(self.wal("verify").returncode, 4)
+        for name in ("MANIFEST.a", "MANIFEST.b"):
+            (shard / name).unlink()
+        self.assertEqual(self.wal("verify").returncode, 3)
+
+
+if __name__ == "__main__":
+    main()

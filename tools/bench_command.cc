@@ -1,0 +1,84 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "bench/load.h"
+#include "tools/commands.h"
+
+namespace pawl {
+namespace {
+
+void add_endpoint(CLI::App& workload, LoadOptions& options) {
+  auto* url = workload.add_option("--url", options.url,
+                                  "A queue of any SQS endpoint: http://host:port/account/queue");
+  workload
+      .add_option(
+          "--binary", options.binary,
+          "A pawl server's binary port; what is used without --url (default: 127.0.0.1:9326)")
+      ->type_name("ADDR:PORT")
+      ->excludes(url);
+  workload.add_option("--queue", options.queue, "The queue on the binary port")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->excludes(url);
+  workload.add_flag("--create", options.create, "Create the queue if it is not there");
+}
+
+void add_shape(CLI::App& workload, LoadOptions& options) {
+  workload
+      .add_option("--connections", options.connections,
+                  "Connections; e2e: of producers, and as many of consumers")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  workload.add_option("--depth", options.depth, "Requests under way on each connection")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  workload.add_option("--batch", options.batch, "Messages in a request; at most 10 over HTTP")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  workload.add_option("--body", options.body, "Bytes in a message")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  workload
+      .add_option("--rate", options.rate,
+                  "Messages a second, sent when they fall due and timed from then; 0: as fast as "
+                  "answers come")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  workload.add_option("--seconds", options.seconds, "How long")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  workload.add_flag("--spin", options.spin,
+                    "Never sleep: takes a core, and the wake-up out of the figures");
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& code) {
+  CLI::App* verb = app.add_subcommand("bench", "Loads a server and prints how long answers take");
+  verb->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, LoadOptions::Workload kind) {
+    const auto options = std::make_shared<LoadOptions>();
+    options->workload = kind;
+    CLI::App* workload = verb->add_subcommand(name, help);
+    add_endpoint(*workload, *options);
+    add_shape(*workload, *options);
+    workload->add_flag("--json", options->json, "Print the result as one JSON object on stdout");
+    workload
+        ->add_option("--hgrm", options->hgrm,
+                     "Write the distribution to a file that HdrHistogram plotters read")
+        ->type_name("FILE");
+    workload->callback([options, &code] {
+      if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
+      code = run_load(*options, stdout, stderr);
+    });
+  };
+  add("send", "Sends into a queue", LoadOptions::Workload::send);
+  add("receive", "Receives what is there and deletes it", LoadOptions::Workload::receive);
+  add("e2e", "Both; from when a message was to be sent until a consumer has it",
+      LoadOptions::Workload::e2e);
+}
+
+}  // namespace pawl
