@@ -1,8 +1,9 @@
-// Wire: any frames. Each is answered by one frame of the same correlation, whose payload is as long as it
-// says; what is routed keeps the limits of Request; only wrong framing or greeting closes.
+// Wire: any frames. Each is answered by one frame of the same correlation, whose payload is as long
+// as it says; what is routed keeps the limits of Request; only wrong framing or greeting closes.
 //
-// Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the fuzzer need
-// not guess lengths. The first byte, when even, stands for a greeting and an open queue before them.
+// Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the
+// fuzzer need not guess lengths. The first byte, when even, stands for a greeting and an open queue
+// before them.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,0 +1,139 @@
+// The log's decoders: any bytes as a frame, a segment header, a manifest, records. Nothing outside the input
+// is read, what is read lies inside it, and reading it again gives the same.
+//
+// Input: a byte that says what it is, then the bytes. For records their hashes are put right first, so that
+// the fuzzer reaches what is behind them.
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "core/check.h"
+#include "wal/format.h"
+#include "wal/records.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t stream = 0x1122'3344'5566'7788;
+constexpr std::size_t head_bytes = 12;
+
+// Adds up what was read, and looks that it points into the input.
+class Sum final : public RecordSink {
+ public:
+  explicit Sum(std::span<const std::byte> input) : input_(input) {}
+  void send(const StoredMessage& message, std::size_t offset) override {
+    CHECK(offset < input_.size());
+    inside(message.content.body);
+    inside(message.content.attributes);
+    inside(message.content.system);
+    inside(message.content.sender);
+    add(message.seq + message.content.body.size());
+  }
+  void receive(const ReceiveRecord& record) override { add(record.seq ^ record.nonce); }
+  void remove(const RemoveRecord& record) override { add(record.seq); }
+  void purge(const PurgeRecord& record) override { add(record.below); }
+  void config(const ConfigRecord& record) override {
+    std::vector<std::byte> again(config_bytes(*record.config));
+    CHECK(encode_config(again.data(), record, stream) <= again.size());
+    add(raw(record.config->id) + record.config->name.size());
+  }
+  void head(const HeadRecord& record) override { add(record.next_seq); }
+
+  std::uint64_t sum = 0;
+  std::uint32_t records = 0;
+
+ private:
+  void inside(std::string_view text) {
+    if (text.empty()) return;
+    const auto* const begin = reinterpret_cast<const char*>(input_.data());
+    CHECK(text.data() >= begin && text.data() + text.size() <= begin + input_.size());
+  }
+  void add(std::uint64_t n) {
+    sum = sum * 31 + n;
+    ++records;
+  }
+  std::span<const std::byte> input_;
+};
+
+// FORMAT.md, "Records": the first 8 bytes and the stream seed the hash of what follows the head.
+std::uint32_t seal_records(std::span<std::byte> bytes) {
+  std::uint32_t count = 0;
+  while (bytes.size() >= head_bytes) {
+    std::uint64_t first = 0;
+    std::memcpy(&first, bytes.data(), sizeof first);
+    const auto length = static_cast<std::uint32_t>(first >> 32);
+    if (length < head_bytes || length > bytes.size()) break;
+    const auto hash = static_cast<std::uint32_t>(
+        hash_bytes(bytes.subspan(head_bytes, length - head_bytes), stream ^ first));
+    std::memcpy(bytes.data() + 8, &hash, sizeof hash);
+    ++count;
+    bytes = bytes.subspan(std::min(bytes.size(), align_record(length)));
+  }
+  return count;
+}
+
+void records(std::vector<std::byte> bytes) {
+  const std::uint32_t count = seal_records(bytes);
+  Sum once(bytes), twice(bytes);
+  const bool first = decode_records(bytes, count, stream, once).has_value();
+  const bool second = decode_records(bytes, count, stream, twice).has_value();
+  CHECK(first == second && once.sum == twice.sum && once.records == twice.records);
+  if (const auto message = decode_send(bytes, stream)) {
+    const StoredMessage trusted = trusted_send(bytes.data());
+    CHECK(trusted.seq == message->seq && trusted.content.body == message->content.body);
+  }
+}
+
+void frame(std::vector<std::byte> bytes) {
+  (void)check_frame(bytes, stream, 4096);
+  if (bytes.size() < log_frame_header_bytes) return;
+  // The same with everything but the records' own meaning put right.
+  LogFrameHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.magic = frame_magic;
+  header.stream = stream;
+  header.lsn = 4096;
+  header.version = frame_version;
+  header.length = static_cast<std::uint32_t>(bytes.size());
+  std::memcpy(bytes.data(), &header, sizeof header);
+  seal_frame(bytes);
+  const std::size_t whole = align_up(bytes.size(), block_bytes);
+  bytes.resize(whole);
+  const FrameCheck check = check_frame(bytes, stream, 4096);
+  CHECK(check.fault == LogFault::none || check.fault == LogFault::length ||
+            check.fault == LogFault::version || check.fault == LogFault::hash,
+        "{}", describe(check.fault));
+}
+
+void block(std::vector<std::byte> bytes) {
+  bytes.resize(block_bytes);
+  (void)read_segment_header(ConstBlock(bytes.data(), block_bytes));
+  if (const auto manifest = read_manifest(ConstBlock(bytes.data(), block_bytes))) {
+    std::vector<std::byte> again(block_bytes);
+    write_manifest(Block(again.data(), block_bytes), *manifest);
+    CHECK(read_manifest(ConstBlock(again.data(), block_bytes)).has_value());
+  }
+}
+
+}  // namespace
+}  // namespace pawl
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto* const begin = reinterpret_cast<const std::byte*>(data + 1);
+  std::vector<std::byte> bytes(begin, begin + size - 1);
+  switch (data[0] % 4) {
+    case 0:
+    case 1:
+      pawl::records(std::move(bytes));
+      break;
+    case 2:
+      pawl::frame(std::move(bytes));
+      break;
+    case 3:
+      pawl::block(std::move(bytes));
+      break;
+  }
+  return 0;
+}
