@@ -4,13 +4,15 @@
 //   receive:  consumers receive what is there and delete it; ends early when the queue is empty
 //   e2e:      both; from when a message was to be sent until a consumer has it
 //
-// Closed loop (rate 0): every connection keeps `depth` requests under way; e2e also holds producers back while
-// too much is undelivered. Open loop: requests fall due at `rate`, whether or not earlier ones are answered,
-// and latency is counted from when they fell due: a server that stalls is charged for all who waited.
+// Closed loop (rate 0): every connection keeps `depth` requests under way; e2e also holds producers
+// back while too much is undelivered. Open loop: requests fall due at `rate`, whether or not
+// earlier ones are answered, and latency is counted from when they fell due: a server that stalls
+// is charged for all who waited.
 //
 // Units:  rate in messages per second; latencies in microseconds.
 // Limits: LoadOptions says them; run_load refuses what is beyond with 2.
-// Errors: 1 when the endpoint cannot be reached or a connection broke; refused messages are only counted.
+// Errors: 1 when the endpoint cannot be reached or a connection broke; refused messages are only
+//         counted.
 // Owner:  nothing remains after run_load returns.
 // Source: Tene, "How not to measure latency" (coordinated omission).
 #pragma once

@@ -106,8 +106,11 @@ class BinaryCodec : public Codec {
       if (!header) return "the server does not speak the binary protocol";
       if (bytes.size() < header->length) continue;
       queue_ = header->queue;
-      if (header->status == 0) return {};
-      return "the server refused: " + std::string(name_of(static_cast<Status>(header->status)));
+      const auto status = static_cast<Status>(header->status);
+      if (status == Status::ok) return {};
+      if (status == Status::no_such_queue)
+        return "there is no queue " + queue_name_ + "; --create makes it";
+      return "the server refused: " + std::string(name_of(status));
     }
   }
 

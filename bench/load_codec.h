@@ -1,7 +1,7 @@
 // What a load connection says and hears, in one of the two protocols.
 //
-// A request belongs to a slot, a number below `depth`; the codec finds the slot of each answer. Requests are
-// built from bytes prepared beforehand.
+// A request belongs to a slot, a number below `depth`; the codec finds the slot of each answer.
+// Requests are built from bytes prepared beforehand.
 //
 // Errors: parse() says `broken` when answers can no longer be told apart.
 // Owner:  one load connection each; what it is made from (Target) is shared.
@@ -28,7 +28,8 @@ struct Target {
 // "http://host:port/account/queue" or "host:port"; empty text: fine, else what is wrong.
 std::string parse_target(const LoadOptions& options, Target& target);
 
-// A message delivered: its receipt, as the codec wants it back, and the stamp in its body (0: not ours).
+// A message delivered: its receipt, as the codec wants it back, and the stamp in its body (0: not
+// ours).
 struct Delivered {
   std::string_view receipt;  // into the received bytes
   std::uint64_t stamp = 0;
@@ -55,7 +56,8 @@ class Codec {
   virtual void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
                              std::uint32_t count) = 0;
 
-  // Takes the complete answers at the front of `bytes` and returns how many bytes that were; npos: broken.
+  // Takes the complete answers at the front of `bytes` and returns how many bytes that were; npos:
+  // broken.
   static constexpr std::size_t broken = SIZE_MAX;
   virtual std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
                             std::vector<Delivered>& delivered) = 0;

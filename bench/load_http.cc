@@ -5,8 +5,9 @@
 
 #include "bench/load_codec.h"
 
-// SQS over HTTP/1.1, JSON protocol, kept alive, to any endpoint: requests from prepared bytes, answers read as
-// far as needed. Answers come in the order of requests; that is how slots are found.
+// SQS over HTTP/1.1, JSON protocol, kept alive, to any endpoint: requests from prepared bytes,
+// answers read as far as needed. Answers come in the order of requests; that is how slots are
+// found.
 
 namespace pawl::load {
 namespace {
@@ -92,7 +93,8 @@ Response read_response(std::string_view bytes, std::list<std::string>& joined) {
   return response;
 }
 
-// The text after "key" :, as it stands in the JSON, beginning at or after `at`; moves `at` behind it.
+// The text after "key" :, as it stands in the JSON, beginning at or after `at`; moves `at` behind
+// it.
 std::string_view next_text(std::string_view json, std::string_view key, std::size_t& at) {
   const std::size_t found = json.find(key, at);
   if (found == json.npos) return {};
@@ -135,6 +137,9 @@ class HttpCodec : public Codec {
       if (response.broken) return "the endpoint does not speak HTTP/1.1";
       if (response.bytes == 0) continue;
       if (response.status == 200) return {};
+      const bool absent = response.body.find("QueueDoesNotExist") != response.body.npos ||
+                          response.body.find("NonExistentQueue") != response.body.npos;
+      if (absent) return "there is no queue " + queue_ + "; --create makes it";
       return "the endpoint refused: " + std::to_string(response.status) + " " +
              std::string(response.body.substr(0, 300));
     }
@@ -196,7 +201,8 @@ class HttpCodec : public Codec {
     std::uint32_t entries = 0;
   };
 
-  // Everything up to the digits of Content-Length. SDKs sign; a placeholder tells emulators the region.
+  // Everything up to the digits of Content-Length. SDKs sign; a placeholder tells emulators the
+  // region.
   std::string head(std::string_view action) const {
     return "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: AmazonSQS." +
            std::string(action) +

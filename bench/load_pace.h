@@ -1,7 +1,7 @@
 // When requests fall due.
 //
-// Open loop: request n falls due at start + n / rate, computed from n, so that nothing drifts. Closed loop:
-// always now.
+// Open loop: request n falls due at start + n / rate, computed from n, so that nothing drifts.
+// Closed loop: always now.
 //
 // Units:  nanoseconds of one monotonic clock.
 // Owner:  one load run.

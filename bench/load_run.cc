@@ -217,7 +217,8 @@ void Run::touch(std::uint32_t line) {
   dirty_.push_back(line);
 }
 
-// In an open loop what fell due before the end is still sent after it: those who waited longest count.
+// In an open loop what fell due before the end is still sent after it: those who waited longest
+// count.
 bool Run::may_send() const {
   if (free_.count == 0) return false;
   if (pace_.open()) return true;

@@ -2,10 +2,11 @@
 //
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> removing --answer--> receiving
-//                          \--nothing there--> resting (receive workload) --a little later--> receiving
+//                          \--nothing there--> resting (receive workload) --later--> receiving
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC.
-// Limits: connections x depth slots. In a closed loop, e2e keeps at most `backlog_max` messages undelivered.
+// Limits: connections x depth slots. In a closed loop, e2e keeps at most `backlog_max` messages
+//         undelivered.
 // Errors: texts for people; empty is fine.
 // Owner:  one thread, run_load's.
 #pragma once

@@ -24,6 +24,22 @@ enum class Mutant : std::uint8_t {
   lose_receive_count,      // a delivery does not count
   reuse_segment_early,     // a segment with live messages is reused
   forget_head,             // sequence numbers start again when old segments are gone
+  forget_purge_record,     // a purge is not logged
+  forget_config_record,    // a new queue is not logged
+  obey_old_handle,         // any handle changes the visibility, not the latest alone
+  count_undelivered,       // a delivery that was given back counts
+  leak_in_flight,          // what is in flight is never taken off the count
+  forget_retention,        // messages never expire
+  fire_too_soon,           // a millisecond early
+  drop_when_full,          // what does not fit into a ring of the mesh is lost
+  sleep_blindly,           // a shard goes to sleep without a second look
+  tell_nobody,             // a new queue is announced before the other shards know it
+  reclaim_before_durable,  // segments go while the deletes that emptied them are not on disk
+  trust_any_snapshot,      // segments go while the snapshot that replaces them is not on disk
+  keep_epoch,              // recovery goes on in the epoch it found
+  ignore_write_error,      // a failed write counts as done
+  forget_lazy,             // lazy records wait for ever
+  header_before_fill,      // a segment looks whole before its zeros are on disk
 };
 
 inline Mutant active_mutant = Mutant::none;

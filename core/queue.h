@@ -76,8 +76,9 @@ struct Queue {
   SeqIndex index;
   SendTimes times;
   Seq next_seq = 1;
-  Seq low = 1;      // everything below is gone: purged or past retention
-  Seq expired = 0;  // everything below is past retention; what is not below `low` goes in the turns to come
+  Seq low = 1;  // everything below is gone: purged or past retention
+  Seq expired =
+      0;  // everything below is past retention; what is not below `low` goes in the turns to come
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
   Instant purged_at{INT64_MIN / 2};

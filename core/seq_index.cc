@@ -71,27 +71,38 @@ void SeqIndex::put(Seq seq, Place place) {
   CHECK(seq != 0 && seq <= seq_max && !place.absent(), "seq {}", seq);
   Page& p = page_for_put(seq);
   const std::size_t at = index(seq);
-  if (!p.dense) {
-    if (Sparse* const entry = find_sparse(p, at)) {
-      entry->place = place;
-      return;
-    }
-    p.dense = pool_->take();
-    for (const Sparse& entry : p.sparse) {
-      p.dense->entries[entry.index] = entry.place;
-      if (entry.ready != 0)
-        p.dense->ready[entry.ready - 1u][entry.index / 64] |= std::uint64_t{1}
-                                                              << (entry.index % 64);
-    }
-    pool_->give_list(std::move(p.sparse));
-    p.sparse = {};
+  Sparse* const entry = find_sparse(p, at);
+  if (entry != nullptr) {
+    entry->place = place;
+    return;
   }
-  Place& entry = p.dense->entries[at];
-  if (entry.absent()) {
-    ++p.live;
-    ++size_;
+  if (p.dense == nullptr && p.live == sparse_max) expand(p);
+  if (p.dense != nullptr) {
+    Place& there = p.dense->entries[at];
+    if (!std::exchange(there, place).absent()) return;
+  } else {
+    put_sparse(p, {.index = static_cast<std::uint16_t>(at), .ready = 0, .place = place});
   }
-  entry = place;
+  ++p.live;
+  ++size_;
+}
+
+void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
+  if (page.live == 0) {
+    page.sparse = pool_->take_list();
+    page.sparse.reserve(sparse_max);
+  }
+  page.sparse.insert(std::ranges::upper_bound(page.sparse, entry.index, {}, &Sparse::index), entry);
+}
+
+void SeqIndex::expand(Page& page) {
+  page.dense = pool_->take();
+  for (const Sparse& entry : page.sparse) {
+    page.dense->entries[entry.index] = entry.place;
+    if (entry.ready == 0) continue;
+    page.dense->ready[entry.ready - 1u][entry.index / 64] |= std::uint64_t{1} << (entry.index % 64);
+  }
+  pool_->give_list(std::exchange(page.sparse, {}));
 }
 
 void SeqIndex::erase(Seq seq) {
@@ -108,8 +119,7 @@ void SeqIndex::erase(Seq seq) {
   --size_;
   if (p->live == 0) {
     if (p->dense) pool_->give(std::move(p->dense));
-    pool_->give_list(std::move(p->sparse));
-    p->sparse = {};
+    pool_->give_list(std::exchange(p->sparse, {}));
     trim();
   } else if (p->dense && p->live <= sparse_max && p != &pages_.back()) {
     shrink(*p);  // the newest page will grow again
@@ -219,7 +229,8 @@ Seq SeqIndex::first_ready(Set which) {
 
 Seq SeqIndex::first_from(Seq from) const {
   std::size_t at = number(from) < first_page_ ? 0 : index(from);
-  for (std::uint64_t n = std::max(number(from), first_page_); n - first_page_ < pages_.size(); ++n) {
+  for (std::uint64_t n = std::max(number(from), first_page_); n - first_page_ < pages_.size();
+       ++n) {
     const Page& p = pages_[n - first_page_];
     if (p.dense) {
       for (; at < page_entries; ++at) {

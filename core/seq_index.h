@@ -10,8 +10,9 @@
 // back: making ready sets a bit, taking finds the first, and order repairs itself when an old message
 // returns. A waiting message therefore costs 8 bytes and two bits.
 //
-// A page holds 1024 entries (8.5 KiB). A page of which at most sparse_max entries are left shrinks to a
-// short list, so that one straggler does not hold it.
+// A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with the ninth
+// entry: a queue of a few messages costs 200 bytes. A page of which at most sparse_max entries are left
+// becomes a list again, so that one straggler does not hold it.
 //
 // Limits: 48-bit sequence numbers; memory is 48 bytes per 1024 numbers between the oldest and the newest.
 // Owner:  one queue of one shard.
@@ -134,6 +135,8 @@ class SeqIndex {
   static Sparse* find_sparse(Page& page, std::size_t at);
   void set_ready(Seq seq, Page& page, int set_or_none);
   int ready_state(const Page& page, std::size_t at) const;
+  void put_sparse(Page& page, const Sparse& entry);
+  void expand(Page& page);  // sparse to dense
   void shrink(Page& page);
   void trim();
 

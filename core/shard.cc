@@ -12,8 +12,7 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
       limits_(limits),
       slots_(limits.slots_max),
       waiters_(limits.waiters_max),
-      timers_(Instant{std::max<std::int64_t>(1, start.ms) -
-                      1}),  // what is due at `start` is not done yet
+      timers_(Instant{std::max<std::int64_t>(1, start.ms) - 1}),  // due at `start` is not done yet
       nonce_(identity.nonce_seed) {}
 
 Queue* Shard::find_queue(QueueId id) {
@@ -130,7 +129,7 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
   }
   request.config = config;
   put_config(config);
-  effects.configs.push_back({config, false});
+  if (!MUTANT(forget_config_record)) effects.configs.push_back({config, false});
 }
 
 void Shard::put_config(const ConfigPtr& config) {

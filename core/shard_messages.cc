@@ -194,7 +194,7 @@ void Shard::record(const Slot& slot, Effects& effects) const {
 // --- the states of a slot --------------------------------------------------------------------------------
 
 void Shard::leave_state(Queue& queue, Slot& slot) {
-  if (slot.state == Slot::State::in_flight) --queue.in_flight;
+  if (slot.state == Slot::State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
   if (slot.state == Slot::State::delayed) --queue.delayed;
   if (slot.timer_armed) timers_.cancelled();
   slot.timer_armed = false;
@@ -209,7 +209,8 @@ void Shard::hide(Queue& queue, std::uint32_t row, Slot::State state, Instant dea
   slot.deadline = deadline;
   slot.timer_armed = true;
   ++(state == Slot::State::delayed ? queue.delayed : queue.in_flight);
-  timers_.arm(deadline, timer_message, row, slot.generation);
+  timers_.arm(MUTANT(fire_too_soon) ? deadline - milliseconds(1) : deadline, timer_message, row,
+              slot.generation);
 }
 
 void Shard::hide(Queue& queue, std::uint32_t row, Slot::State state, Instant now,
@@ -295,7 +296,7 @@ Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Eff
     slot.receive_count = 1;
     slot.first_received = slot.last_received = now;
   }
-  if (slot.nonce != receipt->nonce)
+  if (slot.nonce != receipt->nonce && !MUTANT(obey_old_handle))
     return Errc::ok;  // received again since: not this holder's to change
   if (now - slot.last_received + entry.visibility > visibility_total_max)
     return Errc::visibility_beyond_max;
@@ -317,7 +318,7 @@ void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effe
     if (!place.is_slot()) continue;
     Slot& slot = slots_[place.slot()];
     if (slot.nonce != receipt->nonce || slot.state != Slot::State::in_flight) continue;
-    if (slot.receive_count > 0) --slot.receive_count;
+    if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
     if (slot.receive_count == 0) slot.first_received = Instant{};
     slot.deadline = now;
     show(queue, place.slot());
@@ -345,14 +346,16 @@ void Shard::purge(Queue& queue, Request& request, Instant now, Effects& effects)
   }
   queue.purged_at = now;
   doom(queue);
-  effects.purges.push_back({.queue = queue.id, .below = queue.next_seq, .at = now});
+  if (!MUTANT(forget_purge_record)) {
+    effects.purges.push_back({.queue = queue.id, .below = queue.next_seq, .at = now});
+  }
   effects.replies.push_back({&request, true});
 }
 
 void Shard::arm_retention(Queue& queue) {
   const Instant due =
       queue.config == nullptr ? never : queue.times.next_expiry(queue.config->retention());
-  if (due == never || due == queue.retention_armed) return;
+  if (due == never || due == queue.retention_armed || MUTANT(forget_retention)) return;
   if (queue.retention_armed != never) timers_.cancelled();
   queue.retention_armed = due;
   timers_.arm(due, timer_retention, raw(queue.id), ++queue.retention_generation);
@@ -362,7 +365,8 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   queue.expired = std::max(queue.expired, queue.times.expire(now, queue.config->retention()));
   const std::uint64_t before = queue.index.size();
   Seq seq = queue.index.oldest();
-  for (std::size_t left = limits_.doomed_a_turn; left > 0 && seq != 0 && seq < queue.expired; --left) {
+  for (std::size_t left = limits_.doomed_a_turn; left > 0 && seq != 0 && seq < queue.expired;
+       --left) {
     erase(queue, seq, effects.freed);
     seq = queue.index.first_from(seq + 1);
   }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/check.h"
+#include "core/mutant.h"
 
 namespace pawl {
 
@@ -18,6 +19,7 @@ void MeshPort::send(ShardId to, MeshMessage message) {
   dirty_ |= std::uint64_t{1} << raw(to);
   RingQueue<MeshMessage>& waiting = waiting_[raw(to)];
   if (waiting.empty() && mesh_->ring(raw(self_), raw(to)).push(message)) return;
+  if (MUTANT(drop_when_full)) return;
   waiting.push_back(message);
   ++backlog_;
 }
@@ -53,7 +55,7 @@ bool MeshPort::try_sleep() {
   std::atomic<std::uint32_t>& state = mesh_->sleepers_[raw(self_)].state;
   state.exchange(Mesh::sleeping, std::memory_order_acq_rel);
   for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
-    if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty()) continue;
+    if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty() || MUTANT(sleep_blindly)) continue;
     state.exchange(Mesh::awake, std::memory_order_acq_rel);
     return false;
   }

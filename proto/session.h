@@ -11,11 +11,12 @@
 // Answers may leave in any order: the correlation of the request tells the client which is which.
 //
 // Units:  wire durations and core Durations are both milliseconds.
-// Limits: handles_max open queues a connection; entries_max entries a batch; SessionConfig for the rest.
+// Limits: handles_max open queues a connection; entries_max entries a batch; SessionConfig for the
+//         rest.
 // Errors: every one is a Status in the answer; no input makes anything else happen.
-// Owner:  the connection's shard. A WireCall owns the bytes and arrays its Request points to and must
-//         not move while routed. It keeps its buffers between frames, up to a bound, so that a steady
-//         state allocates nothing.
+// Owner:  the connection's shard. A WireCall owns the bytes and arrays its Request points to and
+//         must not move while routed. It keeps its buffers between frames, up to a bound, so that a
+//         steady state allocates nothing.
 // Source: proto/PROTOCOL.md
 #pragma once
 
@@ -77,7 +78,8 @@ class WireCall {
   WireCall(const WireCall&) = delete;
   WireCall& operator=(const WireCall&) = delete;
 
-  // `frame` is one complete frame: as many bytes as its header says (parse_header). They are copied.
+  // `frame` is one complete frame: as many bytes as its header says (parse_header). They are
+  // copied.
   Next begin(Session& session, std::string_view frame, const Directory& directory,
              const SessionConfig& config);
 

@@ -1,8 +1,9 @@
-// The binary protocol's frames: the header every frame begins with, the operations, the statuses, and
-// the little-endian reader and writers that both ends use. PROTOCOL.md has the grammar of each payload.
+// The binary protocol's frames: the header every frame begins with, the operations, the statuses,
+// and the little-endian reader and writers that both ends use. PROTOCOL.md has the grammar of each
+// payload.
 //
 //   0          4    5       6        8             12       16
-//   | length 4 | op | flags | status | correlation | queue  | payload ... | checksum 8, if flagged |
+//   | length 4 | op | flags | status | correlation | queue  | payload | checksum 8, if flagged |
 //
 // Units:  lengths are bytes, `length` counts the whole frame; durations are milliseconds.
 // Limits: frame_bytes_max a frame; entries_max (core/request.h) entries a batch.
@@ -44,7 +45,8 @@ inline constexpr std::uint8_t flags_known = flag_checksum | flag_answer;
 // A duration field that means "the queue's own setting".
 inline constexpr std::uint32_t wire_queue_default = 0xFFFF'FFFF;
 
-// The word before a message: 24 bits of body length, and which optional words follow, in this order.
+// The word before a message: 24 bits of body length, and which optional words follow, in this
+// order.
 inline constexpr std::uint32_t entry_body_mask = 0x00FF'FFFF;
 inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // their length
 inline constexpr std::uint32_t entry_has_system = 1u << 25;      // their length
@@ -120,16 +122,16 @@ struct FrameHeader {
   bool operator==(const FrameHeader&) const = default;
 };
 
-// Reads the first frame_header_bytes of `bytes` (there must be that many). Empty when the length is not
-// one a frame can have: nothing after it can be understood, and the connection is closed.
+// Reads the first frame_header_bytes of `bytes` (there must be that many). Empty when the length is
+// not one a frame can have: nothing after it can be understood, and the connection is closed.
 std::optional<FrameHeader> parse_header(std::string_view bytes);
 
 // The payload of a complete frame whose header was parsed. Errors: bad_frame, bad_checksum.
 std::expected<std::string_view, Status> payload_of(const FrameHeader& header,
                                                    std::string_view frame);
 
-// Appends a frame: begin_frame writes the header, the caller appends the payload, finish_frame sets the
-// length and adds the checksum if flagged. `begin` is what begin_frame returned.
+// Appends a frame: begin_frame writes the header, the caller appends the payload, finish_frame sets
+// the length and adds the checksum if flagged. `begin` is what begin_frame returned.
 std::size_t begin_frame(std::string& out, const FrameHeader& header);
 void finish_frame(std::string& out, std::size_t begin);
 
@@ -151,8 +153,8 @@ void put_short(std::string& out, std::string_view text);
 // u32 length, bytes.
 void put_long(std::string& out, std::string_view text);
 
-// Takes values off the front of a payload. Past the end everything reads as zero or empty, and ok() is
-// false from then on: read all, then ask once.
+// Takes values off the front of a payload. Past the end everything reads as zero or empty, and ok()
+// is false from then on: read all, then ask once.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}

@@ -3,8 +3,8 @@
 //   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |
 //   tags         | count 2 | count x ( key length 2 | key | value length 2 | value ) |
 //
-// Errors: bad_attributes (unknown, malformed, out of range), not_supported, invalid (tags). Running out of payload shows in
-//         the reader, and is bad_frame.
+// Errors: bad_attributes (unknown, malformed, out of range), not_supported, invalid (tags). Running
+//         out of payload shows in the reader, and is bad_frame.
 // Owner:  free functions.
 // Source: SQS API Reference, CreateQueue.
 #pragma once

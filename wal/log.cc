@@ -60,7 +60,7 @@ void Log::reclaim() {
     reclaim_to_ = target;
     reclaim_after_ = appended();
   }
-  if (durable() < reclaim_after_) return;
+  if (durable() < reclaim_after_ && !MUTANT(reclaim_before_durable)) return;
   Manifest next = manifest_->current();
   next.first = target;
   next.durable = durable();

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "core/check.h"
+#include "core/mutant.h"
 
 namespace pawl {
 
@@ -60,7 +61,7 @@ Result<void> ManifestFiles::write_now(Manifest next) {
 void ManifestFiles::write(Manifest next) {
   const FileId file = prepare(next);
   next_ = next;
-  disk_.write(file, 0, block_.span(), Flush::yes, io_);
+  disk_.write(file, 0, block_.span(), MUTANT(manifest_in_cache) ? Flush::no : Flush::yes, io_);
 }
 
 Result<bool> ManifestFiles::finish() {

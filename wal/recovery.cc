@@ -295,7 +295,7 @@ Result<void> Recovery::judge(const Found& bad) {
     witness_ =
         fmt::format("the manifest says that everything up to {} was on disk", place(promised));
   }
-  if (!witness_.empty()) {
+  if (!witness_.empty() && !MUTANT(cut_anything)) {
     return refuse(Errc::corrupt, fmt::format("{}: {} (expected a frame of epoch {} or later that "
                                              "follows the one at {}), and {}; restore "
                                              "the directory from a copy, or run `pawl wal verify`",
@@ -318,7 +318,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   }
   log_->image_.truncate(geometry_.extent_of(tail_ + geometry_.extent_bytes - 1));
   Manifest next = log_->manifest_->current();
-  next.epoch = std::max(next.epoch, epoch_seen_) + 1;
+  next.epoch = std::max(next.epoch, epoch_seen_) + (MUTANT(keep_epoch) ? 0 : 1);
   next.durable = tail_;
   next.clean = 0;
   // Into both files: one may be damaged, or from before the first segment was there.

@@ -59,7 +59,8 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     switch (step_) {
       case Step::fill:
         filled_ += fill_piece().size();
-        if (filled_ == geometry_.segment_bytes) step_ = Step::fill_sync;
+        if (filled_ == geometry_.segment_bytes)
+          step_ = MUTANT(header_before_fill) ? Step::header : Step::fill_sync;
         break;
       case Step::fill_sync:
         step_ = Step::header;

@@ -164,7 +164,8 @@ void Writer::note_pending(std::uint64_t now_us) {
 bool Writer::may_write(Instant now, std::uint64_t now_us, bool idle) const {
   if (unwritten() == 0 || under_way_ == writes_max) return false;
   const bool forced = forced_ > handed_end_;
-  const bool lazy_due = lazy_since_ != never && now - lazy_since_ >= lazy_max_;
+  const bool lazy_due =
+      lazy_since_ != never && now - lazy_since_ >= lazy_max_ && !MUTANT(forget_lazy);
   if (!forced && !lazy_due && urgent_ <= handed_end_ && unwritten() < lazy_bytes_max) return false;
   if (under_way_ == 0 || forced) return true;
   const std::uint64_t waited =
@@ -212,7 +213,7 @@ std::optional<Writer::Failure> Writer::reap(std::uint64_t now_us) {
     write.io = {};
     write.busy = false;
     --under_way_;
-    if (result != static_cast<std::int32_t>(frame.end - frame.start))
+    if (result != static_cast<std::int32_t>(frame.end - frame.start) && !MUTANT(ignore_write_error))
       return Failure{result < 0 ? -result : EIO, frame.start};
     frame.done = true;
     const std::uint64_t took = now_us > write.since_us ? now_us - write.since_us : 0;

@@ -23,7 +23,8 @@ std::array<std::uint8_t, Size> take_array(WireReader& in) {
   return bytes;
 }
 
-// Encoded, in the order the wire wants. Whether the texts are ones SQS allows is the server's to say.
+// Encoded, in the order the wire wants. Whether the texts are ones SQS allows is the server's to
+// say.
 bool put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
   std::array<std::uint8_t, attributes_max> order{};
   const auto used = std::span(order).first(attributes.size());

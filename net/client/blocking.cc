@@ -6,7 +6,8 @@
 #include "net/client/pawl/client.h"
 #include "proto/wire.h"
 
-// The blocking calls: one request, its one answer, taken apart. And what needs no connection at all.
+// The blocking calls: one request, its one answer, taken apart. And what needs no connection at
+// all.
 
 namespace pawl {
 namespace {

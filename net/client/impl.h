@@ -1,5 +1,5 @@
-// What is behind a pawl::Client: the pipeline, and the arrays that completions point into. The blocking
-// calls (blocking.cc) and the pipelined ones (client.cc) are both made of submit().
+// What is behind a pawl::Client: the pipeline, and the arrays that completions point into. The
+// blocking calls (blocking.cc) and the pipelined ones (client.cc) are both made of submit().
 //
 // Owner: one Client.
 #pragma once

@@ -3,8 +3,8 @@
 //   room() -> begin() -> payload appended to out() -> finish() -> Ticket
 //   turn(): sends, receives, and calls back for each answer that has arrived
 //
-// A correlation is a slot number and how often the slot has been used, so that an answer nobody waits
-// for is recognised.
+// A correlation is a slot number and how often the slot has been used, so that an answer nobody
+// waits for is recognised.
 //
 // Limits: the server's credit, in frames and bytes; one frame may always go alone.
 // Errors: the first failure is kept in failure() and is final.
@@ -49,8 +49,9 @@ class Pipeline {
   std::expected<Client::Ticket, Client::Error> finish();
   void abandon();
 
-  // Sends and receives without waiting longer than `timeout` for the first answer. Appends answers; their
-  // payloads hold until the next turn. After a failure: one answer `broken` for each ticket, then none.
+  // Sends and receives without waiting longer than `timeout` for the first answer. Appends answers;
+  // their payloads hold until the next turn. After a failure: one answer `broken` for each ticket,
+  // then none.
   void turn(std::vector<Answer>& answers, std::chrono::microseconds timeout);
   void flush();
 

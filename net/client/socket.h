@@ -1,7 +1,7 @@
 // A connected, non-blocking TCP socket and the two buffers in front of it.
 //
-// Bytes to send are appended to out() and leave with flush(), as far as the kernel takes them. Received
-// bytes stand in in() until consume()d; the views into them hold until the next receive().
+// Bytes to send are appended to out() and leave with flush(), as far as the kernel takes them.
+// Received bytes stand in in() until consume()d; the views into them hold until the next receive().
 //
 // Errors: errno; a peer that has closed is ECONNRESET.
 // Owner:  the client's one thread.

@@ -303,7 +303,8 @@ TEST_F(LoadRun, MeasuresFromSendToDeliveryAndLeavesNothingBehind) {
 }
 
 TEST_F(LoadRun, ChargesAServerThatStallsToEveryoneWhoWaited) {
-  // One request at a time, due faster than any answer can come: the last waited longest before it was sent.
+  // One request at a time, due faster than any answer can come: the last waited longest before it
+  // was sent.
   options_.connections = 1;
   options_.depth = 1;
   options_.batch = 1;

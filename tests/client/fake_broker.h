@@ -16,7 +16,8 @@ class FakeBroker {
  public:
   explicit FakeBroker(const Secret& secret) : secret_(secret) {}
 
-  // Applies the request and fills its answer. False: a receive that found nothing, and has time to wait.
+  // Applies the request and fills its answer. False: a receive that found nothing, and has time to
+  // wait.
   bool apply(Request& request, Instant now);
 
   Directory& directory() { return directory_; }

@@ -1,5 +1,5 @@
-// A server for the client to be tested with: the real Session and WireCall, a socket, and a FakeBroker,
-// in one thread of its own. It can be told to misbehave at an operation.
+// A server for the client to be tested with: the real Session and WireCall, a socket, and a
+// FakeBroker, in one thread of its own. It can be told to misbehave at an operation.
 #pragma once
 
 #include <atomic>

@@ -20,7 +20,9 @@ std::uint64_t in_steady_state(int rounds, Round&& round) {
 
 // So that the book of when messages were sent has its full length after the warm-up.
 std::vector<AttributeChange> short_retention() {
-  return {{.attribute = Attribute::message_retention_period, .number = 60, .text = {}}};
+  return {
+      {.attribute = Attribute::message_retention_period, .number = 60, .text = {}}
+  };
 }
 
 TEST(SteadyState, CountsAllocations) {
@@ -83,11 +85,9 @@ TEST(SteadyState, OfDelaysAndChangesOfVisibilityAllocatesNothing) {
 TEST(SteadyState, OfMessagesThatComeBackAgainAndAgainAllocatesNothing) {
   Cycle cycle(short_retention());
   for (int i = 0; i < 500; ++i) cycle.send(10);
-  EXPECT_EQ(in_steady_state(15'000,
-                            [&] {
-                              ASSERT_EQ(cycle.receive(10, {}, milliseconds(100)), 10u);
-                            }),
-            0u);
+  EXPECT_EQ(
+      in_steady_state(15'000, [&] { ASSERT_EQ(cycle.receive(10, {}, milliseconds(100)), 10u); }),
+      0u);
 }
 
 }  // namespace

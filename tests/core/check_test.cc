@@ -19,7 +19,8 @@ TEST(Check, ThatHoldsDoesNothing) {
 TEST(CheckDeath, ThatFailsSaysWhatWhereAndWhy) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const int slots = 3;
-  EXPECT_DEATH(CHECK(slots == 4, "leaked {} of {}", slots, 4), "check_test.cc:[0-9]+.*slots == 4.*leaked 3 of 4");
+  EXPECT_DEATH(CHECK(slots == 4, "leaked {} of {}", slots, 4),
+               "check_test.cc:[0-9]+.*slots == 4.*leaked 3 of 4");
   EXPECT_DEATH(CHECK(slots == 5), "slots == 5");
 }
 

@@ -49,7 +49,8 @@ class Cycle {
     turn(&request);
   }
   // Leaves the request for a long poll to be answered later.
-  std::uint32_t receive(std::uint32_t count, Duration wait = {}, Duration visibility = queue_default) {
+  std::uint32_t receive(std::uint32_t count, Duration wait = {},
+                        Duration visibility = queue_default) {
     request_ = Request{};
     request_.op = Op::receive;
     request_.queue = queue_;

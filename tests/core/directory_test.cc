@@ -107,6 +107,29 @@ TEST(Directory, VisitsEveryQueue) {
   EXPECT_EQ(visited, 10);
 }
 
+TEST(Directory, KnowsWhatItTakesInASnapshot) {
+  Directory directory;
+  EXPECT_EQ(directory.bytes(), 0u);
+  directory.put(queue(1, "q"));
+  const std::size_t one = directory.bytes();
+  EXPECT_EQ(one, Directory::bytes_of(*queue(1, "q")));
+  auto changed = std::make_shared<QueueConfig>(*queue(1, "q"));
+  changed->apply({Attribute::policy, -1, std::string(1000, 'p')});
+  changed->tags = {
+      {"key", "value"}
+  };
+  directory.put(changed);
+  EXPECT_GE(directory.bytes(), one + 1000 + 8);
+  directory.put(queue(1, "q"));
+  EXPECT_EQ(directory.bytes(), one);
+  directory.put(queue(2, "longer name"));
+  directory.drop(QueueId{1});
+  directory.drop(QueueId{1});
+  EXPECT_EQ(directory.bytes(), one + 10);
+  directory.drop(QueueId{2});
+  EXPECT_EQ(directory.bytes(), 0u);
+}
+
 TEST(Place, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
   std::array<int, 4> owned{};
   int moved = 0;

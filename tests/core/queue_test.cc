@@ -38,7 +38,8 @@ TEST(SendTimes, JoinsMessagesOfOneGrainAndKeepsThemForTheNewest) {
 
 TEST(SendTimes, DropsEverythingThatIsPastAtOnce) {
   SendTimes times;
-  for (Seq seq = 1; seq <= 100; ++seq) times.note(seq, start + seconds(static_cast<std::int64_t>(seq)), minute);
+  for (Seq seq = 1; seq <= 100; ++seq)
+    times.note(seq, start + seconds(static_cast<std::int64_t>(seq)), minute);
   EXPECT_EQ(times.expire(start + minute + seconds(50), minute), 51u);
   EXPECT_EQ(times.next_expiry(minute), start + minute + seconds(51));
 }

@@ -58,11 +58,13 @@ TEST(Receipt, OfAnotherServerIsRefused) {
 
 TEST(Receipt, DiffersWithEachPartOfIt) {
   std::set<ReceiptHandle> handles;
-  for (const Receipt& receipt : {Receipt{ShardId{0}, QueueId{1}, 1, 1},
-                                 Receipt{ShardId{1}, QueueId{1}, 1, 1},
-                                 Receipt{ShardId{0}, QueueId{2}, 1, 1},
-                                 Receipt{ShardId{0}, QueueId{1}, 2, 1},
-                                 Receipt{ShardId{0}, QueueId{1}, 1, 2}}) {
+  for (const Receipt& receipt : {
+           Receipt{ShardId{0}, QueueId{1}, 1, 1},
+           Receipt{ShardId{1}, QueueId{1}, 1, 1},
+           Receipt{ShardId{0}, QueueId{2}, 1, 1},
+           Receipt{ShardId{0}, QueueId{1}, 2, 1},
+           Receipt{ShardId{0}, QueueId{1}, 1, 2}
+  }) {
     handles.insert(seal(secret, receipt));
   }
   EXPECT_EQ(handles.size(), 5u);

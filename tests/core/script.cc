@@ -68,7 +68,8 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options)
-    changes.push_back({.attribute = names.at(name), .number = duration(value).ms / 1000, .text = {}});
+    changes.push_back(
+        {.attribute = names.at(name), .number = duration(value).ms / 1000, .text = {}});
   return changes;
 }
 
@@ -119,8 +120,9 @@ std::string Script::perform_request(const Step& step) {
   if (step.verb == "count") return outcome(world_.plain(Op::count, id));
   if (step.verb == "send") {
     const auto delay = step.options.find("delay");
-    return outcome(world_.send(id, {step.words.begin() + 1, step.words.end()},
-                               delay == step.options.end() ? queue_default : duration(delay->second)));
+    return outcome(
+        world_.send(id, {step.words.begin() + 1, step.words.end()},
+                    delay == step.options.end() ? queue_default : duration(delay->second)));
   }
   if (step.verb == "receive") return receive(step);
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
@@ -138,7 +140,8 @@ std::string Script::receive(const Step& step) {
     if (key == "wait") params.wait = duration(value);
   }
   Ask& ask = world_.receive(queues_.at(step.words[0]), params);
-  if (const auto as = step.options.find("as"); as != step.options.end()) waiting_[as->second] = &ask;
+  if (const auto as = step.options.find("as"); as != step.options.end())
+    waiting_[as->second] = &ask;
   return outcome(ask);
 }
 
@@ -153,7 +156,8 @@ std::string Script::in_bulk(const Step& step) {
       if (outcome(ask) != "ok") return outcome(ask);
     } else {
       Ask& ask = world_.receive(id, {.max = static_cast<std::uint32_t>(batch)});
-      if (ask.request.delivered != batch) return fmt::format("{} of {}", ask.request.delivered, batch);
+      if (ask.request.delivered != batch)
+        return fmt::format("{} of {}", ask.request.delivered, batch);
     }
   }
   return "ok";

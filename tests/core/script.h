@@ -40,9 +40,9 @@ class Script {
  private:
   struct Step {
     std::string verb;
-    std::vector<std::string> words;                // after the verb, but for options and the answer
-    std::map<std::string, std::string> options;    // name=value, and `as` name
-    std::string expected;                          // words after ->, joined
+    std::vector<std::string> words;              // after the verb, but for options and the answer
+    std::map<std::string, std::string> options;  // name=value, and `as` name
+    std::string expected;                        // words after ->, joined
   };
   static Step parse(std::string_view text);
   static std::vector<AttributeChange> attributes(const Step& step);

@@ -20,7 +20,8 @@ struct Both {
 };
 
 bool same(Place a, Place b) {
-  return a.is_slot() == b.is_slot() && (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
+  return a.is_slot() == b.is_slot() &&
+         (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
 }
 
 // A SeqIndex and the std::map it should be equal to.
@@ -49,7 +50,8 @@ class Pair {
   }
   void drain_page() {
     std::vector<std::pair<Seq, Place>> drained;
-    const bool any = index_.drain_page([&](Seq seq, Place place) { drained.emplace_back(seq, place); });
+    const bool any =
+        index_.drain_page([&](Seq seq, Place place) { drained.emplace_back(seq, place); });
     ASSERT_TRUE(any || oracle_.empty());
     for (const auto& [seq, place] : drained) {
       ASSERT_EQ(seq, oracle_.begin()->first);
@@ -116,7 +118,8 @@ class Walk {
  private:
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
   Place somewhere() {
-    return below(2) == 0 ? Place::log(1 + below(log_pos_max)) : Place::slot(static_cast<std::uint32_t>(random_.next()));
+    return below(2) == 0 ? Place::log(1 + below(log_pos_max))
+                         : Place::slot(static_cast<std::uint32_t>(random_.next()));
   }
   Seq any_seq() { return 1 + below(next_[which_] + 10); }
   Seq present() {
@@ -254,6 +257,15 @@ TEST(SeqIndex, CostsAWaitingMessageLessThanTenBytes) {
   constexpr std::size_t count = 1 << 20;
   for (Seq seq = 1; seq <= count; ++seq) index.put(seq, Place::log(seq));
   EXPECT_LE(static_cast<double>(index.memory()) / count, 8.5);
+}
+
+TEST(SeqIndex, OfAFewMessagesDoesWithoutAPage) {
+  PagePool pool;
+  SeqIndex index(pool);
+  for (Seq seq = 1; seq <= SeqIndex::sparse_max; ++seq) index.put(seq, Place::log(seq));
+  EXPECT_LE(index.memory(), 256u);
+  index.put(100, Place::log(100));
+  EXPECT_GE(index.memory(), sizeof(PagePool::Page));
 }
 
 TEST(SeqIndex, TakesTheHighestNumber) {

@@ -7,7 +7,9 @@ namespace pawl::test {
 namespace {
 
 std::vector<AttributeChange> change(Attribute attribute, std::int64_t number) {
-  return {{.attribute = attribute, .number = number, .text = {}}};
+  return {
+      {.attribute = attribute, .number = number, .text = {}}
+  };
 }
 
 TEST(CreateQueue, TwiceGivesTheSameQueue) {
@@ -79,6 +81,31 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
   EXPECT_EQ(create("one too many"), Errc::ok);
 }
 
+TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheSnapshotWouldGrowTooLarge) {
+  World world({.directory_bytes_max = 2100});
+  Ask& first = world.create("q", {});
+  const std::vector<AttributeChange> policy = {
+      {.attribute = Attribute::policy, .number = -1, .text = std::string(1500, 'p')}
+  };
+  EXPECT_EQ(world.set(first.request.config->id, policy).request.error, Errc::ok);
+  EXPECT_EQ(world.set(first.request.config->id, policy).request.error, Errc::ok) << "not larger";
+  Ask& second = world.create("p", {});
+  EXPECT_EQ(second.request.error, Errc::ok);
+  Ask& refused = world.set(second.request.config->id, policy);
+  EXPECT_EQ(refused.request.error, Errc::overloaded);
+  EXPECT_TRUE(refused.request.config->text(Attribute::policy).empty());
+  EXPECT_EQ(world.create("r", policy).request.error, Errc::overloaded);
+  EXPECT_EQ(world.shard().directory().size(), 2u);
+  EXPECT_EQ(world
+                .set(first.request.config->id,
+                     {
+                         {Attribute::policy, -1, ""}
+  })
+                .request.error,
+            Errc::ok);
+  EXPECT_EQ(world.create("r", policy).request.error, Errc::ok);
+}
+
 TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
   Shard control({.shards = 4, .secret = test_secret()}, {}, Instant{1000});
   std::array<int, 4> owned{};
@@ -125,8 +152,8 @@ TEST(OtherShard, ServesOnlyTheQueuesItOwns) {
 TEST(OtherShard, RefusesHandlesOfTheSameQueueOnAnotherShard) {
   Script script;
   script.run("queue q | send q a | receive q -> a#1");
-  const ReceiptHandle handle = seal(
-      test_secret(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
+  const ReceiptHandle handle =
+      seal(test_secret(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
   Ask& ask = script.world().receipts(Op::remove, script.queue("q"), {handle});
   EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
 }

@@ -96,7 +96,8 @@ TEST(Retention, GoesOnAcrossARestart) {
 }
 
 TEST(Retention, ThatEndedWhileTheServerWasDownHolds) {
-  run("queue q retention=60 | send q a b delay=5 | send q c | receive q -> c#1 | restart 1h | receive q -> none | stored -> 0");
+  run("queue q retention=60 | send q a b delay=5 | send q c | receive q -> c#1 | restart 1h | "
+      "receive q -> none | stored -> 0");
 }
 
 TEST(Retention, OfFourteenDaysEndsOnTimeToAGrain) {
@@ -140,8 +141,9 @@ TEST(DeleteQueue, AndCreatingItAgainGivesAnEmptyQueueThatRefusesOldHandles) {
 
 TEST(DeleteQueue, LeavesNoTimerGarbageUncounted) {
   Script script;
-  script.run("queue q retention=60 visibility=30 | send q a | send q c delay=5 | "
-             "receive q -> a#1 | receive q wait=20 as w | drop q");
+  script.run(
+      "queue q retention=60 visibility=30 | send q a | send q c delay=5 | "
+      "receive q -> a#1 | receive q wait=20 as w | drop q");
   EXPECT_EQ(script.world().shard().timers().stale(), script.world().shard().timers().size());
   script.run("advance 1h");
   EXPECT_EQ(script.world().shard().timers().size(), 0u);

@@ -42,8 +42,9 @@ TEST(SlotLimit, RefusesADelayedMessageAndTakesTheRestOfTheBatch) {
   ShardLimits limits;
   limits.slots_max = 2;
   Script script(limits);
-  script.run("queue q | send q a b c delay=5 -> ok ok overloaded | count q -> 0/0/2 | send q d | "
-             "advance 5s | receive q max=10 -> a#1 b#1");
+  script.run(
+      "queue q | send q a b c delay=5 -> ok ok overloaded | count q -> 0/0/2 | send q d | "
+      "advance 5s | receive q max=10 -> a#1 b#1");
 }
 
 TEST(SlotLimit, RefusesADeliveryAndKeepsTheMessage) {
@@ -85,8 +86,9 @@ TEST(DoomedLimit, APurgeGivesMessagesBackBitByBit) {
   ShardLimits limits;
   limits.doomed_a_turn = 1;  // a page of the index at a time
   Script script(limits);
-  script.run("queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
-             "stored -> 0 | count q -> 0/0/0 | advance 1h | send q b | receive q max=10 -> b#1");
+  script.run(
+      "queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
+      "stored -> 0 | count q -> 0/0/0 | advance 1h | send q b | receive q max=10 -> b#1");
 }
 
 TEST(RetentionLimit, MessagesPastRetentionGoBitByBit) {

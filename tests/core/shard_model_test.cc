@@ -23,7 +23,12 @@ struct Known {
 class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) {
-    queue_ = world_.create("q", {{Attribute::message_retention_period, 600, {}}}).request.config->id;
+    queue_ = world_
+                 .create("q",
+                         {
+                             {Attribute::message_retention_period, 600, {}}
+    })
+                 .request.config->id;
   }
 
   void run(int steps) {
@@ -63,7 +68,8 @@ class Model {
 
   void send() {
     std::vector<std::string> bodies;
-    for (std::uint64_t n = 1 + random_.below(4); n > 0; --n) bodies.push_back(std::to_string(next_body_++));
+    for (std::uint64_t n = 1 + random_.below(4); n > 0; --n)
+      bodies.push_back(std::to_string(next_body_++));
     const Duration delay = milliseconds(random_.chance(1, 3) ? up_to(20'000) : 0);
     const Ask& ask = world_.send(queue_, bodies, delay);
     EXPECT_TRUE(ask.answered);
@@ -110,7 +116,8 @@ class Model {
     const std::string body = any_body();
     Known& known = messages_[body];
     if (known.handles.empty()) return;
-    const std::size_t at = random_.chance(1, 4) ? random_.below(known.handles.size()) : known.handles.size() - 1;
+    const std::size_t at =
+        random_.chance(1, 4) ? random_.below(known.handles.size()) : known.handles.size() - 1;
     const bool latest = at == known.handles.size() - 1;
     const ReceiptHandle handle = known.handles[at];
     if (dice < 70) {
@@ -118,8 +125,9 @@ class Model {
       messages_.erase(body);
     } else if (dice < 82) {
       const Duration visibility = milliseconds(random_.chance(1, 4) ? 0 : up_to(20'000));
-      EXPECT_EQ(world_.receipts(Op::change_visibility, queue_, {handle}, visibility).receipts[0].error,
-                Errc::ok);
+      EXPECT_EQ(
+          world_.receipts(Op::change_visibility, queue_, {handle}, visibility).receipts[0].error,
+          Errc::ok);
       if (latest) known.visible_at = now() + visibility;
     } else {
       const bool in_flight = !visible(known);
@@ -144,12 +152,14 @@ class Model {
 
   // Requests come at whole seconds, and a second is the grain of retention: it is exact.
   void retire() {
-    std::erase_if(messages_, [this](const auto& m) { return m.second.sent + seconds(600) <= now(); });
+    std::erase_if(messages_,
+                  [this](const auto& m) { return m.second.sent + seconds(600) <= now(); });
   }
 
   void serve_waiters() {
     while (!waiting_.empty()) {
-      const auto done = std::ranges::find_if(waiting_, [](const Waiting& w) { return w.ask->answered; });
+      const auto done =
+          std::ranges::find_if(waiting_, [](const Waiting& w) { return w.ask->answered; });
       if (done == waiting_.end()) break;
       if (done->ask->request.delivered == 0) {
         EXPECT_GE(now(), done->until) << "answered empty too early";
@@ -157,8 +167,10 @@ class Model {
       take(*done->ask);
       waiting_.erase(done);
     }
-    for (const Waiting& waiting : waiting_) EXPECT_GT(waiting.until, now()) << "not answered in time";
-    const bool ready = std::ranges::any_of(messages_, [this](const auto& m) { return visible(m.second); });
+    for (const Waiting& waiting : waiting_)
+      EXPECT_GT(waiting.until, now()) << "not answered in time";
+    const bool ready =
+        std::ranges::any_of(messages_, [this](const auto& m) { return visible(m.second); });
     EXPECT_FALSE(ready && !waiting_.empty()) << "somebody waits for a message that is there";
   }
 

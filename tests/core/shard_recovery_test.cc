@@ -85,14 +85,16 @@ TEST(Recovery, NeverGivesAQueueIdTwice) {
 
 TEST(Recovery, FromASnapshotAloneGoesOnWithTheNumbers) {
   Script script;
-  script.run("queue q visibility=5 | send q a b | receive q max=2 -> a#1 b#1 | delete q a#1 b#1 | "
-             "rotate");
+  script.run(
+      "queue q visibility=5 | send q a b | receive q max=2 -> a#1 b#1 | delete q a#1 b#1 | "
+      "rotate");
   EXPECT_EQ(script.world().records(), 3u) << "one config, two heads: nothing else is needed";
   script.run("restart | receive q -> none");
   Ask& next = script.world().send(script.queue("q"), {"c"});
   EXPECT_EQ(next.sends[0].seq, 3u);
-  script.run("delete q a#1 | receive q -> c#1 | advance 5s | receive q -> c#2 | rotate | rotate | "
-             "restart | advance 5s | receive q -> c#3");
+  script.run(
+      "delete q a#1 | receive q -> c#1 | advance 5s | receive q -> c#2 | rotate | rotate | "
+      "restart | advance 5s | receive q -> c#3");
 }
 
 TEST(Recovery, KeepsASegmentForOneMessageAndWhatCameAfterIt) {

@@ -124,7 +124,9 @@ TEST(Delete, LeavesAnEntryAloneThatWasRefusedBefore) {
   Ask ask;
   ask.request.op = Op::remove;
   ask.request.queue = script.queue("q");
-  ask.receipts = {{.handle = script.handle("a#1"), .error = Errc::receipt_invalid}};
+  ask.receipts = {
+      {.handle = script.handle("a#1"), .error = Errc::receipt_invalid}
+  };
   ask.request.receipts = ask.receipts;
   script.world().turn(&ask);
   EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
@@ -135,8 +137,9 @@ TEST(Delete, OfNothingIsAnswered) { run("queue q | delete q | change q 5s | unde
 
 TEST(Delete, WaitsForTheLogAlsoWhenTheDeleteBeforeItIsNotDurable) {
   Script script;
-  script.run("queue q | send q a | receive q -> a#1 | hold | delete q a#1 -> pending | "
-             "delete q a#1 -> pending | crash | advance 30s | receive q -> a#2");
+  script.run(
+      "queue q | send q a | receive q -> a#1 | hold | delete q a#1 -> pending | "
+      "delete q a#1 -> pending | crash | advance 30s | receive q -> a#2");
 }
 
 TEST(Delete, ThatWasAnsweredIsNeverUndone) {

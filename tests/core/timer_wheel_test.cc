@@ -32,9 +32,14 @@ TEST(TimerWheel, WithNothingArmedIsNeverDue) {
 }
 
 TEST(TimerWheel, VisitsAnEntryAtItsDeadlineAndNotBefore) {
-  constexpr std::int64_t distances[] = {1,      63,      64,         65,         4095,       4096,
-                                        30'000, 262'144, 43'200'000, 1'209'600'000, 60ll << 30,
-                                        63ll << 30, 64ll << 30, (64ll << 30) + 1, 200ll << 30};
+  constexpr std::int64_t distances[] = {1,          63,
+                                        64,         65,
+                                        4095,       4096,
+                                        30'000,     262'144,
+                                        43'200'000, 1'209'600'000,
+                                        60ll << 30, 63ll << 30,
+                                        64ll << 30, (64ll << 30) + 1,
+                                        200ll << 30};
   for (const std::int64_t distance : distances) {
     SCOPED_TRACE(distance);
     TimerWheel wheel(Instant{start_ms});
@@ -174,7 +179,8 @@ class Oracle {
 
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
   std::int64_t magnitude(unsigned bits_max) {
-    return static_cast<std::int64_t>(random_.next() & ((std::uint64_t{1} << below(bits_max + 1)) - 1));
+    return static_cast<std::int64_t>(random_.next() &
+                                     ((std::uint64_t{1} << below(bits_max + 1)) - 1));
   }
 
   void arm() {
@@ -198,7 +204,8 @@ class Oracle {
   void cancel() {
     if (order_.empty()) return;
     // Mostly old ones, as deletes are: it is the head of a lane that is trimmed.
-    const std::size_t at = below(4) == 0 ? below(order_.size()) : below(std::min<std::size_t>(order_.size(), 8));
+    const std::size_t at =
+        below(4) == 0 ? below(order_.size()) : below(std::min<std::size_t>(order_.size(), 8));
     const std::uint32_t subject = order_[at];
     order_[at] = order_.back();
     order_.pop_back();
@@ -221,7 +228,8 @@ class Oracle {
     const std::size_t budget = 1 + static_cast<std::size_t>(magnitude(10));
     look(budget);
     if (below(3) == 0)
-      wheel_.sweep(below(64), [&](const TimerEntry& entry) { return live_.contains(entry.subject); });
+      wheel_.sweep(below(64),
+                   [&](const TimerEntry& entry) { return live_.contains(entry.subject); });
   }
 
   void look(std::size_t budget) {
@@ -317,7 +325,9 @@ TEST_F(Garbage, AtTheHeadOfALaneGoesAtOnce) {
 
 TEST_F(Garbage, InTheWheelIsSweptSlotBySlot) {
   sim::Random random(1);
-  const auto anywhere = [&] { return now + milliseconds(1 + static_cast<std::int64_t>(random.below(100'000'000))); };
+  const auto anywhere = [&] {
+    return now + milliseconds(1 + static_cast<std::int64_t>(random.below(100'000'000)));
+  };
   for (std::uint32_t i = 0; i < 1000; ++i) wheel.arm(anywhere(), live, i, 0);
   churn(1'000'000, 100, [&](std::uint32_t i) { wheel.arm(anywhere(), garbage, i, 0); });
   EXPECT_LE(most, 2 * 1000 + TimerWheel::sweep_slack + 20'000);
@@ -329,7 +339,9 @@ TEST_F(Garbage, InTheWheelDoesNotMakeTheSweepLookAtALaneOverAndOver) {
   sim::Random random(1);
   constexpr std::uint32_t lane_entries = 50'000;
   for (std::uint32_t i = 0; i < lane_entries; ++i) wheel.arm(now, seconds(30), live, i, 0);
-  const auto anywhere = [&] { return now + milliseconds(1 + static_cast<std::int64_t>(random.below(100'000'000))); };
+  const auto anywhere = [&] {
+    return now + milliseconds(1 + static_cast<std::int64_t>(random.below(100'000'000)));
+  };
   for (std::uint32_t i = 0; i < 1000; ++i) wheel.arm(anywhere(), live, i, 0);
   churn(500'000, 100, [&](std::uint32_t i) { wheel.arm(anywhere(), garbage, i, 0); });
   EXPECT_LE(looked_all, 1'500'000u);

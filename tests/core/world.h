@@ -40,8 +40,8 @@ struct StoredSend {
   SendRecord record;
   std::string body;
 };
-using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
-                                  PurgeRecord>;
+using StoredRecord =
+    std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord, PurgeRecord>;
 
 class World {
  public:

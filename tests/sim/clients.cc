@@ -80,7 +80,7 @@ void Clients::answered(ShardId home, Request& request) {
   }
   answers_.push_back(&call);
   // A connection may go on at once with what its client sent ahead.
-  if (homes_[call.client] == home && random_.chance(plan_.inside, 100)) act_as(call.client);
+  if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100)) act_as(call.client);
 }
 
 // What this turn decided, in the order of decisions as far as it can be told; then the answers.

@@ -40,7 +40,8 @@ class Clients final : public Audience {
   std::size_t under_way() const { return under_way_.size(); }
   void check_rest();
   void crashed();
-  void end_reentry() { plan_.inside = 0; }  // nobody asks from within an answer any more
+  // Whether clients may ask again from within an answer.
+  void go_on(bool may) { may_go_on_ = may; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t deliveries() const { return deliveries_; }
 
@@ -85,6 +86,7 @@ class Clients final : public Audience {
   std::vector<Call*> answers_;             // of the turn that is being run
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
+  bool may_go_on_ = true;
   std::uint64_t refused_ = 0;
   std::uint64_t deliveries_ = 0;
 };

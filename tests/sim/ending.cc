@@ -16,11 +16,11 @@ void Simulation::end() {
   plan_.nested_crashes = 0;
   plan_.rot = 0;
   plan_.clock_jumps = 0;
-  clients_.end_reentry();
   heal();
   world_.unstall();
   clients_.drop_all();
   look_at_rest();
+  clients_.go_on(false);
   if (in_trouble()) return;
   run_until(world_.now_us() + longest_poll_us);
   if (!settle()) return;

@@ -261,8 +261,12 @@ void Model::started() {
   }
 }
 
-void Model::stopped() {
+void Model::rested() {
   for (ShardView& shard : shards_) shard.durable_step = world_->step();
+}
+
+void Model::stopped() {
+  rested();
   crashed();
 }
 

@@ -102,6 +102,7 @@ class Model {
   // --- the broker ---
   void turned(const Turn& turn);
   void draining() { draining_ = true; }
+  void rested();  // long enough for everything to be on disk
   void crashed();
   void stopped();
   void started();

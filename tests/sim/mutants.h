@@ -26,6 +26,22 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(lose_receive_count),
     PAWL_MUTANT_NAME(reuse_segment_early),
     PAWL_MUTANT_NAME(forget_head),
+    PAWL_MUTANT_NAME(forget_purge_record),
+    PAWL_MUTANT_NAME(forget_config_record),
+    PAWL_MUTANT_NAME(obey_old_handle),
+    PAWL_MUTANT_NAME(count_undelivered),
+    PAWL_MUTANT_NAME(leak_in_flight),
+    PAWL_MUTANT_NAME(forget_retention),
+    PAWL_MUTANT_NAME(fire_too_soon),
+    PAWL_MUTANT_NAME(drop_when_full),
+    PAWL_MUTANT_NAME(sleep_blindly),
+    PAWL_MUTANT_NAME(tell_nobody),
+    PAWL_MUTANT_NAME(reclaim_before_durable),
+    PAWL_MUTANT_NAME(trust_any_snapshot),
+    PAWL_MUTANT_NAME(keep_epoch),
+    PAWL_MUTANT_NAME(ignore_write_error),
+    PAWL_MUTANT_NAME(forget_lazy),
+    PAWL_MUTANT_NAME(header_before_fill),
 };
 #undef PAWL_MUTANT_NAME
 

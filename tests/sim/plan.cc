@@ -51,8 +51,8 @@ void choose_faults(Plan& plan, Random random) {
     plan.chances[static_cast<std::size_t>(fault)] =
         static_cast<std::uint32_t>(usual * one_of(random, {0, 1, 1, 2, 5}));
   };
-  chance(Fault::crash, 15);
-  chance(Fault::stop, 6);
+  chance(Fault::crash, 10);
+  chance(Fault::stop, 5);
   chance(Fault::stall, 20);
   chance(Fault::disk_error, 6);
   chance(Fault::disk_full, 4);
@@ -60,8 +60,8 @@ void choose_faults(Plan& plan, Random random) {
   chance(Fault::long_pause, 40);
   chance(Fault::quiet, 30);
   plan.power_cuts = one_of(random, {0, 50, 90, 100});
-  plan.nested_crashes = one_of(random, {0, 10, 50});
-  plan.double_starts = one_of(random, {0, 10, 50});
+  plan.nested_crashes = one_of(random, {0, 10, 40});
+  plan.double_starts = one_of(random, {0, 0, 10, 40});
   plan.clock_jumps = one_of(random, {0, 0, 10, 50});
   plan.rot = one_of(random, {0, 50});
   plan.step_us_max = one_of(random, {20, 200, 1000, 4000});

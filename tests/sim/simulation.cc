@@ -130,12 +130,15 @@ bool Simulation::settle() {
 void Simulation::look_at_rest() {
   trace_.note("{} us: rest", world_.now_us());
   heal();
+  clients_.go_on(false);
   if (!settle()) return;
   run_until(world_.now_us() + 1'100'000);
   if (!settle()) return;
+  model_.rested();
   clients_.check_rest();
   clients_.count_all();
   if (settle()) clients_.check_rest();
+  clients_.go_on(true);
 }
 
 }  // namespace pawl::sim

@@ -4,16 +4,18 @@
 //                 |  \--blocking call: submits, waits, returns
 //                 \--the server goes away--> broken (for good: make a new Client)
 //
-// Two ways to use it. The blocking calls are one request each. For throughput, submit_* puts requests
-// on their way without waiting and poll() hands out what has been answered, in the order of arrival; up to
-// the server's credit may be in flight, then submit_* answers would_block. The two do not mix: a
-// blocking call while tickets are outstanding is refused with `busy`.
+// Two ways to use it. The blocking calls are one request each. For throughput, submit_* puts
+// requests on their way without waiting and poll() hands out what has been answered, in the order
+// of arrival; up to the server's credit may be in flight, then submit_* answers would_block. The
+// two do not mix: a blocking call while tickets are outstanding is refused with `busy`.
 //
 // Nothing here throws, prints, aborts or starts a thread. After the first few requests submit_* and
 // poll() allocate nothing.
 //
-// Units:  milliseconds since 1970 for points in time; durations have their unit in the type or name.
-// Limits: 1024 messages a batch; a message is 1 MiB with its attributes, or the queue's own maximum.
+// Units:  milliseconds since 1970 for points in time; durations have their unit in the type or
+//         name.
+// Limits: 1024 messages a batch; a message is 1 MiB with its attributes, or the queue's own
+//         maximum.
 // Errors: Result<T> is std::expected<T, Client::Error>; Code says what, the same as on the wire.
 // Owner:  one thread at a time. Views in completions hold until the next call on the Client.
 //         A child of fork() must not touch the Client of its parent.
@@ -225,17 +227,17 @@ class Client {
                                  std::chrono::milliseconds visibility);
 
   // --- pipelined ---
-  // Each encodes its request; nothing it was given is needed afterwards. The bytes leave with the next poll()
-  // or flush(), or when enough have gathered.
+  // Each encodes its request; nothing it was given is needed afterwards. The bytes leave with the
+  // next poll() or flush(), or when enough have gathered.
   Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages);
   Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
   Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
                                           std::chrono::milliseconds visibility);
   Result<void> flush();
-  // Waits until something has been answered, at most `timeout`, and puts it into `completions` (cleared first).
-  // Returns how many. When the connection breaks, every outstanding ticket completes with `broken`, once;
-  // after that the Error is returned.
+  // Waits until something has been answered, at most `timeout`, and puts it into `completions`
+  // (cleared first). Returns how many. When the connection breaks, every outstanding ticket
+  // completes with `broken`, once; after that the Error is returned.
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
   std::size_t outstanding() const;
 
