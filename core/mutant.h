@@ -35,11 +35,14 @@ enum class Mutant : std::uint8_t {
   sleep_blindly,           // a shard goes to sleep without a second look
   tell_nobody,             // a new queue is announced before the other shards know it
   reclaim_before_durable,  // segments go while the deletes that emptied them are not on disk
-  trust_any_snapshot,      // segments go while the snapshot that replaces them is not on disk
   keep_epoch,              // recovery goes on in the epoch it found
   ignore_write_error,      // a failed write counts as done
   forget_lazy,             // lazy records wait for ever
   header_before_fill,      // a segment looks whole before its zeros are on disk
+  manifest_in_cache,       // segments go while the manifest that says so is not on disk
+  cut_anything,            // recovery takes damage for a torn tail
+  park_cancelled,          // a long poll that is cancelled on its way parks all the same
+  wake_nobody,             // a shard that sleeps is not told of a message
 };
 
 inline Mutant active_mutant = Mutant::none;

@@ -33,7 +33,8 @@ namespace pawl {
 
 struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
-  std::size_t directory_bytes_max = 16 << 20;  // Directory::bytes(): its snapshot must fit into a segment
+  std::size_t directory_bytes_max =
+      16 << 20;                         // Directory::bytes(): its snapshot must fit into a segment
   std::uint32_t waiters_max = 100'000;  // long polls
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;

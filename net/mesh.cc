@@ -39,6 +39,7 @@ std::uint64_t MeshPort::publish() {
     ring.publish();
     published |= std::uint64_t{1} << to;
   }
+  if (MUTANT(wake_nobody)) return 0;
   std::uint64_t wake = 0;
   for (std::uint64_t left = published; left != 0; left &= left - 1) {
     const auto to = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -55,7 +56,8 @@ bool MeshPort::try_sleep() {
   std::atomic<std::uint32_t>& state = mesh_->sleepers_[raw(self_)].state;
   state.exchange(Mesh::sleeping, std::memory_order_acq_rel);
   for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
-    if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty() || MUTANT(sleep_blindly)) continue;
+    if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty() || MUTANT(sleep_blindly))
+      continue;
     state.exchange(Mesh::awake, std::memory_order_acq_rel);
     return false;
   }

@@ -181,7 +181,8 @@ void ShardLoop::progress(Instant now) {
 void ShardLoop::announce(Request& request) {
   const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
                          request.op == Op::set_attributes;
-  if (!directory || request.error != Errc::ok || port_->shards() == 1 || MUTANT(tell_nobody)) return answer(request);
+  if (!directory || request.error != Errc::ok || port_->shards() == 1 || MUTANT(tell_nobody))
+    return answer(request);
   changes_.push_back(std::make_unique<ConfigChange>(
       ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
   for (std::uint32_t to = 0; to < port_->shards(); ++to) {

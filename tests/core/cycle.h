@@ -71,6 +71,7 @@ class Cycle {
   }
 
   Shard& shard() { return shard_; }
+  QueueId queue() const { return queue_; }
   std::uint32_t delivered() const { return request_.delivered; }
   std::uint64_t freed() const { return freed_; }
   void advance(Duration by) { now_ = now_ + by; }

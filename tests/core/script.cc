@@ -95,6 +95,12 @@ std::string Script::perform_on_disk(const Step& step) {
     world_.hold();
   } else if (step.verb == "flush") {
     world_.flush();
+  } else if (step.verb == "flush_one") {
+    world_.flush_one();
+  } else if (step.verb == "gather") {
+    world_.gather();
+  } else if (step.verb == "go") {
+    world_.go();
   } else if (step.verb == "crash" || step.verb == "restart") {
     if (step.verb == "restart") world_.flush();
     world_.crash(step.words.empty() ? Duration{} : duration(step.words[0]));

@@ -13,7 +13,8 @@
 //   delete Q HANDLE...     change Q T HANDLE...             undeliver Q HANDLE...
 //   purge Q                count Q -> visible/in flight/delayed
 //   advance T   jump T     wakes at every deadline on the way; sleeps through them
-//   hold   flush   crash [T]   restart [T] (flush, crash)  down for T
+//   gather ... go          the requests between them are answered in one turn
+//   hold   flush   flush_one   crash [T]   restart [T] (flush, crash)  down for T
 //   rotate                 a new segment begins; old ones go if they can
 //   stored -> N            messages the log still has to keep
 //

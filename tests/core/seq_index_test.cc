@@ -151,7 +151,7 @@ class Walk {
     const Seq seq = present();
     switch (below(6)) {
       case 0:
-        return pair.put(seq, somewhere());
+        return pair.put(below(2) == 0 ? seq : any_seq(), somewhere());  // any: as a replay may
       case 1:
         return pair.make_ready(seq, below(2) == 0 ? Set::fresh : Set::returned);
       case 2:

@@ -32,6 +32,15 @@ TEST(Purge, TakesWhatWasSentAndNotYetDurable) {
       "advance 1h | receive q max=10 -> c#2");
 }
 
+TEST(Purge, TakesWhatWasSentInTheSameTurnAndLeavesWhatCameAfterIt) {
+  Script script;
+  script.run(
+      "queue q | gather | send q a -> pending | send q b delay=5 -> pending | "
+      "purge q -> pending | send q c -> pending | send q d delay=5 -> pending | go | "
+      "stored -> 2 | count q -> 1/0/1 | receive q max=10 visibility=1 -> c#1 | restart | "
+      "stored -> 2 | advance 5s | receive q max=10 -> c#2 d#1");
+}
+
 TEST(Purge, IsRememberedByARestart) {
   run("queue q | send q a | receive q -> a#1 | send q b | purge q | restart | "
       "receive q max=10 -> none | stored -> 0 | purge q -> purge_in_progress");
@@ -130,6 +139,11 @@ TEST(DeleteQueue, TakesWhatWasSentAndNotYetDurable) {
       "flush | stored -> 0 | restart | stored -> 0");
 }
 
+TEST(DeleteQueue, TakesWhatWasSentInTheSameTurn) {
+  run("queue q | gather | send q a -> pending | send q b delay=5 -> pending | drop q -> pending | "
+      "go | stored -> 0 | restart | stored -> 0");
+}
+
 TEST(DeleteQueue, ThatWasNotDurableIsForgottenByACrash) {
   run("queue q | send q a | hold | drop q -> pending | crash | receive q -> a#1");
 }
@@ -137,6 +151,12 @@ TEST(DeleteQueue, ThatWasNotDurableIsForgottenByACrash) {
 TEST(DeleteQueue, AndCreatingItAgainGivesAnEmptyQueueThatRefusesOldHandles) {
   run("queue q | send q a b | receive q -> a#1 | drop q | queue q | receive q max=10 -> none | "
       "send q c | delete q a#1 -> receipt_invalid | restart | receive q max=10 -> c#1");
+}
+
+TEST(Delete, OfWhatWasReceivedInTheSameTurnHolds) {
+  run("queue q visibility=5 | send q a b | receive q -> a#1 | advance 5s | gather | "
+      "receive q max=10 -> pending | delete q a#1 -> pending | go | stored -> 1 | restart | "
+      "advance 5s | receive q max=10 -> b#2");
 }
 
 TEST(DeleteQueue, LeavesNoTimerGarbageUncounted) {

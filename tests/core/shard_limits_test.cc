@@ -1,6 +1,7 @@
 // What happens at each limit: a clear answer, and nothing forgotten.
 #include <gtest/gtest.h>
 
+#include "tests/core/cycle.h"
 #include "tests/core/script.h"
 
 namespace pawl::test {
@@ -21,6 +22,11 @@ TEST(InFlightLimit, LetsALongPollWaitUntilADeleteMakesRoom) {
 TEST(InFlightLimit, LetsALongPollWaitUntilAVisibilityTimeoutMakesRoom) {
   run("queue q visibility=12h | fill q 119999 | take q 119999 | send q last next | "
       "receive q visibility=5 -> last#1 | receive q wait=20 as w | advance 5s | w -> last#2");
+}
+
+TEST(InFlightLimit, KeepsALongPollWaitingWhenMoreIsSent) {
+  run("queue q visibility=12h | fill q 120000 | take q 120000 | receive q wait=20 as w | "
+      "send q more | w -> pending | purge q | send q new | w -> new#1");
 }
 
 TEST(InFlightLimit, AnswersALongPollEmptyWhenItsTimeIsUp) {
@@ -89,6 +95,22 @@ TEST(DoomedLimit, APurgeGivesMessagesBackBitByBit) {
   script.run(
       "queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
       "stored -> 0 | count q -> 0/0/0 | advance 1h | send q b | receive q max=10 -> b#1");
+}
+
+TEST(DoomedLimit, TimersOfMessagesThatAreNotYetGivenBackAreIgnored) {
+  Cycle cycle;
+  for (int i = 0; i < 3000; ++i) cycle.send(10);
+  for (int i = 1; i < 3000; ++i) ASSERT_EQ(cycle.receive(10, {}, seconds(30)), 10u);
+  ASSERT_EQ(cycle.receive(10, {}, milliseconds(5)), 10u);  // due before their page is given back
+  Request purge;
+  purge.op = Op::purge;
+  purge.queue = cycle.queue();
+  cycle.turn(&purge);
+  ASSERT_EQ(purge.error, Errc::ok);
+  for (int i = 0; i < 20; ++i) cycle.turn(nullptr);
+  EXPECT_EQ(cycle.freed(), 30'000u);
+  EXPECT_EQ(cycle.shard().messages(), 0u);
+  EXPECT_EQ(cycle.receive(1), 0u);
 }
 
 TEST(RetentionLimit, MessagesPastRetentionGoBitByBit) {

@@ -63,7 +63,8 @@ class Model {
     if (dice < 85 && !messages_.empty()) return use_a_handle(dice);
     if (dice < 97) return world_.advance(seconds(up_to(random_.chance(1, 10) ? 100 : 4)));
     if (dice < 98) return restart();
-    if (dice < 99 && random_.chance(1, 10)) return purge();
+    if (dice < 99) return cancel();
+    if (random_.chance(1, 10)) return purge();
   }
 
   void send() {
@@ -145,6 +146,13 @@ class Model {
     waiting_.clear();
   }
 
+  void cancel() {
+    if (waiting_.empty()) return;
+    const auto it = waiting_.begin() + up_to(waiting_.size());
+    EXPECT_TRUE(world_.shard().cancel(it->ask->request));
+    waiting_.erase(it);
+  }
+
   void purge() {
     const Ask& ask = world_.plain(Op::purge, queue_);
     if (ask.request.error == Errc::ok) messages_.clear();
@@ -189,6 +197,12 @@ class Model {
     EXPECT_EQ(ask.request.counts.delayed, want.delayed);
     EXPECT_EQ(world_.stored(), messages_.size()) << "messages the log keeps";
     EXPECT_EQ(world_.shard().messages(), messages_.size());
+    EXPECT_EQ(world_.shard().waiting(), waiting_.size());
+    // One timer for each that is hidden, each that waits, and the retention of the queue.
+    const TimerWheel& timers = world_.shard().timers();
+    const std::size_t armed = want.in_flight + want.delayed + waiting_.size();
+    EXPECT_GE(timers.size() - timers.stale(), armed);
+    EXPECT_LE(timers.size() - timers.stale(), armed + 1);
   }
 
   sim::Random random_;

@@ -57,6 +57,12 @@ TEST(Send, IsAnsweredAndHandedOutOnlyWhenItIsDurable) {
       "receive q -> a#1");
 }
 
+TEST(Send, IsHandedOutAsFarAsItIsDurable) {
+  run("queue q | hold | send q a b -> pending | send q c -> pending | send q d -> pending | "
+      "flush_one | receive q max=10 -> a#1 b#1 | flush_one | receive q max=10 -> c#1 | flush | "
+      "receive q max=10 -> d#1");
+}
+
 TEST(Send, ThatWasNotDurableIsForgottenByACrash) {
   run("queue q | send q a | hold | send q b -> pending | crash | receive q max=10 -> a#1 | "
       "stored -> 1");
@@ -109,6 +115,10 @@ TEST(Delay, ChangedLaterAppliesToNewMessagesOnly) {
 TEST(Delay, CountsFromAcceptanceAlsoWhenTheDiskIsSlow) {
   run("queue q | hold | send q a delay=10 -> pending | advance 9s | flush | count q -> 0/0/1 | "
       "receive q -> none | advance 1s | receive q -> a#1");
+}
+
+TEST(Delay, ThatEndsWhenTheMessageBecomesDurableShowsItThen) {
+  run("queue q | hold | send q a delay=5 -> pending | advance 5s | flush | receive q -> a#1");
 }
 
 TEST(Delay, ThatEndsBeforeTheMessageIsDurableDoesNotShowItEarly) {
@@ -176,6 +186,14 @@ TEST(LongPoll, ThatWasCancelledIsPassedOver) {
   run("queue q | receive q wait=20 as u | receive q wait=20 as v | receive q wait=20 as w | "
       "cancel v | cancel v -> not waiting | send q a b | u -> a#1 | w -> b#1 | v -> pending | "
       "cancel u -> not waiting | advance 20s | v -> pending");
+}
+
+TEST(LongPoll, ThatWasCancelledLeavesItsTimerAsGarbage) {
+  Script script;
+  script.run("queue q | receive q wait=20 as u | receive q wait=10 as v | cancel v");
+  EXPECT_EQ(script.world().shard().timers().size(), 2u);
+  EXPECT_EQ(script.world().shard().timers().stale(), 1u);
+  EXPECT_EQ(script.world().shard().waiting(), 1u);
 }
 
 TEST(LongPoll, OfOneQueueDoesNotWakeOnAnother) {

@@ -83,6 +83,17 @@ TEST(Recovery, NeverGivesAQueueIdTwice) {
   EXPECT_EQ(script.queue("r"), QueueId{3});
 }
 
+TEST(Recovery, NeverGivesAQueueIdTwiceWithoutASnapshotEither) {
+  Script script;
+  script.run("queue q | queue p | drop p | restart | queue r");
+  EXPECT_EQ(script.queue("r"), QueueId{3});
+}
+
+TEST(Recovery, CountsTheTwelveHoursFromTheDelivery) {
+  run("queue q visibility=12h | send q a | receive q -> a#1 | advance 1h | restart | "
+      "change q 12h a#1 -> visibility_beyond_max | change q 11h a#1");
+}
+
 TEST(Recovery, FromASnapshotAloneGoesOnWithTheNumbers) {
   Script script;
   script.run(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace pawl::test {
 namespace {
@@ -85,10 +86,20 @@ Ask& World::plain(Op op, QueueId queue) {
 // --- turns -------------------------------------------------------------------------------------------------
 
 void World::turn(Ask* ask) {
-  bool more = one_turn(ask);
+  if (gathering_ && ask != nullptr) return gathered_.push_back(ask);
+  if (ask == nullptr) return settle(one_turn({}));
+  settle(one_turn({&ask, 1}));
+}
+
+void World::go() {
+  gathering_ = false;
+  settle(one_turn(std::exchange(gathered_, {})));
+}
+
+void World::settle(bool more) {
   int rounds = 0;
   while (more || shard_->wants_match() || shard_->next_deadline() <= now_) {
-    more = one_turn(nullptr);
+    more = one_turn({});
     if (++rounds == 100'000) {
       ADD_FAILURE() << "the shard does not come to rest at " << now_.ms;
       return;
@@ -96,10 +107,10 @@ void World::turn(Ask* ask) {
   }
 }
 
-bool World::one_turn(Ask* ask) {
+bool World::one_turn(std::span<Ask* const> asks) {
   effects_.clear();
   const bool more = shard_->expire(now_, effects_);
-  if (ask != nullptr) shard_->apply(ask->request, now_, effects_);
+  for (Ask* const ask : asks) shard_->apply(ask->request, now_, effects_);
   shard_->match(now_, effects_);
   write(effects_);
   if (!holding_) commit();
@@ -179,13 +190,22 @@ void World::jump(Duration by) {
 
 void World::jump_one_turn(Duration by) {
   now_ = now_ + by;
-  one_turn(nullptr);
+  one_turn({});
 }
 
 // --- the disk ------------------------------------------------------------------------------------------------
 
 void World::flush() {
   holding_ = false;
+  turn(nullptr);
+}
+
+void World::flush_one() {
+  const auto next =
+      std::ranges::find_if(frames_, [this](const Frame& f) { return f.end > durable_; });
+  if (next == frames_.end()) return;
+  durable_ = next->end;
+  shard_->committed(durable_, now_);
   turn(nullptr);
 }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,10 +65,14 @@ class World {
   void jump_one_turn(Duration by);
   void hold() { holding_ = true; }
   void flush();
-  void commit();  // what is appended is durable, and no turn has seen it yet
+  void flush_one();  // the oldest frame that is not durable; the disk holds the others still
+  void commit();     // what is appended is durable, and no turn has seen it yet
   void crash(Duration down = {});
   // A new segment: a snapshot, and the frames before it that nobody needs are forgotten.
   void rotate();
+  // Requests made from here on wait, and go() puts all of them into one turn.
+  void gather() { gathering_ = true; }
+  void go();
   // Turns until there is nothing more to do at this `now`.
   void turn(Ask* ask);
 
@@ -88,7 +93,8 @@ class World {
   };
 
   Ask& make(Op op, QueueId queue);
-  bool one_turn(Ask* ask);
+  bool one_turn(std::span<Ask* const> asks);
+  void settle(bool more);
   void write(Effects& effects);
   void collect_freed(const std::vector<LogPos>& freed);
   void release_answers();
@@ -110,6 +116,8 @@ class World {
   std::map<LogPos, std::string> bodies_;
   std::set<LogPos> live_;
   bool holding_ = false;
+  bool gathering_ = false;
+  std::vector<Ask*> gathered_;
 };
 
 }  // namespace pawl::test

@@ -55,7 +55,7 @@ struct Call {
   std::uint64_t decided_step = 0;
   Instant decided_at;
 
-  Range wait;                // ms, of a receive
+  Range wait;  // ms, of a receive
 
   bool abandoned = false;  // the client has gone: nobody reads the answer
   bool applied = false;    // the model knows what it delivered

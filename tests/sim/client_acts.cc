@@ -83,8 +83,8 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
   call.names.resize(entries);
   for (std::size_t i = 0; i < entries; ++i) {
     const bool small = random_.chance(1, 2);
-    const std::uint64_t bytes = random_.between(1, small ? std::min<std::uint64_t>(plan_.body_max, 64)
-                                                         : plan_.body_max);
+    const std::uint64_t bytes =
+        random_.between(1, small ? std::min<std::uint64_t>(plan_.body_max, 64) : plan_.body_max);
     const std::uint32_t id = model_->make_message(queue, bytes, random_);
     call.names[i] = name_mark ^ id;
     SendEntry& entry = call.sends.emplace_back();
@@ -113,8 +113,9 @@ void Clients::receive(std::uint32_t client, std::uint32_t queue) {
 
 // Mostly the newest handle, which is then forgotten; sometimes one that will be used again.
 Clients::Held Clients::take_held(bool keep) {
-  const std::size_t back =
-      random_.chance(2, 3) ? random_.below(std::min<std::size_t>(held_.size(), 4)) : random_.below(held_.size());
+  const std::size_t back = random_.chance(2, 3)
+                               ? random_.below(std::min<std::size_t>(held_.size(), 4))
+                               : random_.below(held_.size());
   const std::size_t at = held_.size() - 1 - back;
   const Held held = held_[at];
   if (!keep) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -141,7 +142,8 @@ bool Clients::with_handles(Op op, std::uint32_t client) {
   };
   add(first);
   for (std::uint64_t more = random_.below(plan_.batch_max); more > 0 && !held_.empty(); --more) {
-    const bool same_message = std::ranges::find(call.messages, held_.back().message) != call.messages.end();
+    const bool same_message =
+        std::ranges::find(call.messages, held_.back().message) != call.messages.end();
     if (held_.back().queue != first.queue || same_message) break;
     add(held_.back());
     if (!keep) held_.pop_back();

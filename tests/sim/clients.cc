@@ -80,7 +80,8 @@ void Clients::answered(ShardId home, Request& request) {
   }
   answers_.push_back(&call);
   // A connection may go on at once with what its client sent ahead.
-  if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100)) act_as(call.client);
+  if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
+    act_as(call.client);
 }
 
 // What this turn decided, in the order of decisions as far as it can be told; then the answers.
@@ -135,7 +136,8 @@ void Clients::deliver_in_order(const Turn& turn) {
   };
   for (Call* call : answers_) collect(call);
   for (Call* call : under_way_) {
-    if (call->state != Call::State::under_way || call->home == call->target || call->applied) continue;
+    if (call->state != Call::State::under_way || call->home == call->target || call->applied)
+      continue;
     if (call->target != turn.shard || call->request.op != Op::receive) continue;
     for (std::size_t i = 0; i < call->request.delivered; ++i)
       call->messages.push_back(model_->recognise(call->deliveries[i]));
@@ -144,9 +146,8 @@ void Clients::deliver_in_order(const Turn& turn) {
   if (items.empty()) return;
   // Nonces wrap; those of one turn are close together.
   const std::uint32_t around = items.front().nonce;
-  std::ranges::sort(items, {}, [&](const Item& item) {
-    return static_cast<std::int32_t>(item.nonce - around);
-  });
+  std::ranges::sort(
+      items, {}, [&](const Item& item) { return static_cast<std::int32_t>(item.nonce - around); });
   for (const Item& item : items) model_->delivered(*item.call, item.index, turn);
   for (const Call* call : decided) model_->check_short(*call, turn);
 }
@@ -172,7 +173,8 @@ void Clients::hear(Call& call, const Turn& turn) {
 void Clients::give_back(Call& call) {
   finish(call);
   call.receipts.clear();
-  for (const Delivery& delivery : call.deliveries) call.receipts.push_back({.handle = delivery.handle});
+  for (const Delivery& delivery : call.deliveries)
+    call.receipts.push_back({.handle = delivery.handle});
   call.receipts.resize(call.request.delivered);
   call.op = call.request.op = Op::undeliver;
   call.state = Call::State::under_way;

@@ -79,11 +79,11 @@ class Clients final : public Audience {
   World* world_ = nullptr;
   Model* model_ = nullptr;
   Random random_;
-  std::vector<ShardId> homes_;             // of clients
-  std::vector<std::uint32_t> busy_;        // calls of each client
-  std::deque<Call> calls_;                 // since the last start
+  std::vector<ShardId> homes_;       // of clients
+  std::vector<std::uint32_t> busy_;  // calls of each client
+  std::deque<Call> calls_;           // since the last start
   std::vector<Call*> under_way_;
-  std::vector<Call*> answers_;             // of the turn that is being run
+  std::vector<Call*> answers_;  // of the turn that is being run
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
   bool may_go_on_ = true;

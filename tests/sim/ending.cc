@@ -86,6 +86,9 @@ void Simulation::check_empty() {
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
+    if (loop.log().stats().segments > 2)
+      return trace_.broken("nothing is left", "shard {}: {} segments", i,
+                           loop.log().stats().segments);
     // What is being filled, and what is not durable: no more than a few extents.
     if (image > 4 * plan_.log.extent_bytes)
       return trace_.broken("nothing is left", "shard {}: {} bytes of memory", i, image);

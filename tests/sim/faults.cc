@@ -13,7 +13,7 @@ void Simulation::maybe_fail() {
     return random_.chance(plan_.chances[static_cast<std::size_t>(fault)], 10'000);
   };
   const auto shard = [&] { return static_cast<std::uint32_t>(random_.below(plan_.shards)); };
-  if (strikes(Fault::crash)) crash();
+  if (strikes(Fault::crash)) random_.chance(1, 3) ? lose_power() : crash();
   if (strikes(Fault::stop)) stop_and_start();
   if (in_trouble()) return;
   if (strikes(Fault::stall)) world_.stall(shard(), random_.between(1000, 3'000'000));
@@ -28,7 +28,7 @@ void Simulation::maybe_fail() {
 }
 
 void Simulation::fail_a_disk() {
-  constexpr IoKind kinds[] = {IoKind::write, IoKind::write,  IoKind::sync,
+  constexpr IoKind kinds[] = {IoKind::write,    IoKind::write,  IoKind::sync,
                               IoKind::sync_dir, IoKind::create, IoKind::rename};
   const IoKind kind = kinds[random_.below(std::size(kinds))];
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
@@ -55,6 +55,16 @@ void Simulation::crash() {
   clients_.crashed();
   world_.crash(random_.chance(plan_.power_cuts, 100) ? Crash::power : Crash::process);
   start();
+}
+
+// The disks stop between two operations of one turn, and the broker notices or not before it is gone too.
+void Simulation::lose_power() {
+  trace_.note("{} us: the disks lose power soon", world_.now_us());
+  for (std::uint32_t i = 0; i < plan_.shards; ++i)
+    world_.disk(i).cut_power_after(random_.below(30));
+  const std::uint64_t crashes = outcome_.crashes;
+  run_until(world_.now_us() + random_.below(10'000));
+  if (!in_trouble() && outcome_.crashes == crashes) crash();
 }
 
 void Simulation::stop_and_start() {
@@ -118,7 +128,8 @@ void Simulation::start() {
     if (random_.chance(1, 2)) {
       world_.disk(shard).cut_power_after(random_.below(60));
     } else {
-      world_.disk(shard).fail(random_.chance(1, 2) ? IoKind::read : IoKind::sync, EIO, random_.below(20));
+      world_.disk(shard).fail(random_.chance(1, 2) ? IoKind::read : IoKind::sync, EIO,
+                              random_.below(20));
     }
     if (try_start(jump_ms)) {
       ++outcome_.crashes;
@@ -172,7 +183,8 @@ void Simulation::rot() {
   flip_.offset = random_.below(file.bytes);
   flip_.bit = static_cast<unsigned>(random_.below(8));
   flip_.there = true;
-  trace_.note("disk {}: bit {} of byte {} of {} flips", flip_.shard, flip_.bit, flip_.offset, flip_.file);
+  trace_.note("disk {}: bit {} of byte {} of {} flips", flip_.shard, flip_.bit, flip_.offset,
+              flip_.file);
   disk.flip_bit(flip_.file, flip_.offset, flip_.bit);
 }
 

@@ -10,16 +10,18 @@
 
 extern "C" {
 
-void* __real_mmap(void* address, std::size_t bytes, int protection, int flags, int fd, off_t offset);
+void* __real_mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
+                  off_t offset);
 int __real_munmap(void* address, std::size_t bytes);
-void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, int fd, off_t offset);
+void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
+                  off_t offset);
 int __wrap_munmap(void* address, std::size_t bytes);
 
 }  // extern "C"
 
 namespace {
 
-constexpr std::size_t kept_max = 256;          // of one size
+constexpr std::size_t kept_max = 256;            // of one size
 constexpr std::size_t kept_bytes_max = 1 << 20;  // larger ones are rare
 
 std::vector<void*>& kept(std::size_t bytes) {
@@ -29,7 +31,8 @@ std::vector<void*>& kept(std::size_t bytes) {
 
 }  // namespace
 
-void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, int fd, off_t offset) {
+void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
+                  off_t offset) {
   const bool plain = address == nullptr && fd == -1 && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
   if (plain && bytes <= kept_bytes_max && !kept(bytes).empty()) {
     void* const memory = kept(bytes).back();
@@ -40,7 +43,8 @@ void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, i
 }
 
 int __wrap_munmap(void* address, std::size_t bytes) {
-  if (bytes > kept_bytes_max || kept(bytes).size() == kept_max) return __real_munmap(address, bytes);
+  if (bytes > kept_bytes_max || kept(bytes).size() == kept_max)
+    return __real_munmap(address, bytes);
   kept(bytes).push_back(address);
   return 0;
 }

@@ -8,7 +8,8 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;  // above the id in `attributes`
+constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c}
+                                    << 32;  // above the id in `attributes`
 constexpr std::size_t pool_bytes = 256 << 10;
 constexpr Instant long_ago{0};
 
@@ -47,8 +48,10 @@ std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes,
   Message message;
   message.queue = queue;
   message.body_bytes = static_cast<std::uint32_t>(body_bytes);
-  message.system_bytes = random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 40)) : 0;
-  message.sender_bytes = random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 20)) : 0;
+  message.system_bytes =
+      random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 40)) : 0;
+  message.sender_bytes =
+      random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 20)) : 0;
   message.with_md5 = random.chance(1, 4);
   message.body_at = random.below(pool_bytes - body_bytes - 64);
   messages_.push_back(message);
@@ -102,7 +105,8 @@ void Model::set_view(Message& message, View view) {
   for (std::size_t i = 0; i < message.past.size(); ++i)
     if (message.past[i].step <= durable_step) base = i;
   if (view.step <= durable_step) base = message.past.size();
-  message.past.erase(message.past.begin(), message.past.begin() + static_cast<std::ptrdiff_t>(base));
+  message.past.erase(message.past.begin(),
+                     message.past.begin() + static_cast<std::ptrdiff_t>(base));
 }
 
 // A crash brings back the last view that is durable, or any later one.
@@ -314,8 +318,9 @@ void Model::conclude() {
       Message& message = messages_[id];
       if (message.gone == Message::Gone::yes) continue;
       if (surely_alive(message))
-        trace_->broken("an acknowledged send is kept", "message {} (seq {} of queue {}) did not come",
-                       id, message.seq, raw(queue.id));
+        trace_->broken("an acknowledged send is kept",
+                       "message {} (seq {} of queue {}) did not come", id, message.seq,
+                       raw(queue.id));
       lose(message, "did not come in the end");
     }
     tidy(queue);

@@ -29,8 +29,8 @@ namespace pawl::sim {
 
 // What a message's record of deliveries may say.
 struct View {
-  std::uint64_t step = 0;  // the turn, or the answer, that made it so
-  Range received;          // receive count
+  std::uint64_t step = 0;       // the turn, or the answer, that made it so
+  Range received;               // receive count
   Instant from_low, from_high;  // when it may be received (again)
   Instant first;                // of its first delivery; 0: none, or not known
   std::uint32_t nonce = 0;
@@ -57,7 +57,7 @@ struct Message {
   bool sender_is_local = false;
 
   View view;
-  std::vector<View> past;  // views that a crash may bring back, oldest first
+  std::vector<View> past;     // views that a crash may bring back, oldest first
   std::uint32_t removes = 0;  // requests under way
   std::uint32_t moves = 0;    // changes of visibility and returns under way
   Duration moved{0};          // the longest timeout that one of them asks for
@@ -73,10 +73,10 @@ struct QueueRow {
   std::uint64_t deleted_step = 0;
   std::uint32_t deletes = 0, purges = 0, sets = 0;  // requests under way
   std::uint64_t set_step = 0;
-  Range visibility, delay, wait;               // ms
+  Range visibility, delay, wait;                      // ms
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
-  Instant purged_low = Instant{-1};                   // of the last purge that was answered; -1: none
-  Instant purged_high = Instant{-1};                  // the latest that one may have happened
+  Instant purged_low = Instant{-1};     // of the last purge that was answered; -1: none
+  Instant purged_high = Instant{-1};    // the latest that one may have happened
   std::vector<std::uint32_t> messages;  // not known to be gone
   std::vector<std::uint32_t> by_seq;    // message + 1
 };
@@ -97,7 +97,8 @@ class Model {
   // One delivery, in the order of the deciding shard.
   void delivered(const Call& call, std::size_t index, const Turn& turn);
   void answered(Call& call, const Turn& turn);
-  void gives_back(const Call& call);  // an abandoned receive was delivered to, and is on its way back
+  void gives_back(
+      const Call& call);  // an abandoned receive was delivered to, and is on its way back
 
   // --- the broker ---
   void turned(const Turn& turn);
@@ -131,7 +132,8 @@ class Model {
   const QueueRow& row(const Message& message) const { return queues_[message.queue]; }
   struct ShardView {
     Instant now, fired;
-    Instant swept;  // messages past their retention had gone by then; after a start the first turn does it
+    Instant
+        swept;  // messages past their retention had gone by then; after a start the first turn does it
     std::uint64_t durable_step = 0;  // what was decided up to this turn survives a crash
   };
 
@@ -172,8 +174,8 @@ class Model {
   Trace* trace_;
   std::vector<Message> messages_;
   std::vector<QueueRow> queues_;
-  std::map<std::uint32_t, std::uint32_t> by_id_;     // QueueId -> row
-  std::map<std::string, std::uint32_t> creates_;     // under way, by name
+  std::map<std::uint32_t, std::uint32_t> by_id_;  // QueueId -> row
+  std::map<std::string, std::uint32_t> creates_;  // under way, by name
   std::vector<ShardView> shards_;
   bool draining_ = false;
 };

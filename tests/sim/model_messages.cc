@@ -145,15 +145,17 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
 void Model::check_short(const Call& call, const Turn& turn) {
   if (call.request.error != Errc::ok || call.request.delivered == call.request.receive.max) return;
   // What it delivered says when it was decided; an empty answer does so only when its shard is at home.
-  const bool now = call.target == turn.shard && (call.home == turn.shard || call.request.delivered > 0);
+  const bool now =
+      call.target == turn.shard && (call.home == turn.shard || call.request.delivered > 0);
   const std::uint64_t step = now ? turn.step : call.asked_step + 1;
   const Instant fired = now ? turn.fired : call.fired_when_asked;
   QueueRow& queue = row(call);
   tidy(queue);
   for (const std::uint32_t id : queue.messages) {
     if (!surely_ready(messages_[id], step, fired)) continue;
-    trace_->broken("what is ready is delivered", "message {} (seq {}, sent at {}, ready at {}) to call {}, asked at {}",
-                   id, messages_[id].seq, messages_[id].sent_at.ms, messages_[id].view.from_high.ms,
+    trace_->broken("what is ready is delivered",
+                   "message {} (seq {}, sent at {}, ready at {}) to call {}, asked at {}", id,
+                   messages_[id].seq, messages_[id].sent_at.ms, messages_[id].view.from_high.ms,
                    call.number, call.asked_at.ms);
     return;
   }
@@ -163,7 +165,8 @@ void Model::check_overdue(const Call& call, const Turn& turn) {
   if (call.op != Op::receive || !call.exact || call.target != turn.shard || call.abandoned) return;
   const QueueRow& queue = row(call);
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
-  if (turn.step <= call.decided_step || turn.fires < call.decided_at + Duration{call.wait.high}) return;
+  if (turn.step <= call.decided_step || turn.fires < call.decided_at + Duration{call.wait.high})
+    return;
   trace_->broken("a long poll ends in time", "call {} of {} ms, parked at {}, still there at {}",
                  call.number, call.wait.high, call.decided_at.ms, turn.fires.ms);
 }
@@ -223,13 +226,15 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       continue;
     }
     if (entry.error != Errc::ok) {
-      trace_->broken("a change of visibility is possible", "message {}: {}", id, name_of(entry.error));
+      trace_->broken("a change of visibility is possible", "message {}: {}", id,
+                     name_of(entry.error));
       continue;
     }
     const std::uint32_t nonce = nonce_of(world_->secret(), entry.handle);
     View view = message.view;
     const bool never_received = view.received.high == 0;
-    if (view.nonce_known && view.nonce != nonce && view.received.low > 0) continue;  // an old handle
+    if (view.nonce_known && view.nonce != nonce && view.received.low > 0)
+      continue;  // an old handle
     const bool sure = (never_received || (view.nonce_known && view.nonce == nonce)) &&
                       view.step <= call.asked_step;
     View changed = view;

@@ -32,10 +32,11 @@ bool Model::queue_answers(const Call& call) {
   const bool full = error == Errc::no_memory || error == Errc::no_space || error == Errc::io;
   if (full && call.op == Op::send) return false;
   if (queue.state == State::deleted && queue.deleted_step <= call.asked_step)
-    trace_->broken("a deleted queue is gone", "queue {} answers call {}", raw(queue.id), call.number);
+    trace_->broken("a deleted queue is gone", "queue {} answers call {}", raw(queue.id),
+                   call.number);
   if (queue.state == State::doubtful && queue.deletes == 0) queue.state = State::live;
-  const bool expected = error == Errc::ok ||
-                        (call.op == Op::purge && error == Errc::purge_in_progress);
+  const bool expected =
+      error == Errc::ok || (call.op == Op::purge && error == Errc::purge_in_progress);
   if (!expected)
     trace_->broken("an error has a reason", "call {}, op {}: {}", call.number,
                    static_cast<int>(call.op), name_of(error));
@@ -99,7 +100,8 @@ void Model::answered_create(const Call& call) {
   --creates_[call.spec.name];
   const Request& request = call.request;
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
-  if ((request.error != Errc::ok && request.error != Errc::queue_exists) || request.config == nullptr)
+  if ((request.error != Errc::ok && request.error != Errc::queue_exists) ||
+      request.config == nullptr)
     return trace_->broken("an error has a reason", "create: {}", name_of(request.error));
   const QueueConfig& config = *request.config;
   const auto found = by_id_.find(raw(config.id));

@@ -37,11 +37,14 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(sleep_blindly),
     PAWL_MUTANT_NAME(tell_nobody),
     PAWL_MUTANT_NAME(reclaim_before_durable),
-    PAWL_MUTANT_NAME(trust_any_snapshot),
     PAWL_MUTANT_NAME(keep_epoch),
     PAWL_MUTANT_NAME(ignore_write_error),
     PAWL_MUTANT_NAME(forget_lazy),
     PAWL_MUTANT_NAME(header_before_fill),
+    PAWL_MUTANT_NAME(manifest_in_cache),
+    PAWL_MUTANT_NAME(cut_anything),
+    PAWL_MUTANT_NAME(park_cancelled),
+    PAWL_MUTANT_NAME(wake_nobody),
 };
 #undef PAWL_MUTANT_NAME
 

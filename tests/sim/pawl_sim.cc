@@ -33,7 +33,8 @@ struct Options {
 };
 
 constexpr std::string_view usage =
-    "usage: pawl_sim [--seeds N] [--first S] [--seed S] [--operations N] [--shards N] [--mutant NAME]\n"
+    "usage: pawl_sim [--seeds N] [--first S] [--seed S] [--operations N] [--shards N] [--mutant "
+    "NAME]\n"
     "                [--trace] [--mutants]\n"
     "  --seeds N       how many seeds to run (100)\n"
     "  --first S       the first of them (1)\n"
@@ -116,7 +117,8 @@ void on_abort(int) {
 }
 
 Outcome run_seed(const Options& options, std::uint64_t seed) {
-  const std::string words = fmt::format("seed {} failed; replay it with: {}\n", seed, replay_command(options, seed));
+  const std::string words =
+      fmt::format("seed {} failed; replay it with: {}\n", seed, replay_command(options, seed));
   std::strncpy(last_words, words.c_str(), sizeof last_words - 1);
   return Simulation(make_plan(seed, options.operations, options.shards), options.trace).run();
 }
@@ -145,11 +147,13 @@ int run_seeds(const Options& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   fmt::print(
-      "{} seeds, {} failed: {} operations, {} turns, {} crashes, {} starts, {} stops, {} disk errors, {} "
+      "{} seeds, {} failed: {} operations, {} turns, {} crashes, {} starts, {} stops, {} disk "
+      "errors, {} "
       "refusals, {:.0f} s simulated in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
       options.seeds, failed, total.operations, total.turns, total.crashes, total.starts,
       total.stops, total.faults, total.refused, static_cast<double>(total.simulated_us) / 1e6,
       seconds, static_cast<double>(options.seeds) / seconds, total.hash);
+  fmt::print("{} passed, {} failed\n", options.seeds - failed, failed);
   return failed == 0 ? 0 : 1;
 }
 
@@ -202,7 +206,7 @@ int hunt_mutants(const Options& options) {
     fmt::print("{:<26} {:>6}  {}\n", mutant_names[i].name, hunts[i].seeds,
                hunts[i].found ? std::string_view(hunts[i].how) : "NOT FOUND");
   }
-  fmt::print("{} of {} mutants found\n", found, std::size(mutant_names));
+  fmt::print("{} passed, {} failed\n", found, std::size(mutant_names) - found);
   return found == std::size(mutant_names) ? 0 : 1;
 }
 

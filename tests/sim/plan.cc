@@ -87,7 +87,8 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
 
 std::string describe(const Plan& plan) {
   return fmt::format(
-      "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues {} "
+      "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
+      "{} "
       "clients {} x {} batch {} body {} step {} us",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,

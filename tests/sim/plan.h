@@ -30,14 +30,14 @@ enum class Act : std::uint8_t {
 inline constexpr std::size_t acts = 10;
 
 enum class Fault : std::uint8_t {
-  crash,        // of everything, at once
-  stop,         // in order, and start again
-  stall,        // a shard is not run for long
-  disk_error,   // an operation of a disk fails
-  disk_full,    // no more room for new segments
-  burst,        // more requests for another shard than its ring holds
-  long_pause,   // time goes on by seconds
-  quiet,        // everything comes to rest, and is looked at
+  crash,       // of everything, at once
+  stop,        // in order, and start again
+  stall,       // a shard is not run for long
+  disk_error,  // an operation of a disk fails
+  disk_full,   // no more room for new segments
+  burst,       // more requests for another shard than its ring holds
+  long_pause,  // time goes on by seconds
+  quiet,       // everything comes to rest, and is looked at
 };
 inline constexpr std::size_t faults = 8;
 

@@ -40,7 +40,8 @@ class ShardLoopTest : public testing::Test, public Audience {
     return std::ranges::find(answers, &request) != answers.end();
   }
   void run(std::uint64_t us) {
-    for (const std::uint64_t end = world->now_us() + us; world->now_us() < end; world->advance(10)) {
+    for (const std::uint64_t end = world->now_us() + us; world->now_us() < end;
+         world->advance(10)) {
       for (std::uint32_t shard = 0; shard < world->shards(); ++shard)
         if (world->runnable(shard)) {
           EXPECT_TRUE(world->turn(shard));

@@ -385,10 +385,10 @@ std::int32_t SimDisk::finish_sync(Inode& file, std::uint64_t clock, std::uint64_
     if (!old.orphaned || error != 0) continue;
     for (const Pending* p : covered) {
       const std::uint64_t from = std::max(old.offset, p->offset);
-      const std::uint64_t to =
-          std::min(old.offset + old.data.size(), p->offset + p->data.size());
+      const std::uint64_t to = std::min(old.offset + old.data.size(), p->offset + p->data.size());
       if (p->finished > old.finished && from < to)
-        std::memcpy(old.data.data() + (from - old.offset), p->data.data() + (from - p->offset), to - from);
+        std::memcpy(old.data.data() + (from - old.offset), p->data.data() + (from - p->offset),
+                    to - from);
     }
   }
   if (error != 0) return -error;

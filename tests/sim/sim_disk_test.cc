@@ -279,6 +279,33 @@ TEST(SimDisk, AWriteWhoseFlushFailedIsNotMadeDurableByTheNextFlush) {
   EXPECT_GT(lost, 0u);
 }
 
+TEST(SimDisk, WhatAFailedWriteLeftIsGoneWhenItWasWrittenAgain) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SimDisk disk(seeded(seed));
+    const FileId file = made(disk, "a");
+    disk.fail_next_write(EIO);
+    EXPECT_EQ(write(disk, file, 0, '1', Flush::no, 2), -EIO);
+    write(disk, file, 0, '2', Flush::yes, 1);
+    disk.crash(Crash::power);
+    EXPECT_EQ(letters(disk, "a", block_bytes)[0], '2') << "seed " << seed;
+  }
+}
+
+TEST(SimDisk, TheSizeThatAKilledProcessLeftIsDurableAfterTheNextFlush) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SimDisk disk(seeded(seed));
+    const FileId file = made(disk, "a");
+    disk.fail_next_sync(EIO);
+    write(disk, file, 0, '1', Flush::yes, 4);
+    disk.crash(Crash::process);
+    ASSERT_EQ(disk.content("a").size(), 4 * block_bytes);
+    const auto again = disk.open("a");
+    ASSERT_TRUE(again && disk.sync_now(*again));
+    disk.crash(Crash::power);
+    EXPECT_EQ(disk.content("a").size(), 4 * block_bytes) << "seed " << seed;
+  }
+}
+
 TEST(SimDisk, AFullDiskRefusesToGrowButTakesOverwrites) {
   SimDisk disk(SimDiskOptions{.capacity = 2 * block_bytes});
   const FileId file = made(disk, "a");

@@ -106,7 +106,8 @@ void Simulation::run_until(std::uint64_t us) {
 bool Simulation::settle() {
   world_.unstall();
   std::uint64_t spins = 0;
-  for (std::uint64_t rounds = 0; rounds < rounds_max && spins < spins_max && !in_trouble(); ++rounds) {
+  for (std::uint64_t rounds = 0; rounds < rounds_max && spins < spins_max && !in_trouble();
+       ++rounds) {
     if (round()) {
       if (random_.chance(1, 4)) world_.advance(random_.below(20));
       continue;

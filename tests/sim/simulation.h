@@ -50,6 +50,7 @@ class Simulation {
   void fill_a_disk();
   void heal();
   void crash();
+  void lose_power();
   void stop_and_start();
   void start();
   bool try_start(std::int64_t jump_ms);

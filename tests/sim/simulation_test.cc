@@ -15,8 +15,9 @@ TEST(Simulation, KeepsEveryPromiseOfTheBrokerInEverySeed) {
   for (std::uint32_t shards = 1; shards <= 3; ++shards) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       const Outcome outcome = run(seed, shards);
-      ASSERT_TRUE(outcome.ok) << outcome.invariant << ": " << outcome.what << "; pawl_sim --seed " << seed
-                              << " --shards " << shards << " --operations " << operations << " --trace";
+      ASSERT_TRUE(outcome.ok) << outcome.invariant << ": " << outcome.what << "; pawl_sim --seed "
+                              << seed << " --shards " << shards << " --operations " << operations
+                              << " --trace";
     }
   }
 }

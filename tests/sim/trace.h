@@ -52,7 +52,8 @@ class Trace {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       hash_ = mix(hash_ ^ static_cast<std::uint64_t>(value));
     } else {
-      for (const char c : std::string_view(value)) hash_ = mix(hash_ ^ static_cast<unsigned char>(c));
+      for (const char c : std::string_view(value))
+        hash_ = mix(hash_ ^ static_cast<unsigned char>(c));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/check.h"
 
@@ -84,7 +85,8 @@ Start World::start(std::int64_t jump_ms) {
   newest_now_ = std::max(newest_now_, now());
   mesh_ = std::make_unique<Mesh>(plan_.shards);
   std::vector<ConfigPtr> configs;
-  machines_[0]->shard->directory().for_each([&](const ConfigPtr& config) { configs.push_back(config); });
+  machines_[0]->shard->directory().for_each(
+      [&](const ConfigPtr& config) { configs.push_back(config); });
   for (std::uint32_t i = 0; i < plan_.shards; ++i) {
     Machine& machine = *machines_[i];
     if (i != raw(control_shard)) {
@@ -94,8 +96,9 @@ Start World::start(std::int64_t jump_ms) {
     machine.shard->finish_recovery(now(), freed);
     for (const LogPos position : freed) machine.log->release(position);
     machine.port = std::make_unique<MeshPort>(*mesh_, machine.desk.home);
-    machine.loop = std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port, machine.desk);
-    machine.asleep = machine.kicked = machine.closed = false;
+    machine.loop =
+        std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port, machine.desk);
+    machine.asleep = machine.drowsy = machine.kicked = machine.closed = false;
     machine.wake_at = UINT64_MAX;
     machine.stalled_until = 0;
     machine.due = never;
@@ -110,9 +113,9 @@ Start World::open(std::uint32_t shard, Instant& newest) {
   Machine& machine = *machines_[shard];
   LogOptions options = plan_.log;
   options.stream = mix(plan_.seed) + shard;
-  machine.shard = std::make_unique<Shard>(
-      ShardIdentity{machine.desk.home, plan_.shards, secret_, static_cast<std::uint32_t>(random_.next())},
-      ShardLimits{}, now());
+  machine.shard = std::make_unique<Shard>(ShardIdentity{machine.desk.home, plan_.shards, secret_,
+                                                        static_cast<std::uint32_t>(random_.next())},
+                                          ShardLimits{}, now());
   RecoveryReport report;
   std::uint64_t said = shard;
   ShardReplay replay(*machine.shard, said);
@@ -178,11 +181,14 @@ bool World::runnable(std::uint32_t shard) const {
   return !machine.asleep || machine.kicked || machine.wake_at <= now_us_ || machine.due <= now();
 }
 
+// Between an idle turn and the sleep that follows it others may run: what they send meanwhile must be seen.
 bool World::turn(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   if (machine.asleep) {
     machine.port->awake();
     machine.idle_turns = 0;
+  } else if (std::exchange(machine.drowsy, false) && falls_asleep(machine)) {
+    return true;
   }
   machine.asleep = machine.kicked = false;
   if (machine.wake_at <= now_us_) machine.wake_at = UINT64_MAX;
@@ -210,15 +216,15 @@ bool World::turn(std::uint32_t shard) {
     Machine& other = *machines_[static_cast<std::size_t>(std::countr_zero(wakes))];
     other.wake_at = std::min(other.wake_at, now_us_ + random_.between(0, plan_.wake_us_max));
   }
-  if (!worked && due > turn.now) go_to_sleep(machine);
+  machine.drowsy = !worked && due > turn.now && !random_.chance(plan_.extra_turns, 100);
   return true;
 }
 
-void World::go_to_sleep(Machine& machine) {
-  if (machine.kicked || random_.chance(plan_.extra_turns, 100)) return;  // it spins on
-  if (!machine.port->try_sleep()) return;
-  machine.asleep = true;
+bool World::falls_asleep(Machine& machine) {
   machine.due = machine.loop->next_deadline();
+  if (machine.kicked || machine.due <= now()) return false;
+  machine.asleep = machine.port->try_sleep();
+  return machine.asleep;
 }
 
 void World::advance(std::uint64_t us) {

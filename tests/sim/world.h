@@ -82,7 +82,9 @@ class World {
   void advance(std::uint64_t us);
   // When something happens next by itself; UINT64_MAX: never. Timers of shards count only `with_timers`.
   std::uint64_t next_event(bool with_timers) const;
-  void stall(std::uint32_t shard, std::uint64_t us) { machines_[shard]->stalled_until = now_us_ + us; }
+  void stall(std::uint32_t shard, std::uint64_t us) {
+    machines_[shard]->stalled_until = now_us_ + us;
+  }
   void unstall();
   // A worker that stops looks every millisecond, whether anything happened or not.
   void wake(std::uint32_t shard) { kick(shard); }
@@ -111,6 +113,7 @@ class World {
     std::unique_ptr<ShardLoop> loop;
     Desk desk;
     bool asleep = false;
+    bool drowsy = false;  // nothing to do: sleeps when it is its turn again and nothing has come
     std::uint32_t idle_turns = 0;  // in a row, without sleep
     bool kicked = false;
     bool closed = false;
@@ -127,7 +130,7 @@ class World {
   void tear_down();
   // Input of its own, a request or a finished disk operation, ends a shard's sleep.
   void kick(std::uint32_t shard) { machines_[shard]->kicked = true; }
-  void go_to_sleep(Machine& machine);
+  bool falls_asleep(Machine& machine);
   std::uint64_t at_us(Instant instant) const;
 
   Plan plan_;
