@@ -149,12 +149,9 @@ class Walk {
 
   // No frame follows at `lsn`: a tail, or damage?
   void judge(Lsn lsn, LogFault fault) {
-    const auto bytes = extent_from(lsn);
+    // Other bytes are no sign: a segment that is used again is full of old ones.
     report_.torn =
-        std::any_of(bytes.begin(),
-                    bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), block_bytes),
-                    [](std::byte b) { return b != std::byte{0}; }) &&
-        fault != LogFault::epoch && fault != LogFault::lsn && fault != LogFault::stream;
+        fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
     Lsn proven = durable();
     for (Lsn later = lsn + block_bytes; at_.segment_of(later) == segment_; later += block_bytes) {
       const FrameCheck check = look(later);

@@ -24,7 +24,7 @@ struct WalkReport {
   Manifest manifest;
   std::uint64_t segments = 0, frames = 0, records = 0, bytes = 0;
   Lsn end = 0;                      // after the last good frame
-  bool torn = false;                // something unfinished follows it
+  bool torn = false;                // a frame was begun there and not finished
   std::vector<std::string> damage;  // what, with file and offset
 };
 
