@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -88,7 +89,8 @@ bool is_loopback(const sockaddr* address) {
   return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
 }
 
-std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text) {
+std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
+                                        bool insecure_no_auth) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
     return std::unexpected(
@@ -106,11 +108,11 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
                                        flag, text, gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
-  if (!is_loopback(found->ai_addr)) {
+  if (!insecure_no_auth && !is_loopback(found->ai_addr)) {
     return std::unexpected(
         fmt::format("error[B2103]: cannot bind {} without credentials: anyone who reaches it could "
                     "read and delete messages. Bind "
-                    "127.0.0.1; credentials (--auth sigv4) are not in this version",
+                    "127.0.0.1, or pass --insecure-no-auth (do not)",
                     text));
   }
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -146,6 +148,11 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  rlimit files{};  // connections need descriptors: all that may be had
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
 
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   const auto cpus = allowed_cpus();
@@ -174,7 +181,7 @@ std::expected<void, std::string> Server::bind_all() {
       {"binary", {&options_.binary, Protocol::binary}}
   };
   for (const auto& [flag, what] : wanted) {
-    const auto fd = bind_to(flag, *what.first);
+    const auto fd = bind_to(flag, *what.first, options_.insecure_no_auth);
     if (!fd) return std::unexpected(fd.error());
     listeners_.push_back({*fd, what.second, address_text(*fd)});
   }

@@ -26,6 +26,8 @@ struct ServerOptions {
   std::string binary = "127.0.0.1:9326";
   unsigned shards = 0;  // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";
+  bool insecure_no_auth =
+      false;  // bind addresses others can reach although nobody is asked who they are
   std::string poll = "auto";  // auto | always | never
   std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
   std::string region = "us-east-1";

@@ -178,11 +178,12 @@ void ShardLoop::progress(Instant now) {
 }
 
 // A durable change of the directory goes to every shard before it is answered; anything else is answered.
+// So is a queue that exists already: its own announcement may still be under way.
 void ShardLoop::announce(Request& request) {
   const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
                          request.op == Op::set_attributes;
-  if (!directory || request.error != Errc::ok || port_->shards() == 1 || MUTANT(tell_nobody))
-    return answer(request);
+  const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
+  if (!directory || !named || port_->shards() == 1 || MUTANT(tell_nobody)) return answer(request);
   changes_.push_back(std::make_unique<ConfigChange>(
       ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
   for (std::uint32_t to = 0; to < port_->shards(); ++to) {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "core/check.h"
 #include "net/doctor.h"
@@ -133,8 +134,16 @@ void Worker::arm_accept(std::uint32_t listener) {
 
 // A new connection goes to the shard that has the fewest.
 void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
-  if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) arm_accept(tag.index);
-  if (result < 0) return;  // EMFILE, ECONNABORTED: the peer sees it; the next may do better
+  const bool exhausted =
+      result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM;
+  if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) {
+    if (exhausted) {
+      postponed_accepts_.push_back(tag.index);  // armed again at once it would fail again at once
+    } else {
+      arm_accept(tag.index);
+    }
+  }
+  if (result < 0) return;  // the peer sees it
   const Protocol protocol = listeners_[tag.index].second;
   std::uint32_t target = 0;
   for (std::uint32_t i = 1; i < options_.shards; ++i) {
@@ -293,6 +302,9 @@ void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
   if (options_.id == control_shard) shared_->clock.follow();
+  for (const std::uint32_t listener : std::exchange(postponed_accepts_, {})) {
+    if (!draining_) arm_accept(listener);
+  }
   const LoopStats& loop = loop_->stats();
   const LogStats log = log_->stats();
   const auto put = [](std::atomic<std::uint64_t>& to, std::uint64_t value) {

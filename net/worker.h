@@ -111,6 +111,7 @@ class Worker {
   RecoveryReport report_;
   Calibration calibration_;
   std::vector<std::pair<int, Protocol>> listeners_;
+  std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second
   int event_fd_ = -1;
   Instant now_;
   std::uint64_t now_us_ = 0;

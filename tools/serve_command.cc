@@ -35,8 +35,9 @@ std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
 }
 
 int serve(const Asked& asked) {
-  const auto options = options_of(asked);
+  auto options = options_of(asked);
   if (!options) return refuse(options.error());
+  options->insecure_no_auth = asked.insecure;
   if (const auto exposed = check_exposure(*options); !exposed) {
     if (!asked.insecure) return refuse(exposed.error());
     fmt::print(stderr,

@@ -247,9 +247,8 @@ std::expected<void, std::string> check_exposure(const ServerOptions& options) {
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
     return Fault(fmt::format(
         "cannot bind {} without credentials: whoever reaches it could read and purge every queue. "
-        "Bind loopback: --{} 127.0.0.1:{}; {}or pass --insecure-no-auth (do not).",
-        address, flag, port,
-        flag == std::string_view("http") ? "or check signatures: --auth sigv4; " : ""));
+        "Bind loopback: --{} 127.0.0.1:{}; or pass --insecure-no-auth (do not).",
+        address, flag, port));
   }
   return {};
 }

@@ -265,12 +265,12 @@ void Model::started() {
   }
 }
 
-void Model::rested() {
-  for (ShardView& shard : shards_) shard.durable_step = world_->step();
+void Model::rested(std::uint64_t step) {
+  for (ShardView& shard : shards_) shard.durable_step = std::max(shard.durable_step, step);
 }
 
 void Model::stopped() {
-  rested();
+  rested(world_->step());
   crashed();
 }
 
@@ -295,7 +295,7 @@ void Model::crashed() {
       message.moved = Duration{0};
     }
     if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());
-    queue.purged_low = Instant{-1};  // the log keeps no purge for its time alone
+    queue.purged = {-1, -1};  // the log keeps no purge for its time alone
     queue.deletes = queue.purges = 0;
     if (queue.sets > 0) queue.set_step = world_->step();
     queue.sets = 0;

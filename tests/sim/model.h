@@ -75,8 +75,9 @@ struct QueueRow {
   std::uint64_t set_step = 0;
   Range visibility, delay, wait;                      // ms
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
-  Instant purged_low = Instant{-1};     // of the last purge that was answered; -1: none
-  Instant purged_high = Instant{-1};    // the latest that one may have happened
+  Range purged{-1,
+               -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
+  Instant purged_high = Instant{-1};    // the latest that any may have happened
   std::vector<std::uint32_t> messages;  // not known to be gone
   std::vector<std::uint32_t> by_seq;    // message + 1
 };
@@ -103,7 +104,7 @@ class Model {
   // --- the broker ---
   void turned(const Turn& turn);
   void draining() { draining_ = true; }
-  void rested();  // long enough for everything to be on disk
+  void rested(std::uint64_t step);  // long enough for what was decided by then to be on disk
   void crashed();
   void stopped();
   void started();

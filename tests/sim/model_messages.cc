@@ -82,6 +82,16 @@ void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
     return trace_->broken("a handle names its message", "message {}", id);
   check_delivery(id, delivery, turn);
   Message& message = messages_[id];
+  if (message.moves >
+      0) {  // one of them may have been decided before this, and a crash may stop at it
+    View between = message.view;
+    between.step = turn.step;
+    between.received.low = std::max<std::int64_t>(0, between.received.low - 1);
+    between.from_low = long_ago;
+    between.from_high = std::max(between.from_high, turn.now + message.moved);
+    between.first = Instant{};
+    set_view(message, between);
+  }
   const Duration asked = call.request.receive.visibility;
   const Range visibility = asked.ms < 0 ? queue.visibility : Range{asked.ms, asked.ms};
   View view;

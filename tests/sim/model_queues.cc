@@ -172,12 +172,13 @@ void Model::answered_purge(const Call& call, const Turn& turn) {
     return;
   }
   if (!queue_answers(call)) return;
-  if (queue.purged_low.ms >= 0 && high < queue.purged_low + purge_pause)
-    trace_->broken("purges are a minute apart", "queue {}: {} and {}", raw(queue.id),
-                   queue.purged_low.ms, high.ms);
+  if (queue.purged.low >= 0 && high.ms < queue.purged.low + purge_pause.ms &&
+      queue.purged.high < low.ms + purge_pause.ms)
+    trace_->broken("purges are a minute apart", "queue {}: {}..{} and {}..{}", raw(queue.id),
+                   queue.purged.low, queue.purged.high, low.ms, high.ms);
   const std::uint64_t step = call.exact ? call.decided_step : call.asked_step + 1;
   durable(call.target, step - 1);
-  queue.purged_low = low;
+  queue.purged = {low.ms, high.ms};
   queue.purged_high = std::max(queue.purged_high, high);
   trace_->note("  queue {} purged", raw(queue.id));
   for (const std::uint32_t id : queue.messages) {

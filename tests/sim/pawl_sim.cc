@@ -133,6 +133,7 @@ int run_seeds(const Options& options) {
       ++failed;
       fmt::print("seed {} broke \"{}\": {}\n  replay: {}\n", seed, outcome.invariant, outcome.what,
                  replay_command(options, seed));
+      std::fflush(stdout);
     }
     total.hash = mix(total.hash ^ outcome.hash);
     total.operations += outcome.operations;

@@ -86,5 +86,26 @@ TEST_F(ShardLoopTest, ALongPollThatIsCancelledBeforeItsTurnIsAnsweredAtOnce) {
   }
 }
 
+TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {
+  start(2);
+  QueueSpec plain{.account = "0", .name = "q", .changes = {}, .tags = {}};
+  QueueSpec other = plain;
+  other.changes.push_back({Attribute::visibility_timeout, 7, {}});
+  Request first, second;
+  first.op = second.op = Op::create_queue;
+  first.spec = &plain;
+  second.spec = &other;
+  world->submit(first, zero, control_shard);
+  world->submit(second, zero, control_shard);
+  // The other shard is busy with something else.
+  world->stall(1, 20'000);
+  run(10'000);
+  EXPECT_FALSE(is_answered(first) || is_answered(second));
+  run(20'000);
+  ASSERT_TRUE(is_answered(first) && is_answered(second));
+  EXPECT_EQ(second.error, Errc::queue_exists);
+  EXPECT_NE(world->loop(1).shard().directory().find(second.config->id), nullptr);
+}
+
 }  // namespace
 }  // namespace pawl::sim

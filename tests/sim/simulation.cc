@@ -133,9 +133,10 @@ void Simulation::look_at_rest() {
   heal();
   clients_.go_on(false);
   if (!settle()) return;
+  const std::uint64_t step = world_.step();
   run_until(world_.now_us() + 1'100'000);
   if (!settle()) return;
-  model_.rested();
+  model_.rested(step);
   clients_.check_rest();
   clients_.count_all();
   if (settle()) clients_.check_rest();
