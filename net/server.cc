@@ -267,8 +267,10 @@ std::expected<void, std::string> Server::recover() {
   const Calibration& calibration = workers_[0]->calibration();
   fmt::print(stderr,
              "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
-             "{:.0f} us; using {}{}\n",
-             calibration.linked_us, calibration.dsync_us, name_of(calibration.kind),
+             "{:.0f} us; the "
+             "device has {}FUA; using {}{}\n",
+             calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
+             name_of(calibration.kind),
              calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const RecoveryReport& report = workers_[i]->report();

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,8 +18,6 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view calibration_file = "calibration.tmp";
-constexpr double tick_bound_us =
-    1000;  // a flush does not take this long; waiting for the scheduler does
 constexpr std::uint32_t bytes_bit = 1u
                                     << 31;  // in a tag's index: this part's result is a byte count
 
@@ -26,6 +25,23 @@ std::uint64_t now_us() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                         std::chrono::steady_clock::now().time_since_epoch())
                                         .count());
+}
+
+// What the kernel says of the block device under a directory; a partition's is its parent's.
+bool device_has_fua(int directory) {
+  struct stat info{};
+  if (fstat(directory, &info) != 0) return false;
+  const std::string device = "/sys/dev/block/" + std::to_string(major(info.st_dev)) + ":" +
+                             std::to_string(minor(info.st_dev));
+  for (const char* queue : {"/queue/fua", "/../queue/fua"}) {
+    char answer = '0';
+    const int fd = ::open((device + queue).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    const bool yes = ::read(fd, &answer, 1) == 1 && answer == '1';
+    ::close(fd);
+    return yes;
+  }
+  return false;
 }
 
 int raw_fd(FileId file) { return static_cast<int>(file); }
@@ -236,10 +252,8 @@ Result<Calibration> UringDisk::calibrate() {
   if (ready) {
     calibration_.linked_us = median_us(*file, FlushKind::linked);
     calibration_.dsync_us = median_us(*file, FlushKind::dsync);
-    // The linked kind needs no yields and stands neighbours better: a tie is its, and so is a measurement in
-    // which both waited for ticks of the scheduler, which says something of the machine's load only.
-    const bool dsync_wins = calibration_.dsync_us < 0.8 * calibration_.linked_us &&
-                            calibration_.dsync_us < tick_bound_us;
+    calibration_.fua = device_has_fua(directory_);
+    const bool dsync_wins = calibration_.fua && calibration_.dsync_us < calibration_.linked_us;
     calibration_.kind = dsync_wins ? FlushKind::dsync : FlushKind::linked;
   }
   close(*file);

@@ -3,8 +3,9 @@
 // A durable write is one of two kinds; calibrate() finds out at start which suits the device, and says so:
 //   linked: an O_DIRECT write with an fdatasync linked behind it. The flush runs in an io-wq thread, which
 //           is woken like any other; needs nothing of this one.
-//   dsync:  one O_DIRECT write with RWF_DSYNC. Best where the device has FUA; elsewhere the kernel finishes
-//           it in a per-CPU kworker that a busy thread keeps from running until the next 4 ms tick.
+//   dsync:  one O_DIRECT write with RWF_DSYNC. Only where the device has FUA; elsewhere the kernel finishes
+//           it in a per-CPU kworker, and a busy thread on that CPU, ours or a client's, keeps it from
+//           running until the next 4 ms tick. No measurement at start can rule such a neighbour out.
 //
 // Units:  bytes, microseconds.
 // Limits: Disk::ios_max operations at once.
@@ -29,6 +30,7 @@ constexpr std::string_view name_of(FlushKind kind) {
 struct Calibration {
   FlushKind kind = FlushKind::linked;
   bool direct = true;    // the file system takes O_DIRECT
+  bool fua = false;      // the device makes a single write durable by itself
   double linked_us = 0;  // median of a 4 KiB durable write beside a busy loop
   double dsync_us = 0;
 };
