@@ -312,8 +312,8 @@ Result<void> Recovery::judge(const Found& bad) {
 Result<std::unique_ptr<Log>> Recovery::finish() {
   for (SegmentFile& segment : segments_) {
     if (segment.adopted) continue;
-    log_->pool_.adopt_retired(segment.number, segment.file,
-                              segment.bytes == geometry_.segment_bytes);
+    // Filled again, whatever its size: only a header says that its zeros were on disk.
+    log_->pool_.adopt_retired(segment.number, segment.file, false);
     segment.adopted = true;
   }
   log_->image_.truncate(geometry_.extent_of(tail_ + geometry_.extent_bytes - 1));

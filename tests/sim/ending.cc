@@ -48,17 +48,18 @@ void Simulation::end() {
 // Receives and deletes until all has come, waiting for what is delayed or in flight.
 void Simulation::drain() {
   for (int round = 0; round < drain_rounds_max; ++round) {
+    const Instant begun = world_.now();
     const bool came = drain_round();
     if (in_trouble()) return;
     if (came) continue;
-    Instant last = world_.now();
+    Instant last;
     for (const QueueRow& queue : model_.queues()) last = std::max(last, model_.last_ready(queue));
-    if (last <= world_.now()) {
+    if (last <= begun) {
       model_.conclude();
       return;
     }
-    const auto us = static_cast<std::uint64_t>((last - world_.now()).ms + 2) * 1000;
-    run_until(world_.now_us() + us);
+    const std::int64_t ms = std::max<std::int64_t>(0, (last - world_.now()).ms) + 2;
+    run_until(world_.now_us() + static_cast<std::uint64_t>(ms) * 1000);
     if (!settle()) return;
   }
   trace_.broken("every queue can be drained", "not in {} rounds", drain_rounds_max);

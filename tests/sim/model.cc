@@ -94,6 +94,7 @@ std::uint32_t Model::recognise(const Delivery& delivery) {
 void Model::lose(Message& message, const char* why) {
   message.gone = Message::Gone::yes;
   message.why = why;
+  trace_->note("  message {}/{} is gone: {}", raw(row(message).id), message.seq, why);
 }
 
 // Views that no crash can bring back any more are dropped.

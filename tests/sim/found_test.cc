@@ -1,14 +1,15 @@
-// What the simulator found in net/shard_loop, as small as it gets.
-#include "net/shard_loop.h"
-
+// What the simulator found, as small as it gets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "net/shard_loop.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/sim_disk.h"
 #include "tests/sim/world.h"
 
 namespace pawl::sim {
@@ -105,6 +106,50 @@ TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {
   ASSERT_TRUE(is_answered(first) && is_answered(second));
   EXPECT_EQ(second.error, Errc::queue_exists);
   EXPECT_NE(world->loop(1).shard().directory().find(second.config->id), nullptr);
+}
+
+struct NoReplay final : Replay {
+  void config(const ConfigRecord&) override {}
+  void head(const HeadRecord&) override {}
+  void send(const SendRecord&) override {}
+  void receive(const ReceiveRecord&) override {}
+  void remove(const RemoveRecord&, std::vector<LogPos>&) override {}
+  void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
+};
+
+std::unique_ptr<Log> open_log(SimDisk& disk) {
+  const LogOptions options = calm_plan(1).log;
+  NoReplay replay;
+  RecoveryReport report;
+  std::string complaint;
+  auto log = Log::open(disk, options, replay, report, complaint);
+  EXPECT_TRUE(log) << complaint;
+  return log ? std::move(*log) : nullptr;
+}
+
+TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    SimDisk disk({.seed = seed});
+    const Instant now{1'700'000'000'000};
+    const auto pump = [&](Log& log) {
+      for (int i = 0; i < 50; ++i) {
+        log.pump(now, 1, true);
+        disk.settle();
+      }
+    };
+    auto log = open_log(disk);
+    disk.fail_next_write(EIO);
+    pump(*log);  // the file may have its full size all the same
+    ASSERT_TRUE(log->close_clean());
+    log.reset();
+    log = open_log(disk);
+    pump(*log);
+    ASSERT_GT(log->stats().spare_segments, 0u);
+    log.reset();
+    disk.crash(Crash::power);
+    ASSERT_NE(open_log(disk), nullptr);
+  }
 }
 
 }  // namespace
