@@ -32,6 +32,20 @@ std::string_view name_of(Errc code) {
       return "over_in_flight";
     case Errc::purge_in_progress:
       return "purge_in_progress";
+    case Errc::receipt_expired:
+      return "receipt_expired";
+    case Errc::attempt_not_retryable:
+      return "attempt_not_retryable";
+    case Errc::changed_meanwhile:
+      return "changed_meanwhile";
+    case Errc::task_running:
+      return "task_running";
+    case Errc::no_such_task:
+      return "no_such_task";
+    case Errc::task_ended:
+      return "task_ended";
+    case Errc::source_unknown:
+      return "source_unknown";
     case Errc::too_large:
       return "too_large";
     case Errc::not_supported:

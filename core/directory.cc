@@ -31,6 +31,29 @@ std::vector<ConfigPtr> Directory::list(std::string_view account, std::string_vie
   return found;
 }
 
+// A source has its target's account.
+std::vector<ConfigPtr> Directory::sources_of(std::string_view account, std::string_view name,
+                                             std::string_view after, std::size_t max) const {
+  std::vector<ConfigPtr> found;
+  const std::string target = QueueName{account, name}.text();
+  auto it = sources_.lower_bound(std::pair(target, std::string(after)));
+  for (; it != sources_.end() && it->first == target && found.size() < max; ++it) {
+    if (it->second == after && !after.empty()) continue;
+    if (const ConfigPtr* const source = find(account, it->second)) found.push_back(*source);
+  }
+  return found;
+}
+
+void Directory::index(const QueueConfig& config) {
+  const std::string_view target = config.text(Attribute::dead_letter_target);
+  if (!target.empty()) sources_.emplace(target, config.name);
+}
+
+void Directory::unindex(const QueueConfig& config) {
+  const std::string_view target = config.text(Attribute::dead_letter_target);
+  if (!target.empty()) sources_.erase({std::string(target), config.name});
+}
+
 void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) const {
   for (const auto& [key, config] : by_name_) visit(config);
 }
@@ -45,8 +68,12 @@ std::size_t Directory::bytes_of(const QueueConfig& config) {
 
 void Directory::put(const ConfigPtr& config) {
   CHECK(config->id != QueueId::none);
-  if (const ConfigPtr* const before = find(config->id)) bytes_ -= bytes_of(**before);
+  if (const ConfigPtr* const before = find(config->id)) {
+    bytes_ -= bytes_of(**before);
+    unindex(**before);
+  }
   bytes_ += bytes_of(*config);
+  index(*config);
   by_name_[{config->account, config->name}] = config;
   by_id_[raw(config->id)] = config;
 }
@@ -58,7 +85,10 @@ void Directory::drop(QueueId id) {
   const auto named = by_name_.find(
       std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
   // The name may have been given to a newer queue already.
-  if (named != by_name_.end() && named->second->id == id) by_name_.erase(named);
+  if (named != by_name_.end() && named->second->id == id) {
+    unindex(*it->second);
+    by_name_.erase(named);
+  }
   by_id_.erase(it);
 }
 

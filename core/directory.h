@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,6 +42,9 @@ class Directory {
   // `max` of them.
   std::vector<ConfigPtr> list(std::string_view account, std::string_view prefix,
                               std::string_view after, std::size_t max) const;
+  // Queues whose dead letters go to that one, in name order, as list().
+  std::vector<ConfigPtr> sources_of(std::string_view account, std::string_view name,
+                                    std::string_view after, std::size_t max) const;
   void for_each(const std::function<void(const ConfigPtr&)>& visit) const;
 
   // Takes a change made by the control shard, or one from its log.
@@ -57,7 +61,12 @@ class Directory {
              std::pair<std::string_view, std::string_view>(b);
     }
   };
+  void index(const QueueConfig& config);
+  void unindex(const QueueConfig& config);
+
   std::map<Key, ConfigPtr, Less> by_name_;
+  std::set<std::pair<std::string, std::string>, std::less<>>
+      sources_;  // target, name of the source
   std::unordered_map<std::uint32_t, ConfigPtr> by_id_;
   std::size_t bytes_ = 0;
 };

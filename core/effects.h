@@ -1,7 +1,8 @@
 // What a shard decided in one turn: records for the log, answers for the askers, space given back.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frame: configs, heads, sends, receives, removes, purges. Replaying a
+// Their order is the order in the log's frames: configs, heads, sends, receives, settled, removes, purges,
+// tasks. Replaying a
 // record twice, or one for a message that is gone, changes nothing.
 //
 // Owner: the shard loop (net/shard_loop.h); the simulator in tests.
@@ -9,9 +10,25 @@
 
 #include <vector>
 
+#include "core/move_task.h"
 #include "core/request.h"
 
 namespace pawl {
+
+struct Transfer;
+
+// What a message brings along that comes from another queue instead of from a sender.
+struct Carried {
+  TransferKey from;
+  Instant arrived;
+  std::uint32_t task = 0;  // number of the move task that brought it; 0: a dead letter
+  // Of a dead letter; a message moved by a task is as if it were new.
+  MessageId id;
+  std::uint32_t receive_count = 0;
+  Instant first_received;
+  Instant last_received;
+  bool operator==(const Carried&) const = default;
+};
 
 struct SendRecord {
   QueueId queue = QueueId::none;
@@ -20,6 +37,8 @@ struct SendRecord {
   Instant deliver_at;  // == sent: not delayed
   const Content* content = nullptr;
   LogPos position = log_pos_none;  // out: set by the log when the record is appended
+  TextKey dedup = {};
+  Carried carried = {};
 };
 
 // The whole delivery state of one message, absolute, so that replay is idempotent. Also written for a
@@ -59,6 +78,17 @@ struct HeadRecord {
   Seq next_seq = 0;
 };
 
+// A move task as it is from now on, and what it has moved away: out of its source in the same stroke.
+struct TaskRecord {
+  MoveTask task;
+  std::vector<Seq> removed;
+};
+
+// A message that was transferred to this shard: its source has forgotten it, durably.
+struct SettledRecord {
+  TransferKey from;
+};
+
 struct Reply {
   Request* request = nullptr;
   bool after_flush = false;  // leaves only when this turn's records are durable
@@ -71,12 +101,15 @@ struct Effects {
   std::vector<ReceiveRecord> receives;
   std::vector<RemoveRecord> removes;
   std::vector<PurgeRecord> purges;
+  std::vector<TaskRecord> tasks;
+  std::vector<SettledRecord> settled;
   std::vector<LogPos> freed;  // records that nobody needs any more
   std::vector<Reply> replies;
+  std::vector<Transfer*> transfers;  // to be given their content and sent on their way
 
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
-           !removes.empty() || !purges.empty();
+           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty();
   }
   void clear() {
     configs.clear();
@@ -85,8 +118,11 @@ struct Effects {
     receives.clear();
     removes.clear();
     purges.clear();
+    tasks.clear();
+    settled.clear();
     freed.clear();
     replies.clear();
+    transfers.clear();
   }
 };
 

@@ -1,6 +1,7 @@
 // The numbers things are known by.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace pawl {
@@ -32,6 +33,21 @@ struct MessageId {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
   bool operator==(const MessageId&) const = default;
+};
+
+// A text a user gave, by its hash: a MessageGroupId, or what a message is deduplicated by. Zero: none.
+struct TextKey {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  auto operator<=>(const TextKey&) const = default;
+};
+
+// A message on its way to another queue, by where it comes from. `seq` 0: none.
+struct TransferKey {
+  ShardId shard{};
+  QueueId queue = QueueId::none;
+  Seq seq = 0;
+  auto operator<=>(const TransferKey&) const = default;
 };
 
 }  // namespace pawl

@@ -43,6 +43,22 @@ enum class Mutant : std::uint8_t {
   cut_anything,            // recovery takes damage for a torn tail
   park_cancelled,          // a long poll that is cancelled on its way parks all the same
   wake_nobody,             // a shard that sleeps is not told of a message
+  forget_dedup,            // a message is not deduplicated by what came before a restart
+  restart_window,          // a duplicate begins the window of deduplication anew
+  overtake,                // a message is handed out behind one of its group that is in flight
+  fifo_reply_early,        // a receive from a FIFO queue is answered before its record is on disk
+  settle_early,  // a target forgets where a message came from while the source's removal is not on disk
+  land_early,           // a source lets go of a message while the target does not have it on disk
+  forget_unsettled,     // what has moved is not taken out of its source at a start
+  count_apart,          // what a task has moved is not in the record of the removal
+  count_again,          // what a task has moved is counted again at a start
+  purge_keeps_dedup,    // a purge leaves the window of deduplication
+  group_sleeps,         // a delete does not wake who waits for what was behind it
+  forget_letter_count,  // a dead letter begins with one delivery
+  forget_letter_age,    // a dead letter of a standard queue is kept as if it were new
+  ignore_rate,          // a move task is as fast as it can be
+  obey_expired,         // a handle of a FIFO queue deletes when its time is over
+  forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
 };
 
 inline Mutant active_mutant = Mutant::none;

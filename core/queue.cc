@@ -1,6 +1,7 @@
 #include "core/queue.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace pawl {
@@ -47,6 +48,28 @@ Seq SendTimes::expire(Instant now, Duration retention) {
     below = buckets_.empty() ? end_ : buckets_.front().first;
   }
   return below;
+}
+
+void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex& index) {
+  if (heap_.size() >= prune_at_) {
+    std::erase_if(heap_, [&](const Entry& entry) { return index.find(entry.second).absent(); });
+    std::ranges::make_heap(heap_, std::greater());
+    prune_at_ = std::max(prune_min, 2 * heap_.size());
+  }
+  heap_.emplace_back(sent.ms, seq);
+  std::ranges::push_heap(heap_, std::greater());
+}
+
+Instant AgedArrivals::next_expiry(Duration retention) const {
+  return heap_.empty() ? never : Instant{heap_.front().first} + retention;
+}
+
+Seq AgedArrivals::expire(Instant now, Duration retention) {
+  if (next_expiry(retention) > now) return 0;
+  const Seq seq = heap_.front().second;
+  std::ranges::pop_heap(heap_, std::greater());
+  heap_.pop_back();
+  return seq;
 }
 
 Seq Queue::next_ready() {

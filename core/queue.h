@@ -1,19 +1,23 @@
-// One standard queue on its shard: its messages, its counts, who waits for it.
+// One queue on its shard: its messages, its counts, who waits for it.
 //
-// A message that only waits is an entry of the SeqIndex. One that was handed out, or is delayed, has a
-// Slot besides:
-//
-//   (index only) --receive--> in_flight --visible again--> visible --receive--> in_flight
-//   delayed --time--> visible                    from any: removed, purged, past retention
+// A message that only waits is an entry of the SeqIndex; one with a state of its own has a Slot besides
+// (core/slot.h). What may be handed out is in the index's bitmaps, or, for messages of groups, in Groups.
 //
 // Units:  Instant, ms.
 // Limits: in_flight_max a queue.
-// Owner:  core/shard.h. Plain data; the rules are in shard_messages.cc.
+// Owner:  core/shard.h. Plain data; the rules are in shard_*.cc.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "core/attempts.h"
+#include "core/dedup.h"
+#include "core/groups.h"
 #include "core/ids.h"
+#include "core/move_task.h"
 #include "core/queue_config.h"
 #include "core/ring_queue.h"
 #include "core/seq_index.h"
@@ -22,24 +26,6 @@
 namespace pawl {
 
 inline constexpr std::uint64_t in_flight_max = 120'000;  // SQS Developer Guide, quotas
-
-// The state of its own that a message may have: one cache line.
-struct Slot {
-  enum class State : std::uint8_t { free, delayed, in_flight, visible };
-
-  LogPos position = log_pos_none;
-  Seq seq = 0;
-  Instant deadline;        // in flight: visible again; delayed: visible
-  Instant first_received;  // 0: never
-  Instant last_received;
-  QueueId queue = QueueId::none;
-  std::uint32_t nonce = 0;       // of the latest delivery
-  std::uint32_t generation = 0;  // of its timer; survives the slot's reuse
-  std::uint32_t receive_count = 0;
-  State state = State::free;
-  bool timer_armed = false;
-};
-static_assert(sizeof(Slot) == 64);
 
 // When the messages of a queue were sent, to the coarseness that retention needs: a bucket of messages
 // ends when it is `grain` long, and goes when its last message is past retention. A timer for each
@@ -68,29 +54,77 @@ class SendTimes {
   Seq end_ = 0;  // one past the newest noted
 };
 
+// Messages that came from another queue with an age of their own, by when they were sent. They are in no
+// order of their numbers, so each has an entry here.
+class AgedArrivals {
+ public:
+  void add(Instant sent, Seq seq, const SeqIndex& index);
+  // When the oldest is past `retention`; it may be gone by then.
+  Instant next_expiry(Duration retention) const;
+  // The number of one that is past retention, or 0.
+  Seq expire(Instant now, Duration retention);
+  void clear() { heap_.clear(); }
+
+ private:
+  using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
+  static constexpr std::size_t prune_min = 64;
+
+  std::vector<Entry> heap_;  // the oldest first
+  std::size_t prune_at_ = prune_min;
+};
+
+// What only FIFO queues have.
+struct Fifo {
+  Dedup dedup;
+  Attempts attempts;
+};
+
+// The move tasks that take from a queue: the last of them may be running.
+struct Moves {
+  std::vector<MoveTask> tasks;  // in order of number, at most tasks_kept
+  std::uint32_t under_way = 0;  // transfers of the running one
+  std::int64_t next_us = 0;     // when the next may start
+  bool timer_armed = false;
+  std::uint32_t generation = 0;  // of the timer
+
+  MoveTask* running() {
+    return tasks.empty() || tasks.back().status != MoveTask::Status::running ? nullptr
+                                                                             : &tasks.back();
+  }
+};
+
 struct Queue {
   Queue(QueueId queue_id, PagePool& pool) : id(queue_id), index(pool) {}
 
   QueueId id;
   ConfigPtr config;  // null only while a log is replayed
   SeqIndex index;
+  std::unique_ptr<Groups> groups;  // from the first message with a group on
+  std::unique_ptr<Fifo> fifo;      // from the first message of a FIFO queue on
+  std::unique_ptr<Moves> moves;    // from the first task on
   SendTimes times;
+  AgedArrivals aged;
   Seq next_seq = 1;
   Seq low = 1;  // everything below is gone: purged or past retention
   Seq expired =
       0;  // everything below is past retention; what is not below `low` goes in the turns to come
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
+  std::uint64_t moving = 0;  // on their way to another queue
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;
   std::uint32_t turn = 0;          // of serving returned and fresh messages, see next_ready()
+  bool grouped_last = false;       // of serving messages with a group and those without
   std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters
   std::uint32_t last_waiter = 0;
   bool in_match_list = false;
+  bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 
-  // What to hand out next, or 0. Of four, one that came back and three fresh, so that a message that is
-  // received and let go for ever cannot starve new ones.
+  bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
+  std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
+  // What to hand out next of the messages without a group, or 0. Of four, one that came back and three fresh,
+  // so that a message that is received and let go for ever cannot starve new ones.
   Seq next_ready();
 };
 

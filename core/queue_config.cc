@@ -4,6 +4,19 @@
 
 namespace pawl {
 
+std::string QueueName::text() const {
+  std::string text(account);
+  text += '/';
+  text += name;
+  return text;
+}
+
+QueueName QueueName::from_text(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {{}, text};
+  return {text.substr(0, slash), text.substr(slash + 1)};
+}
+
 std::string_view QueueConfig::text(Attribute a) const {
   for (const auto& [key, value] : texts) {
     if (key == a) return value;

@@ -29,15 +29,32 @@ enum class Attribute : std::uint8_t {
   receive_message_wait_time_seconds = 3,
   visibility_timeout = 4,
   kms_data_key_reuse_period_seconds = 5,
-  sqs_managed_sse_enabled = 6,  // 0 or 1
+  sqs_managed_sse_enabled = 6,      // 0 or 1
+  fifo_queue = 7,                   // 0 or 1; never changes
+  content_based_deduplication = 8,  // 0 or 1; FIFO
+  deduplication_scope = 9,          // FIFO: a DeduplicationScope
+  fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; nothing is limited
+  max_receive_count = 11,           // of the RedrivePolicy; 0: none
   // from here on: texts
   policy = 32,
   redrive_policy = 33,
   redrive_allow_policy = 34,
   kms_master_key_id = 35,
+  dead_letter_target = 36,  // of the RedrivePolicy: the queue as QueueName::text() has it
 };
-inline constexpr std::size_t number_attributes = 7;
+inline constexpr std::size_t number_attributes = 12;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
+
+enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
+
+// A queue by account and name, where its id will not do: the queue may be deleted and made again.
+struct QueueName {
+  std::string_view account, name;
+
+  std::string text() const;                           // "account/name"
+  static QueueName from_text(std::string_view text);  // without a '/': no account
+  bool operator==(const QueueName&) const = default;
+};
 
 // One attribute as asked for: a number or a text; an empty text removes the attribute.
 struct AttributeChange {
@@ -55,7 +72,8 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1};
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1,
+                                                      1, 0,         0,       0, 0,  0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
   Tags tags;
 
@@ -66,6 +84,7 @@ struct QueueConfig {
   // Whether the attribute already has the value asked for.
   bool has(const AttributeChange& change) const;
 
+  bool is_fifo() const { return number(Attribute::fifo_queue) == 1; }
   Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }

@@ -55,4 +55,15 @@ MessageId message_id(const Secret& secret, QueueId queue, Seq seq) {
   return id;
 }
 
+std::array<char, 36> uuid_text(const MessageId& id) {
+  std::array<char, 36> text;
+  std::size_t at = 0;
+  for (int digit = 0; digit < 32; ++digit) {
+    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text[at++] = '-';
+    const std::uint64_t word = digit < 16 ? id.high : id.low;
+    text[at++] = "0123456789abcdef"[word >> (60 - 4 * (digit % 16)) & 15];
+  }
+  return text;
+}
+
 }  // namespace pawl

@@ -39,5 +39,7 @@ Result<Receipt> open(const Secret& secret, const ReceiptHandle& handle);
 
 // The id users see for a message: recomputed from where it is, never stored.
 MessageId message_id(const Secret& secret, QueueId queue, Seq seq);
+// As it is shown: 8-4-4-4-12 hex digits.
+std::array<char, 36> uuid_text(const MessageId& id);
 
 }  // namespace pawl

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/move_task.h"
 #include "core/queue_config.h"
 #include "core/receipt.h"
 #include "core/result.h"
@@ -40,7 +41,11 @@ enum class Op : std::uint8_t {
   change_visibility,
   undeliver,  // a delivery whose receiver had gone: visible again, receive count restored
   purge,
-  count,  // depth of the queue
+  count,       // depth of the queue
+  start_move,  // of dead letters, back to where they came from or elsewhere
+  cancel_move,
+  list_moves,
+  transfer,  // from shard to shard: core/transfer.h
   // to the control shard
   create_queue,
   delete_queue,
@@ -51,21 +56,26 @@ enum class Op : std::uint8_t {
 
 // What a sender gave besides the body. Opaque to core and wal; empty when absent.
 struct Content {
-  std::string_view body;
-  std::string_view
-      attributes;           // user attributes, encoded as proto/attributes.h says, sorted by name
-  std::string_view system;  // system attributes (AWSTraceHeader ...), in the same encoding
-  std::string_view sender;  // SenderId; empty: the queue's account
+  std::string_view body = {};
+  std::string_view attributes =
+      {};  // user attributes, encoded as proto/attributes.h says, sorted by name
+  std::string_view system = {};    // system attributes (AWSTraceHeader ...), in the same encoding
+  std::string_view sender = {};    // SenderId; empty: the queue's account
+  std::string_view group = {};     // MessageGroupId: order in a FIFO queue, fairness in others
+  std::string_view dedup_id = {};  // MessageDeduplicationId, or the digest that stands for it; FIFO
+  std::string_view origin =
+      {};  // of a dead letter: the queue it comes from, as QueueName::text() has it
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
 };
 
 struct SendEntry {
-  // in
+  // in; a FIFO queue wants a group and a dedup_id, and has no delay but its own
   Content content;
   Duration delay = queue_default;
-  // out
+  // out; of a duplicate: the number of the message that was accepted first
   Errc error = Errc::ok;
   Seq seq = 0;
+  bool duplicate = false;
 };
 
 struct ReceiptEntry {
@@ -86,6 +96,7 @@ struct Delivery {
   Instant first_received;
   // from the log
   Instant sent;
+  MessageId id;  // of a message that kept the one it had in another queue; else zero: message_id()
   Content content;
 };
 
@@ -93,6 +104,16 @@ struct ReceiveParams {
   std::uint32_t max = 1;  // <= deliveries.size()
   Duration visibility = queue_default;
   Duration wait = queue_default;
+  std::string_view attempt;  // ReceiveRequestAttemptId: the same again, the same messages; FIFO
+};
+
+// What start_move, cancel_move and list_moves say and hear.
+struct MoveParams {
+  std::string_view destination;  // start: see MoveTask
+  std::uint32_t rate = 0;        // start: 0..move_rate_max
+  std::uint32_t number = 0;      // in of cancel, out of start
+  std::uint64_t moved = 0;       // out of cancel
+  std::vector<MoveTask> tasks;   // out of list: newest first
 };
 
 struct QueueCounts {
@@ -100,6 +121,8 @@ struct QueueCounts {
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
 };
+
+struct Transfer;
 
 struct Request {
   Op op = Op::none;
@@ -117,10 +140,15 @@ struct Request {
   std::uint32_t delivered = 0;
 
   QueueCounts counts;  // out
+  MoveParams move;
+  Transfer* transfer = nullptr;
 
   const QueueSpec* spec = nullptr;           // create_queue
   std::span<const AttributeChange> changes;  // set_attributes
-  ConfigPtr config;                          // out: the queue as it is after the request
+  const Tags* tags = nullptr;  // set_attributes: all its tags from now on; null: as they are
+  ConfigPtr based_on;     // set_attributes: refused with changed_meanwhile if the queue is not this
+                          // any more; null: whatever it is
+  ConfigPtr config;       // out: the queue as it is after the request
   Attribute differing{};  // out, with queue_exists: the first attribute that differs
 
   // net's

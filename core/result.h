@@ -23,8 +23,15 @@ enum class Errc : std::uint8_t {
   visibility_beyond_max,  // receive time + timeouts would pass 12 h
   over_in_flight,         // the queue's limit of messages in flight is reached
   purge_in_progress,      // the second purge within 60 s
-  too_large,              // a message beyond a limit; the limit is named by the caller
-  not_supported,          // a well-formed request for something this version does not do
+  receipt_expired,        // FIFO: the handle's visibility timeout has run out
+  attempt_not_retryable,  // a ReceiveRequestAttemptId whose messages were deleted, changed or are visible again
+  changed_meanwhile,  // set_attributes: the queue is not what the change was made from
+  task_running,       // a second move task for the same source
+  no_such_task,       // no move task of that number, or forgotten
+  task_ended,         // a cancel of a move task that does not run any more
+  source_unknown,     // move task: a message does not say which queue it was dead-lettered from
+  too_large,          // a message beyond a limit; the limit is named by the caller
+  not_supported,      // a well-formed request for something this version does not do
   // Try again.
   overloaded,  // a bounded table or ring is full
   no_memory,   // the budget for message bodies is used up

@@ -1,6 +1,7 @@
 #include "core/shard.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
@@ -36,6 +37,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       request.op == Op::set_attributes) {
     return apply_directory(request, now, effects);
   }
+  if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   Queue* const queue = find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
@@ -56,10 +58,17 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::purge:
       return purge(*queue, request, now, effects);
     case Op::count:
-      request.counts = {queue->index.ready(), queue->in_flight, queue->delayed};
+      request.counts = {queue->visible(), queue->in_flight, queue->delayed};
       request.config = queue->config;
       effects.replies.push_back({&request, false});
       return;
+    case Op::start_move:
+      return start_move(*queue, request, now, effects);
+    case Op::cancel_move:
+      return cancel_move(*queue, request, effects);
+    case Op::list_moves:
+      return list_moves(*queue, request, effects);
+    case Op::transfer:
     case Op::create_queue:
     case Op::delete_queue:
     case Op::set_attributes:
@@ -89,16 +98,26 @@ void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
     drop_queue(request.queue, effects);
     return;
   }
-  auto changed = std::make_shared<QueueConfig>(**found);
+  set_attributes(*found, request, now, effects);
+}
+
+void Shard::set_attributes(const ConfigPtr& found, Request& request, Instant now,
+                           Effects& effects) {
+  if (request.based_on != nullptr && request.based_on != found) {
+    request.error = Errc::changed_meanwhile;
+    return;
+  }
+  auto changed = std::make_shared<QueueConfig>(*found);
   for (const AttributeChange& change : request.changes) changed->apply(change);
+  if (request.tags != nullptr) changed->tags = *request.tags;
   changed->modified = now;
   if (directory_.bytes() + Directory::bytes_of(*changed) >
-      limits_.directory_bytes_max + Directory::bytes_of(**found)) {
+      limits_.directory_bytes_max + Directory::bytes_of(*found)) {
     request.error = Errc::overloaded;
     return;
   }
   request.config = changed;
-  put_config(changed);
+  put_config(changed, now);
   effects.configs.push_back({changed, false});
 }
 
@@ -128,16 +147,20 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
     return;
   }
   request.config = config;
-  put_config(config);
+  put_config(config, now);
   if (!MUTANT(forget_config_record)) effects.configs.push_back({config, false});
 }
 
-void Shard::put_config(const ConfigPtr& config) {
+void Shard::put_config(const ConfigPtr& config, Instant now) {
   directory_.put(config);
   const auto it = queues_.find(raw(config->id));
   if (it == queues_.end()) return;
-  it->second->config = config;
-  arm_retention(*it->second);
+  Queue& queue = *it->second;
+  const ConfigPtr before = std::exchange(queue.config, config);
+  arm_retention(queue);
+  if (config->is_fifo() && config->delay() != before->delay() && !MUTANT(forget_delay_anew))
+    delay_anew(queue, now);
+  want_match(queue);  // what was a dead letter may not be one any more
 }
 
 void Shard::drop_queue(QueueId id, Effects& effects) {
@@ -152,6 +175,7 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
     effects.replies.push_back({request, false});
   }
   if (queue.retention_armed != never) timers_.cancelled();
+  if (queue.moves && queue.moves->timer_armed) timers_.cancelled();
   doom(queue);
   if (latest_ == &queue) latest_ = nullptr;
   queues_.erase(it);
@@ -163,18 +187,29 @@ void Shard::snapshot(Effects& effects) const {
         [&](const ConfigPtr& config) { effects.configs.push_back({config, false}); });
     effects.heads.push_back({QueueId::none, next_queue_id_});
   }
+  for (const auto& [id, queue] : queues_) {
+    if (!queue->moves) continue;
+    for (const MoveTask& task : queue->moves->tasks) effects.tasks.push_back({task, {}});
+  }
   if (MUTANT(forget_head)) return;
   for (const auto& [id, queue] : queues_) effects.heads.push_back({queue->id, queue->next_seq});
 }
 
 // --- long polls --------------------------------------------------------------------------------------
 
-void Shard::park(Queue& queue, Request& request, Instant now, Duration wait) {
+// The answer to a receive from a FIFO queue rests on its record: order must hold across a crash.
+void Shard::reply(const Queue& queue, Request& request, Effects& effects) {
+  effects.replies.push_back(
+      {&request, request.delivered > 0 && queue.config->is_fifo() && !MUTANT(fifo_reply_early)});
+}
+
+void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, bool settling) {
   const std::uint32_t row = waiters_.take();
   CHECK(row != Slab<Waiter>::none);
   Waiter& waiter = waiters_[row];
   waiter.request = &request;
   waiter.queue = queue.id;
+  waiter.settling = settling;
   waiter.prev = queue.last_waiter;
   waiter.next = 0;
   (queue.last_waiter != 0 ? waiters_[queue.last_waiter].next : queue.first_waiter) = row;
@@ -206,6 +241,7 @@ bool Shard::cancel(Request& request) {
 }
 
 void Shard::release_waiters(Effects& effects) {
+  stopping_ = true;
   for (const auto& [id, queue] : queues_) {
     while (queue->first_waiter != 0) {
       effects.replies.push_back({unpark(*queue, queue->first_waiter), false});
@@ -225,17 +261,29 @@ void Shard::match(Instant now, Effects& effects) {
     const auto it = queues_.find(raw(id));
     if (it == queues_.end()) continue;
     Queue& queue = *it->second;
-    while (queue.first_waiter != 0 && queue.index.ready() > 0 && queue.in_flight < in_flight_max) {
+    while (queue.first_waiter != 0 && queue.has_ready() && queue.in_flight < in_flight_max) {
       Request& request = *waiters_[queue.first_waiter].request;
-      deliver(queue, request, now, effects);  // nothing: no slot is free, and the request says so
+      // Nothing, and no error: there were only dead letters, which are on their way now.
+      if (deliver(queue, request, now, effects) == 0 && request.error == Errc::ok) break;
       unpark(queue, queue.first_waiter);
       timers_.cancelled();
-      effects.replies.push_back({&request, false});
+      reply(queue, request, effects);
     }
+    if (queue.moving == 0) answer_settled(queue, effects);
     // Only now: a delivery that is visible again at once must not put the queue on the list being walked.
     queue.in_match_list = false;
   }
   match_list_.clear();
+}
+
+// Short polls that waited only to let dead letters go first.
+void Shard::answer_settled(Queue& queue, Effects& effects) {
+  for (std::uint32_t row = queue.first_waiter, next = 0; row != 0; row = next) {
+    next = waiters_[row].next;
+    if (!waiters_[row].settling) continue;
+    reply(queue, *unpark(queue, row), effects);
+    timers_.cancelled();
+  }
 }
 
 // --- time --------------------------------------------------------------------------------------------
@@ -263,6 +311,11 @@ bool Shard::live(const TimerEntry& entry) const {
       const auto it = queues_.find(entry.subject);
       return it != queues_.end() && it->second->retention_generation == entry.generation;
     }
+    case timer_moves: {
+      const auto it = queues_.find(entry.subject);
+      return it != queues_.end() && it->second->moves && it->second->moves->timer_armed &&
+             it->second->moves->generation == entry.generation;
+    }
     default:
       CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
   }
@@ -277,6 +330,12 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
     expire_retention(queue, now, effects);
     return true;
   }
+  if (entry.kind == timer_moves) {
+    Queue& queue = *queues_.find(entry.subject)->second;
+    queue.moves->timer_armed = false;
+    move_on(queue, now, effects);
+    return true;
+  }
   if (entry.kind == timer_waiter) {
     Queue* const queue = find_queue(waiters_[entry.subject].queue);
     CHECK(queue != nullptr, "a waiter of a queue that is gone");
@@ -284,7 +343,7 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
     return true;
   }
   Slot& slot = slots_[entry.subject];
-  slot.timer_armed = false;
+  slot.timer_armed = 0;
   // The slot of a purged or deleted queue is given back later (doomed_): its queue does not know it.
   const auto it = queues_.find(raw(slot.queue));
   if (it == queues_.end()) return true;
@@ -293,27 +352,6 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   if (!place.is_slot() || place.slot() != entry.subject) return true;
   show(queue, entry.subject);
   return true;
-}
-
-void Shard::give_back_doomed(Effects& effects) {
-  std::size_t given = 0;
-  while (!doomed_.empty() && given < limits_.doomed_a_turn) {
-    const bool any = doomed_.front().drain_page([&](Seq, Place place) {
-      ++given;
-      if (!place.is_slot()) {
-        effects.freed.push_back(place.position());
-        return;
-      }
-      Slot& slot = slots_[place.slot()];
-      if (slot.timer_armed) timers_.cancelled();
-      if (slot.position != log_pos_none) effects.freed.push_back(slot.position);
-      slot.state = Slot::State::free;
-      slot.timer_armed = false;
-      ++slot.generation;
-      slots_.give(place.slot());
-    });
-    if (!any) doomed_.pop_front();
-  }
 }
 
 std::uint64_t Shard::messages() const {

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +30,7 @@
 #include "core/ring_queue.h"
 #include "core/slab.h"
 #include "core/timer_wheel.h"
+#include "core/transfer.h"
 
 namespace pawl {
 
@@ -38,7 +41,10 @@ struct ShardLimits {
   std::uint32_t waiters_max = 100'000;  // long polls
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
-  std::size_t doomed_a_turn = 4096;  // messages of purged or deleted queues given back
+  std::size_t doomed_a_turn = 4096;    // messages of purged or deleted queues given back
+  std::size_t transfers_max = 1024;    // messages on their way to other queues
+  std::uint32_t moves_under_way = 64;  // of one move task
+  std::uint32_t dead_letters_a_receive = 64;
 };
 
 struct ShardIdentity {
@@ -68,8 +74,22 @@ class Shard {
   // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
   bool cancel(Request& request);
 
-  // Answers every long poll as it is, empty: the server is stopping.
+  // The server is stopping: answers every long poll as it is, empty, and begins no more transfers.
   void release_waiters(Effects& effects);
+
+  // --- transfers: see core/transfer.h ---
+  // The content has been read: finds the target. Otherwise the request has the error, and goes back to
+  // apply() as landed.
+  void address(Transfer& transfer);
+  std::size_t transfers() const { return transfers_under_way_; }
+  // At a start: where messages came from that may still be there. Each is to be given to its source's shard with
+  // forget_moved(), and the transfer that makes is to be applied before anything else.
+  struct Came {
+    TransferKey from;
+    std::uint32_t task = 0;
+  };
+  std::vector<Came> unsettled() const;
+  Transfer& forget_moved(const Came& came, ShardId target);
 
   // When expire() is due next.
   Instant next_deadline() { return doomed_.empty() ? timers_.next() : Instant{0}; }
@@ -78,7 +98,7 @@ class Shard {
   // --- the directory ---
   const Directory& directory() const { return directory_; }
   // A change decided by the control shard (on the control shard itself apply() has done it).
-  void put_config(const ConfigPtr& config);
+  void put_config(const ConfigPtr& config, Instant now);
   void drop_queue(QueueId id, Effects& effects);
 
   // --- the log's snapshot at the start of a segment ---
@@ -91,6 +111,8 @@ class Shard {
   void restore(const ReceiveRecord& record);
   void restore(const RemoveRecord& record, std::vector<LogPos>& freed);
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);
+  void restore(const TaskRecord& record, std::vector<LogPos>& freed);
+  void restore(const SettledRecord& record, std::vector<LogPos>& freed);
   // Queues that are not in the directory go; `freed` names their records.
   void finish_recovery(Instant now, std::vector<LogPos>& freed);
 
@@ -100,12 +122,14 @@ class Shard {
   const TimerWheel& timers() const { return timers_; }
 
  private:
-  enum Timer : std::uint16_t { timer_message = 1, timer_waiter, timer_retention };
+  using State = Slot::State;
+  enum Timer : std::uint16_t { timer_message = 1, timer_waiter, timer_retention, timer_moves };
   struct Waiter {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
     std::uint32_t prev = 0, next = 0;
     std::uint32_t generation = 0;
+    bool settling = false;  // waits only for dead letters to be gone, not for messages
   };
   struct Commit {  // messages sent but not yet durable
     QueueId queue = QueueId::none;
@@ -113,41 +137,103 @@ class Shard {
     std::uint32_t count = 0;
     Lsn lsn = 0;
   };
+  struct Doomed {  // of a purged or deleted queue
+    SeqIndex index;
+    std::unique_ptr<Groups> groups;
+  };
+  // A message that came by a transfer which its source has not confirmed. Its record is needed as long.
+  struct Unsettled {
+    QueueId queue = QueueId::none;
+    Seq seq = 0;
+    LogPos held = log_pos_none;  // the message has gone meanwhile
+    std::uint32_t task = 0;
+  };
 
   // shard_messages.cc
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
+  bool send_one(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
+  bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
+  void sent(Queue& queue, Seq first, Instant now);
   void receive(Queue& queue, Request& request, Instant now, Effects& effects);
+  bool receive_again(Queue& queue, Request& request, Instant now, Effects& effects);
+  void note_attempt(Queue& queue, const Request& request, Instant now);
   std::uint32_t deliver(Queue& queue, Request& request, Instant now, Effects& effects);
-  bool hand_out(Queue& queue, Seq seq, Duration visibility, Instant now, Delivery& delivery,
-                Effects& effects);
+  void deliver_in_order(Queue& queue, Request& request, std::uint32_t max, Instant now,
+                        Effects& effects);
+  void deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
+                   Effects& effects);
+  std::uint32_t next_message(Queue& queue);
+  void hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now, Effects& effects);
+  Delivery delivery_of(const Slot& slot) const;
+
+  // shard_receipts.cc
   void remove(Queue& queue, Request& request, Effects& effects);
+  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
   void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
   Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);
-  void purge(Queue& queue, Request& request, Instant now, Effects& effects);
   Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry) const;
-  void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
-  void record(const Slot& slot, Effects& effects) const;
+
+  // shard_states.cc
   std::uint32_t slot_for(Queue& queue, Seq seq, Place place);
-  void hide(Queue& queue, std::uint32_t slot, Slot::State state, Instant deadline);
-  void hide(Queue& queue, std::uint32_t slot, Slot::State state, Instant now, Duration timeout);
-  void show(Queue& queue, std::uint32_t slot);
-  void leave_state(Queue& queue, Slot& slot);
+  std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
+  bool join_group(Queue& queue, std::uint32_t row, const Content& content);
+  void change_state(Queue& queue, std::uint32_t row, State state);
+  void hide(Queue& queue, std::uint32_t row, State state, Instant deadline);
+  void hide(Queue& queue, std::uint32_t row, State state, Instant now, Duration timeout);
+  void show(Queue& queue, std::uint32_t row);
+  void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
+  void give_back(std::uint32_t row, std::vector<LogPos>& freed);
+  void record(const Slot& slot, Effects& effects) const;
+  void delay_anew(Queue& queue, Instant now);
+
+  // shard_retention.cc
+  void purge(Queue& queue, Request& request, Instant now, Effects& effects);
   void doom(Queue& queue);
+  void give_back_doomed(Effects& effects);
   void arm_retention(Queue& queue);
+  void arm_retention(Queue& queue, Instant due);
   void expire_retention(Queue& queue, Instant now, Effects& effects);
+
+  // shard_transfers.cc
+  bool is_dead_letter(const Queue& queue, const Slot& slot) const;
+  bool start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
+                      std::uint32_t task, Effects& effects);
+  Transfer* take_transfer();
+  void give_transfer(Transfer& transfer);
+  void apply_transfer(Request& request, Instant now, Effects& effects);
+  void arrive(Transfer& transfer, Instant now, Effects& effects);
+  void land(Transfer& transfer, Instant now, Effects& effects);
+  void stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
+  void settle(const TransferKey& key, std::vector<LogPos>& freed);
+
+  // shard_moves.cc
+  void start_move(Queue& queue, Request& request, Instant now, Effects& effects);
+  void cancel_move(Queue& queue, Request& request, Effects& effects);
+  void list_moves(Queue& queue, Request& request, Effects& effects);
+  void move_on(Queue& queue, Instant now, Effects& effects);
+  void moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects);
+  void end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects);
+  void arm_moves(Queue& queue, Instant due);
+  std::uint32_t next_to_move(Queue& queue);
+
+  // shard_recovery.cc
+  void resume(Queue& queue, Instant now);
+  void abandon(Queue& queue, std::vector<LogPos>& freed);
 
   // shard.cc
   void apply_directory(Request& request, Instant now, Effects& effects);
   void create_queue(Request& request, Instant now, Effects& effects);
+  void set_attributes(const ConfigPtr& found, Request& request, Instant now, Effects& effects);
   bool on_timer(const TimerEntry& entry, Instant now, Effects& effects);
   bool live(const TimerEntry& entry) const;
   Queue* find_queue(QueueId id);
   Queue& make_queue(QueueId id);
-  void park(Queue& queue, Request& request, Instant now, Duration wait);
+  void park(Queue& queue, Request& request, Instant now, Duration wait, bool settling);
   Request* unpark(Queue& queue, std::uint32_t row);
   void want_match(Queue& queue);
-  void give_back_doomed(Effects& effects);
+  void answer_settled(Queue& queue, Effects& effects);
+  static void reply(const Queue& queue, Request& request, Effects& effects);
 
   ShardIdentity identity_;
   ShardLimits limits_;
@@ -162,7 +248,14 @@ class Shard {
   RingQueue<Commit> commits_;
   std::size_t commits_unplaced_ = 0;  // at the end of commits_: of this turn
   std::vector<QueueId> match_list_;
-  std::deque<SeqIndex> doomed_;  // purged or deleted, given back bit by bit
+  std::deque<Doomed> doomed_;  // given back bit by bit
+  std::vector<std::unique_ptr<Transfer>> transfer_pool_;
+  std::vector<Transfer*> free_transfers_;
+  std::size_t transfers_under_way_ = 0;
+  std::vector<QueueId> refused_transfer_;  // queues that wait for one to be over
+  std::map<TransferKey, Unsettled> unsettled_;
+  std::map<std::pair<QueueId, Seq>, TransferKey> unsettled_by_message_;
+  bool stopping_ = false;
   std::uint32_t nonce_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/mutant.h"
 #include "core/shard.h"
 
 namespace pawl {
@@ -27,22 +28,34 @@ void Shard::restore(const HeadRecord& record) {
 void Shard::restore(const SendRecord& record) {
   Queue& queue = make_queue(record.queue);
   queue.next_seq = std::max(queue.next_seq, record.seq + 1);
+  const Carried& carried = record.carried;
+  const bool moved = carried.from.seq != 0;
   // The retention is not known yet; finish_recovery() joins what is finer than it needs.
-  queue.times.note(record.seq, record.sent, Duration{0});
-  if (record.deliver_at <= record.sent) {
+  queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
+  if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
+    if (!queue.fifo) queue.fifo = std::make_unique<Fifo>();
+    queue.fifo->dedup.add(record.dedup, record.seq, record.sent);
+  }
+  if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, Place::log(record.position));
     return;
   }
-  const std::uint32_t row = slots_.take();
+  const std::uint32_t row = new_slot(queue, record.seq, *record.content);
   CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
   Slot& slot = slots_[row];
-  slot = Slot{.position = record.position,
-              .seq = record.seq,
-              .deadline = record.deliver_at,
-              .queue = record.queue,
-              .generation = slot.generation,
-              .state = Slot::State::visible};
-  queue.index.put(record.seq, Place::slot(row));
+  slot.position = record.position;
+  slot.deadline = record.deliver_at;
+  if (!moved) {
+    slot.since = record.sent;
+    return;
+  }
+  slot.unsettled = 1;
+  unsettled_[carried.from] = {record.queue, record.seq, log_pos_none, carried.task};
+  unsettled_by_message_[{record.queue, record.seq}] = carried.from;
+  if (carried.receive_count > 0) {
+    slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
+    queue.aged.add(record.sent, record.seq, queue.index);
+  }
 }
 
 void Shard::restore(const ReceiveRecord& record) {
@@ -53,10 +66,8 @@ void Shard::restore(const ReceiveRecord& record) {
   CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
   Slot& slot = slots_[row];
   slot.nonce = record.nonce;
-  slot.receive_count = record.receive_count;
   slot.deadline = record.deadline;
-  slot.first_received = record.first_received;
-  slot.last_received = record.last_received;
+  slot.set_received(record.receive_count, record.first_received, record.last_received);
 }
 
 void Shard::restore(const RemoveRecord& record, std::vector<LogPos>& freed) {
@@ -67,10 +78,52 @@ void Shard::restore(const PurgeRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.queue);
   queue.low = std::max(queue.low, record.below);
   queue.next_seq = std::max(queue.next_seq, record.below);
-  if (record.at.ms != 0) queue.purged_at = record.at;
+  if (record.at.ms != 0) {
+    queue.purged_at = record.at;
+    if (queue.fifo) queue.fifo->dedup.forget_below(record.below);
+  }
   for (Seq seq = queue.index.oldest(); seq != 0 && seq < record.below;
        seq = queue.index.first_from(seq + 1)) {
     erase(queue, seq, freed);
+  }
+}
+
+void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
+  Queue& queue = make_queue(record.task.source);
+  for (const Seq seq : record.removed) erase(queue, seq, freed);
+  if (!queue.moves) queue.moves = std::make_unique<Moves>();
+  std::vector<MoveTask>& tasks = queue.moves->tasks;
+  const auto at = std::ranges::lower_bound(tasks, record.task.number, {}, &MoveTask::number);
+  if (at != tasks.end() && at->number == record.task.number) {
+    *at = record.task;
+    return;
+  }
+  tasks.insert(at, record.task);
+  if (tasks.size() > tasks_kept) tasks.erase(tasks.begin());
+}
+
+void Shard::restore(const SettledRecord& record, std::vector<LogPos>& freed) {
+  settle(record.from, freed);
+}
+
+// The queue was deleted; what it had goes.
+void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
+  queue.index.for_each([&](Seq, Place place) {
+    if (place.is_slot()) {
+      slots_[place.slot()].unsettled = 0;
+      give_back(place.slot(), freed);
+    } else {
+      freed.push_back(place.position());
+    }
+  });
+  for (auto it = unsettled_.begin(); it != unsettled_.end();) {
+    if (it->second.queue != queue.id) {
+      ++it;
+      continue;
+    }
+    if (it->second.held != log_pos_none) freed.push_back(it->second.held);
+    unsettled_by_message_.erase({it->second.queue, it->second.seq});
+    it = unsettled_.erase(it);
   }
 }
 
@@ -79,33 +132,42 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
     Queue& queue = *it->second;
     const ConfigPtr* const config = directory_.find(queue.id);
     if (config == nullptr) {
-      queue.index.for_each([&](Seq, Place place) {
-        freed.push_back(place.is_slot() ? slots_[place.slot()].position : place.position());
-        if (place.is_slot()) slots_.give(place.slot());
-      });
+      abandon(queue, freed);
       it = queues_.erase(it);
       continue;
     }
     CHECK((*config)->owner == identity_.id, "queue {} of shard {} found in the log of shard {}",
           raw(queue.id), raw((*config)->owner), raw(identity_.id));
     queue.config = *config;
-    // hide() and show() change what is ready, not what is present: the walk may go on under them.
-    queue.index.for_each([&](Seq seq, Place place) {
-      if (!place.is_slot()) {
-        queue.index.make_ready(seq, SeqIndex::Set::fresh);
-      } else if (const Slot& slot = slots_[place.slot()]; slot.deadline > now) {
-        hide(queue, place.slot(),
-             slot.receive_count == 0 ? Slot::State::delayed : Slot::State::in_flight,
-             slot.deadline);
-      } else {
-        show(queue, place.slot());
-      }
-    });
-    queue.times.coarsen(queue.config->retention());
-    arm_retention(queue);
+    resume(queue, now);
     ++it;
   }
   latest_ = nullptr;
+}
+
+// All records have been read: what is ready, what is hidden until when.
+void Shard::resume(Queue& queue, Instant now) {
+  const bool fifo = queue.config->is_fifo();
+  // hide() and show() change what is ready, not what is present: the walk may go on under them.
+  queue.index.for_each([&](Seq seq, Place place) {
+    if (!place.is_slot()) {
+      queue.index.make_ready(seq, SeqIndex::Set::fresh);
+      return;
+    }
+    Slot& slot = slots_[place.slot()];
+    if (fifo && slot.receive_count == 0 && slot.since.ms != 0)
+      slot.deadline = slot.since + queue.config->delay();
+    if (slot.deadline > now) {
+      hide(queue, place.slot(), slot.receive_count == 0 ? State::delayed : State::in_flight,
+           slot.deadline);
+    } else {
+      show(queue, place.slot());
+    }
+  });
+  if (fifo) queue.aged.clear();  // they go by when they came
+  queue.times.coarsen(queue.config->retention());
+  arm_retention(queue);
+  if (queue.moves && queue.moves->running() != nullptr) arm_moves(queue, now);
 }
 
 }  // namespace pawl

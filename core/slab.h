@@ -1,7 +1,7 @@
 // A slab: rows of one type, known by a 32-bit index, taken and given back in O(1), never moved.
 //
 // Limits: `rows_max` rows; take() answers none when they are used up.
-// Owner:  one shard. Memory comes in blocks of 1024 rows and is kept.
+// Owner:  one shard. Memory comes in blocks of `block_rows` rows and is kept.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace pawl {
 
-template <typename Row>
+template <typename Row, std::uint32_t rows_a_block = 1024>
 class Slab {
  public:
   static constexpr std::uint32_t none = 0;  // rows count from 1
-  static constexpr std::uint32_t block_rows = 1024;
+  static constexpr std::uint32_t block_rows = rows_a_block;
 
   explicit Slab(std::uint32_t rows_max) : rows_max_(rows_max) {}
 

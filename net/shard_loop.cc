@@ -12,11 +12,8 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker)
 
 void ShardLoop::submit(Request& request, ShardId target) {
   request.home = port_->self();
-  if (target == port_->self()) {
-    queued_.push_back(&request);
-  } else {
-    port_->send(target, {.kind = MeshMessage::Kind::request, .pointer = &request});
-  }
+  request.copied.clear();
+  route(request, target);
 }
 
 bool ShardLoop::cancel(Request& request, ShardId target) {
@@ -102,7 +99,7 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
       if (change->gone) {
         shard_->drop_queue(change->config->id, effects_);
       } else {
-        shard_->put_config(change->config);
+        shard_->put_config(change->config, now_);
       }
       port_->send(from, {.kind = Kind::known, .pointer = change});
       return;
@@ -136,6 +133,12 @@ void ShardLoop::apply(Request& request, Instant now) {
     }
     stats_.sent += request.sends.size();
   }
+  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving) {
+    if (const Errc room = log_->room(request.transfer->bytes.size()); room != Errc::ok) {
+      request.error = room;
+      return answer(request);
+    }
+  }
   if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
   shard_->apply(request, now, effects_);
 }
@@ -147,9 +150,13 @@ void ShardLoop::append(Instant now) {
     stats_.deleted += effects_.removes.size();
   }
   shard_->appended(effects_, lsn);
+  send_transfers();
   for (const Reply& reply : effects_.replies) {
     if (reply.after_flush && !MUTANT(ack_before_flush) && lsn > log_->durable()) {
+      // What it is to hand out may be deleted by the time it leaves.
+      if (reply.request->op == Op::receive) resolve(*reply.request, true);
       waiting_.push_back({reply.request, lsn});
+      log_->urge();
     } else if (reply.after_flush) {
       announce(*reply.request);
     } else {
@@ -201,7 +208,9 @@ void ShardLoop::known(ConfigChange& change) {
 }
 
 void ShardLoop::answer(Request& request) {
-  if (request.op == Op::receive && request.delivered > 0) resolve(request);
+  if (request.op == Op::transfer) return pass_on(*request.transfer);
+  if (request.op == Op::receive && request.delivered > 0 && request.copied.empty())
+    resolve(request, request.home != port_->self());
   if (request.home == port_->self()) {
     asker_->answered(request);
   } else {
@@ -209,8 +218,59 @@ void ShardLoop::answer(Request& request) {
   }
 }
 
-// Fills deliveries from the log. Another shard gets copies: this one's memory is not its to read.
-void ShardLoop::resolve(Request& request) {
+// A transfer goes to the shard of its next stage.
+void ShardLoop::pass_on(Transfer& transfer) {
+  using Stage = Transfer::Stage;
+  const bool was_at_target = transfer.stage == Stage::arriving || transfer.stage == Stage::settling;
+  const bool refused = transfer.request.error != Errc::ok;
+  transfer.stage = transfer.stage == Stage::arriving ? Stage::landed
+                   : transfer.stage == Stage::landed ? Stage::settling
+                                                     : Stage::done;
+  CHECK(!refused || transfer.stage == Stage::landed);
+  route(transfer.request, was_at_target ? transfer.request.home : transfer.to);
+}
+
+void ShardLoop::route(Request& request, ShardId target) {
+  if (target == port_->self()) {
+    queued_.push_back(&request);
+  } else {
+    port_->send(target, {.kind = MeshMessage::Kind::request, .pointer = &request});
+  }
+}
+
+// Messages that leave for another queue are copied out of the log while they are surely in it.
+void ShardLoop::send_transfers() {
+  for (Transfer* const transfer : effects_.transfers) {
+    const StoredMessage stored = log_->message(transfer->position);
+    transfer->sent = stored.sent;
+    transfer->id = stored.carried.id;
+    transfer->keep(stored.content);
+    shard_->address(*transfer);
+    const bool landed = transfer->stage == Transfer::Stage::landed;  // nowhere to go
+    route(transfer->request, landed ? port_->self() : transfer->to);
+  }
+}
+
+void ShardLoop::settle(const std::vector<Moved>& moved) {
+  for (const auto& [came, target] : moved)
+    queued_.push_back(&shard_->forget_moved(came, target).request);
+}
+
+std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards) {
+  std::vector<std::vector<Moved>> moved(shards.size());
+  for (const Shard* const target : shards) {
+    if (MUTANT(forget_unsettled)) break;
+    for (const Shard::Came& came : target->unsettled()) {
+      CHECK(raw(came.from.shard) < shards.size(), "shard {}", raw(came.from.shard));
+      moved[raw(came.from.shard)].push_back({came, target->identity().id});
+    }
+  }
+  return moved;
+}
+
+// Fills deliveries from the log. Copies go to another shard, for this one's memory is not its to read, and
+// into an answer that leaves later.
+void ShardLoop::resolve(Request& request, bool copy) {
   stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
   std::size_t bytes = 0;
@@ -220,12 +280,14 @@ void ShardLoop::resolve(Request& request) {
           "the log has queue {} seq {} at {}, not {} {}", raw(stored.queue), stored.seq,
           delivery.position, raw(request.queue), delivery.seq);
     delivery.sent = stored.sent;
+    delivery.id = stored.carried.id;
     delivery.content = stored.content;
     bytes += stored.content.body.size() + stored.content.attributes.size() +
-             stored.content.system.size() + stored.content.sender.size() + sizeof(Delivery::Md5);
+             stored.content.system.size() + stored.content.sender.size() +
+             stored.content.group.size() + stored.content.dedup_id.size() +
+             stored.content.origin.size() + sizeof(Delivery::Md5);
   }
-  if (request.home == port_->self()) return;
-  request.copied.clear();
+  if (!copy) return;
   request.copied.reserve(bytes);
   const auto keep = [&](std::string_view& text) {
     const std::size_t at = request.copied.size();
@@ -237,6 +299,9 @@ void ShardLoop::resolve(Request& request) {
     keep(delivery.content.attributes);
     keep(delivery.content.system);
     keep(delivery.content.sender);
+    keep(delivery.content.group);
+    keep(delivery.content.dedup_id);
+    keep(delivery.content.origin);
     if (delivery.content.body_md5 != nullptr) {
       std::string_view md5(reinterpret_cast<const char*>(delivery.content.body_md5->data()),
                            sizeof(Delivery::Md5));
@@ -253,12 +318,13 @@ Instant ShardLoop::next_deadline() {
 
 void ShardLoop::begin_drain() {
   draining_ = true;
+  shard_->release_waiters(effects_);  // and begins no more transfers
   log_->flush_all();
 }
 
 bool ShardLoop::drained() const {
   return queued_.empty() && waiting_.empty() && changes_.empty() && !port_->backlog() &&
-         !log_->pending();
+         shard_->transfers() == 0 && !log_->pending();
 }
 
 }  // namespace pawl

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/effects.h"
@@ -34,6 +35,11 @@ class Asker {
   virtual void answered(Request& request) = 0;
   // The acceptor gave this shard a connection.
   virtual void connection(std::uint64_t number) = 0;
+};
+
+struct Moved {
+  Shard::Came came;
+  ShardId target{};
 };
 
 struct LoopStats {
@@ -55,6 +61,9 @@ class ShardLoop {
   // be answered() in any case, soon.
   bool cancel(Request& request, ShardId target);
   void send_connection(ShardId to, std::uint64_t number);
+
+  // At a start, before the first turn: takes out what has moved to other queues, see moved_from().
+  void settle(const std::vector<Moved>& moved);
 
   // One turn. Returns whether it had anything to do.
   bool turn(Instant now, std::uint64_t now_us);
@@ -93,7 +102,10 @@ class ShardLoop {
   void append(Instant now);
   void progress(Instant now);  // what became durable
   void answer(Request& request);
-  void resolve(Request& request);
+  void resolve(Request& request, bool copy);
+  void route(Request& request, ShardId target);
+  void pass_on(Transfer& transfer);
+  void send_transfers();
   void announce(Request& request);
   void known(ConfigChange& change);
   void back_home(Request& request);
@@ -113,5 +125,9 @@ class ShardLoop {
   bool more_ = false;  // expire() has more to do at once
   LoopStats stats_;
 };
+
+// At a start, when every shard has been recovered and none has had a turn: by source, the messages that are in
+// another queue already. They must be taken out of where they came from before anybody is served.
+std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards);
 
 }  // namespace pawl

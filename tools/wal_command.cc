@@ -18,12 +18,16 @@ namespace {
 class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
-    fmt::print("  send    queue {} seq {} body {} B attributes {} B sent {}{}\n",
+    fmt::print("  send    queue {} seq {} body {} B attributes {} B sent {}{}{}\n",
                raw(message.queue), message.seq, message.content.body.size(),
                message.content.attributes.size(), message.sent.ms,
                message.deliver_at == message.sent
                    ? ""
-                   : fmt::format(" deliver at {}", message.deliver_at.ms));
+                   : fmt::format(" deliver at {}", message.deliver_at.ms),
+               message.carried.from.seq == 0
+                   ? ""
+                   : fmt::format(" from shard {} queue {} seq {}", raw(message.carried.from.shard),
+                                 raw(message.carried.from.queue), message.carried.from.seq));
   }
   void receive(const ReceiveRecord& record) override {
     fmt::print("  receive queue {} seq {} count {} hidden until {}\n", raw(record.queue),
@@ -42,6 +46,15 @@ class Printer final : public RecordSink {
   void head(const HeadRecord& record) override {
     fmt::print("  head    queue {} next {}\n", raw(record.queue), record.next_seq);
   }
+  void task(const TaskRecord& record) override {
+    fmt::print("  task    queue {} task {} moved {} of {} status {}\n", raw(record.task.source),
+               record.task.number, record.task.moved, record.task.to_move,
+               static_cast<int>(record.task.status));
+  }
+  void settled(const SettledRecord& record) override {
+    fmt::print("  settled shard {} queue {} seq {}\n", raw(record.from.shard),
+               raw(record.from.queue), record.from.seq);
+  }
 };
 
 // Reads everything and says nothing.
@@ -53,6 +66,8 @@ class Silent final : public RecordSink {
   void purge(const PurgeRecord&) override {}
   void config(const ConfigRecord&) override {}
   void head(const HeadRecord&) override {}
+  void task(const TaskRecord&) override {}
+  void settled(const SettledRecord&) override {}
 };
 
 int examine_log(const std::string& directory, bool print) {

@@ -35,7 +35,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
     return;
   }
-  reclaim();
+  reclaim(now);
   if (failure_) return;
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
     failure_ =
@@ -47,13 +47,14 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
 
 // Lets the oldest segments go. The order is the safety of it: what emptied them is durable, then the
 // snapshot, then the manifest that starts behind them, and only then a file is used again.
-void Log::reclaim() {
+void Log::reclaim(Instant now) {
   if (latest_snapshot_.end <= durable()) durable_snapshot_ = latest_snapshot_;
   if (manifest_->busy()) return finish_reclaim();
   if (stopping_) return;
   std::uint64_t target =
       std::min(image_.first_needed() * geometry_.extent_bytes / geometry_.segment_bytes,
                durable_snapshot_.segment);
+  if (target > pool_.first()) target = std::min(target, pool_.first_kept(now));
   if (MUTANT(reuse_segment_early)) target = durable_snapshot_.segment;
   if (target <= pool_.first()) return;
   if (target != reclaim_to_) {

@@ -13,7 +13,8 @@
 //
 // Space: when no record of the oldest segments is needed any more they are reused. For that the state they
 // alone hold (configs, heads) must be in a younger one: the shard loop appends a snapshot of it, whole and
-// with one append(), when wants_snapshot() says so.
+// with one append(), when wants_snapshot() says so. A send that others are deduplicated by keeps its segment,
+// not its memory, for dedup_window.
 //
 // Units:  Lsn is a byte position in the stream; Instant ms.
 // Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes().
@@ -72,6 +73,8 @@ class Replay {
   virtual void receive(const ReceiveRecord& record) = 0;
   virtual void remove(const RemoveRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void settled(const SettledRecord& record, std::vector<LogPos>& freed) = 0;
 };
 
 struct RecoveryReport {
@@ -118,6 +121,8 @@ class Log {
   void pump(Instant now, std::uint64_t now_us, bool idle);
   // Writes everything pending, lazy records too, at the next pump (drain at stop).
   void flush_all() { writer_.flush_all(); }
+  // Somebody waits for what was appended so far: it is not lazy any more.
+  void urge() { writer_.urge(); }
   // After flush_all and when everything is durable: marks the manifest clean. Blocking. Errc::not_ready
   // while something is not durable or work in the background is under way: pump and try again; none
   // is started any more. Nothing may be appended after it.
@@ -156,7 +161,7 @@ class Log {
 
   Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       std::unique_ptr<ManifestFiles> manifest);
-  void reclaim();
+  void reclaim(Instant now);
   void finish_reclaim();
 
   Geometry geometry_;

@@ -27,6 +27,8 @@ constexpr std::size_t hash_from = head_bytes;
 constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
 constexpr std::size_t varint_bytes_max = 10;
 constexpr std::uint8_t config_gone = 1;
+constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
+constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 
 // The first 8 bytes go in as the seed, the rest as the data: no copy is needed to leave the hash field out.
 std::uint32_t record_hash(const std::byte* record, std::size_t length, std::uint64_t stream) {
@@ -158,7 +160,28 @@ std::uint16_t fields_of(const SendRecord& record) {
   if (!content.attributes.empty()) fields |= field_attributes;
   if (!content.system.empty()) fields |= field_system;
   if (!content.sender.empty()) fields |= field_sender;
+  if (!content.group.empty()) fields |= field_group;
+  if (!content.dedup_id.empty()) fields |= field_dedup_id;
+  if (!content.origin.empty()) fields |= field_origin;
+  if (record.dedup != TextKey{}) fields |= field_dedup_key;
+  if (record.carried.id != MessageId{}) fields |= field_message_id;
+  if (record.carried.receive_count > 0) fields |= field_receive_state;
+  if (record.carried.from.seq != 0) fields |= field_from;
   return static_cast<std::uint16_t>(fields);
+}
+
+TransferKey read_from(Decoder& in) {
+  TransferKey from;
+  from.shard = ShardId{in.fixed<std::uint8_t>()};
+  from.queue = QueueId{in.fixed<std::uint32_t>()};
+  from.seq = in.u48();
+  return from;
+}
+
+void write_from(Encoder& to, const TransferKey& from) {
+  to.fixed(static_cast<std::uint8_t>(raw(from.shard)));
+  to.fixed(raw(from.queue));
+  to.u48(from.seq);
 }
 
 StoredMessage read_send(Decoder& in, std::uint16_t fields) {
@@ -175,9 +198,31 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
       message.has_body_md5 = true;
     }
   }
+  if (fields & field_message_id) {
+    message.carried.id.high = in.fixed<std::uint64_t>();
+    message.carried.id.low = in.fixed<std::uint64_t>();
+  }
+  if (fields & field_receive_state) {
+    message.carried.receive_count = in.fixed<std::uint32_t>();
+    in.fixed<std::uint32_t>();  // a nonce: no handle of the queue it comes from is good here
+    message.carried.first_received = Instant{in.fixed<std::int64_t>()};
+    message.carried.last_received = Instant{in.fixed<std::int64_t>()};
+  }
+  if (fields & field_dedup_key) {
+    message.dedup.high = in.fixed<std::uint64_t>();
+    message.dedup.low = in.fixed<std::uint64_t>();
+  }
   if (fields & field_attributes) message.content.attributes = in.text<std::uint32_t>();
   if (fields & field_system) message.content.system = in.text<std::uint32_t>();
   if (fields & field_sender) message.content.sender = in.text<std::uint8_t>();
+  if (fields & field_group) message.content.group = in.text<std::uint8_t>();
+  if (fields & field_dedup_id) message.content.dedup_id = in.text<std::uint8_t>();
+  if (fields & field_origin) message.content.origin = in.text<std::uint8_t>();
+  if (fields & field_from) {
+    message.carried.from = read_from(in);
+    message.carried.arrived = Instant{in.fixed<std::int64_t>()};
+    message.carried.task = in.fixed<std::uint32_t>();
+  }
   message.content.body = in.rest();
   return message;
 }
@@ -227,6 +272,36 @@ void read_purge(Decoder& in, RecordSink& sink) {
   record.below = in.u48();
   record.at = Instant{in.fixed<std::int64_t>()};
   if (in.done()) sink.purge(record);
+}
+
+void read_settled(Decoder& in, RecordSink& sink) {
+  const SettledRecord record{read_from(in)};
+  if (in.done()) sink.settled(record);
+}
+
+Result<void> read_task(Decoder& in, RecordSink& sink) {
+  TaskRecord record;
+  MoveTask& task = record.task;
+  task.source = QueueId{in.fixed<std::uint32_t>()};
+  task.number = in.fixed<std::uint32_t>();
+  const auto status = in.fixed<std::uint8_t>();
+  task.failure = static_cast<Errc>(in.fixed<std::uint8_t>());
+  task.rate = in.fixed<std::uint32_t>();
+  task.moved = in.fixed<std::uint64_t>();
+  task.to_move = in.fixed<std::uint64_t>();
+  task.started = Instant{in.fixed<std::int64_t>()};
+  if (status > static_cast<std::uint8_t>(MoveTask::Status::failed))
+    return fail(Errc::version, "task record");
+  task.status = static_cast<MoveTask::Status>(status);
+  task.destination = in.text<std::uint8_t>();
+  const auto count = in.fixed<std::uint16_t>();
+  Seq seq = 0;
+  for (std::uint16_t i = 0; i < count && in.ok(); ++i) {
+    seq = in.delta(seq) & seq_max;
+    record.removed.push_back(seq);
+  }
+  if (in.done()) sink.task(record);
+  return {};
 }
 
 Result<void> read_config(Decoder& in, RecordSink& sink) {
@@ -296,6 +371,12 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
     case RecordType::heads:
       read_heads(in, sink);
       break;
+    case RecordType::settled:
+      read_settled(in, sink);
+      break;
+    case RecordType::task:
+      if (auto read = read_task(in, sink); !read) return read;
+      break;
     case RecordType::config:
       if (auto read = read_config(in, sink); !read) return read;
       break;
@@ -316,6 +397,13 @@ std::size_t send_bytes(const SendRecord& record) {
   if (!content.attributes.empty()) bytes += 4 + content.attributes.size();
   if (!content.system.empty()) bytes += 4 + content.system.size();
   if (!content.sender.empty()) bytes += 1 + content.sender.size();
+  if (!content.group.empty()) bytes += 1 + content.group.size();
+  if (!content.dedup_id.empty()) bytes += 1 + content.dedup_id.size();
+  if (!content.origin.empty()) bytes += 1 + content.origin.size();
+  if (record.dedup != TextKey{}) bytes += sizeof(TextKey);
+  if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
+  if (record.carried.receive_count > 0) bytes += receive_state_bytes;
+  if (record.carried.from.seq != 0) bytes += from_bytes;
   return align_record(bytes);
 }
 
@@ -328,9 +416,25 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
   to.u48(bits(record.sent));
   if (fields & field_deliver_at) to.fixed(record.deliver_at.ms);
   if (fields & field_body_md5) to.fixed(*content.body_md5);
+  if (fields & field_message_id) to.fixed(record.carried.id);
+  if (fields & field_receive_state) {
+    to.fixed(record.carried.receive_count);
+    to.fixed(std::uint32_t{0});
+    to.fixed(record.carried.first_received.ms);
+    to.fixed(record.carried.last_received.ms);
+  }
+  if (fields & field_dedup_key) to.fixed(record.dedup);
   if (fields & field_attributes) to.text<std::uint32_t>(content.attributes);
   if (fields & field_system) to.text<std::uint32_t>(content.system);
   if (fields & field_sender) to.text<std::uint8_t>(content.sender);
+  if (fields & field_group) to.text<std::uint8_t>(content.group);
+  if (fields & field_dedup_id) to.text<std::uint8_t>(content.dedup_id);
+  if (fields & field_origin) to.text<std::uint8_t>(content.origin);
+  if (fields & field_from) {
+    write_from(to, record.carried.from);
+    to.fixed(record.carried.arrived.ms);
+    to.fixed(record.carried.task);
+  }
   to.bytes(content.body);
   return to.finish(RecordType::send, fields, stream);
 }
@@ -376,6 +480,36 @@ std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_
   to.u48(record.below);
   to.fixed(record.at.ms);
   return to.finish(RecordType::purge, 0, stream);
+}
+
+std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream) {
+  Encoder to(out);
+  write_from(to, record.from);
+  return to.finish(RecordType::settled, 0, stream);
+}
+
+std::size_t task_bytes_max(const MoveTask& task, std::size_t removed) {
+  return align_record(head_bytes + 4 + 4 + 1 + 1 + 4 + 8 + 8 + 8 + 1 + task.destination.size() + 2 +
+                      removed * varint_bytes_max);
+}
+
+std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
+                        std::uint64_t stream) {
+  CHECK(removed.size() <= batch_max, "{}", removed.size());
+  Encoder to(out);
+  to.fixed(raw(task.source));
+  to.fixed(task.number);
+  to.fixed(static_cast<std::uint8_t>(task.status));
+  to.fixed(static_cast<std::uint8_t>(task.failure));
+  to.fixed(task.rate);
+  to.fixed(task.moved);
+  to.fixed(task.to_move);
+  to.fixed(task.started.ms);
+  to.text<std::uint8_t>(task.destination);
+  to.fixed(static_cast<std::uint16_t>(removed.size()));
+  Seq before = 0;
+  for (const Seq seq : removed) to.delta(seq, std::exchange(before, seq));
+  return to.finish(RecordType::task, 0, stream);
 }
 
 std::size_t removes_bytes_max(std::size_t entries) {

@@ -35,7 +35,9 @@ enum class RecordType : std::uint8_t {
   receive = 3,
   purge = 4,
   config = 5,
-  heads = 6
+  heads = 6,
+  task = 7,
+  settled = 8,
 };
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
@@ -51,12 +53,15 @@ enum SendField : std::uint16_t {
   field_sender = 1 << 7,         // u8 length, bytes
   field_group = 1 << 8,          // u8 length, bytes
   field_dedup_id = 1 << 9,       // u8 length, bytes
-  field_origin = 1 << 10,        // queue u32
+  field_origin = 1 << 10,        // u8 length, bytes
   field_expiry = 1 << 11,        // i64 ms
   field_priority = 1 << 12,      // u8
+  field_from = 1 << 13,          // shard u8, queue u32, seq u48, arrived i64 ms, task u32
 };
 inline constexpr std::uint16_t known_fields =
-    field_deliver_at | field_body_md5 | field_attributes | field_system | field_sender;
+    field_deliver_at | field_body_md5 | field_message_id | field_receive_state | field_dedup_key |
+    field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
+    field_from;
 
 // The content of a stored message; spans point into the bytes it was read from. Out of a Log they hold until
 // the record is released.
@@ -66,6 +71,8 @@ struct StoredMessage {
   Instant sent;
   Instant deliver_at;
   Content content;  // body_md5 too points into those bytes
+  TextKey dedup;
+  Carried carried;
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
 };
@@ -80,10 +87,16 @@ std::size_t removes_bytes_max(std::size_t entries);
 std::size_t receives_bytes_max(std::size_t entries);
 std::size_t heads_bytes_max(std::size_t entries);
 inline constexpr std::size_t purge_bytes = 32;
+inline constexpr std::size_t settled_bytes = 24;
+std::size_t task_bytes_max(const MoveTask& task, std::size_t removed);
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
+std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
+// At most batch_max of them removed.
+std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
+                        std::uint64_t stream);
 // All entries of one queue, at most batch_max.
 std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run, std::uint64_t stream);
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
@@ -103,6 +116,8 @@ class RecordSink {
   virtual void purge(const PurgeRecord& record) = 0;
   virtual void config(const ConfigRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
+  virtual void task(const TaskRecord& record) = 0;
+  virtual void settled(const SettledRecord& record) = 0;
 };
 
 // Reads `count` records, which must fill `bytes` exactly.

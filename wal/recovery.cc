@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/dedup.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -352,9 +353,12 @@ std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
 // --- records ---
 
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
-  SendRecord record{message.queue,      message.seq,      message.sent,
-                    message.deliver_at, &message.content, records_at_ + offset};
+  const SendRecord record{message.queue,    message.seq,          message.sent,  message.deliver_at,
+                          &message.content, records_at_ + offset, message.dedup, message.carried};
   log_->image_.add_live(record.position);
+  if (record.dedup != TextKey{}) {
+    log_->pool_.keep(geometry_.segment_of(record.position), record.sent + dedup_window);
+  }
   replay_.send(record);
 }
 
@@ -371,6 +375,16 @@ void Recovery::purge(const PurgeRecord& record) {
 }
 
 void Recovery::config(const ConfigRecord& record) { replay_.config(record); }
+
+void Recovery::task(const TaskRecord& record) {
+  replay_.task(record, freed_);
+  release_freed();
+}
+
+void Recovery::settled(const SettledRecord& record) {
+  replay_.settled(record, freed_);
+  release_freed();
+}
 
 void Recovery::head(const HeadRecord& record) { replay_.head(record); }
 

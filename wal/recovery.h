@@ -81,6 +81,8 @@ class Recovery final : private RecordSink {
   void purge(const PurgeRecord& record) override;
   void config(const ConfigRecord& record) override;
   void head(const HeadRecord& record) override;
+  void task(const TaskRecord& record) override;
+  void settled(const SettledRecord& record) override;
   void release_freed();
 
   Disk& disk_;

@@ -37,11 +37,26 @@ FileId SegmentPool::file(std::uint64_t number) const {
   return ready_[number - first_];
 }
 
+void SegmentPool::keep(std::uint64_t number, Instant until) {
+  CHECK(number >= first_, "segment {} below {}", number, first_);
+  while (kept_until_.size() <= number - first_) kept_until_.push_back(Instant{});
+  Instant& kept = kept_until_[number - first_];
+  kept = std::max(kept, until);
+}
+
+std::uint64_t SegmentPool::first_kept(Instant now) const {
+  for (std::size_t i = 0; i < kept_until_.size(); ++i) {
+    if (kept_until_[i] > now) return first_ + i;
+  }
+  return UINT64_MAX;
+}
+
 void SegmentPool::retire(std::uint64_t first) {
   CHECK(first <= tail_ && first <= ready_end(), "{} of {}", first, tail_);
   for (; first_ < first; ++first_) {
     retired_.push_back({first_, ready_.front(), true});
     ready_.pop_front();
+    if (!kept_until_.empty()) kept_until_.pop_front();
   }
 }
 

@@ -53,6 +53,10 @@ class SegmentPool {
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
 
   void enter(std::uint64_t number) { tail_ = number; }  // the tail is in this segment now
+  // The segment is not to be retired before then, whatever is in it.
+  void keep(std::uint64_t number, Instant until);
+  // The first one that is to be kept at `now`; a large number if none is.
+  std::uint64_t first_kept(Instant now) const;
   // Segments below `first` are not needed; the manifest that says so is durable.
   void retire(std::uint64_t first);
 
@@ -84,7 +88,8 @@ class SegmentPool {
   std::uint32_t spares_;
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
-  RingQueue<FileId> ready_;  // from first_ on
+  RingQueue<FileId> ready_;        // from first_ on
+  RingQueue<Instant> kept_until_;  // from first_ on, as far as something is to be kept
   std::vector<Retired> retired_;
 
   // the segment being made: number ready_end()

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/check.h"
+#include "core/dedup.h"
 #include "core/mutant.h"
 #include "wal/records.h"
 
@@ -40,11 +41,15 @@ Lsn Writer::append(Effects& effects, Instant now) {
   append_heads(effects);
   append_sends(effects);
   append_receives(effects);
+  for (const SettledRecord& record : effects.settled) {
+    commit(encode_settled(reserve(settled_bytes), record, geometry_.stream));
+  }
   const Lsn before_removes = tail_;
   append_removes(effects);
   for (const PurgeRecord& record : effects.purges) {
     commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
   }
+  for (const TaskRecord& record : effects.tasks) append_task(record);
   const bool lazy = tail_ == before_removes && effects.sends.empty() && effects.configs.empty() &&
                     effects.heads.empty();
   if (!lazy) {
@@ -69,6 +74,8 @@ void Writer::append_sends(Effects& effects) {
     std::byte* out = reserve(send_bytes(record));
     record.position = tail_;
     image_.add_live(tail_);
+    if (record.dedup != TextKey{})
+      pool_.keep(geometry_.segment_of(tail_), record.sent + dedup_window);
     commit(encode_send(out, record, geometry_.stream));
   }
 }
@@ -89,6 +96,19 @@ void Writer::append_removes(const Effects& effects) {
     commit(encode_removes(reserve(removes_bytes_max(run.size())), run, geometry_.stream));
     rest = rest.subspan(run.size());
   }
+}
+
+// The count goes up with what was removed, record by record: each of them alone is the truth.
+void Writer::append_task(const TaskRecord& record) {
+  MoveTask task = record.task;
+  std::span<const Seq> rest(record.removed);
+  task.moved -= rest.size();
+  do {
+    const auto run = rest.first(std::min(rest.size(), batch_max));
+    task.moved += run.size();
+    commit(encode_task(reserve(task_bytes_max(task, run.size())), task, run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  } while (!rest.empty());
 }
 
 std::byte* Writer::reserve(std::size_t bytes) {

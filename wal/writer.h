@@ -57,6 +57,7 @@ class Writer {
   std::optional<Failure> reap(std::uint64_t now_us);
   void submit(Instant now, std::uint64_t now_us, bool idle);
   void flush_all() { forced_ = tail_; }
+  void urge() { urgent_ = tail_; }
 
   Lsn appended() const { return tail_; }
   Lsn durable() const { return durable_; }
@@ -85,6 +86,7 @@ class Writer {
   };
 
   void append_heads(const Effects& effects);
+  void append_task(const TaskRecord& record);
   void append_sends(Effects& effects);
   void append_receives(const Effects& effects);
   void append_removes(const Effects& effects);

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,15 @@ class Cycle {
     request.sends = std::span(sends_).first(count);
     turn(&request);
   }
+  // To a FIFO queue, or for tenants: each message is unlike all others, its group the next of `groups`.
+  void send_in_groups(std::uint32_t count, std::uint64_t groups) {
+    for (std::uint32_t i = 0; i < count; ++i, ++named_) {
+      Content& content = sends_[i].content;
+      content.group = decimal(named_ % groups, names_[i].group);
+      if (is_fifo()) content.dedup_id = decimal(named_, names_[i].dedup_id);
+    }
+    send(count);
+  }
   // Leaves the request for a long poll to be answered later.
   std::uint32_t receive(std::uint32_t count, Duration wait = {},
                         Duration visibility = queue_default) {
@@ -77,6 +88,15 @@ class Cycle {
   void advance(Duration by) { now_ = now_ + by; }
 
  private:
+  struct Names {
+    std::array<char, 20> group{}, dedup_id{};
+  };
+
+  bool is_fifo() const { return (*shard_.directory().find(queue_))->is_fifo(); }
+  static std::string_view decimal(std::uint64_t number, std::array<char, 20>& room) {
+    return {room.data(), std::to_chars(room.data(), room.data() + room.size(), number).ptr};
+  }
+
   Instant now_{1'000'000};
   Shard shard_{{.secret = test_secret()}, {}, now_};
   Effects effects_;
@@ -85,6 +105,8 @@ class Cycle {
   Lsn lsn_ = 0;
   std::uint64_t freed_ = 0;
   Request request_;
+  std::uint64_t named_ = 0;
+  std::array<Names, batch_max> names_;
   std::array<SendEntry, batch_max> sends_;
   std::array<Delivery, batch_max> deliveries_;
   std::array<ReceiptEntry, batch_max> receipts_;

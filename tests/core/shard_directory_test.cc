@@ -128,11 +128,11 @@ TEST(OtherShard, ServesOnlyTheQueuesItOwns) {
   config.id = QueueId{1};
   config.owner = ShardId{0};
   config.name = "elsewhere";
-  shard.put_config(std::make_shared<QueueConfig>(config));
+  shard.put_config(std::make_shared<QueueConfig>(config), Instant{1000});
   config.id = QueueId{2};
   config.owner = ShardId{1};
   config.name = "here";
-  shard.put_config(std::make_shared<QueueConfig>(config));
+  shard.put_config(std::make_shared<QueueConfig>(config), Instant{1000});
   const auto count = [&shard](QueueId queue) {
     Request request;
     request.op = Op::count;
@@ -163,7 +163,7 @@ TEST(OtherShard, PutsNoQueuesOfTheDirectoryIntoItsSnapshot) {
   QueueConfig config;
   config.id = QueueId{2};
   config.owner = ShardId{1};
-  shard.put_config(std::make_shared<QueueConfig>(config));
+  shard.put_config(std::make_shared<QueueConfig>(config), Instant{1000});
   shard.restore(HeadRecord{QueueId{2}, 17});
   Effects effects;
   shard.snapshot(effects);

@@ -28,6 +28,9 @@ class Sum final : public RecordSink {
     inside(message.content.attributes);
     inside(message.content.system);
     inside(message.content.sender);
+    inside(message.content.group);
+    inside(message.content.dedup_id);
+    inside(message.content.origin);
     add(message.seq + message.content.body.size());
   }
   void receive(const ReceiveRecord& record) override { add(record.seq ^ record.nonce); }
@@ -39,6 +42,14 @@ class Sum final : public RecordSink {
     add(raw(record.config->id) + record.config->name.size());
   }
   void head(const HeadRecord& record) override { add(record.next_seq); }
+  void task(const TaskRecord& record) override {
+    if (record.removed.size() <= batch_max) {
+      std::vector<std::byte> again(task_bytes_max(record.task, record.removed.size()));
+      CHECK(encode_task(again.data(), record.task, record.removed, stream) <= again.size());
+    }
+    add(record.task.moved);
+  }
+  void settled(const SettledRecord& record) override { add(record.from.seq); }
 
   std::uint64_t sum = 0;
   std::uint32_t records = 0;

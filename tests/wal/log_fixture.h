@@ -53,6 +53,16 @@ struct Recovered final : Replay {
       return true;
     });
   }
+  void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
+    tasks.push_back(record);
+    for (const Seq seq : record.removed) remove({record.task.source, seq}, freed);
+  }
+  void settled(const SettledRecord& record, std::vector<LogPos>&) override {
+    settled_keys.push_back(record.from);
+  }
+
+  std::vector<TaskRecord> tasks;
+  std::vector<TransferKey> settled_keys;
 };
 
 inline LogOptions small_options() {

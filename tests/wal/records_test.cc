@@ -18,7 +18,7 @@ constexpr std::uint64_t stream = 0xabcdef0123456789;
 struct Seen final : RecordSink {
   struct Send {
     StoredMessage head;
-    std::string body, attributes, system, sender;
+    std::string body, attributes, system, sender, group, dedup_id, origin;
     std::size_t offset = 0;
   };
   std::vector<Send> sends;
@@ -27,16 +27,22 @@ struct Seen final : RecordSink {
   std::vector<PurgeRecord> purges;
   std::vector<ConfigRecord> configs;
   std::vector<HeadRecord> heads;
+  std::vector<TaskRecord> tasks;
+  std::vector<TransferKey> settled_keys;
 
   void send(const StoredMessage& m, std::size_t offset) override {
     sends.push_back({m, std::string(m.content.body), std::string(m.content.attributes),
-                     std::string(m.content.system), std::string(m.content.sender), offset});
+                     std::string(m.content.system), std::string(m.content.sender),
+                     std::string(m.content.group), std::string(m.content.dedup_id),
+                     std::string(m.content.origin), offset});
   }
   void receive(const ReceiveRecord& record) override { receives.push_back(record); }
   void remove(const RemoveRecord& record) override { removes.push_back(record); }
   void purge(const PurgeRecord& record) override { purges.push_back(record); }
   void config(const ConfigRecord& record) override { configs.push_back(record); }
   void head(const HeadRecord& record) override { heads.push_back(record); }
+  void task(const TaskRecord& record) override { tasks.push_back(record); }
+  void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
 };
 
 struct Bytes {
@@ -86,10 +92,18 @@ TEST(Records, ASendComesBackWithEveryPart) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::string body = random.text(400), attributes = random.text(100),
-                      system = random.text(50), sender = random.text(255);
+                      system = random.text(50), sender = random.text(255),
+                      group = random.text(128), dedup_id = random.text(128),
+                      origin = random.text(255);
     std::array<std::uint8_t, 16> md5;
     for (auto& byte : md5) byte = static_cast<std::uint8_t>(random.below(256));
-    Content content{.body = body, .attributes = attributes, .system = system, .sender = sender};
+    Content content{.body = body,
+                    .attributes = attributes,
+                    .system = system,
+                    .sender = sender,
+                    .group = group,
+                    .dedup_id = dedup_id,
+                    .origin = origin};
     if (random.chance()) content.body_md5 = &md5;
     SendRecord record{QueueId{static_cast<std::uint32_t>(random.any())},
                       random.any() & seq_max,
@@ -97,6 +111,20 @@ TEST(Records, ASendComesBackWithEveryPart) {
                       {},
                       &content};
     record.deliver_at = random.chance() ? record.sent : random.instant();
+    if (random.chance()) record.dedup = {random.any(), random.any()};
+    if (random.chance()) {
+      record.carried.from = {ShardId{static_cast<std::uint8_t>(random.any())},
+                             QueueId{static_cast<std::uint32_t>(random.any())},
+                             (random.any() & seq_max) | 1};
+      record.carried.arrived = random.instant();
+      record.carried.task = static_cast<std::uint32_t>(random.any());
+    }
+    if (random.chance()) record.carried.id = {random.any(), random.any()};
+    if (random.chance()) {
+      record.carried.receive_count = static_cast<std::uint32_t>(random.any()) | 1;
+      record.carried.first_received = random.instant();
+      record.carried.last_received = random.instant();
+    }
 
     Bytes bytes;
     const std::size_t asked = send_bytes(record);
@@ -110,6 +138,11 @@ TEST(Records, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.attributes, attributes);
     EXPECT_EQ(got.system, system);
     EXPECT_EQ(got.sender, sender);
+    EXPECT_EQ(got.group, group);
+    EXPECT_EQ(got.dedup_id, dedup_id);
+    EXPECT_EQ(got.origin, origin);
+    EXPECT_EQ(got.head.dedup, record.dedup);
+    EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
     EXPECT_EQ(got.head.seq, record.seq);
     EXPECT_EQ(got.head.sent, record.sent);
@@ -121,6 +154,41 @@ TEST(Records, ASendComesBackWithEveryPart) {
     }
     EXPECT_EQ(trusted_send(bytes.memory.data()).content.body, body);
     EXPECT_EQ(decode_send(bytes.span(), stream)->content.body, body);
+  }
+}
+
+TEST(Records, ATaskAndWhatItMovedComeBack) {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    TaskRecord record;
+    record.task = {.source = QueueId{static_cast<std::uint32_t>(random.any())},
+                   .number = static_cast<std::uint32_t>(random.any()),
+                   .status = static_cast<MoveTask::Status>(random.below(4)),
+                   .failure = Errc::source_unknown,
+                   .rate = static_cast<std::uint32_t>(random.any()),
+                   .moved = random.any(),
+                   .to_move = random.any(),
+                   .started = random.instant(),
+                   .destination = random.text(255)};
+    for (std::size_t n = random.below(batch_max + 1); n > 0; --n)
+      record.removed.push_back(random.any() & seq_max);
+    const TransferKey from{ShardId{static_cast<std::uint8_t>(random.any())},
+                           QueueId{static_cast<std::uint32_t>(random.any())},
+                           random.any() & seq_max};
+    Bytes bytes;
+    bytes.add(encode_task(bytes.at(), record.task, record.removed, stream));
+    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.removed.size()));
+    bytes.add(encode_settled(bytes.at(), {from}, stream));
+    EXPECT_LE(bytes.used,
+              task_bytes_max(record.task, record.removed.size()) + settled_bytes);
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.tasks.size(), 1u);
+    EXPECT_EQ(seen.tasks[0].task, record.task);
+    EXPECT_EQ(seen.tasks[0].removed, record.removed);
+    ASSERT_EQ(seen.settled_keys.size(), 1u);
+    EXPECT_EQ(seen.settled_keys[0], from);
   }
 }
 
@@ -302,7 +370,7 @@ TEST(Records, WhatANewerVersionWroteIsCalledThat) {
       {"unchanged",                0, 1,   Errc::ok     },
       {"a type of the future",     0, 99,  Errc::version},
       {"a flag",                   1, 1,   Errc::version},
-      {"a message id",             2, 4,   Errc::version},
+      {"an expiry",                3, 8,   Errc::version},
       {"a field without a name",   3, 128, Errc::version},
       {"the body of another type", 0, 4,   Errc::corrupt},
   };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dedup.h"
 #include "tests/wal/log_fixture.h"
 
 namespace pawl {
@@ -311,6 +312,67 @@ TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
   EXPECT_FALSE(log->pending());
   open();
   EXPECT_EQ(found.messages.size(), wait);
+}
+
+// --- what others are deduplicated by ---
+
+TEST_F(Pool, KnowsTheFirstSegmentThatIsToBeKept) {
+  pump(100);
+  EXPECT_EQ(pool->first_kept(now), UINT64_MAX);
+  pool->keep(1, now + seconds(10));
+  pool->keep(2, now + seconds(5));
+  pool->keep(1, now + seconds(7));  // an earlier end does not take back a later one
+  EXPECT_EQ(pool->first_kept(now), 1u);
+  EXPECT_EQ(pool->first_kept(now + seconds(10) - milliseconds(1)), 1u);
+  EXPECT_EQ(pool->first_kept(now + seconds(10)), UINT64_MAX);
+  pool->keep(0, now + seconds(1));
+  EXPECT_EQ(pool->first_kept(now), 0u);
+  EXPECT_EQ(pool->first_kept(now + seconds(1)), 1u);
+  pool->enter(2);
+  pool->retire(1);
+  EXPECT_EQ(pool->first_kept(now), 1u) << "the numbers stay";
+  pool->retire(2);
+  EXPECT_EQ(pool->first_kept(now), 2u);
+  EXPECT_EQ(pool->first_kept(now + seconds(5)), UINT64_MAX);
+}
+
+TEST_F(Reuse, ASegmentIsKeptForAsLongAsItsMessagesDeduplicate) {
+  const Instant begun = now;
+  Content content{.body = "first", .group = "g", .dedup_id = "d"};
+  effects.clear();
+  effects.sends.push_back({
+      .queue = test_queue,
+      .seq = 9'000'000,
+      .sent = now,
+      .deliver_at = now,
+      .content = &content,
+      .dedup = {1, 2}
+  });
+  appended = log->append(effects, now);
+  const LogPos position = effects.sends[0].position;
+  append_remove(9'000'000);
+  log->release(position);
+  settle();
+  const auto go_on = [&] {
+    for (Seq n = 1; n <= 30; ++n) {  // several segments
+      const LogPos at = append_send(9'000'000 + n, body_of(n, 9000));
+      append_remove(9'000'000 + n);
+      log->release(at);
+      settle();
+    }
+    snapshot();
+    settle();
+  };
+  go_on();
+  EXPECT_GE(log->stats().segments, 4u);
+  now = begun + dedup_window - milliseconds(1);
+  open();  // it is not forgotten by a start
+  settle();
+  EXPECT_GE(log->stats().segments, 4u);
+  now = begun + dedup_window;
+  snapshot();
+  settle();
+  EXPECT_LE(log->stats().segments, 2u);
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "core/dedup.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace pawl {
+
+TextKey text_key(const Secret& secret, std::string_view text) { return text_key(secret, {}, text); }
+
+TextKey text_key(const Secret& secret, std::string_view group, std::string_view text) {
+  XXH128_hash_t hash =
+      XXH3_128bits_withSecret(text.data(), text.size(), secret.data(), secret.size());
+  if (!group.empty()) {
+    const XXH128_hash_t of_group =
+        XXH3_128bits_withSecret(group.data(), group.size(), secret.data(), secret.size());
+    const std::uint64_t both[] = {of_group.high64, of_group.low64, hash.high64, hash.low64};
+    hash = XXH3_128bits_withSecret(both, sizeof both, secret.data(), secret.size());
+  }
+  return {hash.high64 | 1, hash.low64};  // never zero; `low` is what tables are indexed by
+}
+
+void Dedup::pop() {
+  index_.erase(entries_.front().key.low, first_,
+               [this](std::uint32_t n) { return entry(n).key.low; });
+  entries_.pop_front();
+  first_ = (first_ + 1) & numbers;
+}
+
+Seq Dedup::find(const TextKey& key, Instant now) {
+  const auto over = [now](const Entry& e) { return e.sent + dedup_window <= now; };
+  for (int i = 0; i < pops_a_find && !entries_.empty() && over(entries_.front()); ++i) pop();
+  const std::uint32_t found =
+      index_.find(key.low, [&](std::uint32_t n) { return entry(n).key == key && !over(entry(n)); });
+  return found == HashIndex::none ? 0 : entry(found).seq;
+}
+
+void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
+  const auto number = (first_ + static_cast<std::uint32_t>(entries_.size())) & numbers;
+  entries_.push_back({key, seq, sent});
+  index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });
+}
+
+void Dedup::forget_below(Seq seq) {
+  while (!entries_.empty() && entries_.front().seq < seq) pop();
+}
+
+}  // namespace pawl

@@ -1,0 +1,59 @@
+// Deduplication in a FIFO queue: which messages were accepted in the last five minutes, by what their
+// senders call them.
+//
+// The window runs from the first accepted send, whatever becomes of the message: it is not made longer by
+// duplicates, and a delete or a move of the message does not end it. A purge does. Entries leave in the order
+// they came, so an entry is 32 bytes in a queue and 8 to 16 in the hash table.
+//
+// Limits: none of its own: five minutes of what a queue takes.
+// Owner:  one FIFO queue of one shard. In the log it lives in the SEND records, whose segments are kept for as
+//         long (wal/log.h).
+// Source: SQS Developer Guide, "Using the message deduplication ID".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/chunk_queue.h"
+#include "core/hash_index.h"
+#include "core/ids.h"
+#include "core/receipt.h"
+#include "core/time.h"
+
+namespace pawl {
+
+inline constexpr Duration dedup_window = seconds(300);
+
+// Keyed, so that nobody can make two texts collide from outside.
+TextKey text_key(const Secret& secret, std::string_view text);
+TextKey text_key(const Secret& secret, std::string_view group, std::string_view text);
+
+class Dedup {
+ public:
+  // The number of the message that was accepted first within the window, or 0.
+  Seq find(const TextKey& key, Instant now);
+  // A message that find() does not know; numbers rise.
+  void add(const TextKey& key, Seq seq, Instant sent);
+  // Messages below are purged.
+  void forget_below(Seq seq);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    TextKey key;
+    Seq seq = 0;
+    Instant sent;
+  };
+  static constexpr std::uint32_t numbers = (1u << 31) - 1;
+  static constexpr int pops_a_find =
+      4;  // more than come, and no turn stalls when a million are over
+
+  const Entry& entry(std::uint32_t number) const { return entries_[(number - first_) & numbers]; }
+  void pop();
+
+  ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
+  std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
+  HashIndex index_;
+};
+
+}  // namespace pawl

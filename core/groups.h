@@ -1,0 +1,96 @@
+// The message groups of one queue: order in a FIFO queue, fairness in a standard one.
+//
+// FIFO: a group is the list of all its messages, in order. It is ready while its first message is visible;
+// what is handed out is taken from the front, up to the first message that is not visible. So a group that has
+// something in flight at its front waits, and a message that comes back early goes first.
+//
+// Standard: a group is the messages of one tenant that are visible, the ones that came back apart from those never
+// received. Tenants take turns; one that is noisy (30 messages in flight, and a tenth of all there are) is served
+// only while no other tenant has anything, the one with the fewest in flight first. At most nine can be noisy at a
+// time, so a look past them is short.
+//
+// Ready groups are a list in the order they became ready: who is served goes behind. No cost here depends
+// on the number of groups or messages.
+//
+// Limits: 56 bytes and a hash entry a group; one without messages is gone.
+// Owner:  one queue of one shard; the slots are the shard's.
+// Source: SQS Developer Guide, "FIFO queue delivery logic", "Amazon SQS fair queues".
+#pragma once
+
+#include <cstdint>
+
+#include "core/hash_index.h"
+#include "core/ids.h"
+#include "core/slab.h"
+#include "core/slot.h"
+
+namespace pawl {
+
+struct Group {
+  TextKey name;
+  std::uint32_t first = 0, last = 0;                    // slots; see above
+  std::uint32_t returned_first = 0, returned_last = 0;  // standard: those that came back
+  std::uint32_t prev = 0, next = 0;                     // in the list of ready groups
+  std::uint32_t messages = 0;
+  std::uint32_t in_flight = 0;
+  std::uint8_t turn = 0;  // of serving returned and fresh ones
+  bool ready = false;
+};
+
+class Groups {
+ public:
+  static constexpr std::uint32_t noisy_in_flight = 30;
+  static constexpr std::uint32_t noisy_share = 10;  // one of so many
+
+  Groups(Slab<Slot>& slots, bool fifo) : slots_(&slots), fifo_(fifo) {}
+
+  bool is_fifo() const { return fifo_; }
+  // A message that is not visible becomes one of the group's; in a FIFO queue by its number. False: no room.
+  bool join(std::uint32_t slot, const TextKey& name);
+  // The message's state has changed.
+  void changed(std::uint32_t slot, Slot::State before);
+  // The message, not visible any more, goes.
+  void leave(std::uint32_t slot);
+
+  bool any_ready() const { return first_ready_ != 0; }
+  std::uint64_t visible() const { return visible_; }
+  std::size_t size() const { return groups_.taken(); }
+
+  // FIFO: the first message of the group that is next. It is the caller's to change its state; a group that
+  // stays ready is next again.
+  std::uint32_t next_in_order() const { return groups_[first_ready_].first; }
+  // The next message of the same group, in order; 0: none.
+  std::uint32_t after(std::uint32_t slot) const { return (*slots_)[slot].next_in_group; }
+  // Standard: a message of the tenant whose turn it is; `in_flight` is the queue's.
+  std::uint32_t next_fairly(std::uint64_t in_flight);
+
+ private:
+  static constexpr std::uint32_t groups_max = 1u << 30;
+  struct List {
+    std::uint32_t& first;
+    std::uint32_t& last;
+  };
+
+  List list_of(Group& group, const Slot& slot) {
+    return slot.returned ? List{group.returned_first, group.returned_last}
+                         : List{group.first, group.last};
+  }
+  std::uint32_t find(const TextKey& name) const;
+  std::uint32_t make(const TextKey& name);
+  void drop(std::uint32_t row);
+  void link(List list, std::uint32_t slot);
+  void unlink(List list, std::uint32_t slot);
+  void refresh(std::uint32_t row);
+  void push_ready(std::uint32_t row);
+  void pop_ready(std::uint32_t row);
+  bool is_noisy(const Group& group, std::uint64_t in_flight) const;
+
+  Slab<Slot>* slots_;
+  bool fifo_;
+  Slab<Group, 64> groups_{groups_max};
+  HashIndex index_;
+  std::uint32_t first_ready_ = 0, last_ready_ = 0;
+  std::uint64_t visible_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,106 @@
+// A hash table of 32-bit numbers: what they stand for, and its hash, is with the owner.
+//
+// Open addressing. A large table is 64 parts that grow one by one: at a million entries a part has to move
+// 16,000 of them, not a million, so no turn stalls. An entry costs 8 to 16 bytes.
+//
+// Owner:  one structure of one shard (core/groups.h, core/dedup.h).
+// Source: backward-shift deletion, Knuth, TAOCP 3, 6.4 algorithm R.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+
+namespace pawl {
+
+class HashIndex {
+ public:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  // The number with that hash for which is(number) holds, or none.
+  template <typename Is>
+  std::uint32_t find(std::uint64_t hash, Is&& is) const {
+    const Part& part = parts_[part_of(hash)];
+    if (part.count == 0) return none;
+    const std::size_t mask = part.cells.size() - 1;
+    for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+      const std::uint32_t number = part.cells[i];
+      if (number == none || is(number)) return number;
+    }
+  }
+
+  // A number that is not in it. hash_of(number) is the hash of any that is.
+  template <typename HashOf>
+  void put(std::uint64_t hash, std::uint32_t number, HashOf&& hash_of) {
+    CHECK(number != none);
+    if (parts_.size() == 1 && parts_[0].count == small_max) split(hash_of);
+    Part& part = parts_[part_of(hash)];
+    if (2 * (part.count + 1) > part.cells.size()) grow(part, hash_of);
+    place(part, hash, number);
+    ++part.count;
+  }
+
+  template <typename HashOf>
+  void erase(std::uint64_t hash, std::uint32_t number, HashOf&& hash_of) {
+    Part& part = parts_[part_of(hash)];
+    const std::size_t mask = part.cells.size() - 1;
+    std::size_t hole = hash & mask;
+    while (part.cells[hole] != number) hole = (hole + 1) & mask;
+    for (std::size_t i = (hole + 1) & mask; part.cells[i] != none; i = (i + 1) & mask) {
+      const std::size_t home = hash_of(part.cells[i]) & mask;
+      if (((i - home) & mask) < ((i - hole) & mask)) continue;  // it is not beyond its place
+      part.cells[hole] = part.cells[i];
+      hole = i;
+    }
+    part.cells[hole] = none;
+    --part.count;
+    if (part.count == 0 && part.cells.size() > cells_kept)
+      std::vector<std::uint32_t>().swap(part.cells);
+  }
+
+ private:
+  static constexpr unsigned part_bits = 6;
+  static constexpr std::size_t small_max = 4096;  // in one part
+  static constexpr std::size_t cells_min = 8;
+  static constexpr std::size_t cells_kept = 64;  // of an empty part
+  struct Part {
+    std::vector<std::uint32_t> cells;  // a power of two of them
+    std::size_t count = 0;
+  };
+
+  std::size_t part_of(std::uint64_t hash) const {
+    return parts_.size() == 1 ? 0 : static_cast<std::size_t>(hash >> (64 - part_bits));
+  }
+
+  template <typename HashOf>
+  void split(HashOf&& hash_of) {
+    const Part whole = std::move(parts_[0]);
+    parts_ = std::vector<Part>(std::size_t{1} << part_bits);
+    for (const std::uint32_t number : whole.cells) {
+      if (number != none) put(hash_of(number), number, hash_of);
+    }
+  }
+
+  static void place(Part& part, std::uint64_t hash, std::uint32_t number) {
+    const std::size_t mask = part.cells.size() - 1;
+    std::size_t i = hash & mask;
+    while (part.cells[i] != none) i = (i + 1) & mask;
+    part.cells[i] = number;
+  }
+
+  template <typename HashOf>
+  static void grow(Part& part, HashOf&& hash_of) {
+    std::vector<std::uint32_t> before(part.cells.empty() ? cells_min : part.cells.size() * 2, none);
+    before.swap(part.cells);
+    for (const std::uint32_t number : before) {
+      if (number != none) place(part, hash_of(number), number);
+    }
+  }
+
+  std::vector<Part> parts_ = std::vector<Part>(1);
+};
+
+}  // namespace pawl

@@ -1,0 +1,156 @@
+// Move tasks: how they go on, and how they end. The moving itself is a transfer (shard_transfers.cc).
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "core/shard.h"
+
+namespace pawl {
+namespace {
+
+constexpr Duration refused_pause = milliseconds(100);
+constexpr std::int64_t second_us = 1'000'000;
+constexpr std::int64_t catch_up_us = 100'000;  // of a rate, after a pause
+
+std::int64_t us(Instant t) { return t.ms * 1000; }
+
+MoveTask* find_task(Queue& queue, std::uint32_t number) {
+  if (!queue.moves) return nullptr;
+  const auto it = std::ranges::find(queue.moves->tasks, number, &MoveTask::number);
+  return it == queue.moves->tasks.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+// --- requests ---
+
+void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& effects) {
+  if (!queue.moves) queue.moves = std::make_unique<Moves>();
+  Moves& moves = *queue.moves;
+  if (moves.running() != nullptr) {
+    request.error = Errc::task_running;
+    effects.replies.push_back({&request, false});
+    return;
+  }
+  MoveTask task;
+  task.source = queue.id;
+  task.number = moves.tasks.empty() ? 1 : moves.tasks.back().number + 1;
+  task.rate = request.move.rate;
+  task.to_move = queue.visible();
+  task.started = now;
+  task.destination = request.move.destination;
+  if (moves.tasks.size() == tasks_kept) moves.tasks.erase(moves.tasks.begin());
+  moves.tasks.push_back(task);
+  moves.next_us = us(now);
+  effects.tasks.push_back({task, {}});
+  request.move.number = task.number;
+  effects.replies.push_back({&request, true});
+  move_on(queue, now, effects);
+}
+
+void Shard::cancel_move(Queue& queue, Request& request, Effects& effects) {
+  MoveTask* const task = find_task(queue, request.move.number);
+  if (task == nullptr || task->status != MoveTask::Status::running) {
+    request.error = task == nullptr ? Errc::no_such_task : Errc::task_ended;
+    effects.replies.push_back({&request, false});
+    return;
+  }
+  end_move(queue, MoveTask::Status::cancelled, Errc::ok, effects);
+  request.move.moved = task->moved;
+  effects.replies.push_back({&request, true});
+}
+
+void Shard::list_moves(Queue& queue, Request& request, Effects& effects) {
+  request.move.tasks.clear();
+  if (queue.moves) {
+    request.move.tasks.assign(queue.moves->tasks.rbegin(), queue.moves->tasks.rend());
+  }
+  effects.replies.push_back({&request, false});
+}
+
+// --- the running task ---
+
+// Takes as many messages as may be under way, and as the rate allows by now.
+void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
+  Moves& moves = *queue.moves;
+  MoveTask* const task = moves.running();
+  if (task == nullptr || stopping_) return;
+  while (moves.under_way < limits_.moves_under_way) {
+    if (!queue.has_ready()) {
+      if (moves.under_way == 0) end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
+      return;
+    }
+    if (moves.next_us > us(now)) return arm_moves(queue, {(moves.next_us + 999) / 1000});
+    const std::uint32_t row = next_to_move(queue);
+    if (row == Slab<Slot>::none ||
+        !start_transfer(queue, row, task->destination, task->number, effects)) {
+      return arm_moves(queue, now + refused_pause);
+    }
+    ++moves.under_way;
+    if (task->rate > 0 && !MUTANT(ignore_rate))
+      moves.next_us = std::max(moves.next_us, us(now) - catch_up_us) + second_us / task->rate;
+  }
+}
+
+// The oldest; of groups, in their order.
+std::uint32_t Shard::next_to_move(Queue& queue) {
+  if (queue.index.ready() == 0) {
+    return queue.groups->is_fifo() ? queue.groups->next_in_order()
+                                   : queue.groups->next_fairly(queue.in_flight);
+  }
+  const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
+  const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
+  const Seq seq = fresh == 0 || (returned != 0 && returned < fresh) ? returned : fresh;
+  return slot_for(queue, seq, queue.index.find(seq));
+}
+
+// A message of a task has been moved, or could not be.
+void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
+  const bool recovered = transfer.position == log_pos_none;
+  MoveTask* const task = find_task(queue, transfer.task);
+  if (queue.moves && !recovered) --queue.moves->under_way;
+  if (transfer.request.error == Errc::ok) {
+    if (task == nullptr) {  // forgotten for newer ones
+      effects.removes.push_back({queue.id, transfer.from.seq});
+    } else {
+      ++task->moved;
+      if (MUTANT(count_apart)) {
+        effects.removes.push_back({queue.id, transfer.from.seq});
+        return move_on(queue, now, effects);
+      }
+      std::vector<TaskRecord>& records = effects.tasks;
+      const bool same = !records.empty() && records.back().task.source == queue.id &&
+                        records.back().task.number == task->number;
+      if (!same) records.push_back({*task, {}});
+      records.back().task = *task;
+      records.back().removed.push_back(transfer.from.seq);
+    }
+  } else if (task != nullptr && task->status == MoveTask::Status::running) {
+    if (transfer.request.error == Errc::no_such_queue ||
+        transfer.request.error == Errc::source_unknown) {
+      end_move(queue, MoveTask::Status::failed, transfer.request.error, effects);
+    } else {
+      queue.moves->next_us = us(now + refused_pause);
+    }
+  }
+  // At a start others may wait to be taken out: what is to be moved is known after them.
+  if (queue.moves && !recovered) move_on(queue, now, effects);
+}
+
+void Shard::end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects) {
+  MoveTask& task = *queue.moves->running();
+  task.status = status;
+  task.failure = failure;
+  effects.tasks.push_back({task, {}});
+  if (queue.moves->timer_armed) timers_.cancelled();
+  queue.moves->timer_armed = false;
+}
+
+void Shard::arm_moves(Queue& queue, Instant due) {
+  Moves& moves = *queue.moves;
+  if (moves.timer_armed) timers_.cancelled();
+  moves.timer_armed = true;
+  timers_.arm(due, timer_moves, raw(queue.id), ++moves.generation);
+}
+
+}  // namespace pawl

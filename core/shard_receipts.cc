@@ -1,0 +1,107 @@
+// What a receipt handle is good for: delete, change of visibility, giving a delivery back.
+#include "core/check.h"
+#include "core/mutant.h"
+#include "core/shard.h"
+
+namespace pawl {
+namespace {
+
+constexpr Duration visibility_total_max = seconds(12 * 3600);
+
+}  // namespace
+
+Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry) const {
+  if (entry.error != Errc::ok) return fail(entry.error, "receipt handle");
+  const Result<Receipt> receipt = open(identity_.secret, entry.handle);
+  if (!receipt) return receipt;
+  if (receipt->queue != queue.id || receipt->shard != identity_.id) {
+    return fail(Errc::receipt_invalid, "receipt handle of another queue");
+  }
+  return receipt;
+}
+
+// --- delete ---
+
+void Shard::remove(Queue& queue, Request& request, Effects& effects) {
+  for (ReceiptEntry& entry : request.receipts) entry.error = remove_one(queue, entry, effects);
+  // Also when nothing was left to delete: the delete before this one may not be durable yet.
+  effects.replies.push_back({&request, true});
+}
+
+Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects) {
+  const Result<Receipt> receipt = receipt_of(queue, entry);
+  if (!receipt) return receipt.error().code;
+  const Place place = queue.index.find(receipt->seq);
+  if (place.absent()) return Errc::ok;
+  if (queue.config->is_fifo()) {
+    const Slot& slot = slots_[place.slot()];
+    // It may be with another receiver by now; to take it away from that one would break the order.
+    if ((slot.state != State::in_flight || slot.nonce != receipt->nonce) && !MUTANT(obey_expired))
+      return Errc::receipt_expired;
+  }
+  // In a standard queue an old handle deletes too: a delete that was answered with success must hold.
+  erase(queue, receipt->seq, effects.freed);
+  if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});
+  return Errc::ok;
+}
+
+// --- change of visibility ---
+
+void Shard::change_visibility(Queue& queue, Request& request, Instant now, Effects& effects) {
+  for (ReceiptEntry& entry : request.receipts) entry.error = change_one(queue, entry, now, effects);
+  effects.replies.push_back({&request, false});
+}
+
+Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects) {
+  const Result<Receipt> receipt = receipt_of(queue, entry);
+  if (!receipt) return receipt.error().code;
+  const Place place = queue.index.find(receipt->seq);
+  if (place.absent()) return Errc::message_gone;
+  const std::uint32_t row = slot_for(queue, receipt->seq, place);
+  if (row == Slab<Slot>::none) return Errc::overloaded;
+  Slot& slot = slots_[row];
+  if (queue.config->is_fifo() && (slot.state != State::in_flight || slot.nonce != receipt->nonce)) {
+    return Errc::receipt_expired;
+  }
+  if (slot.state == State::moving) return Errc::message_gone;
+  if (slot.receive_count == 0) {  // a crash lost the record of the delivery
+    slot.nonce = receipt->nonce;
+    slot.set_received(1, now, now);
+  }
+  if (slot.nonce != receipt->nonce && !MUTANT(obey_old_handle))
+    return Errc::ok;  // received again since: not this holder's to change
+  if (now - slot.since + entry.visibility > visibility_total_max)
+    return Errc::visibility_beyond_max;
+  if (entry.visibility.ms > 0) {
+    hide(queue, row, State::in_flight, now, entry.visibility);
+  } else {
+    slot.deadline = now;
+    show(queue, row);
+  }
+  record(slot, effects);
+  return Errc::ok;
+}
+
+// --- a delivery that reached nobody ---
+
+void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effects) {
+  for (const ReceiptEntry& entry : request.receipts) {
+    const Result<Receipt> receipt = receipt_of(queue, entry);
+    if (!receipt) continue;
+    const Place place = queue.index.find(receipt->seq);
+    if (!place.is_slot()) continue;
+    Slot& slot = slots_[place.slot()];
+    if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
+    if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
+    if (slot.receive_count == 0) {
+      slot.since = Instant{};
+      slot.first_ms_before = 0;
+    }
+    slot.deadline = now;
+    show(queue, place.slot());
+    record(slot, effects);
+  }
+  effects.replies.push_back({&request, false});
+}
+
+}  // namespace pawl

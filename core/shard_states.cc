@@ -1,0 +1,157 @@
+// The states of messages, and what follows from each: counts, timers, who is next, who waits.
+#include "core/check.h"
+#include "core/mutant.h"
+#include "core/shard.h"
+
+namespace pawl {
+
+// --- slots ---
+
+// The slot of a message that is there, made if it had none.
+std::uint32_t Shard::slot_for(Queue& queue, Seq seq, Place place) {
+  if (place.is_slot()) return place.slot();
+  const std::uint32_t row = slots_.take();
+  if (row == Slab<Slot>::none) return row;
+  Slot& slot = slots_[row];
+  const std::uint32_t generation = slot.generation;
+  slot = Slot{.position = place.position(), .seq = seq, .queue = queue.id, .state = State::visible};
+  slot.generation = generation & 0x1fffffff;
+  queue.index.put(seq, Place::slot(row));
+  return row;
+}
+
+// The slot of a new message, as sent and in its group.
+std::uint32_t Shard::new_slot(Queue& queue, Seq seq, const Content& content) {
+  const std::uint32_t row = slots_.take();
+  if (row == Slab<Slot>::none) return row;
+  Slot& slot = slots_[row];
+  const std::uint32_t generation = slot.generation;
+  slot = Slot{.seq = seq, .queue = queue.id, .state = State::sent};
+  slot.generation = generation & 0x1fffffff;
+  if (!join_group(queue, row, content)) {
+    slots_.give(row);
+    return Slab<Slot>::none;
+  }
+  queue.index.put(seq, Place::slot(row));
+  return row;
+}
+
+bool Shard::join_group(Queue& queue, std::uint32_t row, const Content& content) {
+  if (content.group.empty()) return true;
+  if (!queue.groups) {
+    // A message of a FIFO queue always has what it is deduplicated by, one of another never.
+    queue.groups = std::make_unique<Groups>(slots_, !content.dedup_id.empty());
+  }
+  return queue.groups->join(row, text_key(identity_.secret, content.group));
+}
+
+void Shard::change_state(Queue& queue, std::uint32_t row, State state) {
+  Slot& slot = slots_[row];
+  const State before = slot.state;
+  if (slot.timer_armed) timers_.cancelled();
+  slot.timer_armed = 0;
+  ++slot.generation;
+  if (before == State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
+  if (before == State::delayed) --queue.delayed;
+  if (state == State::in_flight) ++queue.in_flight;
+  if (state == State::delayed) ++queue.delayed;
+  slot.state = state;
+  if (slot.group != 0) {
+    queue.groups->changed(row, before);
+  } else if (state == State::visible) {
+    queue.index.make_ready(
+        slot.seq, slot.receive_count == 0 ? SeqIndex::Set::fresh : SeqIndex::Set::returned);
+  } else {
+    queue.index.make_unready(slot.seq);
+  }
+}
+
+void Shard::hide(Queue& queue, std::uint32_t row, State state, Instant deadline) {
+  Slot& slot = slots_[row];
+  change_state(queue, row, state);
+  slot.deadline = deadline;
+  slot.timer_armed = 1;
+  timers_.arm(MUTANT(fire_too_soon) ? deadline - milliseconds(1) : deadline, timer_message, row,
+              slot.generation);
+}
+
+// The same with a timeout that repeats: it has a lane.
+void Shard::hide(Queue& queue, std::uint32_t row, State state, Instant now, Duration timeout) {
+  Slot& slot = slots_[row];
+  change_state(queue, row, state);
+  slot.deadline = now + timeout;
+  slot.timer_armed = 1;
+  timers_.arm(now, timeout, timer_message, row, slot.generation);
+}
+
+void Shard::show(Queue& queue, std::uint32_t row) {
+  change_state(queue, row, State::visible);
+  if (!MUTANT(lose_wakeup)) want_match(queue);
+}
+
+// The message goes. Its record is in `freed`, unless it is needed still.
+void Shard::erase(Queue& queue, Seq seq, std::vector<LogPos>& freed) {
+  const Place place = queue.index.find(seq);
+  if (place.absent()) return;
+  if (place.is_slot()) {
+    change_state(queue, place.slot(), State::free);
+    if (slots_[place.slot()].group != 0) queue.groups->leave(place.slot());
+    give_back(place.slot(), freed);
+  } else {
+    freed.push_back(place.position());
+  }
+  queue.index.erase(seq);
+  // It may have been in the way: at the limit of messages in flight, or at the front of its group.
+  if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
+}
+
+void Shard::give_back(std::uint32_t row, std::vector<LogPos>& freed) {
+  Slot& slot = slots_[row];
+  if (slot.timer_armed) timers_.cancelled();
+  slot.timer_armed = 0;
+  ++slot.generation;
+  slot.state = State::free;
+  const auto came = slot.unsettled ? unsettled_by_message_.find({slot.queue, slot.seq})
+                                   : unsettled_by_message_.end();
+  // Without a position its record is of this turn: appended() sees to it.
+  if (slot.position != log_pos_none) {
+    if (came == unsettled_by_message_.end()) {
+      freed.push_back(slot.position);
+    } else {
+      unsettled_.at(came->second).held = slot.position;
+    }
+  }
+  slots_.give(row);
+}
+
+void Shard::record(const Slot& slot, Effects& effects) const {
+  effects.receives.push_back(
+      {.queue = slot.queue,
+       .seq = slot.seq,
+       .nonce = slot.nonce,
+       .receive_count = slot.receive_count,
+       .deadline = slot.deadline,
+       .first_received = slot.receive_count == 0 ? Instant{} : slot.first_received(),
+       .last_received = slot.since});
+}
+
+// The delay of a FIFO queue is the queue's: a new one counts for what is in it, as long as nobody has
+// received it.
+void Shard::delay_anew(Queue& queue, Instant now) {
+  queue.index.for_each([&](Seq, Place place) {
+    if (!place.is_slot()) return;
+    Slot& slot = slots_[place.slot()];
+    const bool waits = slot.state == State::delayed || slot.state == State::visible;
+    if (slot.receive_count > 0 || slot.since.ms == 0) return;
+    const Instant deadline = slot.since + queue.config->delay();
+    if (slot.state == State::sent) {
+      slot.deadline = deadline;
+    } else if (waits && deadline > now) {
+      hide(queue, place.slot(), State::delayed, deadline);
+    } else if (slot.state == State::delayed) {
+      show(queue, place.slot());
+    }
+  });
+}
+
+}  // namespace pawl

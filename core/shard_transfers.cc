@@ -1,0 +1,268 @@
+// Messages on their way from queue to queue: core/transfer.h says how, and why nothing is lost or doubled.
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "core/shard.h"
+
+namespace pawl {
+namespace {
+
+constexpr Duration refused_pause = seconds(1);
+
+}  // namespace
+
+void Transfer::keep(const Content& stored) {
+  content = stored;
+  bytes.clear();
+  std::string_view* const texts[] = {&content.body,   &content.attributes, &content.system,
+                                     &content.sender, &content.group,      &content.dedup_id,
+                                     &content.origin};
+  std::size_t size = 0;
+  for (const std::string_view* text : texts) size += text->size();
+  bytes.reserve(size);
+  for (std::string_view* text : texts) {
+    const std::size_t at = bytes.size();
+    bytes.append(*text);
+    *text = std::string_view(bytes).substr(at);
+  }
+  if (stored.body_md5 == nullptr) return;
+  md5 = *stored.body_md5;
+  content.body_md5 = &md5;
+}
+
+// --- at the source: on the way ---
+
+bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
+  const std::int64_t max = queue.config->number(Attribute::max_receive_count);
+  if (max <= 0 || slot.receive_count < max) return false;
+  // Without a target it stays, and is handed out as if there were no policy.
+  const auto [account, name] =
+      QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
+  const ConfigPtr* const target = directory_.find(account, name);
+  return target != nullptr && (*target)->id != queue.id &&
+         (*target)->is_fifo() == queue.config->is_fifo();
+}
+
+Transfer* Shard::take_transfer() {
+  if (transfers_under_way_ == limits_.transfers_max) return nullptr;
+  if (free_transfers_.empty()) {
+    transfer_pool_.push_back(std::make_unique<Transfer>());
+    free_transfers_.push_back(transfer_pool_.back().get());
+  }
+  Transfer* const transfer = free_transfers_.back();
+  free_transfers_.pop_back();
+  ++transfers_under_way_;
+  transfer->request = Request{.op = Op::transfer, .home = identity_.id, .transfer = transfer};
+  transfer->id = {};
+  return transfer;
+}
+
+void Shard::give_transfer(Transfer& transfer) {
+  transfer.stage = Transfer::Stage::free;
+  std::string().swap(transfer.bytes);
+  --transfers_under_way_;
+  free_transfers_.push_back(&transfer);
+  for (const QueueId id : std::exchange(refused_transfer_, {})) {
+    const auto it = queues_.find(raw(id));
+    if (it == queues_.end()) continue;
+    it->second->wants_transfer = false;
+    want_match(*it->second);
+  }
+}
+
+// Hides the message and has the shard loop read it. False: too many are under way.
+bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
+                           std::uint32_t task, Effects& effects) {
+  Transfer* const transfer = stopping_ ? nullptr : take_transfer();
+  if (transfer == nullptr) {
+    if (!std::exchange(queue.wants_transfer, true)) refused_transfer_.push_back(queue.id);
+    return false;
+  }
+  const Slot& slot = slots_[row];
+  transfer->stage = Transfer::Stage::arriving;
+  transfer->from = {identity_.id, queue.id, slot.seq};
+  transfer->fifo = queue.config->is_fifo();
+  transfer->task = task;
+  transfer->destination = destination;
+  transfer->position = slot.position;
+  transfer->receive_count = MUTANT(forget_letter_count) ? 1 : slot.receive_count;
+  transfer->first_received = slot.first_received();
+  transfer->last_received = slot.since;
+  change_state(queue, row, State::moving);
+  ++queue.moving;
+  effects.transfers.push_back(transfer);
+  return true;
+}
+
+// `sent`, `id` (zero if it has none of its own) and `content` are what the log has.
+void Shard::address(Transfer& transfer) {
+  const std::string_view destination = transfer.destination.empty()
+                                           ? transfer.content.origin
+                                           : std::string_view(transfer.destination);
+  const auto [account, name] = QueueName::from_text(destination);
+  const ConfigPtr* const target = directory_.find(account, name);
+  const ConfigPtr* const source = directory_.find(transfer.from.queue);
+  transfer.request.error = destination.empty()                      ? Errc::source_unknown
+                           : target == nullptr || source == nullptr ? Errc::no_such_queue
+                           : (*target)->is_fifo() != transfer.fifo  ? Errc::no_such_queue
+                                                                    : Errc::ok;
+  if (transfer.request.error != Errc::ok) {
+    transfer.stage = Transfer::Stage::landed;
+    return;
+  }
+  transfer.request.queue = (*target)->id;
+  transfer.to = (*target)->owner;
+  if (transfer.task != 0) {  // a new message
+    transfer.id = {};
+    transfer.receive_count = 0;
+    transfer.content.origin = {};
+    return;
+  }
+  if (transfer.id == MessageId{})
+    transfer.id = message_id(identity_.secret, transfer.from.queue, transfer.from.seq);
+  transfer.origin = QueueName{(*source)->account, (*source)->name}.text();
+  transfer.content.origin = transfer.origin;
+  if (transfer.fifo) {  // so that equal content does not vanish
+    transfer.uuid = uuid_text(transfer.id);
+    transfer.content.dedup_id = {transfer.uuid.data(), transfer.uuid.size()};
+  }
+}
+
+// --- the hops ---
+
+void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
+  Transfer& transfer = *request.transfer;
+  switch (transfer.stage) {
+    case Transfer::Stage::arriving:
+      return arrive(transfer, now, effects);
+    case Transfer::Stage::landed:
+      return land(transfer, now, effects);
+    case Transfer::Stage::settling:
+      effects.settled.push_back({transfer.from});
+      settle(transfer.from, effects.freed);
+      effects.replies.push_back({&request, false});
+      return;
+    case Transfer::Stage::done:
+      return give_transfer(transfer);
+    case Transfer::Stage::free:
+      break;
+  }
+  CHECK(false, "a transfer that is not under way");
+}
+
+// At the target: the message is sent to it, whatever its delay.
+void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
+  Request& request = transfer.request;
+  const bool known = unsettled_.contains(transfer.from);
+  effects.replies.push_back({&request, !MUTANT(land_early)});
+  if (known) return;
+  Queue* const queue = find_queue(request.queue);
+  if (queue == nullptr) {
+    request.error = Errc::no_such_queue;
+    return;
+  }
+  const Seq seq = queue->next_seq;
+  const std::uint32_t row = new_slot(*queue, seq, transfer.content);
+  if (row == Slab<Slot>::none) {
+    request.error = Errc::overloaded;
+    return;
+  }
+  const bool dead_letter = transfer.receive_count > 0;
+  Slot& slot = slots_[row];
+  slot.unsettled = 1;
+  slot.deadline = now;
+  if (dead_letter) {
+    slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
+  }
+  unsettled_[transfer.from] = {queue->id, seq, log_pos_none, transfer.task};
+  unsettled_by_message_[{queue->id, seq}] = transfer.from;
+  ++queue->next_seq;
+  const Instant sent_at = dead_letter ? transfer.sent : now;
+  effects.sends.push_back({
+      .queue = queue->id,
+      .seq = seq,
+      .sent = sent_at,
+      .deliver_at = sent_at,
+      .content = &transfer.content,
+      .carried = {.from = transfer.from,
+                  .arrived = now,
+                  .task = transfer.task,
+                  .id = transfer.id,
+                  .receive_count = transfer.receive_count,
+                  .first_received = transfer.first_received,
+                  .last_received = transfer.last_received}
+  });
+  sent(*queue, seq, now);
+}
+
+// Back at the source: the target has it, or refused it.
+void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
+  const TransferKey& from = transfer.from;
+  Queue* const queue = find_queue(from.queue);
+  const Place place = queue == nullptr ? Place() : queue->index.find(from.seq);
+  const bool recovered = transfer.position == log_pos_none;
+  const bool there = place.is_slot() && (recovered || slots_[place.slot()].state == State::moving);
+  if (queue != nullptr && !recovered) {
+    --queue->moving;
+    want_match(*queue);
+  }
+  if (transfer.request.error != Errc::ok) {
+    if (there) stay(*queue, transfer, place.slot(), now);
+    if (queue != nullptr && transfer.task != 0) moved(*queue, transfer, now, effects);
+    return give_transfer(transfer);
+  }
+  if (!place.absent()) erase(*queue, from.seq, effects.freed);
+  // Logged even if it has gone meanwhile: what made it go may not be durable yet. But at a start what has gone
+  // was counted by its task in the same stroke.
+  if (queue != nullptr && transfer.task != 0 &&
+      (!(recovered && place.absent()) || MUTANT(count_again))) {
+    moved(*queue, transfer, now, effects);
+  } else {
+    effects.removes.push_back({from.queue, from.seq});
+  }
+  effects.replies.push_back({&transfer.request, !MUTANT(settle_early)});
+}
+
+// The target did not take the message.
+void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
+  if (transfer.request.error == Errc::no_such_queue || transfer.task != 0) return show(queue, row);
+  hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
+}
+
+// At the target: the source has forgotten the message, durably.
+void Shard::settle(const TransferKey& key, std::vector<LogPos>& freed) {
+  const auto it = unsettled_.find(key);
+  if (it == unsettled_.end()) return;
+  const Unsettled& entry = it->second;
+  if (entry.held != log_pos_none) {
+    freed.push_back(entry.held);
+  } else if (const auto queue = queues_.find(raw(entry.queue)); queue != queues_.end()) {
+    const Place place = queue->second->index.find(entry.seq);
+    if (place.is_slot()) slots_[place.slot()].unsettled = 0;
+  }
+  unsettled_by_message_.erase({entry.queue, entry.seq});
+  unsettled_.erase(it);
+}
+
+// --- at a start ---
+
+std::vector<Shard::Came> Shard::unsettled() const {
+  std::vector<Came> came;
+  for (const auto& [key, entry] : unsettled_) came.push_back({key, entry.task});
+  return came;
+}
+
+Transfer& Shard::forget_moved(const Came& came, ShardId target) {
+  limits_.transfers_max = std::max(limits_.transfers_max, transfers_under_way_ + 1);
+  Transfer& transfer = *take_transfer();
+  transfer.stage = Transfer::Stage::landed;
+  transfer.from = came.from;
+  transfer.to = target;
+  transfer.task = came.task;
+  transfer.position = log_pos_none;
+  return transfer;
+}
+
+}  // namespace pawl
