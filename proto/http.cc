@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t buffer_start_bytes = 2 << 10;
+constexpr std::size_t buffer_start_bytes = (2 << 10) - 1;  // with its NUL, a size allocators have
 constexpr std::size_t body_reserve_bytes_max = 64 << 10;  // on the word of a Content-Length alone
 
 std::string_view trim_end(std::string_view text) {

@@ -44,6 +44,10 @@ struct HttpRequest {
   int version_minor = 1;                // HTTP/1.0 or 1.1
   bool keep_alive = true;               // what the client wants after the answer
   bool expect_continue = false;
+  // What the client calls this server, for URLs in answers. Not of the request itself: the connection,
+  // which knows about TLS and proxies, fills it in.
+  std::string_view scheme = "http";
+  std::string_view public_host;  // empty: the Host header
 
   // The value of the first header of that name, nullptr when absent. `name` in lower case.
   const std::string_view* header(std::string_view name) const;

@@ -3,45 +3,13 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "proto/attributes.h"
-#include "proto/text.h"
 #include "proto/wire_queue.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t delay_ms_max = 900'000;
-constexpr std::uint32_t visibility_ms_max = 43'200'000;
-constexpr std::uint32_t wait_ms_max = 20'000;
 constexpr std::uint32_t list_max = 1000;
 constexpr std::size_t client_name_max = 64;
-
-bool in_range(std::uint32_t ms, std::uint32_t max) { return ms == wire_queue_default || ms <= max; }
-
-Duration duration(std::uint32_t ms) {
-  return ms == wire_queue_default ? queue_default : milliseconds(ms);
-}
-
-// The one system attribute a sender may give.
-bool is_trace_header(std::string_view encoded) {
-  MessageAttribute attribute;
-  AttributeReader reader(encoded);
-  return reader.next(attribute) && reader.at_end() && attribute.name == "AWSTraceHeader" &&
-         attribute.type == "String" && check_attribute(attribute) == AttributeFault::none;
-}
-
-// What is wrong with one message, as SQS would judge it.
-Status check(const SendEntry& entry, std::uint32_t delay_ms, std::int64_t size_max) {
-  const Content& content = entry.content;
-  if (content.body.empty() || !in_range(delay_ms, delay_ms_max)) return Status::invalid;
-  if (!content.attributes.empty() && check_attributes(content.attributes) != Errc::ok)
-    return Status::bad_attributes;
-  if (!content.system.empty() && !is_trace_header(content.system)) return Status::bad_attributes;
-  const std::size_t size = content.body.size() + attributes_size(content.attributes);
-  if (size > static_cast<std::size_t>(size_max)) return Status::too_large;
-  if (check_text(content.body) != TextFault::none) return Status::bad_text;
-  return Status::ok;
-}
 
 }  // namespace
 
@@ -60,6 +28,11 @@ std::uint32_t Session::intern(const ConfigPtr& config) {
   return handle;
 }
 
+bool Session::expects(WireOp op) const {
+  if (greeted_) return op != WireOp::hello && op != WireOp::authenticate;
+  return op == (challenged_ ? WireOp::authenticate : WireOp::hello);
+}
+
 const ConfigPtr* Session::queue(std::uint32_t handle) const {
   return handle >= 1 && handle <= queues_.size() ? &queues_[handle - 1] : nullptr;
 }
@@ -71,6 +44,7 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   status_ = Status::ok;
   detail_ = no_detail;
   config_ = &config;
+  groups_ = session.groups_;
   undelivering_ = false;
   answer_.clear();
   request_ = Request{};
@@ -85,8 +59,7 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   if (!payload) return hang_up(payload.error());
   if ((header_.flags & ~flag_checksum) != 0 || header_.status != 0)
     return refuse(Status::bad_frame);
-  const bool is_hello = header_.op == static_cast<std::uint8_t>(WireOp::hello);
-  if (is_hello == session.greeted_) return hang_up(Status::out_of_order);
+  if (!session.expects(static_cast<WireOp>(header_.op))) return hang_up(Status::out_of_order);
   return run(session, *payload, directory, config);
 }
 
@@ -96,14 +69,16 @@ WireCall::Next WireCall::run(Session& session, std::string_view payload, const D
   switch (static_cast<WireOp>(header_.op)) {
     case WireOp::hello:
       return hello(session, in, config);
+    case WireOp::authenticate:
+      return authenticate(session, in, config);
     case WireOp::ping:
       return in.finished() ? Next::respond : refuse(Status::bad_frame);
     case WireOp::open_queue:
       return open_queue(session, in, directory, config);
     case WireOp::create_queue:
-      return create_queue(session, in, config);
+      return create_queue(session, in, directory, config);
     case WireOp::list_queues:
-      return list_queues(in, directory, config);
+      return list_queues(session, in, directory, config);
     default:
       return run_on_queue(session, in, directory);
   }
@@ -116,7 +91,9 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
   const bool known = op == WireOp::delete_queue || op == WireOp::set_attributes ||
                      op == WireOp::get_attributes || op == WireOp::purge || op == WireOp::stats ||
                      op == WireOp::send || op == WireOp::receive || op == WireOp::remove ||
-                     op == WireOp::change;
+                     op == WireOp::change || op == WireOp::get_tags || op == WireOp::set_tags ||
+                     op == WireOp::list_sources || op == WireOp::start_move ||
+                     op == WireOp::cancel_move || op == WireOp::list_moves;
   if (!known) return refuse(Status::unknown_op);
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
@@ -136,13 +113,24 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
     case WireOp::change:
       return receipts(in, queue, Op::change_visibility);
     case WireOp::set_attributes:
-      return set_attributes(in);
+      return set_attributes(in, directory, queue);
+    case WireOp::get_tags:
+      return get_tags(in, queue);
+    case WireOp::set_tags:
+      return set_tags(in, *opened);
+    case WireOp::list_sources:
+      return list_sources(in, directory, queue);
+    case WireOp::start_move:
+      return start_move(in, directory, queue);
+    case WireOp::cancel_move:
+      return cancel_move(in, queue);
     default:
       break;
   }
   if (!in.finished()) return refuse(Status::bad_frame);
   if (op == WireOp::delete_queue) return route(Op::delete_queue, control_shard);
   if (op == WireOp::purge) return route(Op::purge, queue.owner);
+  if (op == WireOp::list_moves) return route(Op::list_moves, queue.owner);
   if (op == WireOp::get_attributes) described_ = *opened;
   return route(Op::count, queue.owner);
 }
@@ -157,13 +145,15 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   // Magic and major first: of another version's HELLO no more than these may be understood.
   if (magic != wire_magic || major != wire_major) return hang_up(Status::protocol_version);
   if (!in.ok()) return hang_up(Status::bad_frame);  // more than this is a later minor's
-  if (auth != 0) return hang_up(Status::unauthorized);
-  session.greeted_ = true;
+  if (auth > auth_key || (auth == auth_none && config.keys)) return hang_up(Status::unauthorized);
+  session.challenged_ = config.keys != nullptr;
+  session.greeted_ = !session.challenged_;
   session.client_ = name.substr(0, client_name_max);
 
   put(answer_, wire_major);
   put(answer_, wire_minor);
-  put(answer_, features & feature_checksum);
+  session.groups_ = (features & feature_groups) != 0;
+  put(answer_, features & features_known);
   put(answer_, frame_bytes_max);
   put(answer_, config.credit_frames);
   put(answer_, config.credit_bytes);
@@ -173,6 +163,23 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   put(answer_, config.shards);
   put(answer_, static_cast<std::uint16_t>(config.shard_ports.size()));
   for (const std::uint16_t port : config.shard_ports) put(answer_, port);
+  if (session.challenged_) session.challenge_ = challenge();
+  const std::size_t size = session.challenged_ ? session.challenge_.size() : 0;
+  put_short(answer_, {reinterpret_cast<const char*>(session.challenge_.data()), size});
+  return Next::respond;
+}
+
+WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
+                                      const SessionConfig& config) {
+  const std::string_view id = in.take_short();
+  const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
+  if (!in.finished()) return hang_up(Status::bad_frame);
+  // Between HELLO and here the server may have been given other keys: those count.
+  const AccessKey* const key =
+      config.keys ? proven(*config.keys, id, session.challenge_, proof) : nullptr;
+  if (key == nullptr) return hang_up(Status::unauthorized);
+  session.account_ = key->account;
+  session.greeted_ = true;
   return Next::respond;
 }
 
@@ -181,33 +188,51 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
   const std::string_view account = in.take_short();
   const std::string_view name = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
+  // Of another account's queue a key does not even learn that it is there.
+  const bool foreign = !account.empty() && !session.account_.empty() && account != session.account_;
   const ConfigPtr* found =
-      directory.find(account.empty() ? std::string_view(config.account) : account, name);
+      foreign ? nullptr
+              : directory.find(account.empty() ? session.account_or(config) : account, name);
   if (!found) return refuse(Status::no_such_queue);
   return opened(session, *found);
 }
 
-WireCall::Next WireCall::create_queue(Session& session, WireReader& in,
+WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Directory& directory,
                                       const SessionConfig& config) {
-  spec_.account = config.account;
+  spec_.account = session.account_or(config);
   spec_.name = in.take_short();
   spec_.changes.clear();
   spec_.tags.clear();
-  const Status attributes = wire::take_queue_attributes(in, spec_.changes);
+  const ConfigPtr* there = directory.find(spec_.account, spec_.name);
+  const AttributeSubject of{.directory = directory,
+                            .account = spec_.account,
+                            .name = spec_.name,
+                            .fifo = spec_.name.ends_with(".fifo"),
+                            .queue = there ? there->get() : nullptr};
+  const Status attributes = wire::take_queue_attributes(in, of, spec_.changes);
   const Status tags = wire::take_tags(in, spec_.tags);
   if (!in.finished()) return refuse(Status::bad_frame);
   if (const Status name = wire::check_queue_name(spec_.name); name != Status::ok)
     return refuse(name);
   if (attributes != Status::ok) return refuse(attributes);
+  const bool fifo = std::ranges::find(spec_.changes, Attribute::fifo_queue,
+                                      &AttributeChange::attribute) != spec_.changes.end();
+  if (fifo != of.fifo) return refuse(Status::invalid);  // the one goes with the other
   if (tags != Status::ok) return refuse(tags);
   if (session.full()) return refuse(Status::overloaded);
   request_.spec = &spec_;
   return route(Op::create_queue, control_shard);
 }
 
-WireCall::Next WireCall::set_attributes(WireReader& in) {
+WireCall::Next WireCall::set_attributes(WireReader& in, const Directory& directory,
+                                        const QueueConfig& queue) {
   changes_.clear();
-  const Status status = wire::take_queue_attributes(in, changes_);
+  const AttributeSubject of{.directory = directory,
+                            .account = queue.account,
+                            .name = queue.name,
+                            .fifo = queue.is_fifo(),
+                            .queue = &queue};
+  const Status status = wire::take_queue_attributes(in, of, changes_);
   if (!in.finished()) return refuse(Status::bad_frame);
   if (status != Status::ok) return refuse(status);
   if (changes_.empty()) return refuse(Status::invalid);
@@ -215,7 +240,7 @@ WireCall::Next WireCall::set_attributes(WireReader& in) {
   return route(Op::set_attributes, control_shard);
 }
 
-WireCall::Next WireCall::list_queues(WireReader& in, const Directory& directory,
+WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Directory& directory,
                                      const SessionConfig& config) {
   const std::string_view prefix = in.take_short();
   const std::string_view after = in.take_short();
@@ -224,80 +249,9 @@ WireCall::Next WireCall::list_queues(WireReader& in, const Directory& directory,
   if (max < 1 || max > list_max) return refuse(Status::invalid);
   // One more than asked for tells whether there are more.
   const std::vector<ConfigPtr> found =
-      directory.list(config.account, prefix, after, std::size_t{max} + 1);
-  const std::size_t count = std::min<std::size_t>(found.size(), max);
-  put(answer_, static_cast<std::uint8_t>(found.size() > count));
-  put(answer_, static_cast<std::uint16_t>(count));
-  for (std::size_t i = 0; i < count; ++i) put_short(answer_, found[i]->name);
+      directory.list(session.account_or(config), prefix, after, std::size_t{max} + 1);
+  put_names(found, max);
   return Next::respond;
-}
-
-WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
-  const auto count = in.take<std::uint32_t>();
-  if (count < 1 || count > entries_max)
-    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
-  const std::int64_t size_max = queue.number(Attribute::maximum_message_size);
-  sends_.clear();
-  prechecks_.clear();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const auto head = in.take<std::uint32_t>();
-    if ((head & ~entry_bits_known) != 0) return refuse(Status::bad_frame, i);
-    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t delay_ms =
-        head & entry_has_delay ? in.take<std::uint32_t>() : wire_queue_default;
-    SendEntry entry;
-    entry.content.body = in.take_bytes(head & entry_body_mask);
-    entry.content.attributes = in.take_bytes(attributes);
-    entry.content.system = in.take_bytes(system);
-    if (!in.ok()) return refuse(Status::bad_frame, i);
-    entry.delay = duration(delay_ms);
-    prechecks_.push_back(check(entry, delay_ms, size_max));
-    if (prechecks_.back() == Status::ok) sends_.push_back(entry);
-  }
-  if (!in.finished()) return refuse(Status::bad_frame);
-  if (sends_.empty()) return Next::respond;
-  request_.sends = sends_;
-  return route(Op::send, queue.owner);
-}
-
-WireCall::Next WireCall::receive(WireReader& in, const QueueConfig& queue) {
-  const auto max = in.take<std::uint32_t>();
-  const auto wait_ms = in.take<std::uint32_t>();
-  const auto visibility_ms = in.take<std::uint32_t>();
-  const auto bytes_max = in.take<std::uint32_t>();
-  if (!in.finished()) return refuse(Status::bad_frame);
-  const bool fits = max >= 1 && max <= entries_max && in_range(wait_ms, wait_ms_max) &&
-                    in_range(visibility_ms, visibility_ms_max);
-  if (!fits) return refuse(Status::invalid);
-  receive_bytes_max_ = config_->receive_bytes_max;
-  if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
-  // Only grown: the owner overwrites every delivery it fills.
-  if (deliveries_.size() < max) deliveries_.resize(max);
-  request_.deliveries = std::span(deliveries_).first(max);
-  request_.receive = {max, duration(visibility_ms), duration(wait_ms)};
-  return route(Op::receive, queue.owner);
-}
-
-WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op op) {
-  const auto count = in.take<std::uint32_t>();
-  if (count < 1 || count > entries_max)
-    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
-  receipts_.clear();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    ReceiptEntry entry;
-    const std::string_view handle = in.take_bytes(receipt_bytes);
-    std::copy(handle.begin(), handle.end(), entry.handle.begin());
-    if (op == Op::change_visibility) {
-      const auto visibility_ms = in.take<std::uint32_t>();
-      if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
-      entry.visibility = milliseconds(visibility_ms);
-    }
-    receipts_.push_back(entry);
-  }
-  if (!in.finished()) return refuse(Status::bad_frame);
-  request_.receipts = receipts_;
-  return route(op, queue.owner);
 }
 
 WireCall::Next WireCall::refuse(Status status, std::uint32_t detail) {

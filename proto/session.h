@@ -1,6 +1,7 @@
 // Binary operations: a frame becomes a Request, and its answer becomes a frame.
 //
 //   Session, one a connection:   new --HELLO--> greeted --bad frame--> (closed by net/)
+//                                 \--HELLO--> challenged --AUTHENTICATE--> greeted
 //
 //   WireCall, one a frame under way:
 //     idle --begin--> respond | route | close
@@ -21,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,15 +31,18 @@
 #include "core/directory.h"
 #include "core/receipt.h"
 #include "core/request.h"
+#include "proto/challenge.h"
 #include "proto/wire.h"
 
 namespace pawl {
 
 // What all binary connections of a shard share.
 struct SessionConfig {
-  std::string account = "000000000000";  // of queues opened without naming one
-  Secret secret{};                       // for message ids
-  ShardId home{};                        // the shard this connection is on
+  std::string account =
+      "000000000000";  // of queues opened without naming one, unless a key says whose
+  std::shared_ptr<const Keyring> keys;  // who may come; null: everybody
+  Secret secret{};                      // for message ids
+  ShardId home{};                       // the shard this connection is on
   std::uint32_t shards = 1;
   std::vector<std::uint16_t>
       shard_ports;                     // [i]: the port that lands on shard i; empty: there are none
@@ -54,6 +59,8 @@ class Session {
 
   bool greeted() const { return greeted_; }
   const std::string& client() const { return client_; }  // as it named itself, at most 64 bytes
+  // Of the key it came with: all it can reach. Empty: it came without.
+  const std::string& account() const { return account_; }
 
  private:
   friend class WireCall;
@@ -64,8 +71,17 @@ class Session {
   const ConfigPtr* queue(std::uint32_t handle) const;
   bool full() const { return queues_.size() == handles_max; }
 
+  bool expects(WireOp op) const;
+  std::string_view account_or(const SessionConfig& config) const {
+    return account_.empty() ? config.account : account_;
+  }
+
   bool greeted_ = false;
+  bool groups_ = false;  // the client knows of feature_groups
+  bool challenged_ = false;
+  Challenge challenge_{};
   std::string client_;
+  std::string account_;
   std::vector<ConfigPtr> queues_;                             // [handle - 1]
   std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
 };
@@ -100,18 +116,28 @@ class WireCall {
            const SessionConfig& config);
   Next run_on_queue(Session& session, WireReader& in, const Directory& directory);
   Next hello(Session& session, WireReader& in, const SessionConfig& config);
+  Next authenticate(Session& session, WireReader& in, const SessionConfig& config);
   Next open_queue(Session& session, WireReader& in, const Directory& directory,
                   const SessionConfig& config);
-  Next create_queue(Session& session, WireReader& in, const SessionConfig& config);
-  Next list_queues(WireReader& in, const Directory& directory, const SessionConfig& config);
-  Next set_attributes(WireReader& in);
+  Next create_queue(Session& session, WireReader& in, const Directory& directory,
+                    const SessionConfig& config);
+  Next list_queues(Session& session, WireReader& in, const Directory& directory,
+                   const SessionConfig& config);
+  Next set_attributes(WireReader& in, const Directory& directory, const QueueConfig& queue);
   Next send(WireReader& in, const QueueConfig& queue);
   Next receive(WireReader& in, const QueueConfig& queue);
+  Next get_tags(WireReader& in, const QueueConfig& queue);
+  Next set_tags(WireReader& in, const ConfigPtr& queue);
+  Next list_sources(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next start_move(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_move(WireReader& in, const QueueConfig& queue);
+  void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
   Next receipts(WireReader& in, const QueueConfig& queue, Op op);
   Next route(Op op, ShardId target);
   // Back.
   Next opened(Session& session, const ConfigPtr& config);
   Next described();
+  Next moves_listed();
   Next received();
   Next refuse(Status status, std::uint32_t detail = no_detail);
   Next hang_up(Status status);
@@ -127,6 +153,7 @@ class WireCall {
   ShardId target_{};
   const SessionConfig* config_ = nullptr;
   std::uint32_t receive_bytes_max_ = 0;
+  bool groups_ = false;
   bool undelivering_ = false;  // giving back what did not fit into the answer
 
   Request request_;
@@ -134,10 +161,13 @@ class WireCall {
   std::string answer_;             // a payload written ahead of write_response
   std::vector<Status> prechecks_;  // SEND: one an entry; those not ok are not in sends_
   std::vector<SendEntry> sends_;
+  std::vector<std::string> digests_;  // that stand for deduplication ids
   std::vector<ReceiptEntry> receipts_;
   std::vector<Delivery> deliveries_;
   QueueSpec spec_;
   std::vector<AttributeChange> changes_;
+  Tags tags_;
+  std::string destination_;
   ConfigPtr described_;  // GET_ATTRIBUTES: as it was when asked
 };
 

@@ -16,9 +16,17 @@ constexpr std::size_t keep_entries_max = 256;
 // What a message takes up in an answer.
 std::size_t delivery_bytes(const Content& content) {
   constexpr std::size_t fixed = receipt_bytes + 16 + 8 + 8 + 8 + 4 + 4;
-  const std::size_t lengths =
-      (content.attributes.empty() ? 0 : 4) + (content.system.empty() ? 0 : 4);
-  return fixed + lengths + content.body.size() + content.attributes.size() + content.system.size();
+  const std::size_t names = content.group.size() + content.dedup_id.size() + content.origin.size();
+  const std::size_t lengths = (content.attributes.empty() ? 0 : 4) +
+                              (content.system.empty() ? 0 : 4) + (names == 0 ? 0 : 4);
+  return fixed + lengths + content.body.size() + content.attributes.size() + content.system.size() +
+         names;
+}
+
+// The lengths of the texts that a client of feature_groups is told; the log keeps each below 256 bytes.
+std::uint32_t names_word(const Content& content) {
+  return static_cast<std::uint32_t>(content.group.size() | content.dedup_id.size() << 8 |
+                                    content.origin.size() << 16);
 }
 
 // The 16 bytes of the UUID that SQS clients are shown.
@@ -53,9 +61,32 @@ WireCall::Next WireCall::resume(Session& session, const Directory&, const Sessio
       return Next::respond;
     case WireOp::receive:
       return received();
+    case WireOp::start_move:
+      put(answer_, request_.move.number);
+      return Next::respond;
+    case WireOp::cancel_move:
+      put(answer_, request_.move.moved);
+      return Next::respond;
+    case WireOp::list_moves:
+      return moves_listed();
     default:
       return Next::respond;
   }
+}
+
+WireCall::Next WireCall::moves_listed() {
+  put(answer_, static_cast<std::uint16_t>(request_.move.tasks.size()));
+  for (const MoveTask& task : request_.move.tasks) {
+    put(answer_, task.number);
+    put(answer_, static_cast<std::uint8_t>(task.status));
+    put(answer_, static_cast<std::uint16_t>(status_of(task.failure)));
+    put(answer_, task.rate);
+    put(answer_, task.moved);
+    put(answer_, task.to_move);
+    put(answer_, task.started.ms);
+    put_short(answer_, QueueName::from_text(task.destination).name);
+  }
+  return Next::respond;
 }
 
 // A queue is known under a handle from now on.
@@ -171,22 +202,26 @@ void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
     const Delivery& delivery = deliveries_[i];
     const Content& content = delivery.content;
     out.append(reinterpret_cast<const char*>(delivery.handle.data()), receipt_bytes);
-    const MessageId id = message_id(config_->secret, request_.queue, delivery.seq);
-    put_id(out, id);
+    const bool own = delivery.id != MessageId{};
+    put_id(out, own ? delivery.id : message_id(config_->secret, request_.queue, delivery.seq));
     put(out, delivery.seq);
     put(out, delivery.sent.ms);
     put(out, delivery.first_received.ms);
     put(out, delivery.receive_count);
     const auto body = static_cast<std::uint32_t>(content.body.size());
     CHECK(body <= entry_body_mask, "{}", body);
+    const std::uint32_t names = groups_ ? names_word(content) : 0;
     put(out, body | (content.attributes.empty() ? 0 : entry_has_attributes) |
-                 (content.system.empty() ? 0 : entry_has_system));
+                 (content.system.empty() ? 0 : entry_has_system) |
+                 (names == 0 ? 0 : entry_has_names));
     if (!content.attributes.empty())
       put(out, static_cast<std::uint32_t>(content.attributes.size()));
     if (!content.system.empty()) put(out, static_cast<std::uint32_t>(content.system.size()));
+    if (names != 0) put(out, names);
     out.append(content.body);
     out.append(content.attributes);
     out.append(content.system);
+    if (names != 0) out.append(content.group).append(content.dedup_id).append(content.origin);
   }
 }
 
@@ -195,6 +230,7 @@ void WireCall::trim() {
   give_back(answer_, keep_bytes_max);
   give_back(prechecks_, keep_entries_max);
   give_back(sends_, keep_entries_max);
+  give_back(digests_, keep_entries_max);
   give_back(receipts_, keep_entries_max);
   give_back(deliveries_, keep_entries_max);
   request_ = Request{};

@@ -1,6 +1,7 @@
 #include "proto/sqs.h"
 
 #include "proto/form.h"
+#include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
 #include "proto/sqs_state.h"
 
@@ -36,12 +37,13 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   s.version_minor = http.version_minor;
   write_uuid(s.request_id, mix(request_number), mix(~request_number));
   if (const auto* host = http.header("host")) s.host = *host;
+  if (!http.public_host.empty()) s.host = http.public_host;
+  s.scheme = http.scheme;
   if (const auto* trace = http.header("x-amzn-trace-id")) s.trace = *trace;
   if (const auto* mode = http.header("x-amzn-query-mode")) s.query_mode = *mode == "true";
 }
 
-// The queue a call names by QueueUrl or, without it, by the path it was sent to. Without signatures
-// anyone may write any account there: clients do, so an unknown one means ours.
+// The queue a call names by QueueUrl or, without it, by the path it was sent to.
 bool find_queue(SqsState& s, const QueuePath& path) {
   const SqsScalar& url = s.input[M::queue_url];
   if (url.text.empty() && path.name.empty()) {
@@ -49,16 +51,9 @@ bool find_queue(SqsState& s, const QueuePath& path) {
                              "The request must contain the parameter QueueUrl.");
   }
   const auto [account, name] = url.text.empty() ? path : queue_path(url.text);
-  const ConfigPtr* queue = s.directory->find(account, name);
-  if (queue == nullptr) queue = s.directory->find(s.config->account, name);
-  if (queue == nullptr) {
-    refuse(s.refusal, Errc::no_such_queue, {});
-    return false;
-  }
-  s.queue = queue->get();
-  s.queue_name = s.input.arena.copy(s.queue->name);
-  s.queue_account = s.input.arena.copy(s.queue->account);
-  s.request.queue = s.queue->id;
+  const ConfigPtr* queue = sqs::allowed_queue(s, account, name, url.text.empty() ? name : url.text);
+  if (queue == nullptr) return false;
+  s.use(**queue);
   return true;
 }
 
@@ -69,22 +64,18 @@ Next start(SqsState& s, const QueuePath& path) {
   return handler(s.action).begin(s);
 }
 
-bool check_served(SqsState& s, SqsAction action, std::string_view name) {
+bool check_action(SqsState& s, SqsAction action, std::string_view name) {
   s.action = action;
-  if (action == SqsAction::none) {
-    return s.refusal.because(F::invalid_action, "The action {} is not valid for this endpoint.",
-                             shown(name));
-  }
-  return info(action).served ||
-         s.refusal.because(F::unsupported_operation, "This version of pawl does not do {}.",
-                           info(action).name);
+  return action != SqsAction::none ||
+         s.refusal.because(F::invalid_action, "The action {} is not valid for this endpoint.",
+                           shown(name));
 }
 
 Next begin_json(SqsState& s, const HttpRequest& http, std::string_view target) {
   s.protocol = SqsProtocol::json;
   const bool ours = target.starts_with(target_prefix);
   const std::string_view name = ours ? target.substr(target_prefix.size()) : target;
-  if (!check_served(s, ours ? action_named(name) : SqsAction::none, name)) return Next::respond;
+  if (!check_action(s, ours ? action_named(name) : SqsAction::none, name)) return Next::respond;
   if (!read_json(http.body, info(s.action), s.input, s.refusal)) return Next::respond;
   return start(s, queue_path(http.path));
 }
@@ -130,7 +121,7 @@ Next begin_query(SqsState& s, const HttpRequest& http) {
     name = form.find("Action");
   }
   if (name == nullptr) return begin_nothing(s, http, path);
-  if (!check_served(s, action_named(*name), *name)) return Next::respond;
+  if (!check_action(s, action_named(*name), *name)) return Next::respond;
   const SqsActionInfo& action = info(s.action);
   if (!action.on_queue && s.action != SqsAction::get_queue_url && !path.account.empty()) {
     s.refusal.because(F::invalid_action, "The action {} is not valid for this endpoint.",
@@ -150,6 +141,11 @@ bool is_json(const HttpRequest& http) {
   return says_so && (http.body.empty() || http.body.front() == '{');
 }
 
+SqsProtocol protocol_of(const HttpRequest& http) {
+  const bool json = http.header("x-amz-target") != nullptr || is_json(http);
+  return json ? SqsProtocol::json : SqsProtocol::query;
+}
+
 Next dispatch(SqsState& s, const HttpRequest& http) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
   if (const auto* target = http.header("x-amz-target")) return begin_json(s, http, *target);
@@ -165,6 +161,16 @@ Errc outcome_of(const SqsState& s) {
   return Errc::ok;
 }
 
+// Of a change that came too late: whether it is to be made again, from the queue as it is now.
+bool change_again(SqsState& s) {
+  constexpr unsigned retries_max = 8;
+  if (handler(s.action).change == nullptr || s.retries == retries_max) return false;
+  ++s.retries;
+  s.found = std::move(s.request.config);
+  s.request.error = Errc::ok;
+  return s.found != nullptr;
+}
+
 template <typename T>
 void clear_and_trim(T& container, std::size_t keep_max) {
   container.clear();
@@ -173,16 +179,25 @@ void clear_and_trim(T& container, std::size_t keep_max) {
 
 }  // namespace
 
+void SqsState::use(const QueueConfig& the_queue) {
+  queue = &the_queue;
+  queue_name = input.arena.copy(queue->name);
+  queue_account = input.arena.copy(queue->account);
+  fifo = queue->is_fifo();
+  request.queue = queue->id;
+}
+
 void SqsState::reset() {
   constexpr std::size_t text_keep_max = 4096;
   protocol = SqsProtocol::plain;
   query_mode = false;
-  host = trace = {};
+  host = trace = account = {};
   action = SqsAction::none;
   input.clear();
   refusal.clear();
   queue = nullptr;
   queue_name = queue_account = {};
+  fifo = false;
   request = {};
   for (SqsEntry& entry : entries) {
     entry.refusal.clear();
@@ -192,6 +207,8 @@ void SqsState::reset() {
   sends.clear();
   receipts.clear();
   deliveries.clear();
+  tags.clear();
+  retries = 0;
   found.reset();
   listed.clear();
   clear_and_trim(scratch, text_keep_max);
@@ -203,13 +220,28 @@ SqsCall::SqsCall(SqsCall&&) noexcept = default;
 SqsCall& SqsCall::operator=(SqsCall&&) noexcept = default;
 
 Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
-                    Instant, std::uint64_t request_number) {
+                    Instant now, std::uint64_t request_number) {
   SqsState& s = *state_;
   s.reset();
   s.directory = &directory;
   s.config = &config;
   note_request(s, http, request_number);
+  if (!sqs::know_caller(s, http, now)) {
+    s.protocol = protocol_of(http);
+    return Next::respond;
+  }
   return dispatch(s, http);
+}
+
+void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
+                   std::uint64_t request_number) {
+  SqsState& s = *state_;
+  s.reset();
+  s.config = &config;
+  note_request(s, http, request_number);
+  s.protocol = protocol_of(http);
+  s.query_mode = true;  // 403 is what everybody understands
+  s.refusal.because(F::access_denied, "{}", why);
 }
 
 Request& SqsCall::request() { return state_->request; }
@@ -217,7 +249,11 @@ ShardId SqsCall::target() const { return state_->target; }
 
 Next SqsCall::resume(const Directory&, const SqsConfig&) {
   SqsState& s = *state_;
-  if (const Errc outcome = outcome_of(s); outcome != Errc::ok) {
+  const Errc outcome = outcome_of(s);
+  if (outcome == Errc::changed_meanwhile && change_again(s)) {
+    return handler(s.action).change(s);
+  }
+  if (outcome != Errc::ok) {
     static const SqsEntryInput none;
     refuse(s.refusal, outcome,
            sqs::subjects_of(s, s.input.entries.empty() ? none : s.input.entries.front()));
@@ -227,7 +263,8 @@ Next SqsCall::resume(const Directory&, const SqsConfig&) {
   return Next::respond;
 }
 
-void SqsCall::write_response(std::string& out, std::string_view date) {
+void SqsCall::write_response(std::string& out, std::string_view date, bool may_stay) {
+  state_->keep_alive = state_->keep_alive && may_stay;
   write_answer(*state_, out, date);
 }
 

@@ -6,8 +6,9 @@
 //                  +------------------route--------------------+
 //
 // Both of AWS's protocols are spoken on every path: JSON 1.0 when there is an X-Amz-Target header,
-// else Query (form in, XML out); errors come back in the protocol they were asked in. Signatures of
-// every form are accepted and not looked at.
+// else Query (form in, XML out); errors come back in the protocol they were asked in. With keys, every
+// request must be signed by one of them (sigv4.h) and works for that key's account, on the queues of
+// others as far as their policies allow (policy.h); only GET / and OPTIONS are open to everybody.
 //
 // Units:  seconds on the wire, Duration in Request.
 // Limits: ten entries a batch, ten messages a receive, 1 MiB a message or batch: SQS's own.
@@ -18,6 +19,7 @@
 // Source: SQS API Reference 2012-11-05; AWS JSON 1.0 and AWS Query protocols.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,12 +34,19 @@
 
 namespace pawl {
 
+class Keyring;
+
+inline constexpr std::size_t account_bytes_max = 64;  // records in the log have room for this
+
 // What the shim must know of the server. The same for all its calls; must outlive them.
 struct SqsConfig {
   std::string account = "000000000000";  // 12 digits; owner of the queues made here
   std::string region = "us-east-1";      // for ARNs
   std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
   Secret secret{};       // message ids are made from it
+  // Who may call. Null: everybody, as the account above; signatures of every form are then accepted and
+  // not looked at. May be exchanged between calls, by the thread that makes them.
+  std::shared_ptr<const Keyring> keys;
 };
 
 struct SqsState;
@@ -59,6 +68,10 @@ class SqsCall {
   Next begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
              Instant now, std::uint64_t request_number);
 
+  // Instead of begin(): the answer is AccessDenied (403) with this text, in the caller's protocol.
+  void deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
+            std::uint64_t request_number);
+
   // Valid from begin() or resume() saying `route` until the next begin(). `home` and `waiter` are
   // left for the caller to set.
   Request& request();
@@ -67,8 +80,9 @@ class SqsCall {
   // After request() came back with its out members filled.
   Next resume(const Directory& directory, const SqsConfig& config);
 
-  // Appends the whole HTTP response. `date` is an RFC 7231 date.
-  void write_response(std::string& out, std::string_view date);
+  // Appends the whole HTTP response. `date` is an RFC 7231 date. It says that the connection stays open if
+  // the client wants that and `may_stay`.
+  void write_response(std::string& out, std::string_view date, bool may_stay = true);
 
   // Whether the connection may be used for another request; known after begin().
   bool keep_alive() const;

@@ -23,6 +23,30 @@ SqsCall::Next purge_queue(SqsState& s);
 SqsCall::Next get_queue_attributes(SqsState& s);
 void get_queue_attributes_result(SqsState& s, SqsResult& result);
 SqsCall::Next set_queue_attributes(SqsState& s);
+SqsCall::Next list_dead_letter_source_queues(SqsState& s);
+void list_dead_letter_source_queues_result(SqsState& s, SqsResult& result);
+
+// sqs_tags.cc
+SqsCall::Next tag_queue(SqsState& s);
+SqsCall::Next untag_queue(SqsState& s);
+SqsCall::Next change_tags(SqsState& s);
+SqsCall::Next list_queue_tags(SqsState& s);
+void list_queue_tags_result(SqsState& s, SqsResult& result);
+// Adds the tags that are given to those in `tags`; `queue` is for the texts.
+[[nodiscard]] bool add_tags(SqsState& s, std::string_view queue, Tags& tags);
+
+// sqs_permissions.cc
+SqsCall::Next add_permission(SqsState& s);
+SqsCall::Next remove_permission(SqsState& s);
+SqsCall::Next change_permissions(SqsState& s);
+
+// sqs_moves.cc
+SqsCall::Next start_message_move_task(SqsState& s);
+void start_message_move_task_result(SqsState& s, SqsResult& result);
+SqsCall::Next cancel_message_move_task(SqsState& s);
+void cancel_message_move_task_result(SqsState& s, SqsResult& result);
+SqsCall::Next list_message_move_tasks(SqsState& s);
+void list_message_move_tasks_result(SqsState& s, SqsResult& result);
 
 // sqs_send.cc
 SqsCall::Next send_message(SqsState& s);

@@ -121,6 +121,7 @@ ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry) {
           .attribute = name_of(s.request.differing),
           .receipt = entry[M::receipt_handle].text,
           .visibility = entry[M::visibility_timeout].text,
+          .attempt = s.input[M::attempt_id].text,
           .message_size_max = message_size_max};
 }
 

@@ -1,6 +1,7 @@
 #include "proto/sqs_errors.h"
 
 #include "core/check.h"
+#include "proto/sigv4.h"
 
 namespace pawl {
 namespace {
@@ -39,6 +40,13 @@ constexpr SqsFaultInfo faults[] = {
     sender("com.amazon.coral.service#MissingAction", "MissingAction"),
     sender("com.amazon.coral.service#InvalidQueryParameter", "InvalidQueryParameter"),
     sender("com.amazon.coral.service#SerializationException", "SerializationException"),
+    sender("com.amazonaws.sqs#ResourceNotFoundException", "ResourceNotFoundException", 404),
+    sender("com.amazon.coral.service#MissingAuthenticationTokenException",
+           "MissingAuthenticationToken", 403),
+    sender("com.amazon.coral.service#IncompleteSignatureException", "IncompleteSignature"),
+    sender("com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403),
+    // SDKs know it for a wrong clock, correct theirs by our Date and try again.
+    sender("com.amazon.coral.service#RequestExpired", "RequestExpired"),
     {"com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
 };
 static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_failure) + 1);
@@ -100,6 +108,38 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
                       "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
                       about.queue);
       return;
+    case Errc::receipt_expired:
+      refusal.because(F::invalid_parameter_value,
+                      "Value {} for parameter ReceiptHandle is invalid. Reason: The receipt handle "
+                      "has expired.",
+                      shown(about.receipt));
+      return;
+    case Errc::attempt_not_retryable:
+      refusal.because(F::invalid_parameter_value,
+                      "Value {} for parameter ReceiveRequestAttemptId is invalid. Reason: The "
+                      "receiveRequestAttemptId is not valid anymore since the receive call is not "
+                      "retryable.",
+                      shown(about.attempt));
+      return;
+    case Errc::changed_meanwhile:
+      return throttle(refusal, 100, "The queue was changed by others meanwhile. Retry.");
+    case Errc::task_running:
+      refusal.because(F::invalid_parameter_value,
+                      "There is already a task running. Only one active task is allowed for a "
+                      "source queue arn at a given time.");
+      return;
+    case Errc::no_such_task:
+      refusal.because(F::resource_not_found, "Task does not exist.");
+      return;
+    case Errc::task_ended:
+      refusal.because(F::invalid_parameter_value,
+                      "Value for parameter TaskHandle is invalid. Reason: The task is not running "
+                      "any more.");
+      return;
+    case Errc::source_unknown:
+      refusal.because(F::invalid_parameter_value,
+                      "The message does not say which queue it was dead-lettered from.");
+      return;
     case Errc::too_large:
       refusal.because(F::invalid_parameter_value,
                       "One or more parameters are invalid. Reason: Message must be shorter than {} "
@@ -139,6 +179,47 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
       return;
   }
   CHECK(false, "not an error: {}", static_cast<int>(code));
+}
+
+void refuse(Refusal& refusal, AuthFault fault) {
+  using F = SqsFault;
+  struct Row {
+    F fault;
+    std::string_view text;
+  };
+  // In the order of AuthFault.
+  static constexpr Row rows[] = {
+      {},
+      {F::missing_token, "The request must be signed with an access key."},
+      {F::incomplete_signature, "The request is signed more than once."},
+      {F::invalid_query_parameter,
+       "The query string has a parameter twice, an escape that is none, or too many parameters."},
+      {F::incomplete_signature,
+       "The signature must be AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature, each "
+       "once."},
+      {F::incomplete_signature,
+       "The Credential must be <access key id>/<yyyymmdd>/<region>/sqs/aws4_request."},
+      {F::incomplete_signature,
+       "The request must have one X-Amz-Date, as yyyymmddThhmmssZ, on the day of its Credential."},
+      {F::incomplete_signature, "X-Amz-Expires must be 1 to 604800 seconds."},
+      {F::incomplete_signature,
+       "SignedHeaders must be names in lower case, in order, each of a header that the request has "
+       "once."},
+      {F::signature_does_not_match,
+       "'Host' and every 'X-Amz-' header of the request must be a 'SignedHeader' in the AWS "
+       "Authorization."},
+      {F::request_expired, "Signature expired: the server's clock is past what it is valid for."},
+      {F::request_expired,
+       "Signature not yet current: it is more than 15 minutes ahead of the server's clock."},
+      {F::signature_does_not_match, "X-Amz-Content-Sha256 is not the SHA-256 of the body."},
+      // For an unknown key as well: who guesses must not learn which of the two it was.
+      {F::signature_does_not_match,
+       "The request signature we calculated does not match the signature you provided. Check your "
+       "AWS Secret Access Key and signing method. Consult the service documentation for details."},
+  };
+  static_assert(std::size(rows) == static_cast<std::size_t>(AuthFault::mismatch) + 1);
+  const Row& row = rows[static_cast<std::size_t>(fault)];
+  refusal.because(row.fault, "{}", row.text);
 }
 
 std::string_view shown(std::string_view given) {

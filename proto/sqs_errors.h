@@ -17,6 +17,8 @@
 
 namespace pawl {
 
+enum class AuthFault : std::uint8_t;  // sigv4.h
+
 enum class SqsFault : std::uint8_t {
   none,
   queue_does_not_exist,
@@ -41,6 +43,11 @@ enum class SqsFault : std::uint8_t {
   missing_action,
   invalid_query_parameter,
   serialization,
+  resource_not_found,
+  missing_token,
+  incomplete_signature,
+  signature_does_not_match,
+  request_expired,
   internal_failure,
 };
 
@@ -78,11 +85,14 @@ struct ErrcSubjects {
   std::string_view attribute;   // the one that differs
   std::string_view receipt;     // as it was given
   std::string_view visibility;  // as it was given
+  std::string_view attempt;     // ReceiveRequestAttemptId
   std::int64_t message_size_max = 0;
 };
 
 // Refuses with what `code`, not ok, is in SQS's words.
 void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about);
+// Refuses a request whose signature, or the lack of one, is the fault; not none.
+void refuse(Refusal& refusal, AuthFault fault);
 
 // What a user gave, fit to be repeated in an error: cut where it is long.
 std::string_view shown(std::string_view given);

@@ -50,6 +50,9 @@ void SqsInput::clear() {
   clear_and_trim(attribute_names);
   clear_and_trim(system_attribute_names);
   clear_and_trim(message_attribute_names);
+  clear_and_trim(tag_keys);
+  clear_and_trim(account_ids);
+  clear_and_trim(action_names);
   clear_and_trim(queue_attributes);
   clear_and_trim(tags);
   entries.clear();
@@ -64,14 +67,25 @@ SqsScalar& SqsInput::scalar_of(SqsMember member, SqsEntryInput& entry) {
 }
 
 std::vector<std::string_view>& SqsInput::list_of(SqsMember member) {
-  if (member == SqsMember::attribute_names) return attribute_names;
-  if (member == SqsMember::system_attribute_names) return system_attribute_names;
-  CHECK(member == SqsMember::message_attribute_names);
-  return message_attribute_names;
+  switch (member) {
+    case SqsMember::attribute_names:
+      return attribute_names;
+    case SqsMember::system_attribute_names:
+      return system_attribute_names;
+    case SqsMember::message_attribute_names:
+      return message_attribute_names;
+    case SqsMember::tag_keys:
+      return tag_keys;
+    case SqsMember::account_ids:
+      return account_ids;
+    default:
+      CHECK(member == SqsMember::action_names);
+      return action_names;
+  }
 }
 
 std::vector<SqsInput::Pair>& SqsInput::map_of(SqsMember member) {
-  if (member == SqsMember::tags) return tags;
+  if (member == SqsMember::tags || member == SqsMember::new_tags) return tags;
   CHECK(member == SqsMember::queue_attributes);
   return queue_attributes;
 }

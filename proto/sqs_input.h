@@ -85,6 +85,7 @@ struct SqsInput {
 
   std::array<SqsScalar, sqs_call_scalars> scalars;
   std::vector<std::string_view> attribute_names, system_attribute_names, message_attribute_names;
+  std::vector<std::string_view> tag_keys, account_ids, action_names;
   std::vector<Pair> queue_attributes, tags;
   std::vector<SqsEntryInput> entries;  // of a batch; of a single, exactly one
   std::size_t entries_given = 0;
@@ -110,12 +111,5 @@ struct SqsInput {
                              Refusal& refusal);
 [[nodiscard]] bool read_query(const Form& form, const SqsActionInfo& action, SqsInput& input,
                               Refusal& refusal);
-
-// Whether the text is a JSON object, with that member unless empty; if so `compact` is the same without
-// white space.
-[[nodiscard]] bool compact_json_object(std::string_view text, std::string_view member,
-                                       std::string& compact);
-// Whether two texts are the same JSON value: spaces and the order of members do not count.
-[[nodiscard]] bool same_json(std::string_view a, std::string_view b);
 
 }  // namespace pawl

@@ -59,6 +59,12 @@ std::string_view kind_name(element_type type) {
   }
 }
 
+// Celery with kombu 5.3 and 5.4 names the items of a list as in Query: {"AttributeName.1": "All"}.
+bool is_query_item(std::string_view key, const SqsMemberInfo& member) {
+  return member.kind == SqsMemberKind::list && key.starts_with(member.query) &&
+         key.size() > member.query.size() && key[member.query.size()] == '.';
+}
+
 class JsonReader {
  public:
   JsonReader(SqsInput& input, Refusal& refusal) : input_(input), refusal_(refusal) {}
@@ -72,6 +78,7 @@ class JsonReader {
   bool read_members(const element& from, SqsMemberSet wanted, SqsEntryInput& entry);
   bool read_member(SqsMember member, const element& value, SqsEntryInput& entry);
   bool read_list(const element& value, std::vector<std::string_view>& out);
+  bool read_item(const element& value, std::vector<std::string_view>& out);
   bool read_map(const element& value, std::vector<SqsInput::Pair>& out);
   bool read_attributes(const element& value, SqsAttributeRange& range);
   bool read_attribute(const element& value, SqsAttributeInput& attribute);
@@ -110,7 +117,12 @@ bool JsonReader::read_members(const element& from, SqsMemberSet wanted, SqsEntry
     if (value.is_null()) continue;  // as if absent
     for (std::size_t i = 0; wanted >> i != 0; ++i) {
       const auto member = static_cast<SqsMember>(i);
-      if ((wanted >> i & 1) == 0 || info(member).json != key) continue;
+      if ((wanted >> i & 1) == 0) continue;
+      if (is_query_item(key, info(member))) {
+        if (!read_item(value, input_.list_of(member))) return false;
+        break;
+      }
+      if (info(member).json != key) continue;
       if (!read_member(member, value, entry)) return false;
       break;
     }
@@ -144,10 +156,15 @@ bool JsonReader::read_list(const element& value, std::vector<std::string_view>& 
   Array array;
   if (!array_of(value, array)) return false;
   for (const element item : array) {
-    std::string_view text;
-    if (!text_of(item, text)) return false;
-    out.push_back(text);
+    if (!read_item(item, out)) return false;
   }
+  return true;
+}
+
+bool JsonReader::read_item(const element& value, std::vector<std::string_view>& out) {
+  std::string_view text;
+  if (!text_of(value, text)) return false;
+  out.push_back(text);
   return true;
 }
 
@@ -302,40 +319,6 @@ bool JsonReader::array_of(const element& value, Array& out) {
   return out.size() <= sqs_list_max || refuse("A list has too many members");
 }
 
-// The value with the members of each object in the order of their keys.
-void append_canonical(std::string& out, const element& value) {
-  simdjson::dom::array array;
-  simdjson::dom::object object;
-  if (value.get_array().get(array) == simdjson::SUCCESS) {
-    out += '[';
-    for (const element item : array) {
-      append_canonical(out, item);
-      out += ',';
-    }
-    out += ']';
-  } else if (value.get_object().get(object) == simdjson::SUCCESS) {
-    std::vector<std::pair<std::string_view, element>> members;
-    for (const auto [key, item] : object) members.emplace_back(key, item);
-    std::ranges::sort(members, {}, &std::pair<std::string_view, element>::first);
-    out += '{';
-    for (const auto& [key, item] : members) {
-      fmt::format_to(std::back_inserter(out), "{}:{}=", key.size(), key);
-      append_canonical(out, item);
-      out += ',';
-    }
-    out += '}';
-  } else {
-    out += simdjson::minify(value);
-  }
-}
-
-bool canonical(std::string_view text, std::string& out) {
-  element value;
-  if (Parser::of_this_thread().parse(text, false, value) != simdjson::SUCCESS) return false;
-  append_canonical(out, value);
-  return true;
-}
-
 }  // namespace
 
 bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& input,
@@ -350,21 +333,6 @@ bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& inp
                            simdjson::error_message(error));
   }
   return JsonReader(input, refusal).read_call(document, action);
-}
-
-bool compact_json_object(std::string_view text, std::string_view member, std::string& compact) {
-  element value;
-  simdjson::dom::object object;
-  if (Parser::of_this_thread().parse(text, false, value) != simdjson::SUCCESS) return false;
-  if (value.get_object().get(object) != simdjson::SUCCESS) return false;
-  if (!member.empty() && object.at_key(member).error() != simdjson::SUCCESS) return false;
-  compact = simdjson::minify(value);
-  return true;
-}
-
-bool same_json(std::string_view a, std::string_view b) {
-  std::string canonical_a, canonical_b;
-  return canonical(a, canonical_a) && canonical(b, canonical_b) && canonical_a == canonical_b;
 }
 
 }  // namespace pawl

@@ -14,7 +14,6 @@ using F = SqsFault;
 using M = SqsMember;
 
 constexpr std::string_view trace_header = "AWSTraceHeader";
-constexpr std::string_view group_id = "MessageGroupId";
 
 std::span<const SqsAttributeInput> kept(const SqsInput& input, const SqsAttributeRange& range) {
   return std::span(input.attributes).subspan(range.first, range.kept);
@@ -168,30 +167,52 @@ bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
   return true;
 }
 
-bool good_id(std::string_view id) {
-  if (id.empty() || id.size() > 128) return false;
-  return std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
+bool refuse_id(std::string_view parameter, std::string_view id, Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "Value {0} for parameter {1} is invalid. Reason: {1} can only include "
+                         "alphanumeric and punctuation characters. 1 to 128 in length.",
+                         shown(id), parameter);
 }
 
-bool check_ids(const SqsEntryInput& entry, SqsMessage& message, Refusal& refusal) {
+// What one kind of queue takes and the other does not.
+bool check_for_kind(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
+                    Refusal& refusal) {
+  const SqsScalar& group = entry[M::group_id];
   const SqsScalar& deduplication = entry[M::deduplication_id];
-  if (deduplication.present) {
+  const SqsScalar& delay = entry[M::delay_seconds];
+  if (queue.is_fifo()) {
+    if (delay.number != 0) {
+      return refusal.because(F::invalid_parameter_value,
+                             "Value {} for parameter DelaySeconds is invalid. Reason: The request "
+                             "include parameter that is not valid for this queue type.",
+                             shown(delay.text));
+    }
+    if (!check_fifo_ids_given(entry, queue, words, refusal)) return false;
+  } else if (deduplication.present) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter MessageDeduplicationId is invalid. Reason: The "
                            "request includes a parameter that is not valid for this queue type.",
                            shown(deduplication.text));
   }
-  const SqsScalar& group = entry[M::group_id];
-  if (!group.present) return true;
-  if (!good_id(group.text)) {
-    return refusal.because(F::invalid_parameter_value,
-                           "Value {} for parameter MessageGroupId is invalid. Reason: "
-                           "MessageGroupId can only include alphanumeric and punctuation "
-                           "characters. 1 to 128 in length.",
-                           shown(group.text));
+  if (group.present && !good_message_id(group.text)) {
+    return refuse_id("MessageGroupId", group.text, refusal);
   }
-  append_attribute(message.system, {group_id, "String", AttributeKind::text, group.text});
+  if (deduplication.present && !good_message_id(deduplication.text)) {
+    return refuse_id("MessageDeduplicationId", deduplication.text, refusal);
+  }
   return true;
+}
+
+// What the message is deduplicated by: what was given, else its body.
+void fill_dedup_id(const SqsEntryInput& entry, const QueueConfig& queue, SqsMessage& message) {
+  message.dedup_id.clear();
+  if (!queue.is_fifo()) return;
+  const SqsScalar& given = entry[M::deduplication_id];
+  if (given.present) {
+    message.dedup_id = given.text;
+  } else {
+    append_hex(message.dedup_id, sha256(entry[M::body].text));
+  }
 }
 
 bool check_body_and_delay(const SqsEntryInput& entry, Refusal& refusal) {
@@ -209,24 +230,24 @@ bool check_body_and_delay(const SqsEntryInput& entry, Refusal& refusal) {
   return true;
 }
 
-bool check_size(std::size_t size, const QueueConfig& queue, SqsSizeWords words, Refusal& refusal) {
+bool check_size(std::size_t size, const QueueConfig& queue, SqsWords words, Refusal& refusal) {
   const std::int64_t max = queue.number(Attribute::maximum_message_size);
   if (static_cast<std::int64_t>(size) <= max) return true;
   return refusal.because(
       F::invalid_parameter_value,
       "One or more parameters {}. Reason: Message must be shorter than {} bytes.",
-      words == SqsSizeWords::single ? "are invalid" : "cannot be validated", max);
+      words == SqsWords::single ? "are invalid" : "cannot be validated", max);
 }
 
 }  // namespace
 
 bool check_message(const SqsInput& input, const SqsEntryInput& entry, const QueueConfig& queue,
-                   std::string_view trace, SqsSizeWords words, SqsMessage& message, SendEntry& send,
+                   std::string_view trace, SqsWords words, SqsMessage& message, SendEntry& send,
                    Refusal& refusal) {
   if (!check_body_and_delay(entry, refusal)) return false;
   if (!check_user_attributes(input, entry, message, refusal)) return false;
   if (!check_system_attributes(input, entry, trace, message, refusal)) return false;
-  if (!check_ids(entry, message, refusal)) return false;
+  if (!check_for_kind(entry, queue, words, refusal)) return false;
   const std::string_view body = entry[M::body].text;
   if (check_text(body) != TextFault::none) {
     return refusal.because(F::invalid_message_contents,
@@ -236,11 +257,38 @@ bool check_message(const SqsInput& input, const SqsEntryInput& entry, const Queu
   if (!check_size(message_size(input, entry), queue, words, refusal)) return false;
 
   message.body_md5 = md5(body);
+  fill_dedup_id(entry, queue, message);
   const SqsScalar& delay = entry[M::delay_seconds];
   send = {};
-  send.content = {body, message.attributes, message.system, {}, &message.body_md5};
-  if (delay.present) send.delay = seconds(delay.number);
+  send.content = {.body = body,
+                  .attributes = message.attributes,
+                  .system = message.system,
+                  .group = entry[M::group_id].text,
+                  .dedup_id = message.dedup_id,
+                  .body_md5 = &message.body_md5};
+  if (delay.present && !queue.is_fifo()) send.delay = seconds(delay.number);
   return true;
+}
+
+bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
+                          Refusal& refusal) {
+  if (!entry[M::group_id].present) {
+    return refusal.because(
+        words == SqsWords::single ? F::missing_parameter : F::invalid_parameter_value,
+        "The request must contain the parameter MessageGroupId.");
+  }
+  if (entry[M::deduplication_id].present ||
+      queue.number(Attribute::content_based_deduplication) == 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_parameter_value,
+                         "The queue should either have ContentBasedDeduplication enabled or "
+                         "MessageDeduplicationId provided explicitly");
+}
+
+bool good_message_id(std::string_view id) {
+  return !id.empty() && id.size() <= message_id_max &&
+         std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
 }
 
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry) {

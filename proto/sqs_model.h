@@ -31,13 +31,23 @@ enum class SqsMember : std::uint8_t {
   next_token,
   max_messages,
   wait_seconds,
+  attempt_id,
+  label,
+  source_arn,
+  destination_arn,
+  move_rate,
+  task_handle,
   // lists of texts
   attribute_names,
   system_attribute_names,
   message_attribute_names,
+  tag_keys,
+  account_ids,
+  action_names,
   // maps from text to text
   queue_attributes,
-  tags,
+  tags,      // CreateQueue
+  new_tags,  // TagQueue: the same under another name
   // maps from name to value with type, of a message or batch entry
   message_attributes,
   system_attributes,
@@ -45,7 +55,7 @@ enum class SqsMember : std::uint8_t {
   entries,
 };
 inline constexpr std::size_t sqs_entry_scalars = 7;
-inline constexpr std::size_t sqs_call_scalars = 8;
+inline constexpr std::size_t sqs_call_scalars = 14;
 
 enum class SqsMemberKind : std::uint8_t { text, integer, list, map, attributes, entries };
 
@@ -57,14 +67,13 @@ struct SqsMemberInfo {
 const SqsMemberInfo& info(SqsMember member);
 
 // A set of members, one bit each.
-using SqsMemberSet = std::uint32_t;
+using SqsMemberSet = std::uint64_t;
 constexpr SqsMemberSet bit(SqsMember member) {
   return SqsMemberSet{1} << static_cast<unsigned>(member);
 }
 
 enum class SqsAction : std::uint8_t {
   none,
-  // served
   create_queue,
   get_queue_url,
   list_queues,
@@ -79,13 +88,12 @@ enum class SqsAction : std::uint8_t {
   delete_message_batch,
   change_message_visibility,
   change_message_visibility_batch,
-  // known, not served
-  add_permission,
-  remove_permission,
+  list_dead_letter_source_queues,
   tag_queue,
   untag_queue,
   list_queue_tags,
-  list_dead_letter_source_queues,
+  add_permission,
+  remove_permission,
   start_message_move_task,
   cancel_message_move_task,
   list_message_move_tasks,
@@ -95,9 +103,7 @@ struct SqsActionInfo {
   std::string_view name;
   SqsMemberSet members = 0;        // of the request
   SqsMemberSet entry_members = 0;  // of each entry of a batch
-  bool is_void = false;            // answers no result
   bool on_queue = false;           // takes QueueUrl, and works on a queue's own path
-  bool served = false;
 };
 const SqsActionInfo& info(SqsAction action);
 

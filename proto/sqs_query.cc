@@ -94,8 +94,8 @@ bool QueryReader::read_list(std::string_view key, std::vector<std::string_view>&
 bool QueryReader::read_map(SqsMember member, std::string_view key) {
   thread_local std::vector<std::uint32_t> numbers;
   thread_local std::string single;
-  const bool tags = member == SqsMember::tags;
-  const std::string_view name = tags ? "Key" : "Name";
+  const bool attributes = member == SqsMember::queue_attributes;
+  const std::string_view name = attributes ? "Name" : "Key";
   auto& out = input_.map_of(member);
   if (!read_indexes(key, numbers)) return false;
   for (const std::uint32_t n : numbers) {

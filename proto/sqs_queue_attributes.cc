@@ -5,7 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "core/check.h"
+#include "proto/json_value.h"
+#include "proto/sqs_arn.h"
 #include "proto/text.h"
 
 namespace pawl {
@@ -14,14 +15,26 @@ namespace {
 using F = SqsFault;
 
 enum class Kind : std::uint8_t {
-  integer,     // of min..max
-  truth,       // true or false, in any case
-  policy,      // a JSON object with statements
-  redrive,     // a JSON object; not supported yet
-  key,         // any text
-  computed,    // read only
-  fifo,        // known, but no attribute of a standard queue
-  fifo_named,  // the same, refused in other words
+  integer,  // of min..max
+  truth,    // true or false, in any case
+  choice,   // one of two words
+  policy,   // a JSON object with statements
+  redrive,  // sqs_redrive.h
+  redrive_allow,
+  key,       // any text
+  fifo,      // true, and only when the queue is made
+  computed,  // read only
+};
+
+bool is_policy(Kind kind) {
+  return kind == Kind::policy || kind == Kind::redrive || kind == Kind::redrive_allow;
+}
+
+// What a standard queue says of an attribute that only FIFO queues have.
+enum class Fifo : std::uint8_t {
+  either,   // it has it too
+  unknown,  // never heard of it
+  named,    // knows, and says so
 };
 
 struct Row {
@@ -29,9 +42,17 @@ struct Row {
   Kind kind;
   Attribute attribute{};
   std::int64_t min = 0, max = 0;
+  Fifo fifo = Fifo::either;
+  std::string_view words[2] = {};
 };
 
 using A = Attribute;
+constexpr Row choice(std::string_view name, A attribute, std::string_view no,
+                     std::string_view yes) {
+  return {
+      name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes}
+  };
+}
 constexpr Row table[] = {
     {"ApproximateNumberOfMessages", Kind::computed},
     {"ApproximateNumberOfMessagesNotVisible", Kind::computed},
@@ -50,11 +71,11 @@ constexpr Row table[] = {
      86400},
     {"Policy", Kind::policy, A::policy},
     {"RedrivePolicy", Kind::redrive, A::redrive_policy},
-    {"RedriveAllowPolicy", Kind::redrive, A::redrive_allow_policy},
-    {"FifoQueue", Kind::fifo},
-    {"ContentBasedDeduplication", Kind::fifo},
-    {"DeduplicationScope", Kind::fifo_named},
-    {"FifoThroughputLimit", Kind::fifo_named},
+    {"RedriveAllowPolicy", Kind::redrive_allow, A::redrive_allow_policy},
+    {"FifoQueue", Kind::fifo, A::fifo_queue, 0, 0, Fifo::unknown},
+    {"ContentBasedDeduplication", Kind::truth, A::content_based_deduplication, 0, 0, Fifo::unknown},
+    choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
+    choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
 };
 static_assert(std::size(table) <= 32);
 
@@ -63,6 +84,12 @@ enum Computed : std::size_t { visible, in_flight, delayed, created, modified, ar
 
 const Row* find(std::string_view name) {
   const auto row = std::ranges::find(table, name, &Row::name);
+  return row == std::end(table) ? nullptr : row;
+}
+
+const Row* find(Attribute attribute) {
+  const auto row = std::ranges::find_if(
+      table, [&](const Row& r) { return r.attribute == attribute && r.kind != Kind::computed; });
   return row == std::end(table) ? nullptr : row;
 }
 
@@ -89,63 +116,73 @@ bool read_truth(std::string_view value, AttributeChange& out) {
   return lower == "true" || lower == "false";
 }
 
-bool refuse_redrive(Attribute attribute, std::string_view value, Refusal& refusal) {
-  if (attribute == Attribute::redrive_policy) {
-    return refusal.because(F::invalid_attribute_value,
-                           "Invalid value for the parameter RedrivePolicy. Reason: Redrive policy "
-                           "is not a valid JSON map.");
-  }
-  return refusal.because(F::invalid_parameter_value,
-                         "Value {} for parameter RedriveAllowPolicy is invalid. Reason: Amazon SQS "
-                         "can't create the redrive allow policy, as it's in an unsupported format.",
-                         shown(value));
+bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
+  out.number = std::ranges::find(row.words, value) - std::begin(row.words);
+  return out.number < std::ssize(row.words);
 }
 
 // An empty text is always right: it removes the attribute.
-bool read_text(const Row& row, std::string_view value, QueueAttributeChanges& out,
-               AttributeChange& change, Refusal& refusal) {
+bool read_text(const Row& row, std::string_view value, AttributeChange& change) {
   if (value.empty()) return true;
-  if (value.size() > attribute_text_max) return refuse_value(row.name, refusal);
-  if (row.kind == Kind::key) {
-    change.text = value;
-    return check_text(value) == TextFault::none || refuse_value(row.name, refusal);
-  }
   if (row.kind == Kind::policy) {
-    return compact_json_object(value, "Statement", change.text) || refuse_value(row.name, refusal);
+    // Compact is not always shorter: 9e9 is written out.
+    return compact_json_object(value, "Statement", change.text) &&
+           change.text.size() <= attribute_text_max;
   }
-  if (!compact_json_object(value, "", change.text)) {
-    return refuse_redrive(row.attribute, value, refusal);
-  }
-  if (out.unsupported.empty()) out.unsupported = row.name;
-  return true;
+  change.text = value;
+  return check_text(value) == TextFault::none;
 }
 
-bool read_one(std::string_view name, std::string_view value, bool fifo, QueueAttributeChanges& out,
-              Refusal& refusal) {
+bool read_fifo(const AttributeSubject& of, std::string_view value, AttributeChange& change,
+               Refusal& refusal) {
+  if (!read_truth(value, change)) return refuse_value("FifoQueue", refusal);
+  if (change.number == 1) return true;
+  if (of.queue == nullptr) return refuse_value("FifoQueue", refusal);
+  return refusal.because(F::invalid_attribute_value,
+                         "Invalid value for the parameter FifoQueue. Reason: Modifying queue type "
+                         "is not supported.");
+}
+
+bool refuse_on_standard(const Row& row, Refusal& refusal) {
+  if (row.fifo == Fifo::unknown) return refuse_name(row.name, refusal);
+  return refusal.because(F::invalid_attribute_name,
+                         "You can specify the {} only when FifoQueue is set to true.", row.name);
+}
+
+bool read_one(std::string_view name, std::string_view value, const AttributeSubject& of,
+              std::vector<AttributeChange>& out, Refusal& refusal) {
   if (name.empty()) {
     return refusal.because(F::missing_parameter,
                            "The request must contain the parameter Attribute.Name.");
   }
   const Row* row = find(name);
   if (row == nullptr || row->kind == Kind::computed) return refuse_name(name, refusal);
+  if (row->fifo != Fifo::either && !of.fifo) return refuse_on_standard(*row, refusal);
+  if (value.size() > attribute_text_max) return refuse_value(name, refusal);
   AttributeChange change{row->attribute, -1, {}};
+  bool good = true;
   switch (row->kind) {
+    case Kind::redrive:
+      return read_redrive_policy(value, of, out, refusal);
+    case Kind::redrive_allow:
+      return read_redrive_allow_policy(value, out, refusal);
     case Kind::fifo:
-      return fifo || refuse_name(name, refusal);
-    case Kind::fifo_named:
-      return fifo ||
-             refusal.because(F::invalid_attribute_name,
-                             "You can specify the {} only when FifoQueue is set to true.", name);
+      if (!read_fifo(of, value, change, refusal)) return false;
+      break;
     case Kind::integer:
-      if (!read_integer(*row, value, change)) return refuse_value(name, refusal);
+      good = read_integer(*row, value, change);
       break;
     case Kind::truth:
-      if (!read_truth(value, change)) return refuse_value(name, refusal);
+      good = read_truth(value, change);
+      break;
+    case Kind::choice:
+      good = read_choice(*row, value, change);
       break;
     default:
-      if (!read_text(*row, value, out, change, refusal)) return false;
+      good = read_text(*row, value, change);
   }
-  out.changes.push_back(std::move(change));
+  if (!good) return refuse_value(name, refusal);
+  out.push_back(std::move(change));
   return true;
 }
 
@@ -168,60 +205,93 @@ std::string computed_value(std::size_t row, const QueueConfig& queue, const Queu
     case modified:
       return std::to_string(queue.modified.ms / 1000);
     default:
-      return fmt::format("arn:aws:sqs:{}:{}:{}", region, queue.account, queue.name);
+      return arn_of(region, queue.account, queue.name);
   }
 }
 
-// The value as shown, empty when the queue does not have the attribute.
-std::string value_of(std::size_t i, const QueueConfig& queue, const QueueCounts& counts,
-                     std::string_view region) {
+std::string value_of(const Row& row, const QueueConfig& queue) {
   constexpr std::int64_t key_reuse_default = 300;
-  const Row& row = table[i];
+  if (row.fifo != Fifo::either && !queue.is_fifo()) return {};
+  if (is_text(row.attribute)) return std::string(queue.text(row.attribute));
+  const std::int64_t number = queue.number(row.attribute);
   switch (row.kind) {
-    case Kind::computed:
-      return computed_value(i, queue, counts, region);
     case Kind::truth:
-      return queue.number(row.attribute) == 1 ? "true" : "false";
-    case Kind::integer: {
-      const std::int64_t number = queue.number(row.attribute);
-      if (row.attribute != A::kms_data_key_reuse_period_seconds) return std::to_string(number);
-      if (queue.text(A::kms_master_key_id).empty()) return {};
-      return std::to_string(number < 0 ? key_reuse_default : number);
-    }
-    case Kind::policy:
-    case Kind::redrive:
-    case Kind::key:
-      return std::string(queue.text(row.attribute));
     case Kind::fifo:
-    case Kind::fifo_named:
+      return number == 1 ? "true" : "false";
+    case Kind::choice:
+      return std::string(row.words[number == 1 ? 1 : 0]);
+    default:
       break;
   }
-  return {};
+  if (row.attribute != A::kms_data_key_reuse_period_seconds) return std::to_string(number);
+  if (queue.text(A::kms_master_key_id).empty()) return {};
+  return std::to_string(number < 0 ? key_reuse_default : number);
+}
+
+// SQS's two encryptions exclude each other.
+bool check_encryption(std::span<const AttributeChange> changes, Refusal& refusal) {
+  const AttributeChange* key = find(changes, A::kms_master_key_id);
+  const AttributeChange* managed = find(changes, A::sqs_managed_sse_enabled);
+  if (key == nullptr || key->text.empty() || managed == nullptr || managed->number != 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_attribute_name,
+                         "You can use one type of server-side encryption (SSE) at one time. You "
+                         "can either enable KMS SSE or SQS SSE.");
+}
+
+// A limit for each group wants deduplication for each group, now or already.
+bool check_throughput(std::span<const AttributeChange> changes, const QueueConfig* queue,
+                      Refusal& refusal) {
+  const AttributeChange* limit = find(changes, A::fifo_throughput_limit);
+  const AttributeChange* scope = find(changes, A::deduplication_scope);
+  if (limit == nullptr && scope == nullptr) return true;
+  const auto value = [&](const AttributeChange* change, A attribute) {
+    if (change != nullptr) return change->number;
+    return queue == nullptr ? 0 : queue->number(attribute);
+  };
+  if (value(limit, A::fifo_throughput_limit) == 0 || value(scope, A::deduplication_scope) == 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_attribute_value,
+                         "The perMessageGroupId value is allowed only when the value for "
+                         "DeduplicationScope is messageGroup");
+}
+
+// A policy that only differs in spaces or order from the one the queue has is the same policy: it is
+// asked for in the words the queue has it in.
+void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& changes) {
+  for (AttributeChange& change : changes) {
+    const Row* row = find(change.attribute);
+    if (row == nullptr || !is_policy(row->kind)) continue;
+    const std::string_view has = queue.text(change.attribute);
+    if (has != change.text && same_json(has, change.text)) change.text = has;
+  }
 }
 
 }  // namespace
 
 std::string_view name_of(Attribute attribute) {
-  for (const Row& row : table) {
-    if (row.attribute == attribute && row.kind < Kind::computed) return row.name;
+  if (attribute == A::dead_letter_target || attribute == A::max_receive_count) {
+    attribute = A::redrive_policy;
   }
-  return {};
+  const Row* row = find(attribute);
+  return row == nullptr ? std::string_view() : row->name;
 }
 
-bool read_queue_attributes(std::span<const SqsInput::Pair> given, bool fifo,
-                           QueueAttributeChanges& out, Refusal& refusal) {
-  out = {};
+std::string text_of(Attribute attribute, const QueueConfig& queue) {
+  const Row* row = find(attribute);
+  return row == nullptr ? std::string() : value_of(*row, queue);
+}
+
+bool read_queue_attributes(std::span<const SqsInput::Pair> given, const AttributeSubject& of,
+                           std::vector<AttributeChange>& out, Refusal& refusal) {
+  out.clear();
   for (const auto& [name, value] : given) {
-    if (!read_one(name, value, fifo, out, refusal)) return false;
+    if (!read_one(name, value, of, out, refusal)) return false;
   }
-  const AttributeChange* key = find(out.changes, A::kms_master_key_id);
-  const AttributeChange* managed = find(out.changes, A::sqs_managed_sse_enabled);
-  if (key != nullptr && !key->text.empty() && managed != nullptr && managed->number == 1) {
-    return refusal.because(F::invalid_attribute_name,
-                           "You can use one type of server-side encryption (SSE) at one time. You "
-                           "can either enable KMS SSE or SQS SSE.");
-  }
-  return true;
+  if (of.queue != nullptr) adopt_equal_texts(*of.queue, out);
+  return check_encryption(out, refusal) && check_throughput(out, of.queue, refusal);
 }
 
 bool select_queue_attributes(std::span<const std::string_view> names, QueueAttributeSet& out,
@@ -245,7 +315,9 @@ void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
   bool any = false;
   for (std::size_t i = 0; i < std::size(table); ++i) {
     if ((set >> i & 1) == 0) continue;
-    const std::string value = value_of(i, queue, counts, region);
+    const std::string value = table[i].kind == Kind::computed
+                                  ? computed_value(i, queue, counts, region)
+                                  : value_of(table[i], queue);
     if (value.empty()) continue;
     if (!any) result.begin_map("Attributes");
     any = true;

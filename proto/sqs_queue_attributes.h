@@ -2,8 +2,7 @@
 //
 // Units:  seconds and bytes, as texts; timestamps in seconds since 1970.
 // Limits: attribute_text_max bytes for policies and key ids.
-// Errors: InvalidAttributeName, InvalidAttributeValue as AWS words them. RedrivePolicy,
-//         RedriveAllowPolicy and FIFO queues are understood but not supported: `unsupported` tells.
+// Errors: InvalidAttributeName, InvalidAttributeValue as AWS words them; what sqs_redrive.h says.
 // Owner:  values.
 // Source: SQS API Reference, CreateQueue, SetQueueAttributes and GetQueueAttributes.
 #pragma once
@@ -11,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,23 +18,24 @@
 #include "core/request.h"
 #include "proto/sqs_errors.h"
 #include "proto/sqs_input.h"
+#include "proto/sqs_redrive.h"
 #include "proto/sqs_result.h"
 
 namespace pawl {
 
 inline constexpr std::size_t attribute_text_max = 8192;  // AWS's quota for a policy
 
+// SQS's name; that of the RedrivePolicy for what is derived from it.
 std::string_view name_of(Attribute attribute);
 
-struct QueueAttributeChanges {
-  std::vector<AttributeChange> changes;  // in the order given
-  std::string_view unsupported;  // the first attribute that this version cannot set, or empty
-};
+// The value as SQS shows it; empty when the queue does not have the attribute.
+std::string text_of(Attribute attribute, const QueueConfig& queue);
 
-// What CreateQueue or SetQueueAttributes is given, checked whole. For a queue that is to be FIFO, the
-// attributes of FIFO queues are let through, and not looked at.
-[[nodiscard]] bool read_queue_attributes(std::span<const SqsInput::Pair> given, bool fifo,
-                                         QueueAttributeChanges& out, Refusal& refusal);
+// What CreateQueue or SetQueueAttributes is given, checked whole. `out` has the changes in the order
+// given; of policies that the queue has already, in the words it has them in.
+[[nodiscard]] bool read_queue_attributes(std::span<const SqsInput::Pair> given,
+                                         const AttributeSubject& of,
+                                         std::vector<AttributeChange>& out, Refusal& refusal);
 
 // Some of the attributes that can be read, one bit for each row of the table.
 using QueueAttributeSet = std::uint32_t;

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <string>
 
+#include "core/check.h"
 #include "proto/base64.h"
+#include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
-#include "proto/text.h"
 
 namespace pawl::sqs {
 namespace {
@@ -62,58 +63,6 @@ bool wants_fifo(const SqsInput& input) {
   });
 }
 
-std::size_t count_characters(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-bool read_tags(SqsState& s, std::string_view queue, Tags& out) {
-  constexpr std::size_t tags_max = 50, key_max = 128, value_max = 256;
-  out.clear();
-  for (const auto& [key, value] : s.input.tags) {
-    if (key.empty() || count_characters(key) > key_max || check_text(key) != TextFault::none) {
-      return s.refusal.because(F::invalid_parameter_value,
-                               "Tag keys must be between 1 and 128 characters in length.");
-    }
-    if (count_characters(value) > value_max || check_text(value) != TextFault::none) {
-      return s.refusal.because(F::invalid_parameter_value,
-                               "Tag values must be between 0 and 256 characters in length.");
-    }
-    const auto it = std::ranges::lower_bound(out, key, {}, &Tags::value_type::first);
-    if (it != out.end() && it->first == key) {
-      it->second = value;
-    } else {
-      out.emplace(it, key, value);
-    }
-    if (out.size() > tags_max) {
-      return s.refusal.because(F::invalid_parameter_value, "Too many tags added for queue {}.",
-                               queue);
-    }
-  }
-  return true;
-}
-
-bool check_supported(SqsState& s, bool fifo) {
-  if (fifo) {
-    return s.refusal.because(F::unsupported_operation, "This version of pawl has no FIFO queues.");
-  }
-  if (!s.changes.unsupported.empty()) {
-    return s.refusal.because(F::unsupported_operation, "This version of pawl has no {}.",
-                             s.changes.unsupported);
-  }
-  return true;
-}
-
-// A policy that only differs in spaces or order from the one the queue has is the same policy: it is
-// asked for in the words the broker has it in.
-void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& changes) {
-  for (AttributeChange& change : changes) {
-    if (change.attribute != Attribute::policy) continue;
-    const std::string_view has = queue.text(change.attribute);
-    if (has != change.text && same_json(has, change.text)) change.text = has;
-  }
-}
-
 bool check_max_results(SqsState& s, std::int64_t& out) {
   const SqsScalar& given = s.input[M::max_results];
   if (given.present && !given.within(0, list_max)) {
@@ -136,68 +85,23 @@ bool read_token(SqsState& s, std::string& after) {
   return s.refusal.because(F::invalid_parameter_value, "Invalid or expired next token.");
 }
 
-void write_queue_url(SqsState& s, const QueueConfig& queue, SqsResult& result) {
-  std::string url;
-  append_queue_url(url, s, queue.account, queue.name);
-  result.text("QueueUrl", url);
-}
-
-}  // namespace
-
-Next create_queue(SqsState& s) {
-  if (!check_name_given(s)) return Next::respond;
-  const std::string_view name = s.input[M::queue_name].text;
-  const bool fifo = name.ends_with(fifo_suffix) && wants_fifo(s.input);
-  if (!check_new_name(s, name, fifo) ||
-      !read_queue_attributes(s.input.queue_attributes, fifo, s.changes, s.refusal) ||
-      !read_tags(s, name, s.spec.tags) || !check_supported(s, fifo)) {
-    return Next::respond;
-  }
-  s.spec.account = s.config->account;
-  s.spec.name = name;
-  s.spec.changes = std::move(s.changes.changes);
-  if (const ConfigPtr* there = s.directory->find(s.spec.account, name)) {
-    adopt_equal_texts(**there, s.spec.changes);
-  }
-  s.request.spec = &s.spec;
-  return s.route(Op::create_queue, control_shard);
-}
-
-void create_queue_result(SqsState& s, SqsResult& result) {
-  write_queue_url(s, *s.request.config, result);
-}
-
-Next get_queue_url(SqsState& s) {
-  if (!check_name_given(s)) return Next::respond;
-  const SqsScalar& owner = s.input[M::queue_owner];
-  const std::string_view account = owner.text.empty() ? s.config->account : owner.text;
-  if (const ConfigPtr* queue = s.directory->find(account, s.input[M::queue_name].text)) {
-    s.found = *queue;
-  } else {
-    refuse(s.refusal, Errc::no_such_queue, {});
-  }
-  return Next::respond;
-}
-
-void get_queue_url_result(SqsState& s, SqsResult& result) { write_queue_url(s, *s.found, result); }
-
-Next list_queues(SqsState& s) {
+// One page of queues, found by find(after, max).
+template <typename Find>
+Next list(SqsState& s, const Find& find) {
   std::int64_t max = 0;
   std::string after;
   if (!check_max_results(s, max) || !read_token(s, after)) return Next::respond;
   const auto page = static_cast<std::size_t>(max == 0 ? list_max : max);
-  s.listed =
-      s.directory->list(s.config->account, s.input[M::queue_name_prefix].text, after, page + 1);
+  s.listed = find(after, page + 1);
   // Only who asks for pages is told of a next one.
   s.more_listed = s.listed.size() > page && max != 0;
   if (s.listed.size() > page) s.listed.resize(page);
   return Next::respond;
 }
 
-void list_queues_result(SqsState& s, SqsResult& result) {
-  if (s.listed.empty()) return;
+void write_list(SqsState& s, std::string_view json_name, SqsResult& result) {
   std::string text;
-  result.begin_list("QueueUrls");
+  result.begin_list(json_name);
   for (const ConfigPtr& queue : s.listed) {
     text.clear();
     append_queue_url(text, s, queue->account, queue->name);
@@ -209,6 +113,78 @@ void list_queues_result(SqsState& s, SqsResult& result) {
   text.clear();
   append_base64(text, {reinterpret_cast<const std::uint8_t*>(last.data()), last.size()});
   result.text("NextToken", text);
+}
+
+void write_queue_url(SqsState& s, const QueueConfig& queue, SqsResult& result) {
+  std::string url;
+  append_queue_url(url, s, queue.account, queue.name);
+  result.text("QueueUrl", url);
+}
+
+}  // namespace
+
+Next create_queue(SqsState& s) {
+  if (!check_name_given(s)) return Next::respond;
+  const std::string_view name = s.input[M::queue_name].text;
+  const std::string_view account = s.account;
+  CHECK(account.size() <= account_bytes_max, "{}", account.size());
+  const bool fifo = name.ends_with(fifo_suffix) && wants_fifo(s.input);
+  const ConfigPtr* there = s.directory->find(account, name);
+  const AttributeSubject queue{.directory = *s.directory,
+                               .account = account,
+                               .name = name,
+                               .fifo = fifo,
+                               .queue = there == nullptr ? nullptr : there->get()};
+  s.spec.tags.clear();
+  if (!check_new_name(s, name, fifo) ||
+      !read_queue_attributes(s.input.queue_attributes, queue, s.spec.changes, s.refusal) ||
+      !add_tags(s, name, s.spec.tags)) {
+    return Next::respond;
+  }
+  s.spec.account = account;
+  s.spec.name = name;
+  s.request.spec = &s.spec;
+  return s.route(Op::create_queue, control_shard);
+}
+
+void create_queue_result(SqsState& s, SqsResult& result) {
+  write_queue_url(s, *s.request.config, result);
+}
+
+Next get_queue_url(SqsState& s) {
+  if (!check_name_given(s)) return Next::respond;
+  const SqsScalar& owner = s.input[M::queue_owner];
+  const std::string_view account = owner.text.empty() ? s.account : owner.text;
+  const ConfigPtr* queue = s.directory->find(account, s.input[M::queue_name].text);
+  if (queue != nullptr && may(s, s.action, **queue)) {
+    s.found = *queue;
+  } else {
+    refuse(s.refusal, Errc::no_such_queue, {});
+  }
+  return Next::respond;
+}
+
+void get_queue_url_result(SqsState& s, SqsResult& result) { write_queue_url(s, *s.found, result); }
+
+Next list_queues(SqsState& s) {
+  return list(s, [&](std::string_view after, std::size_t max) {
+    return s.directory->list(s.account, s.input[M::queue_name_prefix].text, after, max);
+  });
+}
+
+void list_queues_result(SqsState& s, SqsResult& result) {
+  if (!s.listed.empty()) write_list(s, "QueueUrls", result);
+}
+
+Next list_dead_letter_source_queues(SqsState& s) {
+  return list(s, [&](std::string_view after, std::size_t max) {
+    return s.directory->sources_of(s.queue_account, s.queue_name, after, max);
+  });
+}
+
+// The one list that AWS does not leave out when it is empty.
+void list_dead_letter_source_queues_result(SqsState& s, SqsResult& result) {
+  write_list(s, "queueUrls", result);
 }
 
 Next delete_queue(SqsState& s) { return s.route(Op::delete_queue, control_shard); }
@@ -233,11 +209,15 @@ Next set_queue_attributes(SqsState& s) {
                       "The request must contain the parameter Attribute.Name.");
     return Next::respond;
   }
-  if (!read_queue_attributes(s.input.queue_attributes, false, s.changes, s.refusal) ||
-      !check_supported(s, false)) {
+  const AttributeSubject queue{.directory = *s.directory,
+                               .account = s.queue_account,
+                               .name = s.queue_name,
+                               .fifo = s.fifo,
+                               .queue = s.queue};
+  if (!read_queue_attributes(s.input.queue_attributes, queue, s.changes, s.refusal)) {
     return Next::respond;
   }
-  s.request.changes = s.changes.changes;
+  s.request.changes = s.changes;
   return s.route(Op::set_attributes, control_shard);
 }
 

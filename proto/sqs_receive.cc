@@ -6,6 +6,7 @@
 
 #include "proto/base64.h"
 #include "proto/sqs_actions.h"
+#include "proto/sqs_arn.h"
 
 namespace pawl::sqs {
 namespace {
@@ -14,19 +15,29 @@ using F = SqsFault;
 using M = SqsMember;
 using Next = SqsCall::Next;
 
-// What the broker knows of every message, then what is among its system attributes if it was sent.
 constexpr std::string_view system_names[] = {
     "SenderId",
     "SentTimestamp",
     "ApproximateReceiveCount",
     "ApproximateFirstReceiveTimestamp",
     "AWSTraceHeader",
-    "DeadLetterQueueSourceArn",
-    "MessageDeduplicationId",
     "MessageGroupId",
+    "MessageDeduplicationId",
     "SequenceNumber",
+    "DeadLetterQueueSourceArn",
 };
-enum SystemName : unsigned { sender_id, sent_timestamp, receive_count, first_receive, stored };
+// In the order of their names.
+enum SystemName : unsigned {
+  sender_id,
+  sent_timestamp,
+  receive_count,
+  first_receive,
+  trace_header,
+  group_id,
+  deduplication_id,
+  sequence,
+  source_arn,
+};
 constexpr std::uint32_t all_names = (1u << std::size(system_names)) - 1;
 
 std::uint32_t name_bit(std::string_view name) {
@@ -57,6 +68,19 @@ bool check_range(const SqsScalar& given, std::string_view name, std::int64_t max
                          shown(given.text), name, max);
 }
 
+// Standard queues have no attempts; some clients send the id all the same.
+bool check_attempt(SqsState& s) {
+  const SqsScalar& attempt = s.input[M::attempt_id];
+  if (!s.fifo || !attempt.present) return true;
+  s.request.receive.attempt = attempt.text;
+  return good_message_id(attempt.text) ||
+         s.refusal.because(F::invalid_parameter_value,
+                           "Value {} for parameter ReceiveRequestAttemptId is invalid. Reason: "
+                           "ReceiveRequestAttemptId can only include alphanumeric and punctuation "
+                           "characters. 1 to 128 in length.",
+                           shown(attempt.text));
+}
+
 bool check_parameters(SqsState& s) {
   const SqsScalar& max = s.input[M::max_messages];
   if (max.present && !max.within(1, sqs_entries_max)) {
@@ -68,6 +92,7 @@ bool check_parameters(SqsState& s) {
   return check_range(s.input.single()[M::visibility_timeout], "VisibilityTimeout", 43200,
                      s.refusal) &&
          check_range(s.input[M::wait_seconds], "WaitTimeSeconds", 20, s.refusal) &&
+         check_attempt(s) &&
          select_system_names(s.input.attribute_names, s.system_names, s.refusal) &&
          select_system_names(s.input.system_attribute_names, s.system_names, s.refusal);
 }
@@ -80,7 +105,9 @@ class MessageWriter {
   void write(const Delivery& delivery) {
     result_.begin_item("Message");
     std::array<char, 36> uuid;
-    const MessageId id = message_id(s_.config->secret, s_.request.queue, delivery.seq);
+    const bool own = delivery.id == MessageId{};  // else it was another queue's first
+    const MessageId id =
+        own ? message_id(s_.config->secret, s_.request.queue, delivery.seq) : delivery.id;
     write_uuid(uuid, id.high, id.low);
     result_.text("MessageId", {uuid.data(), uuid.size()});
     result_.text("ReceiptHandle", base64(delivery.handle));
@@ -96,26 +123,58 @@ class MessageWriter {
  private:
   void write_system(const Delivery& delivery) {
     bool any = false;
-    const auto pair = [&](std::string_view name, std::string_view value) {
+    for (unsigned name = 0; name < std::size(system_names); ++name) {
+      if ((s_.system_names >> name & 1) == 0) continue;
+      const std::string_view value = system_value(static_cast<SystemName>(name), delivery);
+      if (value.empty()) continue;
       if (!any) result_.begin_map("Attributes");
       any = true;
-      result_.pair("Attribute", name, value);
-    };
-    const auto wanted = [&](unsigned name) { return (s_.system_names >> name & 1) != 0; };
-    const std::string_view sender = delivery.content.sender;
-    if (wanted(sender_id)) pair("SenderId", sender.empty() ? s_.queue_account : sender);
-    if (wanted(sent_timestamp)) pair("SentTimestamp", decimal(delivery.sent.ms));
-    if (wanted(receive_count)) pair("ApproximateReceiveCount", decimal(delivery.receive_count));
-    if (wanted(first_receive)) {
-      pair("ApproximateFirstReceiveTimestamp", decimal(delivery.first_received.ms));
-    }
-    if (s_.system_names >> stored != 0) {
-      AttributeReader reader(delivery.content.system);
-      for (MessageAttribute a; reader.next(a);) {
-        if ((name_bit(a.name) & s_.system_names) != 0) pair(a.name, a.value);
-      }
+      result_.pair("Attribute", system_names[name], value);
     }
     if (any) result_.end_map();
+  }
+
+  // Empty for what the message does not have.
+  std::string_view system_value(SystemName name, const Delivery& delivery) {
+    const Content& content = delivery.content;
+    switch (name) {
+      case sender_id:
+        return content.sender.empty() ? s_.queue_account : content.sender;
+      case sent_timestamp:
+        return decimal(delivery.sent.ms);
+      case receive_count:
+        return decimal(delivery.receive_count);
+      case first_receive:
+        return decimal(delivery.first_received.ms);
+      case trace_header:
+        return stored(content, name);
+      case group_id:  // pawl 0.1 stored it with the trace header
+        return content.group.empty() ? stored(content, name) : content.group;
+      case deduplication_id:
+        return content.dedup_id;
+      case sequence:
+        if (!s_.fifo) return {};
+        write_sequence_number(digits_, delivery.seq);
+        return {digits_.data(), digits_.size()};
+      case source_arn:
+        return arn_of_origin(content.origin);
+    }
+    return {};
+  }
+
+  static std::string_view stored(const Content& content, SystemName name) {
+    AttributeReader reader(content.system);
+    for (MessageAttribute a; reader.next(a);) {
+      if (a.name == system_names[name]) return a.value;
+    }
+    return {};
+  }
+
+  std::string_view arn_of_origin(std::string_view origin) {
+    if (origin.empty()) return {};
+    const QueueName source = QueueName::from_text(origin);
+    s_.scratch = arn_of(s_.config->region, source.account, source.name);
+    return s_.scratch;
   }
 
   void write_attributes(std::string_view encoded) {

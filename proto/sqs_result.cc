@@ -10,6 +10,10 @@ void SqsResult::truth(std::string_view name, bool value) {
   as_json_ ? json_.member(name, value) : xml_.element(name, value ? "true" : "false");
 }
 
+void SqsResult::number(std::string_view name, std::int64_t value) {
+  as_json_ ? json_.member(name, value) : xml_.element(name, std::to_string(value));
+}
+
 void SqsResult::begin_list(std::string_view name) {
   if (!as_json_) return;
   json_.key(name);
@@ -38,10 +42,11 @@ void SqsResult::begin_map(std::string_view name) {
   json_.begin_object();
 }
 
-void SqsResult::pair(std::string_view xml_name, std::string_view key, std::string_view value) {
+void SqsResult::pair(std::string_view xml_name, std::string_view key, std::string_view value,
+                     std::string_view xml_key) {
   if (as_json_) return json_.member(key, value);
   xml_.open(xml_name);
-  xml_.element("Name", key);
+  xml_.element(xml_key, key);
   xml_.element("Value", value);
   xml_.close(xml_name);
 }

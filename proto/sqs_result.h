@@ -27,6 +27,7 @@ class SqsResult {
 
   void text(std::string_view name, std::string_view value);
   void truth(std::string_view name, bool value);
+  void number(std::string_view name, std::int64_t value);
 
   void begin_list(std::string_view name);
   void begin_item(std::string_view xml_name);
@@ -35,7 +36,8 @@ class SqsResult {
   void end_list();
 
   void begin_map(std::string_view name);
-  void pair(std::string_view xml_name, std::string_view key, std::string_view value);
+  void pair(std::string_view xml_name, std::string_view key, std::string_view value,
+            std::string_view xml_key = "Name");
   void begin_pair(std::string_view xml_name, std::string_view key);
   void end_pair(std::string_view xml_name);
   void end_map();

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "proto/sqs_actions.h"
 
 namespace pawl::sqs {
@@ -8,13 +11,15 @@ using M = SqsMember;
 using Next = SqsCall::Next;
 
 // Adds entry `i` of the request to what is routed, or says in `refusal` why not.
-bool add_message(SqsState& s, std::size_t i, SqsSizeWords words, Refusal& refusal) {
+bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {
   SqsEntry& entry = s.entries[i];
   SendEntry send;
   if (!check_message(s.input, s.input.entries[i], *s.queue, s.trace, words, entry.message, send,
                      refusal)) {
     return false;
   }
+  // The queue's own account need not be said, nor kept with every message.
+  if (s.config->keys != nullptr && s.account != s.queue_account) send.content.sender = s.account;
   entry.slot = static_cast<std::uint32_t>(s.sends.size());
   s.sends.push_back(send);
   return true;
@@ -34,6 +39,16 @@ void write_message(SqsState& s, const SqsEntry& entry, SqsResult& result) {
   digest("MD5OfMessageBody", message.body_md5);
   if (message.has_attributes) digest("MD5OfMessageAttributes", message.attributes_md5);
   if (message.has_system) digest("MD5OfMessageSystemAttributes", message.system_md5);
+  if (!s.fifo) return;
+  std::array<char, 20> number;
+  write_sequence_number(number, s.sends[entry.slot].seq);
+  result.text("SequenceNumber", {number.data(), number.size()});
+}
+
+bool check_batch_ids(SqsState& s) {
+  return !s.fifo || std::ranges::all_of(s.input.entries, [&](const SqsEntryInput& entry) {
+    return check_fifo_ids_given(entry, *s.queue, SqsWords::batch_entry, s.refusal);
+  });
 }
 
 bool check_batch_size(SqsState& s) {
@@ -48,7 +63,7 @@ bool check_batch_size(SqsState& s) {
 }  // namespace
 
 Next send_message(SqsState& s) {
-  if (!add_message(s, 0, SqsSizeWords::single, s.refusal)) return Next::respond;
+  if (!add_message(s, 0, SqsWords::single, s.refusal)) return Next::respond;
   s.request.sends = s.sends;
   return s.route(Op::send, s.queue->owner);
 }
@@ -58,10 +73,10 @@ void send_message_result(SqsState& s, SqsResult& result) {
 }
 
 Next send_message_batch(SqsState& s) {
-  if (!check_batch(s) || !check_batch_size(s)) return Next::respond;
+  if (!check_batch(s) || !check_batch_ids(s) || !check_batch_size(s)) return Next::respond;
   bool any = false;
   for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
-    any |= add_message(s, i, SqsSizeWords::batch_entry, s.entries[i].refusal);
+    any |= add_message(s, i, SqsWords::batch_entry, s.entries[i].refusal);
   }
   return route_batch(s, Op::send, any);
 }

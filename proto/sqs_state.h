@@ -43,7 +43,8 @@ struct SqsState {
   bool query_mode = false;  // a JSON client that knows the statuses of Query
   int version_minor = 1;
   std::array<char, 36> request_id{};
-  std::string_view host;   // as the request says it; may be empty
+  std::string_view host;  // as the client calls us; may be empty
+  std::string_view scheme = "http";
   std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
 
   // An answer that is no result and no refusal: plain text, or nothing at all.
@@ -59,7 +60,9 @@ struct SqsState {
   const QueueConfig* queue = nullptr;
   // Valid until the answer.
   const SqsConfig* config = nullptr;
+  std::string_view account;  // of the caller: whose queues are made and listed
   std::string_view queue_name, queue_account;
+  bool fifo = false;  // the queue's kind
 
   // The request and all it points to.
   Request request;
@@ -69,11 +72,14 @@ struct SqsState {
   std::vector<ReceiptEntry> receipts;
   std::vector<Delivery> deliveries;
   QueueSpec spec;
-  QueueAttributeChanges changes;
+  std::vector<AttributeChange> changes;
+  Tags tags;             // SetQueueAttributes' kin: TagQueue, UntagQueue
+  unsigned retries = 0;  // changes of a queue that others changed meanwhile
 
   // What an action keeps for its result.
-  ConfigPtr found;                 // GetQueueUrl, GetQueueAttributes
-  std::vector<ConfigPtr> listed;   // ListQueues
+  ConfigPtr found;  // GetQueueUrl, GetQueueAttributes, ListQueueTags, move tasks; what a
+                    // change is based on
+  std::vector<ConfigPtr> listed;   // ListQueues, ListDeadLetterSourceQueues
   bool more_listed = false;        // there are queues after those
   QueueAttributeSet selected = 0;  // GetQueueAttributes
   std::uint32_t system_names = 0;  // ReceiveMessage: one bit for each name
@@ -84,6 +90,9 @@ struct SqsState {
 
   bool is_batch() const { return info(action).entry_members != 0; }
   std::string_view request_id_text() const { return {request_id.data(), request_id.size()}; }
+
+  // The call is about this queue.
+  void use(const QueueConfig& the_queue);
 
   SqsCall::Next route(Op op, ShardId to) {
     request.op = op;
@@ -98,6 +107,8 @@ struct SqsHandler {
   SqsCall::Next (*begin)(SqsState&) = nullptr;
   // Writes the members of the result. Null for an action that answers none.
   void (*result)(SqsState&, SqsResult&) = nullptr;
+  // Of an action that changes what a queue has already: makes the change anew, from `found`.
+  SqsCall::Next (*change)(SqsState&) = nullptr;
 };
 const SqsHandler& handler(SqsAction action);
 
@@ -113,6 +124,9 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
 
 // 36 characters: 8-4-4-4-12.
 void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low);
+
+// A SequenceNumber: 20 digits.
+void write_sequence_number(std::array<char, 20>& out, Seq seq);
 
 // The HTTP status of the answer, and the whole response.
 std::uint16_t status_of(const SqsState& state);

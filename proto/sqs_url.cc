@@ -25,7 +25,8 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
   std::string_view base = state.config->base_url;
   while (base.ends_with('/')) base.remove_suffix(1);
   if (base.empty()) {
-    out += "http://";
+    out += state.scheme;
+    out += "://";
     out += state.host.empty() ? std::string_view("localhost") : state.host;
   } else {
     out += base;
@@ -44,6 +45,10 @@ void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low
     const std::uint64_t half = nibble < 16 ? high : low;
     out[at++] = digits[half >> (60 - nibble % 16 * 4) & 15];
   }
+}
+
+void write_sequence_number(std::array<char, 20>& out, Seq seq) {
+  for (std::size_t i = out.size(); i > 0; seq /= 10) out[--i] = static_cast<char>('0' + seq % 10);
 }
 
 }  // namespace pawl

@@ -33,12 +33,19 @@ constexpr StatusRow statuses[] = {
     {Status::too_large, "too_large"},
     {Status::not_supported, "not_supported"},
     {Status::invalid, "invalid"},
+    {Status::receipt_expired, "receipt_expired"},
+    {Status::attempt_not_retryable, "attempt_not_retryable"},
+    {Status::task_running, "task_running"},
+    {Status::no_such_task, "no_such_task"},
+    {Status::task_ended, "task_ended"},
+    {Status::source_unknown, "source_unknown"},
     {Status::overloaded, "overloaded", 10},
     {Status::no_memory, "no_memory", 100},
     {Status::no_space, "no_space", 1000},
     {Status::not_ready, "not_ready", 250},
     {Status::over_in_flight, "over_in_flight", 100},
     {Status::purge_in_progress, "purge_in_progress", 60'000},
+    {Status::changed_meanwhile, "changed_meanwhile", 10},
     {Status::io, "io"},
     {Status::corrupt, "corrupt"},
     {Status::version, "version"},
@@ -73,6 +80,20 @@ Status status_of(Errc code) {
       return Status::over_in_flight;
     case Errc::purge_in_progress:
       return Status::purge_in_progress;
+    case Errc::receipt_expired:
+      return Status::receipt_expired;
+    case Errc::attempt_not_retryable:
+      return Status::attempt_not_retryable;
+    case Errc::changed_meanwhile:
+      return Status::changed_meanwhile;
+    case Errc::task_running:
+      return Status::task_running;
+    case Errc::no_such_task:
+      return Status::no_such_task;
+    case Errc::task_ended:
+      return Status::task_ended;
+    case Errc::source_unknown:
+      return Status::source_unknown;
     case Errc::too_large:
       return Status::too_large;
     case Errc::not_supported:

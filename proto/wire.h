@@ -31,16 +31,22 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
 inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
-inline constexpr std::uint16_t wire_minor = 0;            // additions an older peer may ignore
+inline constexpr std::uint16_t wire_minor = 1;            // additions an older peer may ignore
 
 // Features: bits offered in HELLO; the answer has those both ends know.
 inline constexpr std::uint32_t feature_checksum = 1;
+inline constexpr std::uint32_t feature_groups = 2;  // groups, deduplication ids, origins, attempts
+inline constexpr std::uint32_t features_known = feature_checksum | feature_groups;
 
 // Flags of a frame.
 inline constexpr std::uint8_t flag_checksum =
     0x01;  // the last 8 bytes are XXH3-64 of all before them
 inline constexpr std::uint8_t flag_answer = 0x80;  // from the server
 inline constexpr std::uint8_t flags_known = flag_checksum | flag_answer;
+
+// How the client of a HELLO says who it is.
+inline constexpr std::uint8_t auth_none = 0;
+inline constexpr std::uint8_t auth_key = 1;  // AUTHENTICATE follows, if the server asks for it
 
 // A duration field that means "the queue's own setting".
 inline constexpr std::uint32_t wire_queue_default = 0xFFFF'FFFF;
@@ -51,8 +57,10 @@ inline constexpr std::uint32_t entry_body_mask = 0x00FF'FFFF;
 inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // their length
 inline constexpr std::uint32_t entry_has_system = 1u << 25;      // their length
 inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
+inline constexpr std::uint32_t entry_has_names = 1u
+                                                 << 27;  // u8 lengths: group, dedup id, origin, 0
 inline constexpr std::uint32_t entry_bits_known =
-    entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay;
+    entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay | entry_has_names;
 
 enum class WireOp : std::uint8_t {
   hello = 1,
@@ -65,10 +73,17 @@ enum class WireOp : std::uint8_t {
   list_queues = 8,
   purge = 9,
   stats = 10,
+  get_tags = 11,
+  set_tags = 12,
+  list_sources = 13,  // the queues whose dead letters come here
+  authenticate = 15,
   send = 16,
   receive = 17,
   remove = 18,  // DELETE
   change = 19,  // CHANGE, of visibility
+  start_move = 20,
+  cancel_move = 21,
+  list_moves = 22,
 };
 
 // What an answer, or an entry of a batch's answer, says. The class is the thousands.
@@ -90,6 +105,12 @@ enum class Status : std::uint16_t {
   too_large = 1105,
   not_supported = 1106,
   invalid = 1107,
+  receipt_expired = 1108,
+  attempt_not_retryable = 1109,
+  task_running = 1110,
+  no_such_task = 1111,
+  task_ended = 1112,
+  source_unknown = 1113,
   // 2xxx: later; the answer says how many milliseconds to wait.
   overloaded = 2000,
   no_memory = 2001,
@@ -97,6 +118,7 @@ enum class Status : std::uint16_t {
   not_ready = 2003,
   over_in_flight = 2004,
   purge_in_progress = 2005,
+  changed_meanwhile = 2006,
   // 3xxx: neither now nor later on this connection.
   io = 3000,
   corrupt = 3001,

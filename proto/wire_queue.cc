@@ -27,20 +27,16 @@ constexpr Attribute all[] = {
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
     Attribute::kms_master_key_id,
+    Attribute::fifo_queue,
+    Attribute::content_based_deduplication,
+    Attribute::deduplication_scope,
+    Attribute::fifo_throughput_limit,
 };
-
-// Empty: not set.
-std::string text_of(Attribute attribute, const QueueConfig& config) {
-  if (is_text(attribute)) return std::string(config.text(attribute));
-  const std::int64_t number = config.number(attribute);
-  if (number < 0) return {};
-  if (attribute == Attribute::sqs_managed_sse_enabled) return number == 1 ? "true" : "false";
-  return std::to_string(number);
-}
 
 }  // namespace
 
-Status take_queue_attributes(WireReader& in, std::vector<AttributeChange>& changes) {
+Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+                             std::vector<AttributeChange>& changes) {
   std::vector<SqsInput::Pair> given;
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
@@ -49,12 +45,8 @@ Status take_queue_attributes(WireReader& in, std::vector<AttributeChange>& chang
   }
   if (!in.ok()) return Status::bad_frame;
   // The rules are SQS's; its words for them have no place here.
-  QueueAttributeChanges read;
   Refusal refusal;
-  if (!read_queue_attributes(given, false, read, refusal)) return Status::bad_attributes;
-  if (!read.unsupported.empty()) return Status::not_supported;
-  changes = std::move(read.changes);
-  return Status::ok;
+  return read_queue_attributes(given, of, changes, refusal) ? Status::ok : Status::bad_attributes;
 }
 
 Status take_tags(WireReader& in, Tags& tags) {
@@ -97,8 +89,7 @@ Status check_queue_name(std::string_view name) {
   const std::string_view stem = fifo ? name.substr(0, name.size() - 5) : name;
   const bool valid =
       !stem.empty() && name.size() <= queue_name_max && std::ranges::all_of(stem, allowed);
-  if (!valid) return Status::invalid;
-  return fifo ? Status::not_supported : Status::ok;
+  return valid ? Status::ok : Status::invalid;
 }
 
 }  // namespace pawl::wire

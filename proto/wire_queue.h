@@ -3,8 +3,8 @@
 //   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |
 //   tags         | count 2 | count x ( key length 2 | key | value length 2 | value ) |
 //
-// Errors: bad_attributes (unknown, malformed, out of range), not_supported, invalid (tags). Running
-//         out of payload shows in the reader, and is bad_frame.
+// Errors: bad_attributes (unknown, malformed, out of range), invalid (tags). Running out of payload
+//         shows in the reader, and is bad_frame.
 // Owner:  free functions.
 // Source: SQS API Reference, CreateQueue.
 #pragma once
@@ -14,17 +14,20 @@
 #include <vector>
 
 #include "core/queue_config.h"
+#include "proto/sqs_redrive.h"
 #include "proto/wire.h"
 
 namespace pawl::wire {
 
-Status take_queue_attributes(WireReader& in, std::vector<AttributeChange>& changes);
+// `of`: the queue they are given to.
+Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+                             std::vector<AttributeChange>& changes);
 Status take_tags(WireReader& in, Tags& tags);
 
 // Everything that is set, and what is derived from it.
 void put_queue_attributes(std::string& out, const QueueConfig& config);
 
-// invalid, or not_supported for one of a FIFO queue.
+// ok or invalid.
 Status check_queue_name(std::string_view name);
 
 }  // namespace pawl::wire

@@ -29,6 +29,12 @@ constexpr const char* actions[] = {
     "TagQueue",
     "AddPermission",
     "NoSuchAction",
+    "UntagQueue",
+    "RemovePermission",
+    "ListDeadLetterSourceQueues",
+    "StartMessageMoveTask",
+    "CancelMessageMoveTask",
+    "ListMessageMoveTasks",
 };
 
 }  // namespace

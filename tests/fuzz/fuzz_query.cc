@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool get = (data[0] & 0x80) != 0;
   pawl::HttpRequest request;
   request.method = get ? "GET" : "POST";
-  request.target = request.path = "/000000000000/q";
+  // Actions on move tasks are not for a queue's own path.
+  request.target = request.path = form.view().contains("MoveTask") ? "/" : "/000000000000/q";
   (get ? request.query : request.body) = form.view();
   request.headers = headers;
   pawl::fuzz::serve(request, data[0] & 0x7f);

@@ -3,7 +3,7 @@
 //
 // Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the
 // fuzzer need not guess lengths. The first byte, when even, stands for a greeting and an open queue
-// before them.
+// before them; when odd, its second bit stands for a server that asks for keys, past which no input gets.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,7 +25,12 @@ SessionConfig make_config() {
 
 class World {
  public:
-  World() : config_(make_config()) {
+  explicit World(bool keyed) : config_(make_config()) {
+    if (keyed) {
+      const auto ring = std::make_shared<Keyring>();
+      CHECK(ring->add({"AKID", "secret", "111111111111"}) == KeyFault::none);
+      config_.keys = ring;
+    }
     auto queue = std::make_shared<QueueConfig>();
     queue->id = QueueId{1};
     queue->account = config_.account;
@@ -45,6 +50,7 @@ class World {
     finish_frame(frame, begin);
 
     WireCall::Next next = call_.begin(session_, frame, directory_, config_);
+    CHECK(config_.keys == nullptr || (!session_.greeted() && next != WireCall::Next::route));
     for (int hops = 0; next == WireCall::Next::route; ++hops) {
       CHECK(hops < 2, "a receive, and what it gives back");
       apply(call_.request());
@@ -61,6 +67,8 @@ class World {
       CHECK(entry.content.body.size() + attributes_size(entry.content.attributes) <= 1024);
       CHECK(entry.content.attributes.empty() ||
             check_attributes(entry.content.attributes) == Errc::ok);
+      CHECK(entry.content.group.size() <= 128 && entry.content.dedup_id.size() <= 128);
+      CHECK(entry.content.origin.empty());
       CHECK(entry.delay == queue_default || (entry.delay.ms >= 0 && entry.delay <= seconds(900)));
       entry.seq = ++seq_;
       if (seq_ % 7 == 0) entry.error = Errc::no_memory;
@@ -76,6 +84,10 @@ class World {
         delivery = Delivery{};
         delivery.seq = ++seq_;
         delivery.content.body = body_;
+        if (seq_ % 3 == 0) {
+          delivery.content.group = std::string_view(body_).substr(0, 128);
+          delivery.content.origin = std::string_view(body_).substr(0, 255);
+        }
       }
     }
     if (request.op == Op::create_queue) {
@@ -136,7 +148,7 @@ std::string greeting() {
   put(payload, wire_magic);
   put(payload, wire_major);
   put(payload, wire_minor);
-  put(payload, feature_checksum);
+  put(payload, features_known);
   put(payload, std::uint8_t{0});
   put_short(payload, "fuzz");
   return payload;
@@ -150,8 +162,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   read_stream(bytes);
   WireReader in(bytes);
-  World world;
-  if (in.take<std::uint8_t>() % 2 == 0) {
+  const auto first = in.take<std::uint8_t>();
+  World world(first % 4 == 3);
+  if (first % 2 == 0) {
     CHECK(world.request(static_cast<std::uint8_t>(WireOp::hello), 0, greeting()));
     CHECK(world.request(static_cast<std::uint8_t>(WireOp::open_queue), 0,
                         std::string_view("\0\0\1\0q", 5)));

@@ -6,7 +6,7 @@
 
 #include <simdjson.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,17 +22,27 @@
 
 namespace pawl::fuzz {
 
+inline QueueConfig queue(std::uint32_t id, std::string_view name) {
+  QueueConfig config;
+  config.id = QueueId{id};
+  config.account = "000000000000";
+  config.name = name;
+  config.tags = {
+      {"k", "v"}
+  };
+  return config;
+}
+
+// A queue, its dead-letter queue, and a FIFO queue.
 inline const Directory& directory() {
   static const Directory made = [] {
     Directory d;
-    auto config = std::make_shared<QueueConfig>();
-    config->id = QueueId{1};
-    config->account = "000000000000";
-    config->name = "q";
-    config->tags = {
-        {"k", "v"}
-    };
-    d.put(config);
+    QueueConfig q = queue(1, "q"), fifo = queue(3, "q.fifo");
+    q.apply({Attribute::dead_letter_target, -1, "000000000000/dlq"});
+    fifo.apply({Attribute::fifo_queue, 1, {}});
+    for (const QueueConfig& config : {q, queue(2, "dlq"), fifo}) {
+      d.put(std::make_shared<QueueConfig>(config));
+    }
     return d;
   }();
   return made;
@@ -40,6 +50,22 @@ inline const Directory& directory() {
 
 inline bool within(Duration time, std::int64_t most) {
   return time >= seconds(0) && time <= seconds(most);
+}
+
+inline void check_changes(const Request& request) {
+  for (const AttributeChange& change : request.changes) CHECK(change.text.size() <= 8192);
+  if (request.tags == nullptr) return;
+  CHECK(request.tags->size() <= 50);
+  CHECK(std::ranges::is_sorted(*request.tags));
+}
+
+inline void list_moves(Request& request) {
+  CHECK(request.move.rate <= move_rate_max);
+  CHECK(request.queue != QueueId::none);
+  request.move.tasks = {
+      {.number = 2},
+      {.number = 1, .status = MoveTask::Status::failed, .destination = "000000000000/q"}
+  };
 }
 
 inline void check_sends(Request& request) {
@@ -52,6 +78,11 @@ inline void check_sends(Request& request) {
     CHECK(entry.content.system.empty() || check_attributes(entry.content.system) == Errc::ok);
     bytes += entry.content.body.size();
     CHECK(entry.delay == queue_default || within(entry.delay, 900));
+    CHECK(entry.content.group.size() <= 128);
+    CHECK(entry.content.dedup_id.size() <= 128);
+    const bool fifo = request.queue == QueueId{3};
+    CHECK(!fifo || (!entry.content.group.empty() && !entry.content.dedup_id.empty()));
+    CHECK(fifo || entry.content.dedup_id.empty());
     entry.seq = 1;
   }
   CHECK(bytes <= 1 << 20);
@@ -75,12 +106,16 @@ inline void deliver(Request& request) {
     delivery.receive_count = 1;
     delivery.content.body = "body <&> \r\n";
     delivery.content.attributes = attributes;
+    delivery.content.group = "g";
+    delivery.content.origin = "000000000000/q";
   }
 }
 
 // The broker: everything succeeds, or the whole request or every entry fails with `outcome`.
 inline void apply(Request& request, Errc outcome, bool entries_only) {
   check_sends(request);
+  check_changes(request);
+  CHECK(request.receive.attempt.size() <= 128);
   CHECK(request.receipts.size() <= 10);
   for (SendEntry& entry : request.sends) entry.error = outcome;
   for (ReceiptEntry& entry : request.receipts) {
@@ -89,9 +124,11 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
   }
   if (!entries_only && outcome != Errc::ok) {
     request.error = outcome;
+    request.config = *directory().find(QueueId{1});
     return;
   }
   if (request.op == Op::receive) deliver(request);
+  if (request.op == Op::list_moves) list_moves(request);
   request.config = *directory().find(QueueId{1});
 }
 
@@ -99,12 +136,13 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
 inline void serve(const HttpRequest& http, std::uint8_t choice) {
   static const SqsConfig config;
   SqsCall call;
-  if (call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7) ==
-      SqsCall::Next::route) {
+  auto next = call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7);
+  for (int routed = 0; next == SqsCall::Next::route; ++routed) {
+    CHECK(routed <= 8);
     constexpr int outcomes = static_cast<int>(Errc::unauthorized) + 1;
     const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
     apply(call.request(), static_cast<Errc>(outcome), (choice & 2) != 0);
-    CHECK(call.resume(directory(), config) == SqsCall::Next::respond);
+    next = call.resume(directory(), config);
   }
   std::string response;
   call.write_response(response, "Thu, 01 Jan 1970 00:00:00 GMT");

@@ -27,9 +27,9 @@ class SqsBatch : public SqsTest {
   static std::string entry(std::string_view id, std::string_view members) {
     return fmt::format(R"({{"Id":"{}",{}}})", id, members);
   }
-  void expect_error(const SqsResponse& answer, std::string_view shape, std::string_view text) {
-    EXPECT_EQ(answer.status, 400);
-    EXPECT_EQ(answer.body, error_json(shape, text));
+  static void expect_error(const SqsResponse& answer, std::string_view shape,
+                           std::string_view text) {
+    SqsTest::expect_error(answer, 400, shape, text);
   }
   static std::string failed(std::string_view id, std::string_view code, std::string_view text,
                             bool sender = true) {

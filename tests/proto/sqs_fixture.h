@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +15,9 @@
 #include "core/directory.h"
 #include "proto/digest.h"
 #include "proto/http.h"
+#include "proto/json_value.h"
 #include "proto/sqs.h"
+#include "tests/proto/sqs_forms.h"
 
 namespace pawl {
 
@@ -41,15 +43,27 @@ class FakeBroker {
     Seq seq = 0;
     std::string body, attributes, system;
     Duration delay;
+    std::string group, dedup_id;
+    std::string origin = {};  // for a test to set, and the id too
+    MessageId id = {};
   };
 
   Directory directory;
   std::vector<Message> messages;
-  Errc refuse_with = Errc::ok;       // the request whole
-  std::vector<Errc> refuse_entries;  // entry by entry; ok where it ends
-  const Md5* body_md5 = nullptr;     // that was kept with all messages
-  std::map<Op, int> seen;            // how often each Op was applied
-  Request last;                      // as it came
+  std::vector<MoveTask> tasks;           // newest first
+  std::function<void()> before_changes;  // what somebody else does before set_attributes is applied
+  Errc refuse_with = Errc::ok;           // the request whole
+  std::vector<Errc> refuse_entries;      // entry by entry; ok where it ends
+  const Md5* body_md5 = nullptr;         // that was kept with all messages
+  std::map<Op, int> seen;                // how often each Op was applied
+  Request last;                          // as it came
+
+  // How many requests came.
+  std::size_t applied() const {
+    std::size_t count = 0;
+    for (const auto& [op, times] : seen) count += static_cast<std::size_t>(times);
+    return count;
+  }
 
   void apply(Request& request) {
     ++seen[request.op];
@@ -78,7 +92,21 @@ class FakeBroker {
         return set(request);
       case Op::purge:
         return messages.clear();
+      case Op::start_move:
+        tasks.insert(tasks.begin(), {.source = request.queue,
+                                     .number = static_cast<std::uint32_t>(tasks.size() + 1),
+                                     .rate = request.move.rate,
+                                     .destination = std::string(request.move.destination)});
+        request.move.number = tasks.front().number;
+        return;
+      case Op::cancel_move:
+        request.move.moved = 40 + request.move.number;
+        return;
+      case Op::list_moves:
+        request.move.tasks = tasks;
+        return;
       case Op::undeliver:
+      case Op::transfer:
       case Op::none:
         FAIL() << "never routed";
     }
@@ -94,10 +122,14 @@ class FakeBroker {
       SendEntry& entry = request.sends[i];
       entry.error = error_of(i);
       if (entry.error != Errc::ok) continue;
-      entry.seq = ++seq_;
       const Content& content = entry.content;
+      const auto first = std::ranges::find(messages, content.dedup_id, &Message::dedup_id);
+      entry.duplicate = !content.dedup_id.empty() && first != messages.end();
+      entry.seq = entry.duplicate ? first->seq : ++seq_;
+      if (entry.duplicate) continue;
       messages.push_back({entry.seq, std::string(content.body), std::string(content.attributes),
-                          std::string(content.system), entry.delay});
+                          std::string(content.system), entry.delay, std::string(content.group),
+                          std::string(content.dedup_id)});
     }
   }
 
@@ -113,6 +145,10 @@ class FakeBroker {
       delivery.content.body = message.body;
       delivery.content.attributes = message.attributes;
       delivery.content.system = message.system;
+      delivery.content.group = message.group;
+      delivery.content.dedup_id = message.dedup_id;
+      delivery.content.origin = message.origin;
+      delivery.id = message.id;
       delivery.content.body_md5 = body_md5;
     }
   }
@@ -148,7 +184,15 @@ class FakeBroker {
   }
 
   void set(Request& request) {
-    auto config = std::make_shared<QueueConfig>(**directory.find(request.queue));
+    if (before_changes) before_changes();
+    const ConfigPtr& is = *directory.find(request.queue);
+    if (request.based_on && request.based_on != is) {
+      request.error = Errc::changed_meanwhile;
+      request.config = is;
+      return;
+    }
+    auto config = std::make_shared<QueueConfig>(*is);
+    if (request.tags != nullptr) config->tags = *request.tags;
     for (const AttributeChange& change : request.changes) config->apply(change);
     config->modified = Instant{1'700'000'060'000};
     directory.put(config);
@@ -182,7 +226,7 @@ class SqsTest : public testing::Test {
     }
     EXPECT_EQ(parser.error_status(), 0) << parser.error_text();
     if (parser.error_status() != 0) return {};
-    auto next = call.begin(parser.request(), broker.directory, config, Instant{1}, ++requests_);
+    auto next = call.begin(parser.request(), broker.directory, config, now, ++requests_);
     while (next == SqsCall::Next::route) {
       broker.apply(call.request());
       next = call.resume(broker.directory, config);
@@ -194,11 +238,16 @@ class SqsTest : public testing::Test {
 
   SqsResponse json(std::string_view action, std::string_view body, std::string_view path = "/",
                    std::string_view more = "x-amzn-query-mode: true\r\n") {
-    return http(fmt::format("POST {} HTTP/1.1\r\nHost: broker.test:9324\r\n"
-                            "X-Amz-Target: AmazonSQS.{}\r\n"
-                            "Content-Type: application/x-amz-json-1.0\r\n{}",
-                            path, action, more),
-                body);
+    const std::size_t applied = broker.applied();
+    const SqsResponse answer = http(fmt::format("POST {} HTTP/1.1\r\nHost: broker.test:9324\r\n"
+                                                "X-Amz-Target: AmazonSQS.{}\r\n"
+                                                "Content-Type: application/x-amz-json-1.0\r\n{}",
+                                                path, action, more),
+                                    body);
+    if (path == "/" && answer.body.starts_with("{\"__type") && broker.applied() == applied) {
+      expect_same_refusal(answer, form_of(action, body));
+    }
+    return answer;
   }
 
   SqsResponse query(std::string_view form, std::string_view path = "/") {
@@ -224,15 +273,43 @@ class SqsTest : public testing::Test {
                                     members.empty() ? "" : ",", members));
   }
 
+  static void expect_error(const SqsResponse& answer, int status, std::string_view shape,
+                           std::string_view text) {
+    EXPECT_EQ(answer.status, status);
+    EXPECT_EQ(answer.body, error_json(shape, text));
+  }
+
   static std::string error_json(std::string_view shape, std::string_view message) {
     return fmt::format(R"({{"__type":"{}","message":"{}"}})", shape, message);
   }
 
   FakeBroker broker;
+  Instant now{1};
   SqsConfig config;
   SqsCall call;
 
  private:
+  // What is refused in JSON before the broker is asked is refused in a form with the same code and text.
+  void expect_same_refusal(const SqsResponse& refused, std::string_view form) {
+    const auto of_json_only = {"SerializationException", "UnknownOperationException"};
+    for (const std::string_view shape : of_json_only) {
+      if (refused.body.contains(shape)) return;
+    }
+    if (form.empty()) return;
+    const SqsResponse xml = query(form);
+    const auto between = [&](std::string_view open, std::string_view close) {
+      const std::size_t at = xml.body.find(open) + open.size();
+      return xml_unescaped(xml.body.substr(at, xml.body.find(close, at) - at));
+    };
+    const std::string error = refused.header("x-amzn-query-error");
+    EXPECT_EQ(between("<Code>", "</Code>"), error.substr(0, error.find(';'))) << form;
+    std::string text = json_members(refused.body)->back().text;
+    if (text == "The specified queue does not exist.") {
+      text = "The specified queue does not exist for this wsdl version.";
+    }
+    EXPECT_EQ(between("<Message>", "</Message>"), text) << form;
+  }
+
   static SqsResponse split(const std::string& out) {
     SqsResponse response;
     const std::size_t end = out.find("\r\n\r\n");

@@ -102,6 +102,23 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "visibility timeouts end."                                                                                                                                                                                         },
       {Errc::purge_in_progress,     403, "com.amazonaws.sqs#PurgeQueueInProgress",
        "AWS.SimpleQueueService.PurgeQueueInProgress;Sender",                                                                     "Only one PurgeQueue operation on q is allowed every 60 seconds."                        },
+      {Errc::receipt_expired,       400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "Value AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA for parameter ReceiptHandle is invalid. Reason: The "
+       "receipt handle has expired."                                                                                                                                                },
+      {Errc::attempt_not_retryable, 400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "Value  for parameter ReceiveRequestAttemptId is invalid. Reason: The "
+       "receiveRequestAttemptId is not valid anymore since the receive call is not retryable."                                                                                      },
+      {Errc::changed_meanwhile,     429, "com.amazonaws.sqs#RequestThrottled",
+       "RequestThrottled;Sender",                                                                                                "The queue was changed by others meanwhile. Retry."                                      },
+      {Errc::task_running,          400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "There is already a task running. Only one active task is allowed for a source queue arn at "
+       "a given time."                                                                                                                                                              },
+      {Errc::no_such_task,          404, "com.amazonaws.sqs#ResourceNotFoundException",
+       "ResourceNotFoundException;Sender",                                                                                       "Task does not exist."                                                                   },
+      {Errc::task_ended,            400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "Value for parameter TaskHandle is invalid. Reason: The task is not running any more."   },
+      {Errc::source_unknown,        400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "The message does not say which queue it was dead-lettered from."                        },
       {Errc::too_large,             400, "com.amazon.coral.service#InvalidParameterValueException",
        "InvalidParameterValue;Sender",                                                                                           "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
       {Errc::not_supported,         400, "com.amazonaws.sqs#UnsupportedOperation",
@@ -181,22 +198,6 @@ TEST_F(SqsProtocol, AFormThatSaysItIsJsonIsReadAsTheFormItIs) {
            "Action=PurgeQueue&QueueUrl=q");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.header("Content-Type"), "text/xml");
-}
-
-TEST_F(SqsProtocol, ActionsOfALaterVersionSayWhichTheyAre) {
-  const std::string_view actions[] = {
-      "AddPermission",        "RemovePermission",      "TagQueue",
-      "UntagQueue",           "ListQueueTags",         "ListDeadLetterSourceQueues",
-      "StartMessageMoveTask", "CancelMessageMoveTask", "ListMessageMoveTasks"};
-  for (const std::string_view action : actions) {
-    const SqsResponse answer = json(action, "{}");
-    EXPECT_EQ(answer.status, 400);
-    EXPECT_EQ(answer.body, error_json("com.amazonaws.sqs#UnsupportedOperation",
-                                      fmt::format("This version of pawl does not do {}.", action)));
-    EXPECT_NE(query(fmt::format("Action={}", action))
-                  .body.find("<Code>AWS.SimpleQueueService.UnsupportedOperation</Code>"),
-              std::string::npos);
-  }
 }
 
 TEST_F(SqsProtocol, ActionsWithoutAResultAnswerNoMoreThanTheirName) {
@@ -298,7 +299,27 @@ TEST_F(SqsProtocol, UnknownMembersNullsAndEmptyListsAreIgnored) {
   EXPECT_EQ(on_queue("ReceiveMessage",
                      R"("AttributeNames":[],"MessageSystemAttributeNames":[],)"
                      R"("MessageAttributeNames":[],"VisibilityTimeout":null,"Foo":{"a":[1]},)"
-                     R"("AttributeName.1":"Nonsense","MessageBody":[])")
+                     R"("AttributeNameX":"Nonsense","MessageBody":[])")
+                .status,
+            200);
+}
+
+TEST_F(SqsProtocol, ItemsOfListsMayHaveTheirNamesOfFormsInJson) {
+  make_queue("q");
+  on_queue("SendMessage", R"("MessageBody":"b")");
+  const SqsResponse answer =
+      on_queue("ReceiveMessage", R"("AttributeName.1":"ApproximateReceiveCount",)"
+                                 R"("AttributeName.2":"SentTimestamp")");
+  EXPECT_NE(answer.body.find(R"("Attributes":{"SentTimestamp":"1700000000123",)"
+                             R"("ApproximateReceiveCount":"7"})"),
+            std::string::npos)
+      << answer.body;
+}
+
+TEST_F(SqsProtocol, AFormNeedsNoContentType) {
+  make_queue("q");
+  EXPECT_EQ(http("POST /000000000000/q HTTP/1.1\r\nHost: x\r\n",
+                 "MaxNumberOfMessages=10&Action=ReceiveMessage&AttributeName.1=All")
                 .status,
             200);
 }

@@ -1,5 +1,5 @@
 // Receives, and what is done with receipt handles afterwards.
-#include "proto/base64.h"
+#include "proto/attributes.h"
 #include "tests/proto/sqs_fixture.h"
 
 namespace pawl {
@@ -21,11 +21,6 @@ class SqsReceive : public SqsTest {
     id_ = sent.body.substr(14, 36);
   }
   SqsResponse receive(std::string_view members = "") { return on_queue("ReceiveMessage", members); }
-  void expect_error(const SqsResponse& answer, int status, std::string_view shape,
-                    std::string_view text) {
-    EXPECT_EQ(answer.status, status);
-    EXPECT_EQ(answer.body, error_json(shape, text));
-  }
   // What a message looks like without attributes, and with `more` after its body.
   std::string message_json(std::string_view more = "") const {
     return fmt::format(R"({{"Messages":[{{"MessageId":"{}","ReceiptHandle":"{}",)"
@@ -101,6 +96,17 @@ TEST_F(SqsReceive, SystemAttributesComeByNameOrAll) {
     expect_error(receive(fmt::format(R"("{}":["SenderId","Foo"])", list)), 400,
                  "com.amazonaws.sqs#InvalidAttributeName", "Unknown Attribute Foo.");
   }
+}
+
+TEST_F(SqsReceive, AGroupIdStoredAmongTheSystemAttributesIsShownAllTheSame) {
+  broker.messages.push_back({.seq = 1, .body = "b"});
+  append_attribute(broker.messages[0].system,
+                   {"AWSTraceHeader", "String", AttributeKind::text, "t"});
+  append_attribute(broker.messages[0].system,
+                   {"MessageGroupId", "String", AttributeKind::text, "old"});
+  EXPECT_NE(receive(R"("AttributeNames":["MessageGroupId"])")
+                .body.find(R"("Attributes":{"MessageGroupId":"old"})"),
+            std::string::npos);
 }
 
 TEST_F(SqsReceive, MessageAttributesComeByNamePrefixOrAllWithTheDigestOfWhatComes) {

@@ -17,12 +17,13 @@ namespace pawl {
 
 using Next = WireCall::Next;
 
-inline std::string hello(std::uint16_t major = wire_major, std::uint8_t auth = 0) {
+inline std::string hello(std::uint16_t major = wire_major, std::uint8_t auth = 0,
+                         std::uint32_t features = feature_checksum | 0x80u) {
   std::string payload;
   put(payload, wire_magic);
   put(payload, major);
   put(payload, wire_minor);
-  put(payload, feature_checksum | 0x80u);
+  put(payload, features);
   put(payload, auth);
   put_short(payload, "tester");
   return payload;

@@ -1,0 +1,29 @@
+// How a binary client shows that it has an access key without sending it.
+//
+//   server: challenge() -> client: prove(secret, id, challenge) -> server: proven(...)
+//
+// The proof is HMAC-SHA256 under the secret over a fixed text, the challenge and the key's id; a challenge is
+// of one connection, so that a proof overheard is of no use on another.
+//
+// Errors: none; an OpenSSL without SHA-256, or a system without randomness, stops the program.
+// Owner:  free functions.
+// Source: proto/PROTOCOL.md, "Keys"; RFC 2104.
+#pragma once
+
+#include <string_view>
+
+#include "proto/digest.h"
+#include "proto/keys.h"
+
+namespace pawl {
+
+using Challenge = std::array<std::uint8_t, 32>;
+
+Challenge challenge();  // random
+Sha256 prove(std::string_view secret, std::string_view id, const Challenge& challenge);
+
+// The key, if `proof` is right; else null. Takes the same steps for a key that nobody has.
+const AccessKey* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
+                        std::string_view proof);
+
+}  // namespace pawl

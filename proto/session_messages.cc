@@ -1,0 +1,139 @@
+// SEND, RECEIVE, DELETE and CHANGE: a batch on its way in, judged entry by entry.
+#include <algorithm>
+
+#include "proto/attributes.h"
+#include "proto/digest.h"
+#include "proto/session.h"
+#include "proto/sqs_message.h"
+#include "proto/text.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t delay_ms_max = 900'000;
+constexpr std::uint32_t visibility_ms_max = 43'200'000;
+constexpr std::uint32_t wait_ms_max = 20'000;
+
+bool in_range(std::uint32_t ms, std::uint32_t max) { return ms == wire_queue_default || ms <= max; }
+
+Duration duration(std::uint32_t ms) {
+  return ms == wire_queue_default ? queue_default : milliseconds(ms);
+}
+
+// The one system attribute a sender may give.
+bool is_trace_header(std::string_view encoded) {
+  MessageAttribute attribute;
+  AttributeReader reader(encoded);
+  return reader.next(attribute) && reader.at_end() && attribute.name == "AWSTraceHeader" &&
+         attribute.type == "String" && check_attribute(attribute) == AttributeFault::none;
+}
+
+// Group and deduplication id, and in a FIFO queue the delay, which is the queue's alone.
+bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig& queue) {
+  if (!content.group.empty() && !good_message_id(content.group)) return false;
+  if (!queue.is_fifo()) return content.dedup_id.empty();
+  return !content.group.empty() && good_message_id(content.dedup_id) &&
+         (delay_ms == 0 || delay_ms == wire_queue_default);
+}
+
+// What is wrong with one message, as SQS would judge it.
+Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& queue) {
+  const Content& content = entry.content;
+  const std::int64_t size_max = queue.number(Attribute::maximum_message_size);
+  if (!names_fit(content, delay_ms, queue)) return Status::invalid;
+  if (content.body.empty() || !in_range(delay_ms, delay_ms_max)) return Status::invalid;
+  if (!content.attributes.empty() && check_attributes(content.attributes) != Errc::ok)
+    return Status::bad_attributes;
+  if (!content.system.empty() && !is_trace_header(content.system)) return Status::bad_attributes;
+  const std::size_t size = content.body.size() + attributes_size(content.attributes);
+  if (size > static_cast<std::size_t>(size_max)) return Status::too_large;
+  if (check_text(content.body) != TextFault::none) return Status::bad_text;
+  return Status::ok;
+}
+
+}  // namespace
+
+WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
+  const auto count = in.take<std::uint32_t>();
+  if (count < 1 || count > entries_max)
+    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
+  const bool by_content = queue.number(Attribute::content_based_deduplication) == 1;
+  sends_.clear();
+  digests_.clear();
+  if (by_content) digests_.reserve(count);  // they are pointed to
+  prechecks_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto head = in.take<std::uint32_t>();
+    if ((head & ~entry_bits_known) != 0) return refuse(Status::bad_frame, i);
+    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t delay_ms =
+        head & entry_has_delay ? in.take<std::uint32_t>() : wire_queue_default;
+    const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
+    if (names > 0xFFFF)
+      return refuse(Status::bad_frame, i);  // an origin is not the sender's to say
+    SendEntry entry;
+    entry.content.body = in.take_bytes(head & entry_body_mask);
+    entry.content.attributes = in.take_bytes(attributes);
+    entry.content.system = in.take_bytes(system);
+    entry.content.group = in.take_bytes(names & 0xFF);
+    entry.content.dedup_id = in.take_bytes(names >> 8);
+    if (!in.ok()) return refuse(Status::bad_frame, i);
+    entry.delay = duration(delay_ms);
+    if (entry.content.dedup_id.empty() && by_content) {
+      std::string& digest = digests_.emplace_back();
+      append_hex(digest, sha256(entry.content.body));
+      entry.content.dedup_id = digest;
+    }
+    prechecks_.push_back(check(entry, delay_ms, queue));
+    if (prechecks_.back() == Status::ok) sends_.push_back(entry);
+  }
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (sends_.empty()) return Next::respond;
+  request_.sends = sends_;
+  return route(Op::send, queue.owner);
+}
+
+WireCall::Next WireCall::receive(WireReader& in, const QueueConfig& queue) {
+  const auto max = in.take<std::uint32_t>();
+  const auto wait_ms = in.take<std::uint32_t>();
+  const auto visibility_ms = in.take<std::uint32_t>();
+  const auto bytes_max = in.take<std::uint32_t>();
+  const std::string_view attempt = groups_ ? in.take_short() : std::string_view();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  const bool fits = max >= 1 && max <= entries_max && in_range(wait_ms, wait_ms_max) &&
+                    in_range(visibility_ms, visibility_ms_max) &&
+                    (attempt.empty() || good_message_id(attempt));
+  if (!fits) return refuse(Status::invalid);
+  receive_bytes_max_ = config_->receive_bytes_max;
+  if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
+  // Only grown: the owner overwrites every delivery it fills.
+  if (deliveries_.size() < max) deliveries_.resize(max);
+  request_.deliveries = std::span(deliveries_).first(max);
+  request_.receive = {max, duration(visibility_ms), duration(wait_ms),
+                      queue.is_fifo() ? attempt : std::string_view()};
+  return route(Op::receive, queue.owner);
+}
+
+WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op op) {
+  const auto count = in.take<std::uint32_t>();
+  if (count < 1 || count > entries_max)
+    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
+  receipts_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ReceiptEntry entry;
+    const std::string_view handle = in.take_bytes(receipt_bytes);
+    std::copy(handle.begin(), handle.end(), entry.handle.begin());
+    if (op == Op::change_visibility) {
+      const auto visibility_ms = in.take<std::uint32_t>();
+      if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
+      entry.visibility = milliseconds(visibility_ms);
+    }
+    receipts_.push_back(entry);
+  }
+  if (!in.finished()) return refuse(Status::bad_frame);
+  request_.receipts = receipts_;
+  return route(op, queue.owner);
+}
+
+}  // namespace pawl

@@ -1,0 +1,92 @@
+// What a queue has besides messages: its tags, the queues whose dead letters it takes, move tasks.
+#include <algorithm>
+
+#include "proto/session.h"
+#include "proto/wire_queue.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t list_max = 1000;
+constexpr std::size_t tags_max = 50;
+
+}  // namespace
+
+WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
+  if (!in.finished()) return refuse(Status::bad_frame);
+  put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
+  for (const auto& [key, value] : queue.tags) {
+    put_short(answer_, key);
+    put_short(answer_, value);
+  }
+  return Next::respond;
+}
+
+// Some are set, some are taken away; the others stay.
+WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
+  Tags set;
+  const Status status = wire::take_tags(in, set);
+  std::vector<std::string_view> removed;
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) removed.push_back(in.take_short());
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (status != Status::ok) return refuse(status);
+  tags_ = queue->tags;
+  std::erase_if(tags_, [&](const auto& tag) {
+    return std::ranges::find(removed, tag.first) != removed.end() ||
+           std::ranges::find(set, tag.first, &Tags::value_type::first) != set.end();
+  });
+  tags_.insert(tags_.end(), set.begin(), set.end());
+  std::ranges::sort(tags_);
+  if (tags_.size() > tags_max) return refuse(Status::invalid);
+  request_.tags = &tags_;
+  request_.based_on = queue;
+  return route(Op::set_attributes, control_shard);
+}
+
+void WireCall::put_names(const std::vector<ConfigPtr>& found, std::size_t max) {
+  const std::size_t count = std::min(found.size(), max);
+  put(answer_, static_cast<std::uint8_t>(found.size() > count));
+  put(answer_, static_cast<std::uint16_t>(count));
+  for (std::size_t i = 0; i < count; ++i) put_short(answer_, found[i]->name);
+}
+
+WireCall::Next WireCall::list_sources(WireReader& in, const Directory& directory,
+                                      const QueueConfig& queue) {
+  const std::string_view after = in.take_short();
+  const auto max = in.take<std::uint16_t>();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (max < 1 || max > list_max) return refuse(Status::invalid);
+  put_names(directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1), max);
+  return Next::respond;
+}
+
+// --- move tasks ---
+
+WireCall::Next WireCall::start_move(WireReader& in, const Directory& directory,
+                                    const QueueConfig& queue) {
+  const std::string_view destination = in.take_short();
+  const auto rate = in.take<std::uint32_t>();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (rate > move_rate_max || directory.sources_of(queue.account, queue.name, {}, 1).empty())
+    return refuse(Status::invalid);
+  destination_.clear();
+  if (!destination.empty()) {
+    const ConfigPtr* const target = directory.find(queue.account, destination);
+    if (target == nullptr) return refuse(Status::no_such_queue);
+    if ((*target)->id == queue.id || (*target)->is_fifo() != queue.is_fifo())
+      return refuse(Status::invalid);
+    destination_ = QueueName{queue.account, destination}.text();
+  }
+  request_.move.destination = destination_;
+  request_.move.rate = rate;
+  return route(Op::start_move, queue.owner);
+}
+
+WireCall::Next WireCall::cancel_move(WireReader& in, const QueueConfig& queue) {
+  request_.move.number = in.take<std::uint32_t>();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  return route(Op::cancel_move, queue.owner);
+}
+
+}  // namespace pawl

@@ -1,0 +1,58 @@
+#include "proto/sqs_access.h"
+
+#include "proto/keys.h"
+#include "proto/policy.h"
+#include "proto/sigv4.h"
+#include "proto/sqs_arn.h"
+
+namespace pawl::sqs {
+namespace {
+
+// What anybody may ask: whether the server is up, and which methods it takes.
+bool is_open(const HttpRequest& http) {
+  if (http.method == "OPTIONS") return true;
+  return (http.method == "GET" || http.method == "HEAD") && http.query.empty() &&
+         (http.path == "/" || http.path == "/health") && http.header("x-amz-target") == nullptr;
+}
+
+}  // namespace
+
+bool know_caller(SqsState& s, const HttpRequest& http, Instant now) {
+  thread_local SignatureVerifier verifier;
+  s.account = s.config->account;
+  if (s.config->keys == nullptr || is_open(http)) return true;
+  Identity identity;
+  const AuthFault fault = verifier.verify(http, *s.config->keys, now, identity);
+  if (fault != AuthFault::none) {
+    refuse(s.refusal, fault);
+    return false;
+  }
+  s.account = s.input.arena.copy(identity.account);  // the keys may be others before the answer
+  return true;
+}
+
+bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {
+  if (s.config->keys == nullptr || queue.account == s.account) return true;
+  const std::string arn = arn_of(s.config->region, queue.account, queue.name);
+  const PolicyQuestion question{
+      .account = s.account, .permission = permission_for(info(action).name), .queue_arn = arn};
+  return policy_allows(queue.text(Attribute::policy), question);
+}
+
+const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
+                               std::string_view as_given) {
+  const bool anyone = s.config->keys == nullptr;
+  const bool own = account.empty() || account == s.account;
+  const ConfigPtr* queue = s.directory->find(own ? s.account : account, name);
+  // Without signatures anyone may write any account there: clients do, so an unknown one means ours.
+  if (queue == nullptr && anyone) queue = s.directory->find(s.account, name);
+  if (queue != nullptr && may(s, s.action, **queue)) return queue;
+  if (own || anyone) {
+    refuse(s.refusal, Errc::no_such_queue, {});
+  } else {
+    refuse(s.refusal, Errc::unauthorized, {.queue = shown(as_given)});
+  }
+  return nullptr;
+}
+
+}  // namespace pawl::sqs

@@ -1,0 +1,30 @@
+// Who calls, and what the caller may do to a queue.
+//
+//   no keys configured -> everybody is the server's own account and may do everything
+//   keys               -> the account of the key that signed; all to its own queues, to others' what
+//                         their policy allows; the owner's actions stay with the owner
+//
+// A queue of another account that is not there is answered as one that is forbidden.
+//
+// Owner:  functions over an SqsState.
+// Source: SQS Developer Guide, "Overview of managing access".
+#pragma once
+
+#include "core/time.h"
+#include "proto/http.h"
+#include "proto/sqs_state.h"
+
+namespace pawl::sqs {
+
+// Sets the account of the call. False, and refused, when a signature is wanted and not right.
+[[nodiscard]] bool know_caller(SqsState& s, const HttpRequest& http, Instant now);
+
+// Whether the caller may do that to the queue.
+bool may(const SqsState& s, SqsAction action, const QueueConfig& queue);
+
+// The queue that the caller names, if there is one and the action of the call is allowed. Else null, and
+// refused; `as_given` is what the text of a refusal calls it. An account left out is the caller's.
+const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
+                               std::string_view as_given);
+
+}  // namespace pawl::sqs
