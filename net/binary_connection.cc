@@ -8,7 +8,7 @@
 namespace pawl {
 
 std::size_t BinaryConnection::take(std::string_view bytes) {
-  const SessionConfig& config = table().context().session;
+  const SessionConfig& config = table().session();
   std::size_t taken = 0;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
          bytes_under_way_ < config.credit_bytes) {
@@ -48,13 +48,17 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
   return taken;
 }
 
+bool BinaryConnection::overdue(Instant now) const {
+  return !session_.greeted() && now - begun_ > table().context().times.head;
+}
+
 void BinaryConnection::begin_call(std::string_view frame) {
   std::unique_ptr<BinaryCall> call = table().take_call();
   call->bytes = frame.size();
   bytes_under_way_ += call->bytes;
   BinaryCall& held = *call.release();  // release() or carry_on() gives it back
-  const auto next = held.wire.begin(session_, frame, table().loop().shard().directory(),
-                                    table().context().session);
+  const auto next =
+      held.wire.begin(session_, frame, table().loop().shard().directory(), table().session());
   if (carry_on(held, next)) release(held);
 }
 
@@ -71,8 +75,8 @@ bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
 
 bool BinaryConnection::answered(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  return carry_on(call, call.wire.resume(session_, table().loop().shard().directory(),
-                                         table().context().session));
+  return carry_on(
+      call, call.wire.resume(session_, table().loop().shard().directory(), table().session()));
 }
 
 void BinaryConnection::release(PendingCall& pending) {

@@ -1,6 +1,6 @@
 // A connection of our own protocol: many requests under way at once, answered in any order.
 //
-// Limits: SessionConfig's credit: beyond it no further frame is taken. hello_timeout.
+// Limits: SessionConfig's credit: beyond it no further frame is taken. ConnectionTimes::head for HELLO.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,13 @@ class BinaryCall final : public PendingCall {
 
 class BinaryConnection final : public Connection {
  public:
-  static constexpr Duration hello_timeout = seconds(10);
-
   BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
-  std::string_view kind() const override { return "binary"; }
 
  protected:
   std::size_t take(std::string_view bytes) override;
   bool answered(PendingCall& call) override;
   void release(PendingCall& call) override;
-  bool overdue(Instant now) const override {
-    return !session_.greeted() && now - begun_ > hello_timeout;
-  }
+  bool overdue(Instant now) const override;
 
  private:
   void begin_call(std::string_view frame);

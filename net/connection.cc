@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "core/check.h"
@@ -12,9 +13,11 @@ namespace pawl {
 
 Connection::~Connection() { ::close(fd_); }
 
-void Connection::start(std::uint32_t index, std::uint32_t generation) {
+void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer) {
   index_ = index;
   generation_ = generation;
+  peer_ = peer;
+  started_ = table_->now();
   arm_receive();
 }
 
@@ -36,10 +39,7 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
   receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
   if (result > 0) {
     const std::string_view bytes = table_->ring().buffer(flags, result);
-    if (state_ == State::open) {
-      const std::size_t taken = held_.empty() ? take(bytes) : 0;
-      held_.append(bytes.substr(taken));
-    }
+    if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
     table_->ring().recycle(flags);
     pause_if_full();
   } else if (result == -ENOBUFS) {
@@ -48,14 +48,45 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
     starved_ = true;
     return;
   } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
-    peer_closed_ = true;
-    if (result < 0) return begin_close();
-    if (state_ == State::open) finish_after_answers();
-    abandon_receives();
-    return maybe_finish();
+    return result < 0 ? begin_close() : peer_closed();
   }
   if (!receive_armed_ && held_.size() < held_max) arm_receive();
   if (state_ == State::closing) table_->want_flush(index_);
+}
+
+void Connection::take_plain(std::string_view bytes) {
+  const std::size_t taken = held_.empty() ? take(bytes) : 0;
+  held_.append(bytes.substr(taken));
+}
+
+// Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
+void Connection::take_sealed(std::string_view bytes) {
+  thread_local std::array<char, 16 << 10> plain;  // what the largest record holds
+  Tls::Read read = Tls::Read::data;
+  tls_->feed(bytes);
+  while (read == Tls::Read::data && state_ == State::open) {
+    std::size_t count = 0;
+    read = tls_->read(plain, count);
+    if (count > 0) take_plain({plain.data(), count});
+  }
+  tls_->feed({});
+  if (read == Tls::Read::closed) peer_closed();
+  if (read == Tls::Read::failed) {
+    abandon_receives();
+    finish_after_answers();
+  }
+  if (tls_->out().size() > Tls::pending_max)
+    return begin_close();  // it makes us talk and does not read
+  if (!tls_->out().empty()) out();
+}
+
+// Nothing more will come from the peer; what it asked for before is still answered, if it does not wait for
+// messages.
+void Connection::peer_closed() {
+  peer_closed_ = true;
+  if (state_ == State::open) finish_after_answers();
+  abandon_receives();
+  maybe_finish();
 }
 
 void Connection::pause_if_full() {
@@ -95,14 +126,26 @@ void Connection::flush() {
   dirty_ = false;
   if (send_armed_ || state_ == State::closing) return;
   if (out_.size() > out_max) return begin_close();  // a peer that asks and does not read
-  if (out_.empty()) return maybe_finish();
-  sending_.swap(out_);
-  out_.clear();
+  if (tls_ != nullptr) seal();
+  std::string& ready = tls_ == nullptr ? out_ : tls_->out();
+  if (ready.empty()) return maybe_finish();
+  sending_.swap(ready);
+  ready.clear();
   sent_ = 0;
   send_progress_ = table_->now();
   send_armed_ = true;
   io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
   io_uring_prep_send(sqe, fd_, sending_.data(), sending_.size(), MSG_NOSIGNAL | MSG_WAITALL);
+}
+
+void Connection::seal() {
+  if (!out_.empty() && !tls_->write(out_) && state_ == State::open) finish_after_answers();
+  if (out_.capacity() > out_low) {
+    out_ = std::string();
+  } else {
+    out_.clear();
+  }
+  if (state_ == State::finishing && calls_.empty()) tls_->close();
 }
 
 void Connection::on_send(std::int32_t result) {
@@ -211,6 +254,10 @@ void Connection::begin_drain() {
 // at once with bytes unread would tell it "reset" before it has read our answer.
 void Connection::maybe_finish() {
   if (state_ != State::finishing || !quiet()) return;
+  if (tls_ != nullptr && !tls_->closed()) {
+    out();  // the farewell goes first
+    return;
+  }
   if (peer_closed_) return begin_close();
   if (half_closed_) return;
   half_closed_ = true;
@@ -230,7 +277,9 @@ void Connection::check_time(Instant now) {
   if (state_ == State::closing) return;
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
-  if (state_ == State::open && calls_.empty() && overdue(now)) begin_close();
+  const bool shaking_hands = tls_ != nullptr && !tls_->established();
+  const bool late = shaking_hands ? now - started_ > table_->context().times.head : overdue(now);
+  if (state_ == State::open && calls_.empty() && late) finish_after_answers();
 }
 
 }  // namespace pawl

@@ -9,27 +9,40 @@
 // back-pressure reaches the peer.
 // Writing: the protocol appends to out(); at the end of the turn one send takes all of it, and the next
 // fills while it is under way. At most one send is in flight: two could interleave.
+// TLS:     with start_tls() what is received passes through it before the protocol sees it, and what the protocol
+//          wrote before it is sent; handshake and farewell travel by the same one receive and one send.
 // Calls:   a request that is under way when the connection goes is taken back if it can be; a delivery
 //          that crosses this is returned to its queue.
 //
 // Units:  bytes; ms.
-// Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below.
+// Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below; the handshake has
+//         as long as a request's head (ConnectionTimes).
 // Owner:  the Connections of its shard.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/request.h"
 #include "core/time.h"
+#include "net/peers.h"
 #include "net/ring.h"
+#include "net/tls.h"
 
 namespace pawl {
 
 class Connection;
 class Connections;
+
+// How long a peer may take.
+struct ConnectionTimes {
+  Duration head = seconds(10);  // of a request, or of what comes before the first: handshake, HELLO
+  Duration body = seconds(30);
+  Duration idle = seconds(75);  // between requests of HTTP
+};
 
 // A request of a connection that is under way. The protocol's own call derives from it.
 struct PendingCall {
@@ -57,7 +70,11 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void start(std::uint32_t index, std::uint32_t generation);
+  void start_tls(const TlsContext& context, std::string_view protocol) {
+    tls_ = std::make_unique<Tls>(context, protocol);
+  }
+  void start(std::uint32_t index, std::uint32_t generation, Peer peer);
+  const Peer& peer() const { return peer_; }
 
   // --- completions ---
   void on_receive(std::int32_t result, std::uint32_t flags);
@@ -72,8 +89,10 @@ class Connection {
   bool freed() const {
     return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
   }
-  bool quiet() const { return calls_.empty() && out_.empty() && !send_armed_; }
-  virtual std::string_view kind() const = 0;
+  bool quiet() const {
+    return calls_.empty() && out_.empty() && !send_armed_ &&
+           (tls_ == nullptr || tls_->out().empty());
+  }
 
  protected:
   enum class State : std::uint8_t { open, finishing, closing };
@@ -93,10 +112,15 @@ class Connection {
   void finish_after_answers();  // no more requests; close when everything is answered and sent
   bool congested() const { return out_.size() + sending_.size() - sent_ > out_high; }
   std::size_t calls() const { return calls_.size(); }
-  Connections& table() { return *table_; }
+  Connections& table() const { return *table_; }
   bool open() const { return state_ == State::open; }
+  bool encrypted() const { return tls_ != nullptr; }
 
  private:
+  void take_plain(std::string_view bytes);
+  void take_sealed(std::string_view bytes);
+  void seal();
+  void peer_closed();
   void offer_held();
   void abandon_receives();
   void abandon(PendingCall& call);
@@ -107,6 +131,9 @@ class Connection {
 
   Connections* table_;
   int fd_;
+  std::unique_ptr<Tls> tls_;  // null: in the clear
+  Peer peer_;
+  Instant started_;
   std::uint32_t index_ = 0;
   std::uint32_t generation_ = 0;
   State state_ = State::open;

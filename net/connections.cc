@@ -28,6 +28,8 @@ std::string http_date(Instant now) {
 Connections::Connections(Ring& ring, const ConnectionContext& context)
     : ring_(&ring),
       context_(&context),
+      sqs_(context.sqs),
+      session_(context.session),
       request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
 
 Connections::~Connections() = default;
@@ -38,15 +40,40 @@ void Connections::answered(Request& request) {
 }
 
 void Connections::connection(std::uint64_t number) {
-  add(static_cast<int>(static_cast<std::uint32_t>(number)), static_cast<Protocol>(number >> 32));
+  add(static_cast<int>(static_cast<std::uint32_t>(number)),
+      static_cast<Protocol>(number >> 32 & 0xFF), static_cast<std::uint32_t>(number >> 40));
 }
 
-void Connections::add(int fd, Protocol protocol) {
-  if (open_ >= context_->connections_max || draining_) {
+std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
+  switch (protocol) {
+    case Protocol::http:
+      return std::make_unique<HttpConnection>(*this, fd, now_);
+    case Protocol::binary:
+      return std::make_unique<BinaryConnection>(*this, fd, now_);
+    case Protocol::admin:
+      break;
+  }
+  return std::make_unique<AdminConnection>(*this, fd, now_);
+}
+
+void Connections::follow_live() {
+  const std::uint64_t generation = context_->live->generation();
+  if (generation == live_seen_) return;
+  live_seen_ = generation;
+  const Live live = context_->live->current();
+  tls_ = live.tls;
+  sqs_.keys = live.keys;
+  session_.keys = live.keys;
+}
+
+void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
+  if (draining_) {
     ::close(fd);
+    context_->peers->leave(place);
     context_->open_count->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
+  follow_live();
   std::uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(rows_.size());
@@ -56,19 +83,12 @@ void Connections::add(int fd, Protocol protocol) {
     free_.pop_back();
   }
   Row& row = rows_[index];
-  switch (protocol) {
-    case Protocol::http:
-      row.connection = std::make_unique<HttpConnection>(*this, fd, now_);
-      break;
-    case Protocol::binary:
-      row.connection = std::make_unique<BinaryConnection>(*this, fd, now_);
-      break;
-    case Protocol::admin:
-      row.connection = std::make_unique<AdminConnection>(*this, fd, now_);
-      break;
+  row.connection = make(fd, protocol);
+  if (tls_ != nullptr && protocol != Protocol::admin) {
+    row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl");
   }
   ++open_;
-  row.connection->start(index, row.generation);
+  row.connection->start(index, row.generation, context_->peers->at(place));
 }
 
 void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
@@ -108,6 +128,7 @@ void Connections::flush() {
 
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
+  context_->peers->leave(row.connection->peer().place);
   row.connection.reset();
   row.generation = (row.generation + 1) & 0xFF'FFFF;
   free_.push_back(index);
@@ -119,6 +140,7 @@ void Connections::tick(Instant now) {
   if (!date_.empty() && now - ticked_ < seconds(1)) return;
   ticked_ = now;
   date_ = http_date(now);
+  follow_live();
   for (const Row& row : rows_) {
     if (row.connection != nullptr) row.connection->check_time(now);
   }

@@ -1,7 +1,7 @@
 // All connections of a shard, and what they share.
 //
 // Units:  ms.
-// Limits: connections_max a shard; beyond it a new one is closed at once.
+// Limits: those of Peers, which the acceptor asks.
 // Owner:  the shard's thread.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "net/connection.h"
+#include "net/http_guard.h"
+#include "net/live.h"
 #include "net/ring.h"
 #include "net/shard_loop.h"
 #include "proto/session.h"
@@ -24,10 +26,14 @@ enum class Protocol : std::uint8_t { http, binary, admin };
 struct ConnectionContext {
   SqsConfig sqs;
   SessionConfig session;
+  const HttpGuard* guard = nullptr;        // of the SQS port
+  const HttpGuard* admin_guard = nullptr;  // of the admin port, where nobody ever signs
+  const LiveSettings* live = nullptr;
+  ConnectionTimes times;
   std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
+  Peers* peers = nullptr;
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
   void* server = nullptr;
-  std::uint32_t connections_max = 10'000;
 };
 
 class BinaryCall;
@@ -40,12 +46,13 @@ class Connections final : public Asker {
 
   // --- Asker ---
   void answered(Request& request) override;
-  void connection(std::uint64_t number) override;  // fd | protocol << 32
+  void connection(std::uint64_t number) override;  // fd | protocol << 32 | place << 40
 
-  void add(int fd, Protocol protocol);
-  static std::uint64_t number_of(int fd, Protocol protocol) {
-    return static_cast<std::uint32_t>(fd) | std::uint64_t{static_cast<std::uint8_t>(protocol)}
-                                                << 32;
+  // `place`: at Peers, left when the connection has gone.
+  void add(int fd, Protocol protocol, std::uint32_t place);
+  static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t place) {
+    return static_cast<std::uint32_t>(fd) |
+           std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32 | std::uint64_t{place} << 40;
   }
 
   // A completion with RingOp::receive or RingOp::send.
@@ -64,6 +71,8 @@ class Connections final : public Asker {
   Ring& ring() { return *ring_; }
   ShardLoop& loop() { return *loop_; }
   const ConnectionContext& context() const { return *context_; }
+  const SqsConfig& sqs() const { return sqs_; }
+  const SessionConfig& session() const { return session_; }
   Instant now() const { return now_; }
   std::string_view date() const { return date_; }
   std::uint64_t next_request_number() { return request_number_++; }
@@ -80,9 +89,15 @@ class Connections final : public Asker {
   };
 
   void free_row(std::uint32_t index);
+  void follow_live();
+  std::unique_ptr<Connection> make(int fd, Protocol protocol);
 
   Ring* ring_;
   const ConnectionContext* context_;
+  SqsConfig sqs_;  // the context's, with the keys that count now
+  SessionConfig session_;
+  std::shared_ptr<const TlsContext> tls_;
+  std::uint64_t live_seen_ = 0;
   ShardLoop* loop_ = nullptr;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;

@@ -18,14 +18,14 @@ void HttpTimes::note(HttpParser::Phase now_in, Instant now) {
   phase = now_in;
 }
 
-bool HttpTimes::overdue(Instant now) const {
+bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
   switch (phase) {
     case HttpParser::Phase::idle:
-      return now - since > idle_timeout;
+      return now - since > times.idle;
     case HttpParser::Phase::head:
-      return now - since > head_timeout;
+      return now - since > times.head;
     case HttpParser::Phase::body:
-      return now - since > body_timeout;
+      return now - since > times.body;
     case HttpParser::Phase::done:
       return false;
   }
@@ -34,6 +34,10 @@ bool HttpTimes::overdue(Instant now) const {
 
 HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
   times_.since = now;
+}
+
+bool HttpConnection::overdue(Instant now) const {
+  return times_.overdue(now, table().context().times);
 }
 
 std::size_t HttpConnection::take(std::string_view bytes) {
@@ -62,17 +66,22 @@ std::size_t HttpConnection::take(std::string_view bytes) {
 }
 
 void HttpConnection::begin_call() {
-  const auto next =
-      call_.begin(parser_.request(), table().loop().shard().directory(), table().context().sqs,
-                  table().now(), table().next_request_number());
+  const HttpGuard& guard = *table().context().guard;
+  HttpRequest request = parser_.request();
+  if (const std::string why = guard.refuse(request); !why.empty()) {
+    call_.deny(request, table().sqs(), why, table().next_request_number());
+    return finish_call();
+  }
+  guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
+  const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
+                                table().now(), table().next_request_number());
   if (next == SqsCall::Next::respond) return finish_call();
   busy_ = true;
   submit(pending_, call_.request(), call_.target());
 }
 
 bool HttpConnection::answered(PendingCall& call) {
-  if (call_.resume(table().loop().shard().directory(), table().context().sqs) ==
-      SqsCall::Next::route) {
+  if (call_.resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
     submit(call, call_.request(), call_.target());
     return false;
   }
@@ -82,8 +91,8 @@ bool HttpConnection::answered(PendingCall& call) {
 }
 
 void HttpConnection::finish_call() {
-  call_.write_response(out(), table().date());
-  const bool keep = call_.keep_alive() && !table().draining();
+  call_.write_response(out(), table().date(), open() && !table().draining());
+  const bool keep = call_.keep_alive();
   parser_.next();
   times_.note(parser_.phase(), table().now());
   if (!keep) finish_after_answers();
@@ -91,6 +100,10 @@ void HttpConnection::finish_call() {
 
 AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
   times_.since = now;
+}
+
+bool AdminConnection::overdue(Instant now) const {
+  return times_.overdue(now, table().context().times);
 }
 
 std::size_t AdminConnection::take(std::string_view bytes) {
@@ -112,11 +125,15 @@ std::size_t AdminConnection::take(std::string_view bytes) {
     }
     const HttpRequest& request = parser_.request();
     const ConnectionContext& context = table().context();
-    int status = 200;
-    const std::string body = context.admin_answer(context.server, request.path, status);
-    append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, request.keep_alive,
+    int status = 403;
+    std::string body = context.admin_guard->refuse(request);
+    if (body.empty()) {
+      status = 200;
+      body = context.admin_answer(context.server, request.path, status);
+    }
+    const bool keep = request.keep_alive && !table().draining();
+    append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, keep,
                     request.method == "HEAD", table().date(), request.version_minor);
-    const bool keep = request.keep_alive;
     parser_.next();
     times_.note(parser_.phase(), table().now());
     if (!keep) finish_after_answers();

@@ -1,6 +1,6 @@
 // An SQS client's connection: one request after the other, each answered before the next is read.
 //
-// Limits: HttpParser's; head_timeout, body_timeout and idle_timeout.
+// Limits: HttpParser's; ConnectionTimes.
 #pragma once
 
 #include "net/connection.h"
@@ -11,27 +11,22 @@ namespace pawl {
 
 // How long a request may take to arrive.
 struct HttpTimes {
-  static constexpr Duration head_timeout = seconds(10);
-  static constexpr Duration body_timeout = seconds(30);
-  static constexpr Duration idle_timeout = seconds(75);
-
   Instant since;
   HttpParser::Phase phase = HttpParser::Phase::idle;
 
   void note(HttpParser::Phase now_in, Instant now);
-  bool overdue(Instant now) const;
+  bool overdue(Instant now, const ConnectionTimes& times) const;
 };
 
 class HttpConnection final : public Connection {
  public:
   HttpConnection(Connections& table, int fd, Instant now);
-  std::string_view kind() const override { return "http"; }
 
  protected:
   std::size_t take(std::string_view bytes) override;
   bool answered(PendingCall& call) override;
   void release(PendingCall&) override {}
-  bool overdue(Instant now) const override { return times_.overdue(now); }
+  bool overdue(Instant now) const override;
 
  private:
   void begin_call();
@@ -48,13 +43,12 @@ class HttpConnection final : public Connection {
 class AdminConnection final : public Connection {
  public:
   AdminConnection(Connections& table, int fd, Instant now);
-  std::string_view kind() const override { return "admin"; }
 
  protected:
   std::size_t take(std::string_view bytes) override;
   bool answered(PendingCall&) override { return true; }
   void release(PendingCall&) override {}
-  bool overdue(Instant now) const override { return times_.overdue(now); }
+  bool overdue(Instant now) const override;
 
  private:
   HttpParser parser_;

@@ -1,10 +1,6 @@
 #include "net/server.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -23,6 +19,7 @@
 #include <random>
 
 #include "core/check.h"
+#include "net/listen.h"
 
 namespace pawl {
 
@@ -67,77 +64,10 @@ std::uint64_t default_memory() {
   return total / 2;
 }
 
-std::string address_text(int fd) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof storage;
-  getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length);
-  char host[INET6_ADDRSTRLEN] = "";
-  if (storage.ss_family == AF_INET6) {
-    const auto& address = reinterpret_cast<const sockaddr_in6&>(storage);
-    inet_ntop(AF_INET6, &address.sin6_addr, host, sizeof host);
-    return fmt::format("[{}]:{}", host, ntohs(address.sin6_port));
-  }
-  const auto& address = reinterpret_cast<const sockaddr_in&>(storage);
-  inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
-  return fmt::format("{}:{}", host, ntohs(address.sin_port));
-}
-
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET6) {
-    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-  }
-  return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
-}
-
-std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
-                                        bool insecure_no_auth) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) {
-    return std::unexpected(
-        fmt::format("--{} {}: not of the form ADDR:PORT; for example 127.0.0.1:9324", flag, text));
-  }
-  std::string host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found);
-      error != 0) {
-    return std::unexpected(fmt::format("--{} {}: {}; give an address and a port of this machine",
-                                       flag, text, gai_strerror(error)));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
-  if (!insecure_no_auth && !is_loopback(found->ai_addr)) {
-    return std::unexpected(
-        fmt::format("error[B2103]: cannot bind {} without credentials: anyone who reaches it could "
-                    "read and delete messages. Bind "
-                    "127.0.0.1, or pass --insecure-no-auth (do not)",
-                    text));
-  }
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return std::unexpected(fmt::format("socket: {}", std::strerror(errno)));
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by what is accepted
-  if (bind(fd, found->ai_addr, found->ai_addrlen) != 0) {
-    auto error = std::unexpected(
-        fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "
-                    "another (port 0 picks a free one)",
-                    flag, text, std::strerror(errno)));
-    ::close(fd);
-    return error;
-  }
-  return fd;
-}
-
 }  // namespace
 
 std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
   std::unique_ptr<Server> server(new Server(options));
-  if (options.auth != "none") {
-    return std::unexpected(fmt::format("--auth {}: only none is in this version", options.auth));
-  }
   if (options.shards > shards_max) {
     return std::unexpected(fmt::format("--shards {}: at most {}", options.shards, shards_max));
   }
@@ -146,6 +76,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   rlimit files{};  // connections need descriptors: all that may be had
@@ -154,7 +85,13 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
     setrlimit(RLIMIT_NOFILE, &files);
   }
 
+  auto tls = server->load_tls();
+  if (!tls) return std::unexpected(tls.error());
+  auto keys = server->load_keys();
+  if (!keys) return std::unexpected(keys.error());
+  server->live_ = std::make_unique<LiveSettings>(Live{std::move(*tls), std::move(*keys)});
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
+  if (auto made = server->make_guards(); !made) return std::unexpected(made.error());
   const auto cpus = allowed_cpus();
   const auto shards = options.shards != 0
                           ? options.shards
@@ -181,11 +118,80 @@ std::expected<void, std::string> Server::bind_all() {
       {"binary", {&options_.binary, Protocol::binary}}
   };
   for (const auto& [flag, what] : wanted) {
-    const auto fd = bind_to(flag, *what.first, options_.insecure_no_auth);
+    const bool asked = options_.auth == "sigv4" && what.second != Protocol::admin;
+    const auto fd = bind_to(flag, *what.first, asked || options_.insecure_no_auth);
     if (!fd) return std::unexpected(fd.error());
     listeners_.push_back({*fd, what.second, address_text(*fd)});
   }
   return {};
+}
+
+Server::Loaded<TlsContext> Server::load_tls() const {
+  if (options_.tls_certificate.empty() != options_.tls_key.empty()) {
+    return std::unexpected(fmt::format("--tls-cert and --tls-key go together, and only {} is given",
+                                       options_.tls_key.empty() ? "--tls-cert" : "--tls-key"));
+  }
+  if (options_.tls_key.empty()) return nullptr;
+  return TlsContext::load(options_.tls_certificate, options_.tls_key);
+}
+
+Server::Loaded<Keyring> Server::load_keys() const {
+  if (options_.auth == "none") return nullptr;
+  if (!options_.load_keys) return std::unexpected("--auth sigv4 needs access keys: --keys FILE");
+  return options_.load_keys();
+}
+
+std::expected<void, std::string> Server::make_guards() {
+  const std::pair<Protocol, std::unique_ptr<HttpGuard>*> wanted[] = {
+      {Protocol::http,  &guard_      },
+      {Protocol::admin, &admin_guard_}
+  };
+  for (const auto& [protocol, guard] : wanted) {
+    HttpGuardRules rules;
+    rules.ask = protocol == Protocol::admin || options_.auth == "none";
+    rules.hosts = options_.allow_hosts;
+    rules.origins = options_.allow_origins;
+    const std::string& bound = address(protocol);
+    rules.any_address = bound.starts_with("0.0.0.0:") || bound.starts_with("[::]:");
+    rules.hosts.push_back(bound.substr(0, bound.rfind(':')));
+    const std::string& given = protocol == Protocol::http ? options_.http : options_.admin;
+    rules.hosts.push_back(given.substr(0, given.rfind(':')));
+    for (const std::string& text : options_.trusted_proxies) {
+      const std::optional<Network> network = Network::parse(text);
+      if (!network) {
+        return std::unexpected(fmt::format(
+            "--trusted-proxy {}: not an address, and not a network like 10.0.0.0/8", text));
+      }
+      rules.proxies.push_back(*network);
+    }
+    *guard = std::make_unique<HttpGuard>(std::move(rules));
+  }
+  return {};
+}
+
+ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id) {
+  const DataIdentity& identity = data_->identity();
+  ConnectionContext context;
+  context.sqs.account = options_.account;
+  context.sqs.region = options_.region;
+  context.sqs.base_url = options_.base_url;
+  context.sqs.secret = identity.secret;
+  context.session.account = options_.account;
+  context.session.secret = identity.secret;
+  context.session.home = ShardId{static_cast<std::uint8_t>(shard)};
+  context.session.shards = identity.shards;
+  context.session.boot_id = boot_id;
+  context.guard = guard_.get();
+  context.admin_guard = admin_guard_.get();
+  context.live = live_.get();
+  context.times = options_.times;
+  context.open_count = &shared_->open_counts[shard];
+  context.peers = &shared_->peers;
+  context.server = this;
+  context.admin_answer = [](void* server, std::string_view path, int& status) {
+    return static_cast<const Server*>(server)->admin_answer(path, status);
+  };
+  return context;
 }
 
 std::expected<void, std::string> Server::recover() {
@@ -193,7 +199,9 @@ std::expected<void, std::string> Server::recover() {
   const DataIdentity& identity = data_->identity();
   const std::vector<int> cpus = allowed_cpus();
   const std::uint64_t memory = options_.memory != 0 ? options_.memory : default_memory();
-  shared_ = std::make_unique<WorkerShared>(identity.shards);
+  const std::uint32_t all = options_.connections_max;
+  const std::uint32_t each = options_.address_connections_max;
+  shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
   phases_ = std::make_unique<Phases>(identity.shards);
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
                                                              << 32;
@@ -216,22 +224,7 @@ std::expected<void, std::string> Server::recover() {
           worker.poll == Poll::automatic ? Poll::block : worker.poll;  // more shards than cores
     }
     workers_.push_back(std::make_unique<Worker>(worker, *shared_));
-    ConnectionContext context;
-    context.sqs.account = options_.account;
-    context.sqs.region = options_.region;
-    context.sqs.base_url = options_.base_url;
-    context.sqs.secret = identity.secret;
-    context.session.account = options_.account;
-    context.session.secret = identity.secret;
-    context.session.home = worker.id;
-    context.session.shards = identity.shards;
-    context.session.boot_id = boot_id;
-    context.open_count = &shared_->open_counts[i];
-    context.server = this;
-    context.admin_answer = [](void* server, std::string_view path, int& status) {
-      return static_cast<const Server*>(server)->admin_answer(path, status);
-    };
-    contexts_.push_back(context);
+    contexts_.push_back(context_of(i, boot_id));
   }
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
     threads_.emplace_back([this, i] {
@@ -285,6 +278,10 @@ std::expected<void, std::string> Server::recover() {
   phases_->configs = workers_[0]->configs();
   phases_->adopt.count_down();
   phases_->adopted.wait();
+  std::vector<const Shard*> shards;
+  for (const auto& worker : workers_) shards.push_back(&worker->shard());
+  std::vector<std::vector<Moved>> moved = moved_from(shards);
+  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->take_moved(std::move(moved[i]));
   for (const auto& worker : workers_) recovered_messages_ += worker->messages();
   recovery_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::steady_clock::now() - begun)
@@ -316,11 +313,30 @@ int Server::run() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   int taken = 0;
-  while (sigwait(&signals, &taken) != 0) {
-  }
+  do {
+    if (sigwait(&signals, &taken) == 0 && taken == SIGHUP) reload();
+  } while (taken != SIGTERM && taken != SIGINT);
   stop();
   return 0;
+}
+
+void Server::reload() {
+  Live live = live_->current();
+  const auto take = [](auto& current, auto loaded, const char* what) {
+    if (loaded) {
+      if (*loaded != nullptr) fmt::print(stderr, "pawl: SIGHUP: {} read again\n", what);
+      current = std::move(*loaded);
+    } else {
+      fmt::print(stderr, "pawl: SIGHUP: not {}, which stay as they were: {}\n", what,
+                 loaded.error());
+    }
+  };
+  take(live.tls, load_tls(), "certificate and key");
+  take(live.keys, load_keys(), "access keys");
+  live_->publish(std::move(live));
+  for (const auto& worker : workers_) worker->nudge();
 }
 
 void Server::stop() {

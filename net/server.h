@@ -2,6 +2,7 @@
 //
 //   start: lock -> recover all shards at once -> share the directory -> listen -> ready
 //   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0
+//          SIGHUP: certificate and keys are read again
 //
 // Errors: start() gives a text for the operator: what failed, the value, the limit, what to do.
 // Owner:  main().
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,15 +21,26 @@
 
 namespace pawl {
 
+using KeyLoader = std::function<std::expected<std::shared_ptr<const Keyring>, std::string>()>;
+
 struct ServerOptions {
   std::string data = "./pawl-data";
   std::string http = "127.0.0.1:9324";
   std::string admin = "127.0.0.1:9325";
   std::string binary = "127.0.0.1:9326";
-  unsigned shards = 0;  // 0: as many as cores; fixed when the data directory is made
-  std::string auth = "none";
+  unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
+  std::string auth = "none";  // none | sigv4: on http, and as keys on binary
+  KeyLoader load_keys;        // with sigv4: at start and at each SIGHUP
   bool insecure_no_auth =
       false;  // bind addresses others can reach although nobody is asked who they are
+  std::string tls_certificate;  // PEM files; both or neither. http and binary are then TLS alone
+  std::string tls_key;
+  std::vector<std::string> allow_hosts;       // without auth: names this server is known by
+  std::vector<std::string> allow_origins;     // without auth: pages that may ask
+  std::vector<std::string> trusted_proxies;   // addresses or networks
+  std::uint32_t connections_max = 20'000;     // of all shards together
+  std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
+  ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
   std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
   std::string region = "us-east-1";
@@ -46,6 +59,8 @@ class Server {
   int run();
   // Drains: nobody new, what is under way is answered, everything is flushed. Blocks until it is done.
   void stop();
+  // Reads certificate and keys again. What is wrong is said on stderr, and what was there before stays.
+  void reload();
   // host:port as bound.
   const std::string& address(Protocol protocol) const;
 
@@ -57,13 +72,22 @@ class Server {
   };
 
   explicit Server(const ServerOptions& options);
+  template <typename T>
+  using Loaded = std::expected<std::shared_ptr<const T>, std::string>;
+  Loaded<TlsContext> load_tls() const;
+  Loaded<Keyring> load_keys() const;
   std::expected<void, std::string> bind_all();
+  std::expected<void, std::string> make_guards();
+  ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::expected<void, std::string> recover();
   void launch();
   std::string admin_answer(std::string_view path, int& status) const;
 
   ServerOptions options_;
   std::unique_ptr<DataDir> data_;
+  std::unique_ptr<LiveSettings> live_;
+  std::unique_ptr<HttpGuard> guard_;
+  std::unique_ptr<HttpGuard> admin_guard_;
   std::unique_ptr<WorkerShared> shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ConnectionContext> contexts_;

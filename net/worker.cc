@@ -43,6 +43,12 @@ class ShardReplay final : public Replay {
   void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }
+  void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
+    shard_->restore(record, freed);
+  }
+  void settled(const SettledRecord& record, std::vector<LogPos>& freed) override {
+    shard_->restore(record, freed);
+  }
 
  private:
   Shard* shard_;
@@ -144,6 +150,11 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
     }
   }
   if (result < 0) return;  // the peer sees it
+  const std::optional<std::uint32_t> place = shared_->peers.enter(peer_of(result));
+  if (!place) {
+    ::close(result);
+    return;
+  }
   const Protocol protocol = listeners_[tag.index].second;
   std::uint32_t target = 0;
   for (std::uint32_t i = 1; i < options_.shards; ++i) {
@@ -154,10 +165,10 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   }
   shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
   if (target == raw(options_.id)) {
-    connections_->add(result, protocol);
+    connections_->add(result, protocol, *place);
   } else {
     loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
-                           Connections::number_of(result, protocol));
+                           Connections::number_of(result, protocol, *place));
   }
 }
 
@@ -181,6 +192,7 @@ void Worker::run(const ConnectionContext& context,
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ = std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_);
   connections_->use(*loop_);
+  loop_->settle(moved_);
   arm_accepts(listeners);
   arm_event();
   while (!stopped_) {
@@ -323,14 +335,15 @@ void Worker::second_passed() {
   put(numbers_.flush_us, log.flush_us_ewma);
 }
 
-// Everybody answered here, then everybody answered everywhere, then all that was decided is on disk.
+// Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then
+// the same everywhere; then all that was decided is on disk.
 bool Worker::drain_step() {
   if (!draining_) {
     draining_ = true;
     loop_->begin_drain();
     connections_->begin_drain();
   }
-  if (!said_quiet_ && connections_->quiet()) {
+  if (!said_quiet_ && connections_->quiet() && loop_->shard().transfers() == 0) {
     said_quiet_ = true;
     shared_->quiet.fetch_add(1);
   }

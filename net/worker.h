@@ -21,6 +21,7 @@
 #include "net/clock.h"
 #include "net/connections.h"
 #include "net/mesh.h"
+#include "net/peers.h"
 #include "net/ring.h"
 #include "net/shard_loop.h"
 #include "net/uring_disk.h"
@@ -43,13 +44,14 @@ struct WorkerOptions {
 
 // What the workers of a server share.
 struct WorkerShared {
-  explicit WorkerShared(std::uint32_t shards)
-      : mesh(shards), ring_fds(shards), open_counts(shards) {}
+  WorkerShared(std::uint32_t shards, std::uint32_t connections_max, std::uint32_t address_max)
+      : mesh(shards), ring_fds(shards), open_counts(shards), peers(connections_max, address_max) {}
 
   Mesh mesh;
   EngineClock clock;
   std::vector<std::atomic<int>> ring_fds;               // to wake by MSG_RING
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
+  Peers peers;
   std::atomic<bool> stopping{false};
   std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
 };
@@ -70,6 +72,8 @@ class Worker {
   const Calibration& calibration() const { return calibration_; }
   std::vector<ConfigPtr> configs() const;
   std::uint64_t messages() const { return shard_->messages(); }
+  const Shard& shard() const { return *shard_; }
+  void take_moved(std::vector<Moved> moved) { moved_ = std::move(moved); }
 
   // Ends a sleep, from any thread.
   void nudge() const;
@@ -109,6 +113,7 @@ class Worker {
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<ShardLoop> loop_;
   RecoveryReport report_;
+  std::vector<Moved> moved_;
   Calibration calibration_;
   std::vector<std::pair<int, Protocol>> listeners_;
   std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second

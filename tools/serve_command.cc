@@ -45,6 +45,8 @@ int serve(const Asked& asked) {
                "admin {}, binary {}\n",
                options->http, options->admin, options->binary);
   }
+  if (const std::string warning = exposure_warning(*options); !warning.empty())
+    fmt::print(stderr, "warning: {}\n", warning);
   auto server = Server::start(*options);
   if (!server) {
     fmt::print(stderr, "error: {}\n", server.error());
@@ -64,9 +66,11 @@ void add_serve_command(CLI::App& app, int& code) {
       "Each setting can also be given as a variable or in the TOML file; a flag wins over a "
       "variable, a variable\nover the file:\n";
   for (const ServeKey& key : serve_keys()) {
-    verb->add_option("--" + std::string(key.flag), asked->flags[key.flag],
-                     fmt::format("{} (default: {})", key.help, key.preset))
-        ->type_name(key.value);
+    CLI::Option* const option =
+        verb->add_option("--" + std::string(key.flag), asked->flags[key.flag],
+                         fmt::format("{} (default: {})", key.help, key.preset))
+            ->type_name(key.value);
+    if (key.repeats) option->multi_option_policy(CLI::MultiOptionPolicy::Join);
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
   }
   verb->add_option("--config", asked->config, "A TOML file with these settings")->type_name("FILE");

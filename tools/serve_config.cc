@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "net/peers.h"
+#include "proto/http_strict.h"
+#include "tools/key_file.h"
 #include "tools/suggest.h"
 
 namespace pawl {
@@ -71,6 +74,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 using Options = ServerOptions;
+
+constexpr std::uint32_t connections_most = 1'000'000;
 using Text = std::string;
 
 template <Text Options::* member>
@@ -101,6 +106,37 @@ bool assign_base_url(Options& options, const Text& text) {
   return text.starts_with("http://") || text.starts_with("https://");
 }
 
+bool assign_count(std::uint32_t& count, const Text& text, std::uint32_t max) {
+  const auto value = parse_number(text);
+  if (!value || *value < 1 || *value > max) return false;
+  count = static_cast<std::uint32_t>(*value);
+  return true;
+}
+
+// Several values, with commas or as lines between them; each must pass.
+template <std::vector<Text> Options::* member>
+bool assign_list(Options& options, const Text& text, bool (*fits)(const Text&)) {
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    const Text one = text.substr(at, end - at);
+    if (!fits(one)) return false;
+    (options.*member).push_back(one);
+    at = end + 1;
+  }
+  return true;
+}
+
+bool is_host(const Text& text) { return valid_host(text) && text.back() != ':'; }
+
+// As browsers write it: scheme and host, without a path.
+bool is_origin(const Text& text) {
+  const std::size_t host = text.find("://");
+  return text == "null" || (host != Text::npos && host > 0 && valid_host(text.substr(host + 3)));
+}
+
+bool is_network(const Text& text) { return Network::parse(text).has_value(); }
+
 // clang-format off
 const ServeKey keys[] = {
     {"server", "data", "data", "DIR", "The data directory; made when it does not exist", "./pawl-data",
@@ -113,15 +149,49 @@ const ServeKey keys[] = {
      assign_address<&Options::http>},
     {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
     {"listen", "binary", "binary", "ADDR:PORT", "The binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
-    {"sqs", "auth", "auth", "none|sigv4", "Whether signatures of requests are checked", "none",
+    {"listen", "tls-cert", "tls-cert", "FILE", "Certificate and chain (PEM) for http and binary; read again at SIGHUP",
+     "no TLS", [](Options& o, const Text& t) { o.tls_certificate = t; return !t.empty(); }},
+    {"listen", "tls-key", "tls-key", "FILE", "Its private key (PEM, no passphrase)", "no TLS",
+     [](Options& o, const Text& t) { o.tls_key = t; return !t.empty(); }},
+    {"listen", "max-connections", "max-connections", "N", "Connections of all ports together", "20000",
+     [](Options& o, const Text& t) { return assign_count(o.connections_max, t, connections_most); }},
+    {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Of those, from one address",
+     "three quarters of them", [](Options& o, const Text& t) { return assign_count(o.address_connections_max, t, connections_most); }},
+    {"listen", "allow-host", "allow-host", "NAME", "Without auth: a name this server is known by, besides localhost", "none",
+     [](Options& o, const Text& t) { return assign_list<&Options::allow_hosts>(o, t, is_host); }, true},
+    {"listen", "allow-origin", "allow-origin", "ORIGIN", "Without auth: a web page that may ask, as https://host", "none",
+     [](Options& o, const Text& t) { return assign_list<&Options::allow_origins>(o, t, is_origin); }, true},
+    {"listen", "trusted-proxy", "trusted-proxy", "ADDR[/BITS]", "A proxy whose X-Forwarded-Proto and -Host count", "none",
+     [](Options& o, const Text& t) { return assign_list<&Options::trusted_proxies>(o, t, is_network); }, true},
+    {"sqs", "auth", "auth", "none|sigv4", "Whether requests must be signed (http) and connections authenticated (binary)", "none",
      [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
+    {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; read again at SIGHUP", "none",
+     [](Options& o, const Text& t) { o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
     {"sqs", "region", "region", "NAME", "The region in ARNs", "us-east-1",
      [](Options& o, const Text& t) { o.region = t; return !t.empty(); }},
     {"sqs", "account", "account", "ID", "The account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
     {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, for clients behind a proxy",
-     "http:// and the Host of the request", assign_base_url},
+     "the scheme and the Host of the request", assign_base_url},
 };
 // clang-format on
+
+// What makes sense only together.
+std::expected<void, std::string> check_together(const Options& options) {
+  if (options.auth == "sigv4" && !options.load_keys) {
+    return Fault(
+        "--auth sigv4 needs the keys that may sign: --keys FILE, a TOML file with [[key]] tables "
+        "of "
+        "id, secret and account.");
+  }
+  if (options.auth == "none" && options.load_keys)
+    return Fault("--keys is given, but nobody is asked to sign: add --auth sigv4.");
+  if (options.tls_certificate.empty() != options.tls_key.empty()) {
+    return Fault(fmt::format("{} is given without {}: TLS needs both.",
+                             options.tls_key.empty() ? "--tls-cert" : "--tls-key",
+                             options.tls_key.empty() ? "--tls-key" : "--tls-cert"));
+  }
+  return {};
+}
 
 std::string lower_bar(std::string text) {
   std::replace(text.begin(), text.end(), '_', '-');
@@ -147,7 +217,17 @@ std::string place_of(const std::string& path, const toml::source_region& where) 
   return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
 }
 
-std::optional<std::string> scalar(const toml::node& node) {
+std::optional<std::string> value_of(const toml::node& node, bool repeats) {
+  if (const toml::array* const all = node.as_array(); all != nullptr && repeats) {
+    std::string joined;
+    for (const toml::node& one : *all) {
+      const auto text = one.value_exact<std::string>();
+      if (!text) return std::nullopt;
+      if (!joined.empty()) joined += ',';
+      joined += *text;
+    }
+    return joined;
+  }
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
   return std::nullopt;
@@ -164,10 +244,11 @@ std::expected<void, std::string> read_section(const std::string& path, const std
     if (known == std::end(keys))
       return Fault(fmt::format("{}: [{}] has no key \"{}\".{}", place, section, name.str(),
                                suggestion(key, keys_of(section))));
-    const auto text = scalar(node);
+    const auto text = value_of(node, known->repeats);
     if (!text)
-      return Fault(fmt::format("{}: {} takes a string or a whole number.",
-                               place_of(path, node.source()), key));
+      return Fault(fmt::format(
+          "{}: {} takes {}.", place_of(path, node.source()), key,
+          known->repeats ? "a string or an array of strings" : "a string or a whole number"));
     given.try_emplace(known->flag, *text, place_of(path, node.source()));
   }
   return {};
@@ -228,27 +309,42 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
       return Fault(fmt::format("{}: \"{}\" does not fit {}. {}; the default is {}.", place, text,
                                key.value, key.help, key.preset));
   }
+  if (auto whole = check_together(options); !whole) return Fault(whole.error());
   return options;
 }
 
 std::expected<void, std::string> check_exposure(const ServerOptions& options) {
+  static constexpr std::string_view admin = "admin";
   struct Listener {
-    const char* flag;
+    std::string_view flag;
     const std::string& address;
     bool guarded;
   };
   const Listener listeners[] = {
       {"http",   options.http,   options.auth == "sigv4"},
       {"admin",  options.admin,  false                  },
-      {"binary", options.binary, false                  }
+      {"binary", options.binary, options.auth == "sigv4"}
   };
   for (const auto& [flag, address, guarded] : listeners) {
     if (guarded || is_loopback(parse_address(address).value_or(Address{}).host)) continue;
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
     return Fault(fmt::format(
-        "cannot bind {} without credentials: whoever reaches it could read and purge every queue. "
-        "Bind loopback: --{} 127.0.0.1:{}; or pass --insecure-no-auth (do not).",
-        address, flag, port));
+        "cannot bind {} without credentials: whoever reaches it could {}. "
+        "Bind loopback: --{} 127.0.0.1:{}; {}or pass --insecure-no-auth (do not).",
+        address, flag == admin ? "see what is going on" : "read and purge every queue", flag, port,
+        flag == admin ? "" : "ask for signatures: --auth sigv4 --keys FILE; "));
+  }
+  return {};
+}
+
+std::string exposure_warning(const ServerOptions& options) {
+  if (!options.tls_certificate.empty()) return {};
+  for (const std::string& address : {options.http, options.binary}) {
+    if (is_loopback(parse_address(address).value_or(Address{}).host)) continue;
+    return fmt::format(
+        "{} is served without TLS: messages can be read and signed requests repeated by whoever is "
+        "on the way. Give --tls-cert and --tls-key, or let a proxy on this machine do it.",
+        address);
   }
   return {};
 }

@@ -25,6 +25,8 @@ struct ServeKey {
   const char* help;
   const char* preset;                                  // what the help says is the default
   bool (*assign)(ServerOptions&, const std::string&);  // false: not a value this key takes
+  // May be given several times: as a flag again, in one variable with commas, in the file as an array.
+  bool repeats = false;
 };
 std::span<const ServeKey> serve_keys();
 std::string variable_of(const ServeKey& key);  // PAWL_SECTION_KEY
@@ -44,5 +46,7 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
 
 // Why these addresses may not be served: one of them is open to others and nothing asks for credentials.
 std::expected<void, std::string> check_exposure(const ServerOptions& options);
+// What else is served to others in the clear, for the operator to know; empty: nothing.
+std::string exposure_warning(const ServerOptions& options);
 
 }  // namespace pawl

@@ -58,16 +58,26 @@ Client::Code put_message(std::string& out, const Client::Outgoing& message) {
   std::uint32_t head = static_cast<std::uint32_t>(message.body.size());
   if (!message.attributes.empty()) head |= entry_has_attributes;
   if (message.delay) head |= entry_has_delay;
+  const bool names = !message.group.empty() || !message.deduplication_id.empty();
+  if (names) head |= entry_has_names;
+  if (message.group.size() > UINT8_MAX || message.deduplication_id.size() > UINT8_MAX)
+    return Client::Code::invalid;
   put(out, head);
   const std::size_t length_at = out.size();
   if (!message.attributes.empty()) put(out, std::uint32_t{0});
   if (message.delay) put(out, wire_ms(message.delay));
+  if (names) {
+    put(out,
+        static_cast<std::uint32_t>(message.group.size() | message.deduplication_id.size() << 8));
+  }
   out.append(message.body);
-  if (message.attributes.empty()) return Client::Code::ok;
-  const std::size_t begin = out.size();
-  if (!put_attributes(out, message.attributes)) return Client::Code::bad_attributes;
-  const auto length = static_cast<std::uint32_t>(out.size() - begin);
-  std::memcpy(out.data() + length_at, &length, sizeof length);
+  if (!message.attributes.empty()) {
+    const std::size_t begin = out.size();
+    if (!put_attributes(out, message.attributes)) return Client::Code::bad_attributes;
+    const auto length = static_cast<std::uint32_t>(out.size() - begin);
+    std::memcpy(out.data() + length_at, &length, sizeof length);
+  }
+  out.append(message.group).append(message.deduplication_id);
   return Client::Code::ok;
 }
 
@@ -99,10 +109,11 @@ Client::Code put_queue_attributes(std::string& out,
   return Client::Code::ok;
 }
 
-bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features) {
+bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features,
+                 std::string_view& challenge) {
   WireReader in(payload);
   const auto major = in.take<std::uint16_t>();
-  in.take<std::uint16_t>();  // minor
+  const auto minor = in.take<std::uint16_t>();
   features = in.take<std::uint32_t>();
   in.take<std::uint32_t>();  // longest frame: the protocol's
   server.credit_frames = in.take<std::uint32_t>();
@@ -114,6 +125,7 @@ bool take_server(std::string_view payload, Client::Server& server, std::uint32_t
   const auto ports = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < ports && in.ok(); ++i)
     server.shard_ports.push_back(in.take<std::uint16_t>());
+  if (minor >= 1) challenge = in.take_short();
   return in.ok() && major == wire_major;  // a later minor may say more
 }
 
@@ -160,6 +172,33 @@ bool take_names(std::string_view payload, Client::QueueList& list) {
   return in.finished();
 }
 
+bool take_tags(std::string_view payload, Client::Tags& tags) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view key = in.take_short();
+    tags.emplace_back(key, in.take_short());
+  }
+  return in.finished();
+}
+
+bool take_moves(std::string_view payload, std::vector<Client::Move>& moves) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    Client::Move& move = moves.emplace_back();
+    move.number = in.take<std::uint32_t>();
+    move.state = static_cast<Client::Move::State>(in.take<std::uint8_t>());
+    move.failure = static_cast<Client::Code>(in.take<std::uint16_t>());
+    move.rate = in.take<std::uint32_t>();
+    move.moved = in.take<std::uint64_t>();
+    move.to_move = in.take<std::uint64_t>();
+    move.started = in.take<std::int64_t>();
+    move.destination = in.take_short();
+  }
+  return in.finished();
+}
+
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
   WireReader in(payload);
   const auto count = in.take<std::uint32_t>();
@@ -187,9 +226,13 @@ bool take_messages(std::string_view payload, std::vector<Client::MessageView>& m
     const auto head = in.take<std::uint32_t>();
     const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
     const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
     message.body = in.take_bytes(head & entry_body_mask);
     message.encoded_attributes = in.take_bytes(attributes);
     message.encoded_system = in.take_bytes(system);
+    message.group = in.take_bytes(names & 0xFF);
+    message.deduplication_id = in.take_bytes(names >> 8 & 0xFF);
+    message.origin = in.take_bytes(names >> 16 & 0xFF);
     messages.push_back(message);
   }
   return in.finished();

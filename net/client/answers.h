@@ -26,11 +26,15 @@ Client::Code put_queue_attributes(std::string& out,
 std::uint32_t wire_ms(const std::optional<std::chrono::milliseconds>& duration);
 
 // Answers.
-bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features);
+// `challenge` stays empty if the server does not ask for a key.
+bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features,
+                 std::string_view& challenge);
 bool take_queue(std::string_view payload, Client::Queue& queue);
 bool take_counts(std::string_view payload, Client::Counts& counts);
 bool take_description(std::string_view payload, Client::QueueDescription& description);
 bool take_names(std::string_view payload, Client::QueueList& list);
+bool take_tags(std::string_view payload, Client::Tags& tags);
+bool take_moves(std::string_view payload, std::vector<Client::Move>& moves);
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent);
 bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages);
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes);

@@ -108,6 +108,80 @@ Client::Result<Client::Counts> Client::counts(const Queue& queue) {
   return counts;
 }
 
+Client::Result<Client::Tags> Client::tags(const Queue& queue) {
+  const auto answer = impl_->call(WireOp::get_tags, queue.handle);
+  if (!answer) return std::unexpected(answer.error());
+  Tags tags;
+  if (!client::take_tags(answer->payload, tags)) return failed(Code::bad_answer);
+  return tags;
+}
+
+Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueAttribute> set,
+                                      std::span<const std::string_view> removed) {
+  if (set.size() > UINT16_MAX || removed.size() > UINT16_MAX) return failed(Code::invalid);
+  const auto answer = impl_->call(WireOp::set_tags, queue.handle, [&](std::string& out) {
+    put(out, static_cast<std::uint16_t>(set.size()));
+    for (const auto& [key, value] : set) {
+      if (const Code code = put_name(out, key); code != Code::ok) return code;
+      if (const Code code = put_name(out, value); code != Code::ok) return code;
+    }
+    put(out, static_cast<std::uint16_t>(removed.size()));
+    for (const std::string_view key : removed) {
+      if (const Code code = put_name(out, key); code != Code::ok) return code;
+    }
+    return Code::ok;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::string_view after,
+                                                  std::uint16_t max) {
+  const auto answer = impl_->call(WireOp::list_sources, queue.handle, [&](std::string& out) {
+    const Code code = put_name(out, after);
+    put(out, max);
+    return code;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  QueueList list;
+  if (!client::take_names(answer->payload, list)) return failed(Code::bad_answer);
+  return list;
+}
+
+Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::string_view destination,
+                                                 std::uint32_t rate) {
+  const auto answer = impl_->call(WireOp::start_move, source.handle, [&](std::string& out) {
+    const Code code = put_name(out, destination);
+    put(out, rate);
+    return code;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  WireReader in(answer->payload);
+  const auto number = in.take<std::uint32_t>();
+  if (!in.finished()) return failed(Code::bad_answer);
+  return number;
+}
+
+Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint32_t number) {
+  const auto answer = impl_->call(WireOp::cancel_move, source.handle, [&](std::string& out) {
+    put(out, number);
+    return Code::ok;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  WireReader in(answer->payload);
+  const auto moved = in.take<std::uint64_t>();
+  if (!in.finished()) return failed(Code::bad_answer);
+  return moved;
+}
+
+Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
+  const auto answer = impl_->call(WireOp::list_moves, source.handle);
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Move> moves;
+  if (!client::take_moves(answer->payload, moves)) return failed(Code::bad_answer);
+  return moves;
+}
+
 Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
                                                        std::span<const Outgoing> batch) {
   if (outstanding() > 0) return failed(Code::busy);
@@ -188,6 +262,8 @@ std::string_view Client::name_of(Code code) {
       return "unreachable";
     case Code::bad_answer:
       return "bad_answer";
+    case Code::untrusted:
+      return "untrusted";
     default:
       return pawl::name_of(static_cast<Status>(code));
   }
@@ -221,10 +297,13 @@ std::vector<Client::Attribute> Client::attributes_of(std::string_view encoded) {
 }
 
 Client::Message::Message(const MessageView& view) : MessageView(view) {
-  bytes_ =
-      std::make_unique<char[]>(body.size() + encoded_attributes.size() + encoded_system.size());
+  std::string_view* const parts[] = {&body,  &encoded_attributes, &encoded_system,
+                                     &group, &deduplication_id,   &origin};
+  std::size_t size = 0;
+  for (const std::string_view* part : parts) size += part->size();
+  bytes_ = std::make_unique<char[]>(size);
   char* at = bytes_.get();
-  for (std::string_view* part : {&body, &encoded_attributes, &encoded_system}) {
+  for (std::string_view* part : parts) {
     std::copy(part->begin(), part->end(), at);
     *part = {at, part->size()};
     at += part->size();

@@ -6,6 +6,7 @@
 #include "core/request.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
+#include "proto/challenge.h"
 #include "proto/wire.h"
 
 namespace pawl {
@@ -49,6 +50,19 @@ static_assert(static_cast<int>(Client::Code::over_in_flight) ==
               static_cast<int>(Status::over_in_flight));
 static_assert(static_cast<int>(Client::Code::purge_in_progress) ==
               static_cast<int>(Status::purge_in_progress));
+static_assert(static_cast<int>(Client::Code::receipt_expired) ==
+              static_cast<int>(Status::receipt_expired));
+static_assert(static_cast<int>(Client::Code::attempt_not_retryable) ==
+              static_cast<int>(Status::attempt_not_retryable));
+static_assert(static_cast<int>(Client::Code::task_running) ==
+              static_cast<int>(Status::task_running));
+static_assert(static_cast<int>(Client::Code::no_such_task) ==
+              static_cast<int>(Status::no_such_task));
+static_assert(static_cast<int>(Client::Code::task_ended) == static_cast<int>(Status::task_ended));
+static_assert(static_cast<int>(Client::Code::source_unknown) ==
+              static_cast<int>(Status::source_unknown));
+static_assert(static_cast<int>(Client::Code::changed_meanwhile) ==
+              static_cast<int>(Status::changed_meanwhile));
 static_assert(static_cast<int>(Client::Code::io) == static_cast<int>(Status::io));
 static_assert(static_cast<int>(Client::Code::corrupt) == static_cast<int>(Status::corrupt));
 static_assert(static_cast<int>(Client::Code::version) == static_cast<int>(Status::version));
@@ -67,17 +81,39 @@ Client::Result<void> Client::Impl::greet() {
     put(out, wire_magic);
     put(out, wire_major);
     put(out, wire_minor);
-    put(out, options_.checksum ? feature_checksum : 0);
-    put(out, std::uint8_t{0});  // no authentication
+    put(out, feature_groups | (options_.checksum ? feature_checksum : 0));
+    put(out, options_.key_id.empty() ? auth_none : auth_key);
     put_short(out, std::string_view(options_.name).substr(0, 64));
     return Code::ok;
   });
   const auto answer = await(ticket, options_.connect_timeout);
   if (!answer) return std::unexpected(answer.error());
   std::uint32_t features = 0;
-  if (!client::take_server(answer->payload, server, features)) return failed(Code::bad_answer);
+  std::string_view challenge;
+  if (!client::take_server(answer->payload, server, features, challenge))
+    return failed(Code::bad_answer);
+  if (!challenge.empty()) {
+    if (const auto known = authenticate(challenge); !known) return known;
+  }
   pipeline.grant(server.credit_frames, server.credit_bytes);
   pipeline.use_checksum((features & feature_checksum) != 0);
+  groups = (features & feature_groups) != 0;
+  return {};
+}
+
+Client::Result<void> Client::Impl::authenticate(std::string_view asked) {
+  Challenge challenge;
+  if (asked.size() != challenge.size()) return failed(Code::bad_answer);
+  std::ranges::copy(asked, challenge.begin());
+  const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
+  const auto ticket = submit(WireOp::authenticate, 0, [&](std::string& out) {
+    if (options_.key_id.size() > Keyring::id_max) return Code::invalid;
+    put_short(out, options_.key_id);
+    out.append(proof.begin(), proof.end());
+    return Code::ok;
+  });
+  const auto answer = await(ticket, options_.connect_timeout);
+  if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
@@ -148,6 +184,10 @@ Client::Result<std::size_t> Client::Impl::poll(std::vector<Completion>& completi
 Client::Result<Client> Client::connect(const Options& options) {
   auto socket = client::Socket::connect(options.host, options.port, options.connect_timeout);
   if (!socket) return std::unexpected(error_of(Code::unreachable, socket.error()));
+  if (options.tls) {
+    const client::TlsOptions tls{options.host, options.ca_file, options.tls_verify};
+    if (!socket->start_tls(tls, options.connect_timeout)) return failed(Code::untrusted);
+  }
   Client client(std::make_unique<Impl>(std::move(*socket), options));
   if (const auto greeted = client.impl_->greet(); !greeted) return std::unexpected(greeted.error());
   return client;
@@ -171,6 +211,8 @@ Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
   return impl_->submit(WireOp::send, queue.handle, [&](std::string& out) {
     put(out, static_cast<std::uint32_t>(batch.size()));
     for (const Outgoing& message : batch) {
+      const bool names = !message.group.empty() || !message.deduplication_id.empty();
+      if (names && !impl_->groups) return Code::not_supported;
       if (const Code code = client::put_message(out, message); code != Code::ok) return code;
     }
     return Code::ok;
@@ -180,7 +222,10 @@ Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
                                                       const ReceiveOptions& options) {
   return impl_->submit(WireOp::receive, queue.handle, [&](std::string& out) {
+    if (!impl_->groups && !options.attempt.empty()) return Code::not_supported;
+    if (options.attempt.size() > UINT16_MAX) return Code::invalid;
     client::put_receive(out, options);
+    if (impl_->groups) put_short(out, options.attempt);
     return Code::ok;
   });
 }

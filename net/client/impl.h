@@ -20,6 +20,7 @@ class Client::Impl {
       : pipeline(std::move(socket), options), options_(options) {}
 
   Result<void> greet();
+  Result<void> authenticate(std::string_view asked);
 
   // Submits what `write` appends. `write` returns a Code: not ok takes the request back.
   template <typename Write>
@@ -49,6 +50,7 @@ class Client::Impl {
 
   client::Pipeline pipeline;
   Server server;
+  bool groups = false;  // the server knows of groups and attempts
 
  private:
   // Where an answer's entries end in the arrays below, which may move until all are taken.

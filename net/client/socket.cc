@@ -84,6 +84,7 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   if (this == &other) return *this;
   close();
   descriptor_ = std::exchange(other.descriptor_, -1);
+  secure_ = std::move(other.secure_);
   out_ = std::move(other.out_);
   sent_ = std::exchange(other.sent_, 0);
   in_ = std::move(other.in_);
@@ -94,22 +95,48 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 
 Socket::~Socket() { close(); }
 
+bool Socket::start_tls(const TlsOptions& options, std::chrono::milliseconds timeout) {
+  secure_ = Secure::start(descriptor_, options, timeout);
+  return secure_ != nullptr;
+}
+
 void Socket::close() {
+  secure_.reset();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+// 0: the kernel takes nothing now.
+std::expected<std::size_t, int> Socket::send_some(std::string_view bytes) {
+  if (secure_) return secure_->write(bytes);
+  while (true) {
+    const ssize_t n = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno == EAGAIN) return 0;
+    if (errno != EINTR) return std::unexpected(errno);
+  }
+}
+
+// 0: nothing is there now.
+std::expected<std::size_t, int> Socket::receive_some(std::span<char> into) {
+  if (secure_) return secure_->read(into);
+  while (true) {
+    const ssize_t n = ::recv(descriptor_, into.data(), into.size(), MSG_DONTWAIT);
+    if (n > 0) return static_cast<std::size_t>(n);
+    if (n == 0) return std::unexpected(ECONNRESET);
+    if (errno == EAGAIN) return 0;
+    if (errno != EINTR) return std::unexpected(errno);
+  }
 }
 
 SystemResult Socket::flush() {
   while (unsent()) {
-    const ssize_t n =
-        ::send(descriptor_, out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {
-      // Whoever keeps appending must not carry along what has long been sent.
-      if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
-      return {};
-    }
-    if (n < 0) return std::unexpected(errno);
-    sent_ += static_cast<std::size_t>(n);
+    const auto sent = send_some(std::string_view(out_).substr(sent_));
+    if (!sent) return std::unexpected(sent.error());
+    sent_ += *sent;
+    if (*sent > 0) continue;
+    // Whoever keeps appending must not carry along what has long been sent.
+    if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
+    return {};
   }
   sent_ = 0;
   if (out_.capacity() > buffer_keep_max) std::string().swap(out_);
@@ -130,15 +157,15 @@ std::expected<bool, int> Socket::receive(std::size_t bytes) {
     in_.resize(wanted);
     in_.shrink_to_fit();
   }
+  const std::size_t before = filled_;
   while (true) {
-    const ssize_t n = ::recv(descriptor_, in_.data() + filled_, in_.size() - filled_, MSG_DONTWAIT);
-    if (n > 0) {
-      filled_ += static_cast<std::size_t>(n);
-      return true;
-    }
-    if (n == 0) return std::unexpected(ECONNRESET);
-    if (errno == EAGAIN) return false;
-    if (errno != EINTR) return std::unexpected(errno);
+    const auto got = receive_some(std::span(in_).subspan(filled_));
+    if (!got) return std::unexpected(got.error());
+    filled_ += *got;
+    // What has been taken from the socket but not out of TLS would not wake anybody who waits for the socket.
+    const std::size_t inside = secure_ ? secure_->pending() : 0;
+    if (inside == 0) return filled_ > before;
+    if (in_.size() < filled_ + inside) in_.resize(filled_ + inside);
   }
 }
 

@@ -1,4 +1,4 @@
-// A connected, non-blocking TCP socket and the two buffers in front of it.
+// A connected, non-blocking TCP socket, with TLS if wanted, and the two buffers in front of it.
 //
 // Bytes to send are appended to out() and leave with flush(), as far as the kernel takes them.
 // Received bytes stand in in() until consume()d; the views into them hold until the next receive().
@@ -10,9 +10,13 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "net/client/secure.h"
 
 namespace pawl::client {
 
@@ -22,6 +26,8 @@ class Socket {
  public:
   static std::expected<Socket, int> connect(const std::string& host, std::uint16_t port,
                                             std::chrono::milliseconds timeout);
+  // Before anything is sent. False: no handshake, or a certificate not to be trusted.
+  bool start_tls(const TlsOptions& options, std::chrono::milliseconds timeout);
   Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
@@ -44,8 +50,11 @@ class Socket {
 
  private:
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  std::expected<std::size_t, int> send_some(std::string_view bytes);
+  std::expected<std::size_t, int> receive_some(std::span<char> into);
 
   int descriptor_ = -1;
+  std::unique_ptr<Secure> secure_;  // null: in the clear
   std::string out_;
   std::size_t sent_ = 0;
   std::vector<char> in_;

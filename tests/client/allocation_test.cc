@@ -143,7 +143,7 @@ class CannedServer {
       put(out, frame_bytes_max);
       put(out, std::uint32_t{64});
       put(out, std::uint32_t{1 << 20});
-      out.append(4 + 8 + 4 + 4 + 2, '\0');
+      out.append(4 + 8 + 4 + 4 + 2 + 2, '\0');  // entries to the empty challenge
     } else {
       put(out, std::uint32_t{1});
       out.append(2 + 8 + 16, '\0');

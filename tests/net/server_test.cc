@@ -1,19 +1,14 @@
 // The whole server in this process: real rings, real sockets, real files.
 #include "net/server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "pawl/client.h"
+#include "tests/net/live_server.h"
 
 namespace pawl {
 namespace {
@@ -21,91 +16,24 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-std::uint16_t port_of(const std::string& address) {
-  return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
-}
-
-class ServerTest : public ::testing::Test {
+class ServerTest : public LiveServerTest {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/pawl-test-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
+    LiveServerTest::SetUp();
     start();
   }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(directory_);
-  }
-  void start() {
-    ServerOptions options;
-    options.data = directory_ + "/data";
-    options.http = options.admin = options.binary = "127.0.0.1:0";
-    options.shards = made_ ? 0 : 2;
-    options.segment_bytes = 8 << 20;
-    options.memory = 256 << 20;
-    auto server = Server::start(options);
-    ASSERT_TRUE(server) << server.error();
-    server_ = std::move(*server);
-    made_ = true;
-  }
-  void stop() {
-    if (server_) server_->stop();
+  void restart() {
+    server_->stop();
     server_.reset();
+    options_.shards = 0;  // as the directory was made
+    start();
   }
   Client connect() {
-    Client::Options options;
-    options.port = port_of(server_->address(Protocol::binary));
-    auto client = Client::connect(options);
+    auto client = Client::connect(client_options());
     EXPECT_TRUE(client) << Client::name_of(client.error().code);
     return std::move(*client);
   }
-  int raw_http() {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_of(server_->address(Protocol::http)));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    timeval limit{.tv_sec = 10, .tv_usec = 0};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    return fd;
-  }
-
-  std::string directory_;
-  std::unique_ptr<Server> server_;
-  bool made_ = false;
 };
-
-std::string json_request(const std::string& action, const std::string& body) {
-  return "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS." + action +
-         "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: " +
-         std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-// Reads until `text` holds `count` whole responses or the connection ends.
-std::string read_responses(int fd, int count) {
-  std::string text;
-  char bytes[4096];
-  for (;;) {
-    int whole = 0;
-    for (std::size_t at = 0; (at = text.find("Content-Length: ", at)) != std::string::npos;) {
-      const std::size_t end = text.find("\r\n\r\n", at);
-      if (end == std::string::npos || text.size() < end + 4 + std::stoul(text.substr(at + 16)))
-        break;
-      at = end;
-      ++whole;
-    }
-    if (whole >= count) return text;
-    const ssize_t n = recv(fd, bytes, sizeof bytes, 0);
-    if (n <= 0) return text;
-    text.append(bytes, static_cast<std::size_t>(n));
-  }
-}
-
-void send_all(int fd, const std::string& bytes) {
-  ASSERT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-}
 
 // Names spread over both shards, connections too: most of these cross the mesh one way or the other.
 TEST_F(ServerTest, EveryConnectionReachesEveryQueue) {
@@ -183,8 +111,7 @@ TEST_F(ServerTest, WhatWasAcknowledgedIsThereAfterARestart) {
         ASSERT_TRUE(client.remove(*queue, message.receipt));
     }
   }
-  stop();
-  start();
+  restart();
   Client client = connect();
   for (const char* name : {"a", "b", "c"}) {
     auto queue = client.open_queue(name);
@@ -196,7 +123,7 @@ TEST_F(ServerTest, WhatWasAcknowledgedIsThereAfterARestart) {
 }
 
 TEST_F(ServerTest, PipelinedHttpRequestsAreAnsweredInOrder) {
-  const int fd = raw_http();
+  const int fd = connect_http();
   std::string requests = json_request("CreateQueue", R"({"QueueName":"p"})");
   for (int i = 0; i < 40; ++i) {
     requests += json_request("SendMessage",
@@ -216,7 +143,7 @@ TEST_F(ServerTest, PipelinedHttpRequestsAreAnsweredInOrder) {
 }
 
 TEST_F(ServerTest, BytesThatAreNoRequestAreAnsweredAndTheConnectionCloses) {
-  const int fd = raw_http();
+  const int fd = connect_http();
   send_all(fd, "GET / HTTP/1.1\nHost: x\n\n");
   const std::string answer = read_responses(fd, 99);  // until the end
   close(fd);
@@ -240,22 +167,38 @@ TEST_F(ServerTest, StoppingAnswersLongPollsEmpty) {
   server_.reset();
 }
 
+TEST_F(ServerTest, AnAnswerGivenWhileStoppingSaysThatTheConnectionCloses) {
+  const int fd = connect_http();
+  send_all(fd, json_request("CreateQueue", R"({"QueueName":"q"})"));
+  EXPECT_EQ(read_responses(fd, 1).find("Connection: close"), std::string::npos);
+  send_all(fd, json_request("ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})"));
+  std::this_thread::sleep_for(50ms);
+  std::thread stopper([this] { server_->stop(); });
+  const std::string answer = read_responses(fd, 99);  // until the end
+  stopper.join();
+  close(fd);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+  server_.reset();
+}
+
 TEST_F(ServerTest, ASecondServerOnTheSameDirectoryIsRefused) {
-  ServerOptions options;
-  options.data = directory_ + "/data";
-  options.http = options.admin = options.binary = "127.0.0.1:0";
-  auto second = Server::start(options);
+  auto second = Server::start(options_);
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().find("in use"), std::string::npos) << second.error();
 }
 
 TEST_F(ServerTest, AnythingButLoopbackIsRefusedWithoutCredentials) {
-  ServerOptions options;
-  options.data = directory_ + "/other";
-  options.http = "0.0.0.0:0";
-  auto open = Server::start(options);
-  ASSERT_FALSE(open);
-  EXPECT_NE(open.error().find("credentials"), std::string::npos) << open.error();
+  using Member = std::string ServerOptions::*;
+  for (const Member member :
+       {&ServerOptions::http, &ServerOptions::admin, &ServerOptions::binary}) {
+    ServerOptions options = options_;
+    options.data = directory_ + "/other";
+    options.*member = "0.0.0.0:0";
+    auto open = Server::start(options);
+    ASSERT_FALSE(open);
+    EXPECT_NE(open.error().find("credentials"), std::string::npos) << open.error();
+  }
 }
 
 }  // namespace

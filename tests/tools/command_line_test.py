@@ -1,20 +1,24 @@
 #!/usr/bin/python3
 """The `pawl` program as scripts and fingers meet it: exit codes, suggestions, settings."""
 
+import http.client
 import json
 import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Pawl  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
+KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
 VERBS = ["serve", "bench", "doctor", "wal", "version"]
 
 
@@ -73,7 +77,95 @@ class CommandLine(unittest.TestCase):
     def test_addresses_that_others_reach_are_refused_without_credentials(self):
         for flag in ("--http", "--admin", "--binary"):
             self.refused(pawl("serve", flag, "0.0.0.0:0"), "cannot bind 0.0.0.0:0 without credentials", flag)
-        self.refused(pawl("serve", "--http", "[::]:0"), "without credentials")
+        self.refused(pawl("serve", "--http", "[::]:0"), "without credentials", "--auth sigv4 --keys FILE")
+        with tempfile.TemporaryDirectory() as place:
+            keys = self.keys(place, KEYS)
+            self.refused(pawl("serve", "--auth", "sigv4", "--keys", keys, "--admin", "0.0.0.0:0"),
+                         "cannot bind 0.0.0.0:0 without credentials")
+            with Pawl(PAWL, extra=["--auth", "sigv4", "--keys", keys, "--http", "0.0.0.0:0"]) as server:
+                self.assertTrue(server.ready["http"].startswith("0.0.0.0:"))
+                self.assertIn("without TLS", server.errors())
+
+    def keys(self, place, text, mode=0o600):
+        path = os.path.join(place, "keys.toml")
+        pathlib.Path(path).write_text(text)
+        os.chmod(path, mode)
+        return path
+
+    def test_what_is_wrong_with_a_key_file_is_said_with_its_line_and_without_its_secrets(self):
+        with tempfile.TemporaryDirectory() as place:
+            def serve(text, *parts, mode=0o600):
+                keys = self.keys(place, text, mode)
+                done = pawl("serve", "--data", place + "/data", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                            "--binary", "127.0.0.1:0", "--auth", "sigv4", "--keys", keys)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+                for part in (keys, *parts):
+                    self.assertIn(part, done.stderr)
+                self.assertNotIn("hush", done.stderr)
+
+            serve(KEYS, "chmod 600", mode=0o640)
+            serve(KEYS, "chmod 600", mode=0o604)
+            serve("", "there is no key in it")
+            serve("[[key]]\nid = 'A'\nsecret = 'hush'\n", "keys.toml:1:1", "no account")
+            serve("[[key]]\nid = 'A'\nsecret = 'hush'\nacount = '1'\n", "keys.toml:4:1", 'Did you mean "account"?')
+            serve("[[key]]\nid = 'A'\nsecret = 'hush'\naccount = 111111111111\n", "keys.toml:4:", "in quotes")
+            serve("[[key]]\nid = 'A'\nsecret = 'hush'\naccount = '1111'\n", "keys.toml:1:1", "12 digits")
+            serve("[[key]]\nid = 'A b'\nsecret = 'hush'\naccount = '111111111111'\n", "keys.toml:1:1")
+            serve(KEYS + KEYS, "keys.toml:5:1")
+            serve("[key]\nid = 'A'\n", "keys.toml:1:", "[[key]]")
+            serve("[[keys]]\nid = 'A'\n", "keys.toml:1:", "[[key]]")
+            serve("[[key]\n", "keys.toml:")
+            self.refused(pawl("serve", "--auth", "sigv4"), "--keys FILE")
+            self.refused(pawl("serve", "--keys", place + "/keys.toml"), "--auth sigv4")
+            self.assertFalse(os.path.exists(place + "/data"), "nothing is made before everything is right")
+
+    def test_tls_wants_both_files_and_says_which_is_wrong(self):
+        self.refused(pawl("serve", "--tls-cert", "c.pem"), "--tls-cert is given without --tls-key")
+        self.refused(pawl("serve", "--tls-key", "k.pem"), "--tls-key is given without --tls-cert")
+        done = pawl("serve", "--tls-cert", "/none/c.pem", "--tls-key", "/none/k.pem", "--http", "127.0.0.1:0")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("--tls-cert /none/c.pem: No such file", done.stderr)
+
+    def test_settings_that_repeat_are_taken_from_everywhere(self):
+        def status(server, host):
+            connection = http.client.HTTPConnection(server.ready["http"])
+            connection.request("GET", "/", headers={"Host": host})
+            answer = connection.getresponse().status
+            connection.close()
+            return answer
+
+        with tempfile.TemporaryDirectory() as place:
+            config = os.path.join(place, "pawl.toml")
+            pathlib.Path(config).write_text("[listen]\nallow-host = ['a.example', 'b.example']\n")
+            with Pawl(PAWL, extra=["--config", config]) as server:
+                self.assertEqual([status(server, host) for host in ("a.example", "b.example:1", "c.example")],
+                                 [200, 200, 403])
+            with Pawl(PAWL, extra=["--config", config, "--allow-host", "c.example", "--allow-host", "d.example"]) as server:
+                self.assertEqual([status(server, host) for host in ("a.example", "c.example", "d.example")],
+                                 [403, 200, 200])
+        self.refused(pawl("serve", "--allow-host", "a b"), "--allow-host")
+        self.refused(pawl("serve", PAWL_LISTEN_TRUSTED_PROXY="10.0.0.0/8,10.0.0.0/40"), "PAWL_LISTEN_TRUSTED_PROXY")
+        self.refused(pawl("serve", "--allow-origin", "evil.example"), "--allow-origin")
+        self.refused(pawl("serve", "--max-connections", "0"), "--max-connections")
+
+    def test_a_hangup_reads_the_keys_again_and_a_broken_file_changes_nothing(self):
+        with tempfile.TemporaryDirectory() as place:
+            keys = self.keys(place, KEYS)
+            with Pawl(PAWL, extra=["--auth", "sigv4", "--keys", keys]) as server:
+                def hang_up(until):
+                    server.process.send_signal(signal.SIGHUP)
+                    for _ in range(200):
+                        if until in server.errors():
+                            return
+                        time.sleep(0.05)
+                    self.fail(server.errors())
+
+                self.keys(place, KEYS.replace("hush", "hush2"))
+                hang_up("access keys read again")
+                self.keys(place, "[[key]]\n")
+                hang_up("stay as they were: " + keys + ":1:1")
+                self.assertNotIn("hush", server.errors())
 
     def test_values_are_checked_and_the_place_they_came_from_is_named(self):
         with tempfile.TemporaryDirectory() as place:

@@ -48,6 +48,12 @@ class Client {
     std::chrono::microseconds spin{
         0};                 // how long to look for answers before sleeping; costs a core
     bool checksum = false;  // XXH3-64 on every frame, both ways
+    // The access key, for servers that ask for one. The secret is not sent.
+    std::string key_id{};
+    std::string secret{};
+    bool tls = false;
+    bool tls_verify = true;  // that the certificate is `host`'s, and who vouches for it:
+    std::string ca_file{};   // PEM; empty: whom the system trusts
   };
 
   // The numbers of the protocol; those from 9000 on are the client's own.
@@ -68,12 +74,19 @@ class Client {
     too_large = 1105,
     not_supported = 1106,
     invalid = 1107,
+    receipt_expired = 1108,
+    attempt_not_retryable = 1109,
+    task_running = 1110,
+    no_such_task = 1111,
+    task_ended = 1112,
+    source_unknown = 1113,
     overloaded = 2000,  // 2xxx: try again after Error::retry_after
     no_memory = 2001,
     no_space = 2002,
     not_ready = 2003,
     over_in_flight = 2004,
     purge_in_progress = 2005,
+    changed_meanwhile = 2006,
     io = 3000,
     corrupt = 3001,
     version = 3002,
@@ -85,6 +98,7 @@ class Client {
     broken = 9003,       // the connection is gone
     unreachable = 9004,  // connect() failed; Error::system says why
     bad_answer = 9005,   // the server said something that cannot be understood
+    untrusted = 9006,    // connect() with tls: no handshake, or not the server it should be
   };
   static std::string_view name_of(Code code);
 
@@ -125,6 +139,18 @@ class Client {
     std::int64_t created = 0, modified = 0;
     std::vector<std::pair<std::string, std::string>> attributes;
   };
+  using Tags = std::vector<std::pair<std::string, std::string>>;
+  // Dead letters on their way back.
+  struct Move {
+    enum class State : std::uint8_t { running, completed, cancelled, failed };
+    std::uint32_t number = 0;
+    State state = State::running;
+    Code failure = Code::ok;
+    std::uint32_t rate = 0;  // messages a second; 0: no limit
+    std::uint64_t moved = 0, to_move = 0;
+    std::int64_t started = 0;
+    std::string destination;  // empty: where each message came from
+  };
   struct QueueList {
     std::vector<std::string> names;
     bool more = false;  // ask again, after the last of these
@@ -138,6 +164,8 @@ class Client {
     std::string_view body{};                           // 1 byte or more of SQS text
     std::span<const Attribute> attributes{};           // in any order, at most 10
     std::optional<std::chrono::milliseconds> delay{};  // up to 15 minutes; none: the queue's own
+    std::string_view group{};             // MessageGroupId: order in a FIFO queue, else the tenant
+    std::string_view deduplication_id{};  // FIFO; empty: the queue goes by the content
   };
 
   using MessageId = std::array<std::uint8_t, 16>;
@@ -156,6 +184,7 @@ class Client {
     std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
     std::uint32_t bytes_max =
         0;  // of all bodies and attributes; one message always fits; 0: the server's limit
+    std::string_view attempt{};  // FIFO, ReceiveRequestAttemptId: the same again, the same messages
   };
 
   struct MessageView {
@@ -168,6 +197,9 @@ class Client {
     std::string_view body;
     std::string_view encoded_attributes;  // see attributes_of()
     std::string_view encoded_system;      // system attributes (AWSTraceHeader), the same way
+    std::string_view group;
+    std::string_view deduplication_id;
+    std::string_view origin;  // of a dead letter: "account/name" of the queue it comes from
   };
   // The attributes of a message, pointing into it.
   static std::vector<Attribute> attributes_of(std::string_view encoded);
@@ -214,6 +246,19 @@ class Client {
                                 std::uint16_t max = 1000);
   Result<void> purge(const Queue& queue);
   Result<Counts> counts(const Queue& queue);
+
+  Result<Tags> tags(const Queue& queue);
+  Result<void> set_tags(const Queue& queue, std::span<const QueueAttribute> set,
+                        std::span<const std::string_view> removed = {});
+  // The queues whose dead letters go to this one.
+  Result<QueueList> sources(const Queue& queue, std::string_view after = {},
+                            std::uint16_t max = 1000);
+  // Moves what is visible in a queue of dead letters; the number is the task's.
+  Result<std::uint32_t> start_move(const Queue& source, std::string_view destination = {},
+                                   std::uint32_t rate = 0);
+  Result<std::uint64_t> cancel_move(const Queue& source,
+                                    std::uint32_t number);  // how many were moved
+  Result<std::vector<Move>> moves(const Queue& source);     // newest first
 
   Result<Sent> send(const Queue& queue, const Outgoing& message);  // a refused message is an Error
   Result<Sent> send(const Queue& queue, std::string_view body) {

@@ -1,0 +1,159 @@
+#include "net/client/secure.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace pawl::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int descriptor_of(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+int read_socket(BIO* bio, char* into, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t n = ::recv(descriptor_of(bio), into, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+  return static_cast<int>(n);
+}
+
+int write_socket(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t n = ::send(descriptor_of(bio), bytes, static_cast<std::size_t>(size),
+                           MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+  return static_cast<int>(n);
+}
+
+long control_socket(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+BIO* make_bio(int descriptor) {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "pawl");
+    if (made == nullptr) return made;
+    BIO_meth_set_read(made, read_socket);
+    BIO_meth_set_write(made, write_socket);
+    BIO_meth_set_ctrl(made, control_socket);
+    return made;
+  }();
+  BIO* const bio = method != nullptr ? BIO_new(method) : nullptr;
+  if (bio == nullptr) return nullptr;
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
+  BIO_set_init(bio, 1);
+  return bio;
+}
+
+bool is_address(const std::string& host) {
+  unsigned char bytes[16];
+  return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+}
+
+}  // namespace
+
+Secure::~Secure() {
+  if (ssl_ != nullptr && SSL_is_init_finished(ssl_) == 1) {
+    ERR_clear_error();
+    SSL_shutdown(ssl_);
+    ERR_clear_error();
+  }
+  SSL_free(ssl_);
+  SSL_CTX_free(context_);
+}
+
+bool Secure::set_up(int descriptor, const TlsOptions& options) {
+  context_ = SSL_CTX_new(TLS_client_method());
+  if (context_ == nullptr) return false;
+  SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
+  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  if (options.verify) {
+    SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
+    const bool trusts = options.ca_file.empty()
+                            ? SSL_CTX_set_default_verify_paths(context_) == 1
+                            : SSL_CTX_load_verify_file(context_, options.ca_file.c_str()) == 1;
+    if (!trusts) return false;
+  }
+  ssl_ = SSL_new(context_);
+  BIO* const bio = ssl_ != nullptr ? make_bio(descriptor) : nullptr;
+  if (bio == nullptr) return false;
+  SSL_set_bio(ssl_, bio, bio);
+  static constexpr unsigned char protocol[] = "\x04pawl";
+  bool ready = SSL_set_alpn_protos(ssl_, protocol, sizeof protocol - 1) == 0;
+  if (is_address(options.host)) {
+    ready = ready && X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), options.host.c_str()) == 1;
+  } else {
+    ready = ready && SSL_set1_host(ssl_, options.host.c_str()) == 1 &&
+            SSL_set_tlsext_host_name(ssl_, options.host.c_str()) == 1;
+  }
+  SSL_set_connect_state(ssl_);
+  return ready;
+}
+
+std::unique_ptr<Secure> Secure::start(int descriptor, const TlsOptions& options,
+                                      std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  std::unique_ptr<Secure> made(new Secure);
+  ERR_clear_error();
+  if (!made->set_up(descriptor, options)) return nullptr;
+  while (true) {
+    ERR_clear_error();
+    const int done = SSL_do_handshake(made->ssl_);
+    if (done == 1) return made;
+    const int error = SSL_get_error(made->ssl_, done);
+    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) break;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) break;
+    const short events = error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    pollfd entry{.fd = descriptor, .events = events, .revents = 0};
+    ::poll(&entry, 1, static_cast<int>(left.count()));
+  }
+  ERR_clear_error();
+  return nullptr;
+}
+
+std::expected<std::size_t, int> Secure::outcome(int done, std::size_t count) {
+  if (done == 1) return count;
+  const int system = errno;
+  switch (SSL_get_error(ssl_, done)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      return 0;
+    case SSL_ERROR_ZERO_RETURN:
+      return std::unexpected(ECONNRESET);
+    case SSL_ERROR_SYSCALL:
+      return std::unexpected(system != 0 ? system : ECONNRESET);
+    default:
+      return std::unexpected(EPROTO);
+  }
+}
+
+std::expected<std::size_t, int> Secure::write(std::string_view bytes) {
+  std::size_t count = 0;
+  ERR_clear_error();
+  errno = 0;
+  const int done = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &count);
+  return outcome(done, count);
+}
+
+std::expected<std::size_t, int> Secure::read(std::span<char> into) {
+  std::size_t count = 0;
+  ERR_clear_error();
+  errno = 0;
+  const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
+  return outcome(done, count);
+}
+
+std::size_t Secure::pending() const { return static_cast<std::size_t>(SSL_pending(ssl_)); }
+
+}  // namespace pawl::client

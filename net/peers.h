@@ -1,0 +1,76 @@
+// Who is connected: how many connections each address has, and which addresses are whose.
+//
+// Limits: total_max connections, each_max from one address; enter() says no beyond them.
+// Owner:  the server; a lock, because a connection is accepted on one thread and ends on another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+struct sockaddr;
+
+namespace pawl {
+
+// IPv6, in the order of the network; IPv4 as ::ffff:a.b.c.d.
+using PeerAddress = std::array<std::uint8_t, 16>;
+
+PeerAddress peer_address(const sockaddr& address);  // zeros if it is neither
+PeerAddress peer_of(int fd);                        // zeros if it has gone
+
+// A range of addresses: "10.0.0.0/8", "192.0.2.7", "2001:db8::/32".
+struct Network {
+  PeerAddress address{};
+  unsigned bits = 128;  // of the address that count
+
+  static std::optional<Network> parse(std::string_view text);
+  bool contains(const PeerAddress& peer) const;
+};
+
+// A connection's own: handed from the acceptor to the shard that serves it.
+struct Peer {
+  PeerAddress address{};
+  std::uint32_t place = 0;  // at Peers
+};
+
+class Peers {
+ public:
+  static constexpr std::uint32_t places_max = 1u << 24;
+
+  Peers(std::uint32_t total_max, std::uint32_t each_max)
+      : total_max_(total_max), each_max_(each_max) {}
+
+  // The place of the address; connections from one address share it. Nothing: there are too many.
+  std::optional<std::uint32_t> enter(const PeerAddress& address);
+  void leave(std::uint32_t place);
+  Peer at(std::uint32_t place) const;
+
+ private:
+  struct Row {
+    PeerAddress address{};
+    std::uint32_t count = 0;
+  };
+  struct Hash {
+    std::size_t operator()(const PeerAddress& address) const {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char*>(address.data()), address.size()});
+    }
+  };
+
+  const std::uint32_t total_max_;
+  const std::uint32_t each_max_;
+  mutable std::mutex mutex_;
+  std::uint32_t total_ = 0;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_;
+  std::unordered_map<PeerAddress, std::uint32_t, Hash> places_;
+};
+
+}  // namespace pawl

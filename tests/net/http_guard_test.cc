@@ -1,0 +1,183 @@
+#include "net/http_guard.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/net/live_server.h"
+
+namespace pawl {
+namespace {
+
+struct Browser {
+  const char* name;
+  std::string headers;     // beside what every request has
+  const char* named = "";  // in the refusal
+};
+
+std::string request(const std::string& headers) {
+  return "POST / HTTP/1.1\r\n" + headers +
+         "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n\r\n";
+}
+
+std::string verdict(const HttpGuard& guard, const std::string& headers) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  const std::string bytes = request(headers);
+  EXPECT_EQ(parser.feed(bytes, consumed), HttpParser::State::complete) << headers;
+  return guard.refuse(parser.request());
+}
+
+const Browser pages[] = {
+    {"its own name resolves to us",     "Host: evil.example:9324\r\n",                               "--allow-host evil.example "},
+    {"without a port",                  "Host: evil.example\r\n",                                    "--allow-host"              },
+    {"our name within its own",         "Host: localhost.evil.example:9324\r\n",                     "localhost.evil.example"    },
+    {"its own name within ours",        "Host: evil-localhost:9324\r\n",                             "--allow-host"              },
+    {"an address that looks local",     "Host: 127.0.0.1.evil.example\r\n",                          "--allow-host"              },
+    {"an address of the network",       "Host: 192.168.1.7:9324\r\n",                                "--allow-host 192.168.1.7 " },
+    {"an address not of loopback",      "Host: 128.0.0.1\r\n",                                       "--allow-host"              },
+    {"all addresses",                   "Host: 0.0.0.0:9324\r\n",                                    "--allow-host"              },
+    {"a number for an address",         "Host: 2130706433\r\n",                                      "--allow-host"              },
+    {"a short address",                 "Host: 127.1\r\n",                                           "--allow-host"              },
+    {"IPv6 not of loopback",            "Host: [::2]:9324\r\n",                                      "--allow-host [::2] "       },
+    {"a form of a page",                "Host: localhost\r\nOrigin: https://evil.example\r\n",
+     "--allow-origin https://evil.example "                                                                                      },
+    {"a sandboxed frame",               "Host: localhost\r\nOrigin: null\r\n",                       "--allow-origin null"       },
+    {"a page of another local port",    "Host: 127.0.0.1:9324\r\nOrigin: http://127.0.0.1:8080\r\n",
+     "--allow-origin"                                                                                                            },
+    {"a file",                          "Host: [::1]:9324\r\nOrigin: file://\r\n",                   "--allow-origin"            },
+    {"a listed origin, longer",         "Host: localhost\r\nOrigin: https://good.example.evil\r\n",
+     "--allow-origin"                                                                                                            },
+    {"a listed origin, other scheme",   "Host: localhost\r\nOrigin: http://good.example\r\n",
+     "--allow-origin"                                                                                                            },
+    {"an image of a page",              "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n",         "cross-site"                },
+    {"of a neighbouring name",          "Host: localhost\r\nSec-Fetch-Site: same-site\r\n",          "same-site"                 },
+    {"a listed origin, our wrong name", "Host: evil.example\r\nOrigin: https://good.example\r\n",
+     "--allow-host"                                                                                                              },
+};
+static_assert(std::size(pages) == 20);
+
+TEST(HttpGuard, RefusesWhatPagesMakeBrowsersSendAndNamesTheFlag) {
+  HttpGuardRules rules;
+  rules.hosts = {"pawl.internal", "127.0.0.1"};
+  rules.origins = {"https://good.example"};
+  const HttpGuard guard(rules);
+  for (const Browser& page : pages) {
+    const std::string why = verdict(guard, page.headers);
+    EXPECT_NE(why.find(page.named), std::string::npos) << page.name << ": " << why;
+    EXPECT_FALSE(why.empty()) << page.name;
+  }
+}
+
+TEST(HttpGuard, ServesClientsOfThisMachineAndWhatIsListed) {
+  HttpGuardRules rules;
+  rules.hosts = {"pawl.internal", "[2001:db8::7]"};
+  rules.origins = {"https://good.example"};
+  const HttpGuard guard(rules);
+  for (const char* headers :
+       {"Host: localhost\r\n", "Host: LocalHost:9324\r\n", "Host: 127.0.0.1:9324\r\n",
+        "Host: 127.8.9.10\r\n", "Host: [::1]:9324\r\n", "Host: PAWL.internal:80\r\n",
+        "Host: [2001:db8::7]\r\n", "Host: localhost\r\nOrigin: https://good.example\r\n",
+        "Host: localhost\r\nOrigin: https://good.example\r\nSec-Fetch-Site: cross-site\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: none\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: same-origin\r\n"}) {
+    EXPECT_EQ(verdict(guard, headers), "") << headers;
+  }
+}
+
+TEST(HttpGuard, TakesEveryAddressForItsOwnWhenItIsBoundToAllAndNoName) {
+  HttpGuardRules rules;
+  rules.any_address = true;
+  const HttpGuard guard(rules);
+  EXPECT_EQ(verdict(guard, "Host: 192.168.1.7:9324\r\n"), "");
+  EXPECT_EQ(verdict(guard, "Host: [2001:db8::1]\r\n"), "");
+  EXPECT_NE(verdict(guard, "Host: evil.example\r\n"), "");
+}
+
+TEST(HttpGuard, AsksNothingWhereSignaturesAreAsked) {
+  HttpGuardRules rules;
+  rules.ask = false;
+  const HttpGuard guard(rules);
+  for (const Browser& page : pages) EXPECT_EQ(verdict(guard, page.headers), "") << page.name;
+}
+
+TEST(HttpGuard, BelievesForwardedHeadersOfItsProxiesAlone) {
+  HttpGuardRules rules;
+  rules.proxies = {*Network::parse("10.0.0.0/8")};
+  const HttpGuard guard(rules);
+  EXPECT_TRUE(guard.is_proxy(Network::parse("10.1.1.1")->address));
+  EXPECT_FALSE(guard.is_proxy(Network::parse("127.0.0.1")->address));
+  const struct {
+    const char* headers;
+    bool encrypted, proxy;
+    const char *scheme, *host;
+  } cases[] = {
+      {"",                                                                          false, true,  "http",  ""              },
+      {"",                                                                          true,  false, "https", ""              },
+      {"X-Forwarded-Proto: https\r\nX-Forwarded-Host: q.example\r\n",               false, false, "http",  ""              },
+      {"X-Forwarded-Proto: https\r\nX-Forwarded-Host: q.example\r\n",               false, true,  "https",
+       "q.example"                                                                                                         },
+      {"X-Forwarded-Proto: HTTPS, http\r\nX-Forwarded-Host: q.example:8443, b\r\n", false, true,
+       "https",                                                                                            "q.example:8443"},
+      {"X-Forwarded-Proto: http\r\n",                                               true,  true,  "http",  ""              },
+      {"X-Forwarded-Proto: javascript\r\n",                                         false, true,  "http",  ""              },
+      {"X-Forwarded-Host: evil/x\"<\r\n",                                           false, true,  "http",  ""              },
+  };
+  for (const auto& c : cases) {
+    HttpParser parser;
+    std::size_t consumed = 0;
+    const std::string bytes = request("Host: localhost\r\n" + std::string(c.headers));
+    ASSERT_EQ(parser.feed(bytes, consumed), HttpParser::State::complete);
+    HttpRequest named = parser.request();
+    guard.name_server(named, c.encrypted, c.proxy);
+    EXPECT_EQ(named.scheme, c.scheme) << c.headers;
+    EXPECT_EQ(named.public_host, c.host) << c.headers;
+  }
+}
+
+class GuardedServerTest : public LiveServerTest {
+ protected:
+  std::string ask(const std::string& bytes, Protocol protocol = Protocol::http) {
+    const int fd = connect_to(port(protocol));
+    send_all(fd, bytes);
+    const std::string answer = read_responses(fd, 1);
+    ::close(fd);
+    return answer;
+  }
+};
+
+TEST_F(GuardedServerTest, SaysNoInTheProtocolOfTheCallerAndDoesNothing) {
+  start();
+  const std::string origin = "Origin: https://evil.example\r\n";
+  const std::string form = "Action=CreateQueue&QueueName=made";
+  const std::string xml =
+      ask("POST / HTTP/1.1\r\nHost: localhost\r\n" + origin +
+          "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " +
+          std::to_string(form.size()) + "\r\n\r\n" + form);
+  EXPECT_TRUE(xml.starts_with("HTTP/1.1 403")) << xml;
+  EXPECT_NE(xml.find("<Code>AccessDenied</Code>"), std::string::npos) << xml;
+  const std::string json = ask(json_request("CreateQueue", R"({"QueueName":"made"})", origin));
+  EXPECT_TRUE(json.starts_with("HTTP/1.1 403")) << json;
+  EXPECT_NE(json.find(R"("__type":)"), std::string::npos) << json;
+  EXPECT_NE(json.find("--allow-origin https://evil.example"), std::string::npos) << json;
+  const std::string preflight = ask("OPTIONS / HTTP/1.1\r\nHost: localhost\r\n" + origin +
+                                    "Access-Control-Request-Method: POST\r\n\r\n");
+  EXPECT_TRUE(preflight.starts_with("HTTP/1.1 403")) << preflight;
+  for (const std::string& answer : {xml, json, preflight})
+    EXPECT_EQ(answer.find("Access-Control"), std::string::npos) << answer;
+  const std::string admin =
+      ask("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", Protocol::admin);
+  EXPECT_TRUE(admin.starts_with("HTTP/1.1 403")) << admin;
+  EXPECT_EQ(ask(json_request("ListQueues", "{}")).find("made"), std::string::npos);
+}
+
+TEST_F(GuardedServerTest, NamesItselfAsItsProxyIsCalled) {
+  options_.trusted_proxies = {"127.0.0.0/8"};
+  start();
+  const std::string answer =
+      ask(json_request("CreateQueue", R"({"QueueName":"q"})",
+                       "X-Forwarded-Proto: https\r\nX-Forwarded-Host: queues.example\r\n"));
+  EXPECT_NE(answer.find(R"("QueueUrl":"https://queues.example/000000000000/q")"), std::string::npos)
+      << answer;
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,102 @@
+// How many connections there may be, and how long each may take.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "tests/net/live_server.h"
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+class LimitsTest : public LiveServerTest {
+ protected:
+  // True if the server has it and answers; false if it closed it at once.
+  static bool served(int fd) {
+    const std::string request = json_request("ListQueues", "{}");
+    send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    return read_responses(fd, 1).starts_with("HTTP/1.1 200");
+  }
+  // Seconds until the server closes it without having been asked anything.
+  static double closed_after(int fd) {
+    const auto begun = SteadyClock::now();
+    char byte = 0;
+    EXPECT_EQ(recv(fd, &byte, 1, 0), 0);
+    return std::chrono::duration<double>(SteadyClock::now() - begun).count();
+  }
+};
+
+TEST_F(LimitsTest, ConnectionsBeyondTheLimitAreClosedAndTheirPlaceComesBack) {
+  options_.connections_max = 4;
+  options_.address_connections_max = 3;
+  start();
+  std::vector<int> held;
+  for (int i = 0; i < 3; ++i) {
+    held.push_back(connect_http());
+    EXPECT_TRUE(served(held.back()));
+  }
+  const int fourth = connect_http();
+  EXPECT_FALSE(served(fourth));
+  ::close(fourth);
+  ::close(held.back());
+  held.pop_back();
+  bool again = false;
+  for (int i = 0; i < 100 && !again; ++i) {  // the server hears of the close in its own time
+    const int fd = connect_http();
+    again = served(fd);
+    ::close(fd);
+    std::this_thread::sleep_for(20ms);
+  }
+  EXPECT_TRUE(again);
+  for (const int fd : held) ::close(fd);
+}
+
+TEST_F(LimitsTest, WhoIsTooSlowIsClosed) {
+  options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
+  start();
+  const std::string request = json_request("ListQueues", "{}");
+  const struct {
+    const char* name;
+    Protocol protocol;
+    std::string sent;
+    int answers;
+  } cases[] = {
+      {"nothing said", Protocol::http, "", 0},
+      {"half a head", Protocol::http, request.substr(0, 30), 0},
+      {"half a body", Protocol::http, request.substr(0, request.size() - 1), 0},
+      {"idle after a request", Protocol::http, request, 1},
+      {"idle at the admin port", Protocol::admin, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+       1},
+      {"no HELLO", Protocol::binary, "", 0},
+      {"half a HELLO", Protocol::binary, std::string("\x20\0\0\0\x01", 5), 0},
+  };
+  std::vector<int> connections;
+  for (const auto& c : cases) {
+    const int fd = connections.emplace_back(connect_to(port(c.protocol)));
+    send_all(fd, c.sent);
+    read_responses(fd, c.answers);
+  }
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    SCOPED_TRACE(cases[i].name);
+    EXPECT_LT(closed_after(connections[i]), 8.0);
+    ::close(connections[i]);
+  }
+}
+
+TEST_F(LimitsTest, ALongPollIsNotTooSlow) {
+  options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
+  start();
+  const int fd = connect_http();
+  send_all(fd, json_request("CreateQueue", R"({"QueueName":"q"})"));
+  read_responses(fd, 1);
+  send_all(fd, json_request("ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":4})"));
+  EXPECT_TRUE(read_responses(fd, 1).starts_with("HTTP/1.1 200"));
+  ::close(fd);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,109 @@
+// A server of a test's own: real rings, sockets and files, on free ports of loopback.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "net/server.h"
+#include "pawl/client.h"
+
+namespace pawl {
+
+inline std::uint16_t port_of(const std::string& address) {
+  return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+}
+
+// A connected socket whose reads give up after ten seconds.
+inline int connect_to(std::uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  timeval limit{.tv_sec = 10, .tv_usec = 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  return fd;
+}
+
+class LiveServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/pawl-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    options_.data = directory_ + "/data";
+    options_.http = options_.admin = options_.binary = "127.0.0.1:0";
+    options_.shards = 2;
+    options_.segment_bytes = 8 << 20;
+    options_.memory = 256 << 20;
+  }
+  void TearDown() override {
+    if (server_) server_->stop();
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void start() {
+    auto server = Server::start(options_);
+    ASSERT_TRUE(server) << server.error();
+    server_ = std::move(*server);
+  }
+  std::uint16_t port(Protocol protocol) const { return port_of(server_->address(protocol)); }
+  int connect_http() const { return connect_to(port(Protocol::http)); }
+  Client::Options client_options() const {
+    Client::Options options;
+    options.port = port(Protocol::binary);
+    return options;
+  }
+
+  std::string directory_;
+  ServerOptions options_;
+  std::unique_ptr<Server> server_;
+};
+
+inline std::string json_request(const std::string& action, const std::string& body,
+                                const std::string& more_headers = {}) {
+  return "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS." + action +
+         "\r\nContent-Type: application/x-amz-json-1.0\r\n" + more_headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// Asks `read` (bytes into a buffer, as recv does) until `count` whole responses are there or it ends.
+template <typename Read>
+std::string read_responses(Read&& read, int count) {
+  std::string text;
+  char bytes[16384];
+  for (;;) {
+    int whole = 0;
+    for (std::size_t at = 0; (at = text.find("Content-Length: ", at)) != std::string::npos;) {
+      const std::size_t end = text.find("\r\n\r\n", at);
+      if (end == std::string::npos || text.size() < end + 4 + std::stoul(text.substr(at + 16)))
+        break;
+      at = end;
+      ++whole;
+    }
+    if (whole >= count) return text;
+    const ssize_t n = read(bytes, sizeof bytes);
+    if (n <= 0) return text;
+    text.append(bytes, static_cast<std::size_t>(n));
+  }
+}
+
+inline std::string read_responses(int fd, int count) {
+  return read_responses([fd](char* into, std::size_t size) { return recv(fd, into, size, 0); },
+                        count);
+}
+
+inline void send_all(int fd, const std::string& bytes) {
+  ASSERT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+}  // namespace pawl

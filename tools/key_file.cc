@@ -1,0 +1,129 @@
+#include "tools/key_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "tools/suggest.h"
+
+namespace pawl {
+namespace {
+
+using Fault = std::unexpected<std::string>;
+
+struct FileText {
+  std::string text;
+  ~FileText() { explicit_bzero(text.data(), text.size()); }
+};
+
+std::string place_of(const std::string& path, const toml::source_region& where) {
+  return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
+}
+
+// Looks at the file that is read, not at one that may have its name a moment later.
+std::expected<void, std::string> read_guarded(const std::string& path, FileText& file) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Fault(fmt::format("--keys {}: {}", path, std::strerror(errno)));
+  struct stat info{};
+  ssize_t count = -1;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    file.text.resize(key_file_bytes_max + 1);
+    count = ::read(fd, file.text.data(), file.text.size());
+  }
+  ::close(fd);
+  if (count < 0) return Fault(fmt::format("--keys {}: not a file that can be read", path));
+  if (static_cast<std::size_t>(count) > key_file_bytes_max)
+    return Fault(fmt::format("--keys {}: longer than {} bytes", path, key_file_bytes_max));
+  file.text.resize(static_cast<std::size_t>(count));
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return Fault(
+        fmt::format("--keys {}: others can open it (mode {:04o}), and whoever reads it can sign "
+                    "anything; take that away with: chmod 600 {}",
+                    path, info.st_mode & 07777, path));
+  }
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    return Fault(
+        fmt::format("--keys {}: it belongs to user {}, who can change it, and the server runs as "
+                    "{}; make it yours with: chown {} {}",
+                    path, info.st_uid, geteuid(), geteuid(), path));
+  }
+  return {};
+}
+
+std::expected<void, std::string> read_key(const std::string& path, const toml::table& table,
+                                          Keyring& ring) {
+  std::string id, secret, account;
+  static const std::vector<std::string> names = {"id", "secret", "account"};
+  const std::pair<const char*, std::string*> wanted[] = {
+      {"id",      &id     },
+      {"secret",  &secret },
+      {"account", &account}
+  };
+  for (const auto& [name, node] : table) {
+    const auto known = std::find_if(std::begin(wanted), std::end(wanted),
+                                    [&](const auto& want) { return name.str() == want.first; });
+    if (known == std::end(wanted)) {
+      return Fault(fmt::format("{}: a key has id, secret and account, and no \"{}\".{}",
+                               place_of(path, name.source()), name.str(),
+                               suggestion(name.str(), names)));
+    }
+    const auto text = node.value_exact<std::string>();
+    if (!text) {
+      return Fault(fmt::format("{}: {} is a string: write it in quotes.",
+                               place_of(path, node.source()), known->first));
+    }
+    *known->second = *text;
+  }
+  for (const auto& [name, text] : wanted) {
+    if (text->empty())
+      return Fault(fmt::format("{}: this key has no {}.", place_of(path, table.source()), name));
+  }
+  const KeyFault fault = ring.add({id, secret, account});
+  explicit_bzero(secret.data(), secret.size());
+  if (fault == KeyFault::none) return {};
+  return Fault(fmt::format("{}: {}", place_of(path, table.source()), text_of(fault)));
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const std::string& path) {
+  FileText file;
+  if (auto read = read_guarded(path, file); !read) return Fault(read.error());
+  const toml::parse_result parsed =
+      toml::parse(std::string_view(file.text), std::string_view(path));
+  if (!parsed) {
+    return Fault(fmt::format("{}: {}.", place_of(path, parsed.error().source()),
+                             parsed.error().description()));
+  }
+  auto ring = std::make_shared<Keyring>();
+  for (const auto& [name, node] : parsed.table()) {
+    const toml::array* const keys = node.as_array();
+    if (name.str() != "key" || keys == nullptr || !keys->is_homogeneous<toml::table>()) {
+      return Fault(
+          fmt::format("{}: keys are written as tables called [[key]], and nothing else "
+                      "is in this file.",
+                      place_of(path, name.source())));
+    }
+    for (const toml::node& key : *keys) {
+      if (auto added = read_key(path, *key.as_table(), *ring); !added) return Fault(added.error());
+    }
+  }
+  if (ring->size() == 0) {
+    return Fault(
+        fmt::format("{}: there is no key in it, so nobody could sign. Write [[key]] with id, "
+                    "secret and account.",
+                    path));
+  }
+  return ring;
+}
+
+}  // namespace pawl
