@@ -11,8 +11,10 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 STOP_SECONDS = 20
+ACCOUNT = "000000000000"  # of whoever comes unsigned
 
 
 class Pawl:
@@ -20,6 +22,10 @@ class Pawl:
 
     Ends only the process it started. `data` is made, and removed by remove_data(), unless given.
     """
+
+    scheme = "http"
+    account = ACCOUNT
+    key, secret = "x", "x"  # not looked at
 
     def __init__(self, binary, data=None, extra=()):
         self.binary = str(pathlib.Path(binary).resolve())
@@ -61,7 +67,7 @@ class Pawl:
 
     @property
     def url(self):
-        return "http://" + self.ready["http"]
+        return f"{self.scheme}://{self.ready['http']}"
 
     def errors(self):
         with open(self.stderr.name, errors="replace") as file:
@@ -93,6 +99,15 @@ class Pawl:
         shutil.rmtree(self.data, ignore_errors=True)
         pathlib.Path(self.stderr.name).unlink(missing_ok=True)
 
+    def arn(self, url):
+        return f"arn:aws:sqs:us-east-1:{self.account}:{url.rsplit('/', 1)[1]}"
+
+    def environment(self):
+        """What a client needs of its environment to talk to this server, and nothing of the machine's."""
+        return {"PAWL_ENDPOINT": self.url, "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret,
+                "AWS_DEFAULT_REGION": "us-east-1", "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": "/dev/null",
+                "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true"}
+
     def __enter__(self):
         return self.start()
 
@@ -101,6 +116,47 @@ class Pawl:
         if kind is None and code != 0:
             raise AssertionError(f"pawl serve ended with {code} after SIGTERM: {self.errors()}")
         self.remove_data()
+
+
+class SignedPawl(Pawl):
+    """Checks signatures, and knows one key."""
+
+    account = "111122223333"
+    key, secret = "AKIDPAWLTEST", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYTESTONLY"
+
+    def __init__(self, binary, data=None, extra=()):
+        super().__init__(binary, data, extra)
+        self.keys = pathlib.Path(self.data.rstrip("/") + ".keys")
+        self.keys.touch(0o600)
+        self.keys.write_text(f'[[key]]\nid = "{self.key}"\nsecret = "{self.secret}"\naccount = "{self.account}"\n')
+        self.extra += ["--auth", "sigv4", "--keys", str(self.keys)]
+
+    def remove_data(self):
+        super().remove_data()
+        self.keys.unlink(missing_ok=True)
+
+
+class TlsPawl(SignedPawl):
+    """Speaks TLS besides, with a certificate of its own that clients are told to trust."""
+
+    scheme = "https"
+
+    def __init__(self, binary, data=None, extra=()):
+        super().__init__(binary, data, extra)
+        self.certificate, self.private_key = (pathlib.Path(self.data.rstrip("/") + end) for end in (".cert", ".key"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days", "2", "-subj", "/CN=pawl test", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", self.private_key, "-out", self.certificate], check=True, capture_output=True)
+        self.extra += ["--tls-cert", str(self.certificate), "--tls-key", str(self.private_key)]
+
+    def environment(self):
+        trusted = str(self.certificate)
+        return super().environment() | {"AWS_CA_BUNDLE": trusted, "NODE_EXTRA_CA_CERTS": trusted, "REQUESTS_CA_BUNDLE": trusted}
+
+    def remove_data(self):
+        super().remove_data()
+        for file in (self.certificate, self.private_key):
+            file.unlink(missing_ok=True)
 
 
 def scratch():
@@ -133,6 +189,14 @@ def main():
         sys.exit(f"usage: {sys.argv[0]} build/release/pawl [unittest arguments]")
     ServedTest.binary = sys.argv.pop(1)
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
-    bad = len(result.failures) + len(result.errors)
-    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed", flush=True)
-    sys.exit(1 if bad or result.testsRun == 0 else 0)
+    name = pathlib.Path(sys.argv[0]).stem.removesuffix("_test")
+    # One test that does not apply is worth a word, a client that is not here at all is worth capitals.
+    whole = [why for test, why in result.skipped if test.id().startswith("setUpClass")]
+    alone = [(test.id().rpartition(".")[2], why) for test, why in result.skipped if not test.id().startswith("setUpClass")]
+    for line in sorted({f"SKIPPED {name}: {why}" for why in whole} | {f"skipped {name} {test}: {why}" for test, why in alone}):
+        print(line)
+    # A test whose subtests fail is one test.
+    bad = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
+    ran = result.testsRun - len(alone)
+    print(f"{ran - sum(not each.startswith('setUpClass') for each in bad)} passed, {len(bad)} failed", flush=True)
+    sys.exit(1 if bad or not (result.testsRun or result.skipped) else 0)

@@ -8,6 +8,7 @@ own words: add_subdirectory and pawl::client.
 import re
 import subprocess
 import time
+import tomllib
 
 from pawl_server import ROOT, Pawl, ServedTest, main
 
@@ -25,6 +26,37 @@ class StartedPawl(Pawl):
 
     def command(self):
         return [str(ROOT / "tools" / "start")]
+
+
+class KeyedPawl(Pawl):
+    """A server with the keys of the README."""
+
+    def command(self):
+        PLACE.mkdir(parents=True, exist_ok=True)
+        keys = PLACE / "keys.toml"
+        keys.unlink(missing_ok=True)
+        keys.touch(mode=0o600)
+        keys.write_text(block("toml"))
+        return [*super().command(), "--auth", "sigv4", "--keys", str(keys)]
+
+
+class Keys(ServedTest):
+    server = KeyedPawl
+
+    def listed_with(self, secret):
+        (key,) = tomllib.loads(block("toml"))["key"]
+        code = "import boto3, sys; print(boto3.client('sqs', endpoint_url=sys.argv[1], region_name='us-east-1', " \
+               "aws_access_key_id=sys.argv[2], aws_secret_access_key=sys.argv[3]).create_queue(QueueName='q')['QueueUrl'])"
+        command = ["/usr/bin/python3", "-c", code, f"http://{self.pawl.ready['http']}", key["id"], secret or key["secret"]]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False), key["account"]
+
+    def test_who_has_the_key_of_the_example_gets_a_queue_in_its_account(self):
+        done, account = self.listed_with(None)
+        self.assertEqual((done.returncode, done.stdout.split("/")[3:]), (0, [account, "q\n"]), done.stderr)
+
+    def test_who_has_another_secret_does_not(self):
+        done, _ = self.listed_with("another")
+        self.assertIn("SignatureDoesNotMatch", done.stderr)
 
 
 class Readme(ServedTest):

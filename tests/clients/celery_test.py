@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Celery with kombu's SQS transport, of Debian: Query in two dialects, one of them on the queue's path."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from client import first_here
+from pawl_server import HERE, ServedTest, SignedPawl, main, scratch
+from wire import Json
+
+TASKS = 30
+PATIENCE_SECONDS = 30
+
+
+class Unsigned(ServedTest):
+    @classmethod
+    def setUpClass(cls):
+        if not first_here([("/usr/bin/python3", "-c", "import celery, pycurl, boto3, kombu.transport.SQS")]):
+            raise unittest.SkipTest("Debian's celery, python3-pycurl and python3-boto3 are not all installed")
+        super().setUpClass()
+        cls.results = pathlib.Path(tempfile.mkdtemp(prefix="celery-", dir=scratch()))
+        cls.environment = os.environ | cls.pawl.environment() | {"PAWL_CELERY_RESULTS": str(cls.results), "PYTHONPATH": str(HERE)}
+        cls.log = open(cls.results / "worker.log", "w+")
+        cls.worker = subprocess.Popen(
+            ["/usr/bin/python3", "-m", "celery", "-A", "celery_app", "worker", "--concurrency", "2", "--pool", "threads",
+             "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"],
+            env=cls.environment, cwd=cls.results, stdin=subprocess.DEVNULL, stdout=cls.log, stderr=subprocess.STDOUT)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.worker.send_signal(signal.SIGTERM)
+        try:
+            cls.worker.wait(PATIENCE_SECONDS)
+        finally:
+            if cls.worker.poll() is None:
+                cls.worker.kill()
+                cls.worker.wait()
+        cls.log.close()
+        super().tearDownClass()
+        shutil.rmtree(cls.results)
+
+    def said(self):
+        return pathlib.Path(self.log.name).read_text()[-4000:]
+
+    def caller(self, code):
+        """Runs Python with the application as a program that calls tasks does."""
+        done = subprocess.run(["/usr/bin/python3", "-c", "from celery_app import *\n" + code], env=self.environment,
+                              cwd=self.results, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr + self.said())
+        return done.stdout.strip()
+
+    def test_tasks_are_done_and_their_messages_gone(self):
+        wanted = [i * 3 for i in range(TASKS)]
+        got = self.caller(f"print([r.get(timeout=30) for r in [add.delay(i, 2 * i) for i in range({TASKS})]])")
+        self.assertEqual(got, str(wanted))
+        self.wait_empty()
+
+    def test_a_task_is_retried_until_it_succeeds(self):
+        self.assertEqual(self.caller("print(third_time_lucky.delay().get(timeout=30))"), "2")
+
+    def test_a_task_that_fails_reports_its_exception_and_is_not_run_again(self):
+        self.assertEqual(self.caller("print(repr(fails.delay().get(timeout=30, propagate=False)))"),
+                         "ValueError('as the test wants it')")
+        self.wait_empty()
+
+    def wait_empty(self):
+        sqs = Json(self.pawl)
+        self.addCleanup(sqs.close)
+        url = sqs.call("GetQueueUrl", QueueName="celery")["QueueUrl"]
+        kinds = ["ApproximateNumberOfMessages" + kind for kind in ("", "NotVisible", "Delayed")]
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            depths = sqs.call("GetQueueAttributes", QueueUrl=url, AttributeNames=kinds)["Attributes"]
+            if set(depths.values()) == {"0"}:
+                return
+            self.assertLess(time.monotonic(), deadline, f"{depths} {self.said()}")
+            time.sleep(0.1)
+
+
+class Signed(Unsigned):
+    server = SignedPawl
+
+
+if __name__ == "__main__":
+    main()

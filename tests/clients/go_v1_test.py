@@ -1,0 +1,22 @@
+#!/usr/bin/python3
+"""AWS's SDK for Go v1, of Debian: the Query protocol."""
+
+import golang
+from client import Bridge
+from pawl_server import main
+from scenarios import matrix
+
+
+class GoV1(Bridge):
+    command = (str(golang.PLACE / "v1"),)
+    has_move_tasks = False  # Debian's is older than they are
+
+    @classmethod
+    def install(cls):
+        golang.install("v1", "aws-sdk-go")
+
+
+Unsigned, Signed, Encrypted = matrix(GoV1)
+
+if __name__ == "__main__":
+    main()

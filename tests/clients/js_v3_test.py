@@ -1,0 +1,19 @@
+#!/usr/bin/python3
+"""@aws-sdk/client-sqs v3: the JSON protocol. It verifies the MD5 of every body by itself."""
+
+import javascript
+from client import Bridge
+from pawl_server import main
+from scenarios import matrix
+
+
+class JsV3(Bridge):
+    command = ("node", str(javascript.PLACE / "v3.mjs"))
+    shows_shapes = True
+    install = javascript.install
+
+
+Unsigned, Signed, Encrypted = matrix(JsV3)
+
+if __name__ == "__main__":
+    main()
