@@ -11,7 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t buffer_start_bytes = (2 << 10) - 1;  // with its NUL, a size allocators have
-constexpr std::size_t body_reserve_bytes_max = 64 << 10;  // on the word of a Content-Length alone
+constexpr std::size_t body_reserve_bytes_max = 64 << 10;   // on the word of a Content-Length alone
 
 std::string_view trim_end(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

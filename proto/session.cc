@@ -100,6 +100,8 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
   // A queue this shard has not heard of yet, or that is gone: its owner knows which, and answers.
   const ConfigPtr* current = directory.find((*opened)->id);
   if (current) opened = current;
+  const bool answered_here = op == WireOp::get_tags || op == WireOp::list_sources;
+  if (!current && answered_here) return refuse(Status::no_such_queue);
   const QueueConfig& queue = **opened;
   request_.queue = queue.id;
 

@@ -1,3 +1,5 @@
+#include "proto/sqs_tags.h"
+
 #include <algorithm>
 #include <string>
 
@@ -28,6 +30,17 @@ bool good_characters(std::string_view text) {
          });
 }
 
+void put_tag(Tags& tags, std::string_view key, std::string_view value) {
+  const auto it = std::ranges::lower_bound(tags, key, {}, &Tags::value_type::first);
+  if (it != tags.end() && it->first == key) {
+    it->second = value;
+  } else {
+    tags.emplace(it, key, value);
+  }
+}
+
+}  // namespace
+
 bool check_tag(std::string_view key, std::string_view value, Refusal& refusal) {
   if (key.empty() || count_characters(key) > tag_key_max) {
     return refusal.because(F::invalid_parameter_value,
@@ -45,17 +58,6 @@ bool check_tag(std::string_view key, std::string_view value, Refusal& refusal) {
   return !key.starts_with("aws:") ||
          refusal.because(F::invalid_parameter_value, "Tag keys cannot begin with aws:");
 }
-
-void put_tag(Tags& tags, std::string_view key, std::string_view value) {
-  const auto it = std::ranges::lower_bound(tags, key, {}, &Tags::value_type::first);
-  if (it != tags.end() && it->first == key) {
-    it->second = value;
-  } else {
-    tags.emplace(it, key, value);
-  }
-}
-
-}  // namespace
 
 bool add_tags(SqsState& s, std::string_view queue, Tags& tags) {
   for (const auto& [key, value] : s.input.tags) {

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "proto/sqs_queue_attributes.h"
-#include "proto/text.h"
+#include "proto/sqs_tags.h"
 
 namespace pawl::wire {
 namespace {
 
 constexpr std::size_t queue_name_max = 80;
 constexpr std::size_t tags_max = 50;
-constexpr std::size_t tag_key_max = 128;
-constexpr std::size_t tag_value_max = 256;
 
 constexpr Attribute all[] = {
     Attribute::delay_seconds,
@@ -55,9 +53,8 @@ Status take_tags(WireReader& in, Tags& tags) {
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const std::string_view key = in.take_short();
     const std::string_view value = in.take_short();
-    const bool fits = !key.empty() && key.size() <= tag_key_max && value.size() <= tag_value_max &&
-                      check_text(key) == TextFault::none && check_text(value) == TextFault::none;
-    if (!fits) status = Status::invalid;
+    Refusal refusal;
+    if (!sqs::check_tag(key, value, refusal)) status = Status::invalid;
     tags.emplace_back(key, value);
   }
   std::ranges::sort(tags);

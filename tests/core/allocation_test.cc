@@ -90,5 +90,35 @@ TEST(SteadyState, OfMessagesThatComeBackAgainAndAgainAllocatesNothing) {
       0u);
 }
 
+// The window of deduplication is 300,000 turns long: it must be full before what follows is steady.
+TEST(SteadyState, OfAFifoQueueAllocatesNothing) {
+  std::vector<AttributeChange> changes = short_retention();
+  changes.push_back({.attribute = Attribute::fifo_queue, .number = 1, .text = {}});
+  for (const std::uint64_t groups : {std::uint64_t{1}, std::uint64_t{1'000}}) {
+    SCOPED_TRACE(groups);
+    Cycle cycle(changes);
+    EXPECT_EQ(in_steady_state(15'000,
+                              [&] {
+                                cycle.advance(milliseconds(20));
+                                cycle.send_in_groups(10, groups);
+                                ASSERT_EQ(cycle.receive(10), 10u);
+                                cycle.use_handles(Op::remove);
+                              }),
+              0u);
+  }
+}
+
+TEST(SteadyState, OfTenantsAllocatesNothing) {
+  Cycle cycle(short_retention());
+  for (int i = 0; i < 200; ++i) cycle.send_in_groups(10, 1'000);
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              cycle.send_in_groups(10, 1'000);
+                              ASSERT_EQ(cycle.receive(10), 10u);
+                              cycle.use_handles(Op::remove);
+                            }),
+            0u);
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -1,10 +1,11 @@
-// Slab and RingQueue.
+// Slab, RingQueue and ChunkQueue.
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <memory>
 #include <set>
 
+#include "core/chunk_queue.h"
 #include "core/ring_queue.h"
 #include "core/slab.h"
 #include "tests/sim/random.h"
@@ -93,6 +94,30 @@ TEST(RingQueue, LetsGoOfWhatIsPopped) {
   EXPECT_EQ(item.use_count(), 9);
   ring.clear();
   EXPECT_EQ(item.use_count(), 1);
+}
+
+TEST(ChunkQueue, IsADeque) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    sim::Random random(seed);
+    ChunkQueue<int, 4> queue;
+    std::deque<int> model;
+    for (int i = 0; i < 5000; ++i) {
+      // It fills, it empties, it hovers.
+      if (model.empty() || random.chance(i / 500 % 3 == 1 ? 1 : 2, 3)) {
+        queue.push_back(i);
+        model.push_back(i);
+      } else {
+        queue.pop_front();
+        model.pop_front();
+      }
+      ASSERT_EQ(queue.size(), model.size());
+      ASSERT_EQ(queue.empty(), model.empty());
+      if (model.empty()) continue;
+      ASSERT_EQ(queue.front(), model.front());
+      const std::size_t at = random.below(model.size());
+      ASSERT_EQ(queue[at], model[at]);
+    }
+  }
 }
 
 }  // namespace

@@ -99,6 +99,38 @@ TEST(Directory, ListsQueuesOfOneAccountInPages) {
   }
 }
 
+TEST(Directory, KnowsWhoseDeadLettersGoWhere) {
+  Directory directory;
+  const auto source = [](std::uint32_t id, const std::string& name, const std::string& target,
+                         const std::string& account = "a") {
+    auto config = std::make_shared<QueueConfig>(*queue(id, name, account));
+    if (!target.empty()) config->apply({Attribute::dead_letter_target, -1, target});
+    return config;
+  };
+  std::uint32_t id = 1;
+  for (const char* name : {"s3", "s1", "s2"}) directory.put(source(id++, name, "a/d"));
+  directory.put(source(id++, "other", "a/dd"));
+  directory.put(source(id++, "plain", ""));
+  directory.put(source(id++, "foreign", "b/d"));
+  const auto sources = [&](const char* name, const char* after, std::size_t max) {
+    return names(directory.sources_of("a", name, after, max));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(sources("d", "", 100), (Names{"s1", "s2", "s3"}));
+  EXPECT_EQ(sources("d", "", 2), (Names{"s1", "s2"}));
+  EXPECT_EQ(sources("d", "s2", 2), (Names{"s3"}));
+  EXPECT_EQ(sources("d", "s3", 2), Names{});
+  EXPECT_EQ(sources("d", "", 0), Names{});
+  EXPECT_EQ(sources("dd", "", 100), (Names{"other"}));
+  EXPECT_EQ(sources("plain", "", 100), Names{});
+  directory.put(source(2, "s1", "a/dd"));
+  directory.put(source(3, "s2", ""));
+  EXPECT_EQ(sources("d", "", 100), (Names{"s3"}));
+  EXPECT_EQ(sources("dd", "", 100), (Names{"other", "s1"}));
+  directory.drop(QueueId{1});
+  EXPECT_EQ(sources("d", "", 100), Names{});
+}
+
 TEST(Directory, VisitsEveryQueue) {
   Directory directory;
   for (std::uint32_t id = 1; id <= 10; ++id) directory.put(queue(id, std::to_string(id)));

@@ -1,4 +1,4 @@
-// SendTimes: when the messages of a queue were sent, coarsely.
+// SendTimes: when the messages of a queue were sent, coarsely. AgedArrivals: those with an age of their own.
 #include "core/queue.h"
 
 #include <gtest/gtest.h>
@@ -77,6 +77,46 @@ TEST(SendTimes, StartsAgainAfterClear) {
   EXPECT_TRUE(times.empty());
   times.note(2, start + seconds(5), minute);
   EXPECT_EQ(times.expire(start + seconds(65), minute), 3u);
+}
+
+TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
+  PagePool pool;
+  SeqIndex index(pool);
+  AgedArrivals aged;
+  EXPECT_EQ(aged.next_expiry(minute), never);
+  EXPECT_EQ(aged.expire(Instant{INT64_MAX / 4}, minute), 0u);
+  for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, Place::log(seq));
+  aged.add(start + seconds(2), 1, index);
+  aged.add(start, 2, index);
+  aged.add(start + seconds(1), 3, index);
+  EXPECT_EQ(aged.next_expiry(minute), start + minute);
+  EXPECT_EQ(aged.expire(start + minute - milliseconds(1), minute), 0u);
+  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 2u);
+  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 3u);
+  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 0u);
+  EXPECT_EQ(aged.next_expiry(minute), start + minute + seconds(2));
+  aged.clear();
+  EXPECT_EQ(aged.next_expiry(minute), never);
+}
+
+TEST(AgedArrivals, ForgetThoseThatAreNotThereAnyMore) {
+  PagePool pool;
+  SeqIndex index(pool);
+  AgedArrivals aged;
+  constexpr Seq many = 10'000;
+  for (Seq seq = 1; seq <= many; ++seq) {
+    index.put(seq, Place::log(seq));
+    aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, index);
+    if (seq > 5) index.erase(seq);
+  }
+  std::size_t kept = 0;
+  for (Seq next = 1; const Seq seq = aged.expire(Instant{INT64_MAX / 4}, minute); ++kept) {
+    if (next <= 5) {
+      EXPECT_EQ(seq, next++) << "what is there stays, in order";
+    }
+  }
+  EXPECT_GE(kept, 5u);
+  EXPECT_LT(kept, 200u);
 }
 
 }  // namespace

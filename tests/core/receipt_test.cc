@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <set>
+#include <string>
 
 #include "tests/core/secret.h"
 #include "tests/sim/random.h"
@@ -87,6 +89,16 @@ TEST(MessageId, DependsOnTheSecret) {
   Secret other = secret;
   for (std::size_t i = 0; i < other.size(); i += 8) other[i] ^= static_cast<std::uint8_t>(i);
   EXPECT_NE(message_id(secret, QueueId{1}, 1), message_id(other, QueueId{1}, 1));
+}
+
+TEST(MessageId, IsShownAsAUuid) {
+  const auto text = [](const MessageId& id) {
+    const std::array<char, 36> chars = uuid_text(id);
+    return std::string(chars.data(), chars.size());
+  };
+  EXPECT_EQ(text({0x0123456789abcdef, 0xfedcba9876543210}), "01234567-89ab-cdef-fedc-ba9876543210");
+  EXPECT_EQ(text({}), "00000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(text({1, 2}), "00000000-0000-0001-0000-000000000002");
 }
 
 }  // namespace

@@ -61,16 +61,39 @@ Duration Script::duration(const std::string& text) {
 
 std::vector<AttributeChange> Script::attributes(const Step& step) {
   static const std::map<std::string, Attribute> names = {
-      {"delay",      Attribute::delay_seconds                    },
-      {"retention",  Attribute::message_retention_period         },
-      {"wait",       Attribute::receive_message_wait_time_seconds},
-      {"visibility", Attribute::visibility_timeout               },
+      {"delay",       Attribute::delay_seconds                    },
+      {"retention",   Attribute::message_retention_period         },
+      {"wait",        Attribute::receive_message_wait_time_seconds},
+      {"visibility",  Attribute::visibility_timeout               },
+      {"fifo",        Attribute::fifo_queue                       },
+      {"scope",       Attribute::deduplication_scope              },
+      {"max_receive", Attribute::max_receive_count                },
   };
   std::vector<AttributeChange> changes;
-  for (const auto& [name, value] : step.options)
+  for (const auto& [name, value] : step.options) {
+    if (name == "dlq") {
+      changes.push_back({.attribute = Attribute::dead_letter_target,
+                         .text = value.empty() ? "" : "000000000000/" + value});
+      continue;
+    }
     changes.push_back(
         {.attribute = names.at(name), .number = duration(value).ms / 1000, .text = {}});
+  }
   return changes;
+}
+
+Letter Script::letter(QueueId queue, const std::string& word) {
+  std::vector<std::string> parts;
+  std::istringstream in(word);
+  for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+  const ConfigPtr* const config = world_.shard().directory().find(queue);
+  const bool fifo = config != nullptr && (*config)->is_fifo();
+  if (parts.size() < 2) return {.body = word};
+  return {.body = parts[1],
+          .group = parts[0],
+          .dedup_id = parts.size() > 2 ? parts[2]
+                      : fifo           ? parts[1]
+                                       : ""};
 }
 
 std::string Script::perform(const Step& step) {
@@ -126,16 +149,44 @@ std::string Script::perform_request(const Step& step) {
   if (step.verb == "count") return outcome(world_.plain(Op::count, id));
   if (step.verb == "send") {
     const auto delay = step.options.find("delay");
+    std::vector<Letter> letters;
+    for (std::size_t i = 1; i < step.words.size(); ++i)
+      letters.push_back(letter(id, step.words[i]));
     return outcome(
-        world_.send(id, {step.words.begin() + 1, step.words.end()},
-                    delay == step.options.end() ? queue_default : duration(delay->second)));
+        world_.send_letters(id, std::move(letters),
+                            delay == step.options.end() ? queue_default : duration(delay->second)));
   }
   if (step.verb == "receive") return receive(step);
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
   if (step.verb == "delete") return with_handles(Op::remove, step);
   if (step.verb == "change") return with_handles(Op::change_visibility, step);
   if (step.verb == "undeliver") return with_handles(Op::undeliver, step);
-  return "no such step: " + step.verb;
+  return perform_move(step);
+}
+
+std::string Script::perform_move(const Step& step) {
+  const QueueId id = queues_.at(step.words.at(0));
+  if (step.verb == "move") {
+    const auto to = step.options.find("to"), rate = step.options.find("rate");
+    return outcome(world_.start_move(
+        id, to == step.options.end() ? "" : "000000000000/" + to->second,
+        rate == step.options.end() ? 0 : static_cast<std::uint32_t>(std::stoul(rate->second))));
+  }
+  if (step.verb == "stop_move") {
+    const Ask& ask =
+        world_.cancel_move(id, static_cast<std::uint32_t>(std::stoul(step.words.at(1))));
+    const std::string said = outcome(ask);
+    return said == "ok" ? std::to_string(ask.request.move.moved) : said;
+  }
+  if (step.verb != "moves") return "no such step: " + step.verb;
+  std::vector<std::string> said;
+  for (const MoveTask& task : world_.plain(Op::list_moves, id).request.move.tasks) {
+    static constexpr const char* names[] = {"running", "completed", "cancelled", "failed"};
+    said.push_back(fmt::format("{}:{}:{}/{}", task.number, names[static_cast<int>(task.status)],
+                               task.moved, task.to_move));
+    if (task.failure != Errc::ok) said.back() += fmt::format(":{}", name_of(task.failure));
+  }
+  return fmt::format("{}", fmt::join(said, " "));
 }
 
 std::string Script::receive(const Step& step) {
@@ -144,6 +195,7 @@ std::string Script::receive(const Step& step) {
     if (key == "max") params.max = static_cast<std::uint32_t>(std::stoul(value));
     if (key == "visibility") params.visibility = duration(value);
     if (key == "wait") params.wait = duration(value);
+    if (key == "attempt") params.attempt = value;
   }
   Ask& ask = world_.receive(queues_.at(step.words[0]), params);
   if (const auto as = step.options.find("as"); as != step.options.end())
@@ -190,10 +242,13 @@ std::string Script::outcome(const Ask& ask) {
     return fmt::format("{}/{}/{}", request.counts.visible, request.counts.in_flight,
                        request.counts.delayed);
   }
-  std::vector<std::string_view> errors;
-  for (const SendEntry& entry : request.sends) errors.push_back(name_of(entry.error));
-  for (const ReceiptEntry& entry : request.receipts) errors.push_back(name_of(entry.error));
-  if (std::ranges::all_of(errors, [](std::string_view e) { return e == "ok"; })) return "ok";
+  std::vector<std::string> errors;
+  for (const SendEntry& entry : request.sends) {
+    errors.push_back(entry.duplicate ? fmt::format("same_as_{}", entry.seq)
+                                     : std::string(name_of(entry.error)));
+  }
+  for (const ReceiptEntry& entry : request.receipts) errors.emplace_back(name_of(entry.error));
+  if (std::ranges::all_of(errors, [](const std::string& e) { return e == "ok"; })) return "ok";
   return fmt::format("{}", fmt::join(errors, " "));
 }
 

@@ -7,11 +7,15 @@
 // Without it the answer must be `ok` (a request whose entries differ names each).
 //
 //   queue Q [ATTR=N...]    set Q ATTR=N...    drop Q        attributes: visibility delay retention wait
-//   send Q BODY... [delay=T]                                fill Q N   (N messages)
-//   receive Q [max=N] [visibility=T] [wait=T] [as W]        take Q N   (N messages, bodies not named)
+//                                                           fifo=1 scope=1 (by group); max_receive=N dlq=Q
+//   send Q MESSAGE... [delay=T]                             fill Q N   (N messages)
+//     a message is BODY or GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP is the body if not given;
+//     the answer to a duplicate is the number of the first: same_as_N
+//   receive Q [max=N] [visibility=T] [wait=T] [attempt=ID] [as W]   take Q N (N messages, bodies not named)
 //   W -> ...               what has become of a long poll   cancel W
 //   delete Q HANDLE...     change Q T HANDLE...             undeliver Q HANDLE...
 //   purge Q                count Q -> visible/in flight/delayed
+//   move Q [to=Q] [rate=N]    stop_move Q N -> moved    moves Q -> N:STATUS:moved/to_move[:failure] ...
 //   advance T   jump T     wakes at every deadline on the way; sleeps through them
 //   gather ... go          the requests between them are answered in one turn
 //   hold   flush   flush_one   crash [T]   restart [T] (flush, crash)  down for T
@@ -47,10 +51,12 @@ class Script {
   };
   static Step parse(std::string_view text);
   static std::vector<AttributeChange> attributes(const Step& step);
+  Letter letter(QueueId queue, const std::string& word);
   static Duration duration(const std::string& text);
 
   std::string perform(const Step& step);
   std::string perform_request(const Step& step);
+  std::string perform_move(const Step& step);
   std::string perform_on_disk(const Step& step);
   std::string receive(const Step& step);
   std::string in_bulk(const Step& step);

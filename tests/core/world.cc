@@ -46,10 +46,19 @@ Ask& World::set(QueueId queue, std::vector<AttributeChange> changes) {
 }
 
 Ask& World::send(QueueId queue, const std::vector<std::string>& bodies, Duration delay) {
+  std::vector<Letter> letters;
+  for (const std::string& body : bodies) letters.push_back({body});
+  return send_letters(queue, std::move(letters), delay);
+}
+
+Ask& World::send_letters(QueueId queue, std::vector<Letter> letters, Duration delay) {
   Ask& ask = make(Op::send, queue);
-  for (const std::string& body : bodies) {
+  ask.letters = std::move(letters);
+  for (const Letter& letter : ask.letters) {
     SendEntry entry;
-    entry.content.body = ask.bodies.emplace_back(body);
+    entry.content.body = letter.body;
+    entry.content.group = letter.group;
+    entry.content.dedup_id = letter.dedup_id;
     entry.delay = delay;
     ask.sends.push_back(entry);
   }
@@ -61,7 +70,9 @@ Ask& World::send(QueueId queue, const std::vector<std::string>& bodies, Duration
 Ask& World::receive(QueueId queue, const ReceiveParams& params) {
   Ask& ask = make(Op::receive, queue);
   ask.deliveries.resize(params.max);
+  ask.text = params.attempt;
   ask.request.receive = params;
+  ask.request.receive.attempt = ask.text;
   ask.request.deliveries = ask.deliveries;
   turn(&ask);
   return ask;
@@ -83,6 +94,22 @@ Ask& World::plain(Op op, QueueId queue) {
   return ask;
 }
 
+Ask& World::start_move(QueueId queue, const std::string& destination, std::uint32_t rate) {
+  Ask& ask = make(Op::start_move, queue);
+  ask.text = destination;
+  ask.request.move.destination = ask.text;
+  ask.request.move.rate = rate;
+  turn(&ask);
+  return ask;
+}
+
+Ask& World::cancel_move(QueueId queue, std::uint32_t number) {
+  Ask& ask = make(Op::cancel_move, queue);
+  ask.request.move.number = number;
+  turn(&ask);
+  return ask;
+}
+
 // --- turns -------------------------------------------------------------------------------------------------
 
 void World::turn(Ask* ask) {
@@ -98,7 +125,7 @@ void World::go() {
 
 void World::settle(bool more) {
   int rounds = 0;
-  while (more || shard_->wants_match() || shard_->next_deadline() <= now_) {
+  while (more || !travelling_.empty() || shard_->wants_match() || shard_->next_deadline() <= now_) {
     more = one_turn({});
     if (++rounds == 100'000) {
       ADD_FAILURE() << "the shard does not come to rest at " << now_.ms;
@@ -109,6 +136,8 @@ void World::settle(bool more) {
 
 bool World::one_turn(std::span<Ask* const> asks) {
   effects_.clear();
+  for (Transfer* const transfer : std::exchange(travelling_, {}))
+    shard_->apply(transfer->request, now_, effects_);
   const bool more = shard_->expire(now_, effects_);
   for (Ask* const ask : asks) shard_->apply(ask->request, now_, effects_);
   shard_->match(now_, effects_);
@@ -124,16 +153,19 @@ void World::write(Effects& effects) {
   for (const HeadRecord& record : effects.heads) frame.records.emplace_back(record);
   for (SendRecord& record : effects.sends) {
     record.position = next_position_++;
-    const std::string body(record.content->body);
-    bodies_[record.position] = body;
+    const Content& content = *record.content;
+    StoredSend stored{record, std::string(content.body), std::string(content.group),
+                      std::string(content.dedup_id), std::string(content.origin)};
+    stored.record.content = nullptr;
+    sends_[record.position] = stored;
     live_.insert(record.position);
-    SendRecord stored = record;
-    stored.content = nullptr;
-    frame.records.emplace_back(StoredSend{stored, body});
+    frame.records.emplace_back(std::move(stored));
   }
   for (const ReceiveRecord& record : effects.receives) frame.records.emplace_back(record);
+  for (const SettledRecord& record : effects.settled) frame.records.emplace_back(record);
   for (const RemoveRecord& record : effects.removes) frame.records.emplace_back(record);
   for (const PurgeRecord& record : effects.purges) frame.records.emplace_back(record);
+  for (const TaskRecord& record : effects.tasks) frame.records.emplace_back(record);
   EXPECT_EQ(frame.records.empty(), !effects.has_records());
   if (!frame.records.empty()) {
     appended_ += frame.records.size();
@@ -141,14 +173,14 @@ void World::write(Effects& effects) {
     frames_.push_back(std::move(frame));
   }
   shard_->appended(effects, appended_);
+  carry(effects.transfers);
   for (const Reply& reply : effects.replies) {
-    static_assert(offsetof(Ask, request) == 0);
-    Ask* const ask = reinterpret_cast<Ask*>(reply.request);
-    for (std::uint32_t i = 0; i < ask->request.delivered; ++i) {
-      EXPECT_TRUE(live_.contains(ask->deliveries[i].position))
-          << "handed out what the log no longer keeps: " << ask->deliveries[i].position;
+    const Request& request = *reply.request;
+    for (const Delivery& delivery : request.deliveries.first(request.delivered)) {
+      EXPECT_TRUE(live_.contains(delivery.position))
+          << "handed out what the log no longer keeps: " << delivery.position;
     }
-    pending_.push_back({ask, reply.after_flush ? appended_ : 0});
+    pending_.push_back({reply.request, reply.after_flush ? appended_ : 0});
   }
   collect_freed(effects.freed);
 }
@@ -158,17 +190,40 @@ void World::collect_freed(const std::vector<LogPos>& freed) {
     EXPECT_EQ(live_.erase(position), 1u) << "given back twice: " << position;
 }
 
+void World::carry(const std::vector<Transfer*>& transfers) {
+  for (Transfer* const transfer : transfers) {
+    EXPECT_TRUE(live_.contains(transfer->position)) << "moved what the log no longer keeps";
+    const StoredSend& stored = sends_.at(transfer->position);
+    transfer->sent = stored.record.sent;
+    transfer->id = stored.record.carried.id;
+    transfer->keep(stored.content());
+    shard_->address(*transfer);
+    travelling_.push_back(transfer);
+  }
+}
+
 void World::release_answers() {
   std::erase_if(pending_, [this](const Pending& pending) {
     if (pending.lsn > durable_) return false;
-    answer(*pending.ask);
+    answer(*pending.request);
     return true;
   });
 }
 
-void World::answer(Ask& ask) {
+void World::pass_on(Transfer& transfer) {
+  using Stage = Transfer::Stage;
+  transfer.stage = transfer.stage == Stage::arriving ? Stage::landed
+                   : transfer.stage == Stage::landed ? Stage::settling
+                                                     : Stage::done;
+  travelling_.push_back(&transfer);
+}
+
+void World::answer(Request& request) {
+  if (request.op == Op::transfer) return pass_on(*request.transfer);
+  static_assert(offsetof(Ask, request) == 0);
+  Ask& ask = reinterpret_cast<Ask&>(request);
   EXPECT_FALSE(ask.answered) << "answered twice";
-  EXPECT_EQ(ask.request.waiter, 0u) << "answered while it waits";
+  EXPECT_EQ(request.waiter, 0u) << "answered while it waits";
   ask.answered = true;
   ask.answered_at = now_;
 }
@@ -219,6 +274,7 @@ void World::crash(Duration down) {
   appended_ = durable_;
   holding_ = false;
   pending_.clear();
+  travelling_.clear();
   now_ = now_ + down;
   recover();
   turn(nullptr);
@@ -233,7 +289,7 @@ void World::recover() {
     for (const StoredRecord& stored : frame.records) {
       std::visit(Overloaded{
                      [&](const StoredSend& send) {
-                       Content content{.body = send.body};
+                       const Content content = send.content();
                        SendRecord record = send.record;
                        record.content = &content;
                        live_.insert(record.position);
@@ -241,6 +297,8 @@ void World::recover() {
                      },
                      [&](const RemoveRecord& record) { shard_->restore(record, freed); },
                      [&](const PurgeRecord& record) { shard_->restore(record, freed); },
+                     [&](const TaskRecord& record) { shard_->restore(record, freed); },
+                     [&](const SettledRecord& record) { shard_->restore(record, freed); },
                      [&](const auto& record) { shard_->restore(record); },
                  },
                  stored);
@@ -248,6 +306,8 @@ void World::recover() {
   }
   shard_->finish_recovery(now_, freed);
   collect_freed(freed);
+  for (const Shard::Came& came : shard_->unsettled())
+    travelling_.push_back(shard_->forget_moved(came, ShardId{}).request.transfer);
 }
 
 void World::rotate() {
@@ -255,7 +315,10 @@ void World::rotate() {
   const auto needed = std::ranges::find_if(frames_, [this](const Frame& frame) {
     return std::ranges::any_of(frame.records, [this](const StoredRecord& stored) {
       const auto* send = std::get_if<StoredSend>(&stored);
-      return send != nullptr && live_.contains(send->record.position);
+      if (send == nullptr) return false;
+      const bool deduplicates =
+          send->record.dedup != TextKey{} && send->record.sent + dedup_window > now_;
+      return deduplicates || live_.contains(send->record.position);
     });
   });
   frames_.erase(frames_.begin(), needed);

@@ -2,6 +2,8 @@
 //
 //   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered
 //
+// Transfers from queue to queue are carried as net/shard_loop.cc does it, those of a start before anything else.
+//
 // The log hands out positions and keeps frames of records. It is durable at once, or, after hold(), when
 // flush() says so; crash() forgets what is not durable and builds a new Shard from the rest. Every turn
 // checks what must always hold: a position is given back once, and never one that is handed out later.
@@ -20,16 +22,23 @@
 #include <vector>
 
 #include "core/shard.h"
+#include "core/transfer.h"
 #include "tests/core/secret.h"
 
 namespace pawl::test {
+
+// What is sent: of a message without a group, only the body.
+struct Letter {
+  std::string body, group = {}, dedup_id = {};
+};
 
 // A request with all the memory it refers to.
 struct Ask {
   Request request;
   QueueSpec spec;
   std::vector<AttributeChange> changes;
-  std::deque<std::string> bodies;
+  std::vector<Letter> letters;
+  std::string text;  // the attempt of a receive, the destination of a move task
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
   std::vector<Delivery> deliveries;
@@ -39,10 +48,13 @@ struct Ask {
 
 struct StoredSend {
   SendRecord record;
-  std::string body;
+  std::string body, group, dedup_id, origin;
+  Content content() const {
+    return {.body = body, .group = group, .dedup_id = dedup_id, .origin = origin};
+  }
 };
-using StoredRecord =
-    std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord, PurgeRecord>;
+using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
+                                  PurgeRecord, TaskRecord, SettledRecord>;
 
 class World {
  public:
@@ -52,11 +64,14 @@ class World {
   Ask& create(const std::string& name, std::vector<AttributeChange> changes);
   Ask& set(QueueId queue, std::vector<AttributeChange> changes);
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
+  Ask& send_letters(QueueId queue, std::vector<Letter> letters, Duration delay = queue_default);
   Ask& receive(QueueId queue, const ReceiveParams& params);
   // remove, change_visibility or undeliver of one handle or several
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
                 Duration visibility = {});
-  Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue
+  Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue, list_moves
+  Ask& start_move(QueueId queue, const std::string& destination, std::uint32_t rate);
+  Ask& cancel_move(QueueId queue, std::uint32_t number);
 
   // --- time and the disk ---
   Instant now() const { return now_; }
@@ -77,7 +92,8 @@ class World {
   void turn(Ask* ask);
 
   Shard& shard() { return *shard_; }
-  const std::string& body_at(LogPos position) const { return bodies_.at(position); }
+  const StoredSend& sent_at(LogPos position) const { return sends_.at(position); }
+  const std::string& body_at(LogPos position) const { return sends_.at(position).body; }
   std::size_t stored() const { return live_.size(); }  // messages the log must keep
   std::size_t records() const;
   const std::vector<StoredRecord>& last_frame() const { return frames_.back().records; }
@@ -88,7 +104,7 @@ class World {
     std::vector<StoredRecord> records;
   };
   struct Pending {
-    Ask* ask = nullptr;
+    Request* request = nullptr;
     Lsn lsn = 0;
   };
 
@@ -97,8 +113,10 @@ class World {
   void settle(bool more);
   void write(Effects& effects);
   void collect_freed(const std::vector<LogPos>& freed);
+  void carry(const std::vector<Transfer*>& transfers);
   void release_answers();
-  void answer(Ask& ask);
+  void pass_on(Transfer& transfer);
+  void answer(Request& request);
   void recover();
 
   ShardLimits limits_;
@@ -113,7 +131,8 @@ class World {
   Lsn appended_ = 0;
   Lsn durable_ = 0;
   LogPos next_position_ = 1;
-  std::map<LogPos, std::string> bodies_;
+  std::map<LogPos, StoredSend> sends_;
+  std::deque<Transfer*> travelling_;  // transfers to apply in the next turn
   std::set<LogPos> live_;
   bool holding_ = false;
   bool gathering_ = false;

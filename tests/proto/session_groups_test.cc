@@ -218,6 +218,33 @@ TEST_F(GroupSession, TheSourcesOfAQueueOfDeadLettersAreListed) {
   EXPECT_EQ(answer().payload, want);
 }
 
+TEST_F(GroupSession, TheHandleOfADeletedQueueIsNoQueuesAnyMore) {
+  const std::uint32_t dead = opened("dead");
+  directory_.drop(QueueId{9});
+  add(QueueId{10}, "dead", false);
+  EXPECT_EQ(refused(WireOp::get_tags, "", dead), Status::no_such_queue);
+  EXPECT_EQ(refused(WireOp::list_sources, std::string("\0\0\x0A\0", 4), dead),
+            Status::no_such_queue);
+}
+
+TEST_F(GroupSession, ATagFollowsTheRulesOfSqs) {
+  const std::uint32_t dead = opened("dead");
+  const auto tag = [](std::string_view key, std::string_view value) {
+    std::string payload;
+    put(payload, std::uint16_t{1});
+    put_short(payload, key);
+    put_short(payload, value);
+    put(payload, std::uint16_t{0});
+    return payload;
+  };
+  std::string wide;
+  for (int i = 0; i < 128; ++i) wide += "\u00e9";
+  EXPECT_EQ(begin(WireOp::set_tags, tag(wide, wide), dead), Next::route) << "characters count";
+  EXPECT_EQ(refused(WireOp::set_tags, tag(wide + "x", ""), dead), Status::invalid);
+  EXPECT_EQ(refused(WireOp::set_tags, tag("aws:x", ""), dead), Status::invalid);
+  EXPECT_EQ(refused(WireOp::set_tags, tag("a", "<&>"), dead), Status::invalid);
+}
+
 TEST_F(GroupSession, AFifoQueueIsMadeWithItsNameAndItsAttribute) {
   const std::string fifo = queue_attributes({
       {"FifoQueue", "true"}

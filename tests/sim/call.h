@@ -43,6 +43,9 @@ struct Call {
   std::vector<Delivery> deliveries;
   std::vector<AttributeChange> changes;
   QueueSpec spec;
+  std::string destination;    // of start_move
+  std::string attempt_text;   // of a receive
+  std::uint32_t attempt = 0;  // its number; 0: none
   // The messages that `sends` or `receipts` are about; of what was delivered once it is known.
   std::vector<std::uint32_t> messages;
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
@@ -59,7 +62,11 @@ struct Call {
 
   bool abandoned = false;  // the client has gone: nobody reads the answer
   bool applied = false;    // the model knows what it delivered
-  bool alone = false;      // nothing else was under way but parked long polls
+  std::uint64_t delivered_step = 0;
+  bool again = false;               // a receive that got what the same attempt had got before
+  std::uint64_t starts_before = 0;  // start_move: so many had been asked for, this one included
+  bool was_busy = false;            // start_move: a task may have been running when it was asked
+  bool alone = false;               // nothing else was under way but parked long polls
 };
 
 }  // namespace pawl::sim

@@ -10,6 +10,9 @@ namespace {
 constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
 constexpr std::uint32_t no_message = UINT32_MAX;
 
+constexpr std::size_t dedups_kept = 24;
+constexpr std::string_view account = "000000000000";
+
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
 
 }  // namespace
@@ -29,14 +32,31 @@ bool Clients::pick_queue(std::uint32_t& queue) {
   if (known == 0) return false;
   const auto deleted = [&] { return model_->queues()[queue].state == QueueRow::State::deleted; };
   queue = static_cast<std::uint32_t>(random_.below(known));
-  if (random_.chance(1, 30)) return true;
+  if (random_.chance(1, 30)) return !is_own(queue);
   // Mostly one of the latest, and one that exists.
   for (int tries = 0; tries < 4; ++tries) {
     const std::size_t recent = std::min<std::size_t>(known, plan_.queue_names);
     queue = static_cast<std::uint32_t>(known - 1 - random_.below(recent));
-    if (!deleted()) return true;
+    if (!deleted() && !is_own(queue)) return true;
   }
   return false;
+}
+
+// Queues of the move tasks' own: nobody receives from them before the end, so that what a task says it has
+// moved can be counted.
+bool Clients::is_own(std::uint32_t queue) const {
+  return model_->queues()[queue].name.starts_with("own-");
+}
+
+bool Clients::pick_source(std::uint32_t& queue) {
+  if (!random_.chance(1, 2)) return true;
+  for (std::uint32_t row = 0; row < model_->queues().size(); ++row) {
+    const QueueRow& known = model_->queues()[row];
+    if (!known.name.starts_with("own-source")) continue;
+    queue = row;
+    return true;
+  }
+  return true;
 }
 
 bool Clients::perform(Act act, std::uint32_t client) {
@@ -44,6 +64,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
   if (!pick_queue(queue)) act = Act::create;
   switch (act) {
     case Act::send:
+      if (plan_.moves && random_.chance(1, 8)) pick_source(queue);
       send(client, queue, random_.between(1, plan_.batch_max));
       return true;
     case Act::receive:
@@ -68,6 +89,10 @@ bool Clients::perform(Act act, std::uint32_t client) {
     case Act::set:
       set(client, queue);
       return true;
+    case Act::start_move:
+    case Act::cancel_move:
+    case Act::list_moves:
+      return move(act, client, queue);
     case Act::drop_client:
       if (world_->inside_turn()) return false;
       drop(client);
@@ -80,6 +105,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
 
 void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entries) {
   Call& call = make(Op::send, client, queue);
+  const QueueRow& row = model_->queues()[queue];
   call.names.resize(entries);
   for (std::size_t i = 0; i < entries; ++i) {
     const bool small = random_.chance(1, 2);
@@ -88,8 +114,13 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
     const std::uint32_t id = model_->make_message(queue, bytes, random_);
     call.names[i] = name_mark ^ id;
     SendEntry& entry = call.sends.emplace_back();
+    if (row.fifo) {
+      model_->name_group(id, pick_group(), pick_dedup(queue));
+    } else if (random_.chance(plan_.fair, 100)) {
+      model_->name_group(id, pick_group(), 0);
+    }
     model_->fill(id, entry.content, call.names[i]);
-    if (plan_.delays && random_.chance(1, 3))
+    if (plan_.delays && !row.fifo && random_.chance(1, 3))
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
     call.messages.push_back(id);
   }
@@ -108,7 +139,29 @@ void Clients::receive(std::uint32_t client, std::uint32_t queue) {
   }
   const std::int64_t timeouts[] = {-1, -1, 0, 5, 200, 1000, 7000, 30'000};
   params.visibility = milliseconds(timeouts[random_.below(std::size(timeouts))]);
+  if (model_->queues()[queue].fifo && random_.chance(1, 3)) {
+    const bool again = !attempts_.empty() && random_.chance(1, 2);
+    call.attempt = again ? attempts_[random_.below(attempts_.size())] : next_text_++;
+    call.attempt_text = model_->text_of(call.attempt);
+    if (attempts_.size() == 4) attempts_.erase(attempts_.begin());
+    if (!again) attempts_.push_back(call.attempt);
+  }
   submit(call);
+}
+
+std::uint32_t Clients::pick_group() {
+  return 1 + static_cast<std::uint32_t>(random_.below(plan_.groups));
+}
+
+// Some are used again and again: soon, after a purge, a crash, or when the window is over.
+std::uint32_t Clients::pick_dedup(std::uint32_t queue) {
+  std::vector<std::uint32_t>& used = dedups_[model_->queues()[queue].name];
+  if (!used.empty() && random_.chance(plan_.duplicates, 100))
+    return used[random_.below(used.size())];
+  if (used.size() == dedups_kept)
+    used.erase(used.begin() + static_cast<long>(random_.below(dedups_kept)));
+  used.push_back(next_text_++);
+  return used.back();
 }
 
 // Mostly the newest handle, which is then forgotten; sometimes one that will be used again.
@@ -154,7 +207,7 @@ bool Clients::with_handles(Op op, std::uint32_t client) {
 
 // --- queues ---
 
-std::vector<AttributeChange> Clients::some_attributes() {
+std::vector<AttributeChange> Clients::some_attributes(std::uint64_t name) {
   std::vector<AttributeChange> changes;
   const auto choose = [&](std::initializer_list<std::int64_t> from) {
     return from.begin()[random_.below(from.size())];
@@ -167,21 +220,124 @@ std::vector<AttributeChange> Clients::some_attributes() {
     changes.push_back(number(Attribute::message_retention_period, choose({60, 60, 120, 345'600})));
   if (random_.chance(plan_.long_polls, 100))
     changes.push_back(number(Attribute::receive_message_wait_time_seconds, choose({0, 1, 5})));
+  if (random_.chance(plan_.dead_letters, 100)) add_policy(name, changes);
   return changes;
 }
 
 void Clients::create(std::uint32_t client) {
   Call& call = make(Op::create_queue, client, 0);
-  call.spec.account = "000000000000";
-  call.spec.name = fmt::format("queue-{}", random_.below(plan_.queue_names));
-  if (random_.chance(2, 3)) call.spec.changes = some_attributes();
+  call.spec.account = account;
+  if (plan_.moves && random_.chance(1, 4)) {
+    call.spec.name = own_name(random_.chance(1, 2));
+    if (plan_.own_fifo) call.spec.changes.push_back(number(Attribute::fifo_queue, 1));
+    return submit(call);
+  }
+  const std::uint64_t name = random_.below(plan_.queue_names);
+  call.spec.name = queue_name(name);
+  if (is_fifo(name)) call.spec.changes = fifo_attributes(name);
+  if (random_.chance(2, 3))
+    for (AttributeChange& change : some_attributes(name)) call.spec.changes.push_back(change);
   submit(call);
+}
+
+// Of a queue, by its name alone.
+std::vector<AttributeChange> Clients::fifo_attributes(std::uint64_t name) const {
+  std::vector<AttributeChange> changes{number(Attribute::fifo_queue, 1)};
+  if ((name + plan_.seed) % 2 == 0) {
+    changes.push_back(number(Attribute::deduplication_scope,
+                             static_cast<std::int64_t>(DeduplicationScope::message_group)));
+    changes.push_back(number(Attribute::fifo_throughput_limit, 1));
+  }
+  return changes;
+}
+
+std::string Clients::queue_name(std::uint64_t name) const {
+  return fmt::format("queue-{}{}", name, is_fifo(name) ? ".fifo" : "");
+}
+
+std::string Clients::own_name(bool source) const {
+  return fmt::format("own-{}{}", source ? "source" : "dest", plan_.own_fifo ? ".fifo" : "");
+}
+
+std::string Clients::full_name(std::string_view name) {
+  return QueueName{.account = account, .name = name}.text();
+}
+
+// Dead letters go to queues of a higher number alone: in a circle they would go round for ever.
+void Clients::add_policy(std::uint64_t name, std::vector<AttributeChange>& changes) {
+  std::string target;
+  if (random_.chance(5, 6)) target = full_name(queue_name(name + 1 + random_.below(2)));
+  changes.push_back({Attribute::dead_letter_target, -1, target});
+  changes.push_back(
+      {Attribute::redrive_policy, -1, target.empty() ? "" : "{\"to\":\"" + target + "\"}"});
+  changes.push_back(number(Attribute::max_receive_count,
+                           target.empty() ? 0 : static_cast<std::int64_t>(random_.between(1, 3))));
 }
 
 void Clients::set(std::uint32_t client, std::uint32_t queue) {
   Call& call = make(Op::set_attributes, client, queue);
-  call.changes = some_attributes();
+  std::uint64_t name = 0;
+  while (name < plan_.queue_names && queue_name(name) != model_->queues()[queue].name) ++name;
+  call.changes = some_attributes(name);
   submit(call);
+}
+
+// What a crash may have left without anybody knowing.
+void Clients::create_all() {
+  const auto submit_one = [&](std::string name, bool fifo) {
+    Call& call = make(Op::create_queue, plan_.clients, 0);
+    call.spec.account = account;
+    call.spec.name = std::move(name);
+    if (fifo) call.spec.changes.push_back(number(Attribute::fifo_queue, 1));
+    submit(call);
+  };
+  for (std::uint64_t name = 0; name < plan_.queue_names; ++name)
+    submit_one(queue_name(name), is_fifo(name));
+  if (!plan_.moves) return;
+  submit_one(own_name(true), plan_.own_fifo);
+  submit_one(own_name(false), plan_.own_fifo);
+}
+
+// --- move tasks ---
+
+bool Clients::move(Act act, std::uint32_t client, std::uint32_t queue) {
+  pick_source(queue);
+  const QueueRow& row = model_->queues()[queue];
+  const bool own = is_own(queue);
+  if (act == Act::start_move) {
+    if (own && row.tasks.size() + row.starts + 2 > tasks_kept)
+      return false;  // or they are forgotten
+    Call& call = make(Op::start_move, client, queue);
+    const std::uint32_t rates[] = {0, 0, 0, 1, 20, 500};
+    call.request.move.rate = rates[random_.below(std::size(rates))];
+    if (own) {
+      call.destination = full_name(own_name(false));
+    } else if (random_.chance(1, 2)) {
+      call.destination = full_name(queue_name(random_.below(plan_.queue_names)));
+    }
+    if (call.destination == full_name(row.name)) call.destination.clear();
+    submit(call);
+    return true;
+  }
+  if (act == Act::cancel_move) {
+    Call& call = make(Op::cancel_move, client, queue);
+    call.request.move.number = row.tasks.empty() || random_.chance(1, 10)
+                                   ? static_cast<std::uint32_t>(random_.below(5))
+                                   : row.tasks.back().seen.number;
+    submit(call);
+    return true;
+  }
+  submit(make(Op::list_moves, client, queue));
+  return true;
+}
+
+void Clients::list_all() {
+  for (std::uint32_t queue = 0; queue < model_->queues().size(); ++queue) {
+    const QueueRow& row = model_->queues()[queue];
+    const bool any = row.may_move || row.start_step > 0 || !row.tasks.empty();
+    if (row.state != QueueRow::State::deleted && any)
+      submit(make(Op::list_moves, plan_.clients, queue));
+  }
 }
 
 // --- the scheduler's own ---

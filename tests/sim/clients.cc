@@ -48,6 +48,8 @@ void Clients::submit(Call& call) {
   request.changes = call.changes;
   request.deliveries = call.deliveries;
   request.spec = &call.spec;
+  request.move.destination = call.destination;
+  request.receive.attempt = call.attempt_text;
   const bool inside = world_->inside_turn();
   call.asked_step = inside ? world_->step() - 1 : world_->step();
   call.asked_at = world_->now();
@@ -55,9 +57,9 @@ void Clients::submit(Call& call) {
   call.decided_step = 0;
   ++busy_[call.client];
   under_way_.push_back(&call);
-  trace_->note("{} us: call {} of client {}: op {} queue {} at shard {} from {}", world_->now_us(),
-               call.number, call.client, static_cast<int>(call.op), raw(request.queue),
-               raw(call.target), raw(call.home));
+  trace_->note("{} us: call {} of client {}: op {} queue {} at shard {} from {}, attempt {}",
+               world_->now_us(), call.number, call.client, static_cast<int>(call.op),
+               raw(request.queue), raw(call.target), raw(call.home), call.attempt);
   model_->asked(call);
   world_->submit(request, call.home, call.target);
 }
@@ -92,7 +94,12 @@ void Clients::turned(const Turn& turn) {
       call->decided_step = turn.step;
       call->decided_at = turn.now;
     }
-    if (call->op == Op::send) model_->decided_sends(*call, turn);
+    if (call->op == Op::send) model_->decided_sends(*call, false, turn);
+  }
+  for (Call* call : under_way_) {
+    if (call->op != Op::send || call->target != turn.shard || call->asked_step >= turn.step)
+      continue;
+    model_->decided_sends(*call, true, turn);
   }
   const auto comes_first = [](const Call* call) {
     return call->request.op != Op::receive && call->request.op != Op::change_visibility &&
@@ -114,8 +121,8 @@ void Clients::turned(const Turn& turn) {
   for (const Call* call : under_way_) model_->check_overdue(*call, turn);
 }
 
-// Deliveries of one shard carry rising nonces. Those to other shards are read from the request as soon as
-// they are there: their answers come later.
+// Deliveries of one shard carry rising nonces. Those to other shards, and those that wait for the disk, are
+// read from the request as soon as they are there: their answers come later.
 void Clients::deliver_in_order(const Turn& turn) {
   struct Item {
     std::uint32_t nonce;
@@ -128,6 +135,7 @@ void Clients::deliver_in_order(const Turn& turn) {
     if (call->applied || call->request.op != Op::receive || call->target != turn.shard) return;
     if (call->request.delivered == 0) return;
     call->applied = true;
+    call->delivered_step = turn.step;
     decided.push_back(call);
     for (std::size_t i = 0; i < call->request.delivered; ++i) {
       const Result<Receipt> receipt = open(world_->secret(), call->deliveries[i].handle);
@@ -136,8 +144,7 @@ void Clients::deliver_in_order(const Turn& turn) {
   };
   for (Call* call : answers_) collect(call);
   for (Call* call : under_way_) {
-    if (call->state != Call::State::under_way || call->home == call->target || call->applied)
-      continue;
+    if (call->state != Call::State::under_way || call->applied) continue;
     if (call->target != turn.shard || call->request.op != Op::receive) continue;
     for (std::size_t i = 0; i < call->request.delivered; ++i)
       call->messages.push_back(model_->recognise(call->deliveries[i]));
@@ -146,9 +153,14 @@ void Clients::deliver_in_order(const Turn& turn) {
   if (items.empty()) return;
   // Nonces wrap; those of one turn are close together.
   const std::uint32_t around = items.front().nonce;
-  std::ranges::sort(
+  std::ranges::stable_sort(
       items, {}, [&](const Item& item) { return static_cast<std::int32_t>(item.nonce - around); });
+  // Two of an attempt in one turn: which of them was the first is not known.
+  for (std::size_t i = 1; i < items.size(); ++i)
+    if (items[i].nonce == items[i - 1].nonce)
+      items[i].call->again = items[i - 1].call->again = true;
   for (const Item& item : items) model_->delivered(*item.call, item.index, turn);
+  for (const Call* call : decided) model_->attempted(*call, turn);
   for (const Call* call : decided) model_->check_short(*call, turn);
 }
 

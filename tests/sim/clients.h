@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "tests/sim/call.h"
@@ -36,6 +38,8 @@ class Clients final : public Audience {
   void receive_and_delete(std::uint32_t queue);
   void delete_held();
   void send_one(std::uint32_t queue);
+  void list_all();
+  void create_all();
 
   std::size_t under_way() const { return under_way_.size(); }
   void check_rest();
@@ -71,7 +75,18 @@ class Clients final : public Audience {
   bool with_handles(Op op, std::uint32_t client);
   void create(std::uint32_t client);
   void set(std::uint32_t client, std::uint32_t queue);
-  std::vector<AttributeChange> some_attributes();
+  bool move(Act act, std::uint32_t client, std::uint32_t queue);
+  bool is_own(std::uint32_t queue) const;
+  bool pick_source(std::uint32_t& queue);
+  std::uint32_t pick_group();
+  std::uint32_t pick_dedup(std::uint32_t queue);
+  bool is_fifo(std::uint64_t name) const { return name < plan_.fifo_names; }
+  std::string queue_name(std::uint64_t name) const;
+  std::string own_name(bool source) const;
+  static std::string full_name(std::string_view name);
+  std::vector<AttributeChange> fifo_attributes(std::uint64_t name) const;
+  void add_policy(std::uint64_t name, std::vector<AttributeChange>& changes);
+  std::vector<AttributeChange> some_attributes(std::uint64_t name);
   Held take_held(bool keep);
 
   Plan plan_;
@@ -86,6 +101,9 @@ class Clients final : public Audience {
   std::vector<Call*> answers_;  // of the turn that is being run
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
+  std::uint32_t next_text_ = 1000;  // above the groups
+  std::vector<std::uint32_t> attempts_;
+  std::map<std::string, std::vector<std::uint32_t>> dedups_;  // used, by queue name
   bool may_go_on_ = true;
   std::uint64_t refused_ = 0;
   std::uint64_t deliveries_ = 0;

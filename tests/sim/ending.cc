@@ -7,7 +7,10 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::uint64_t longest_poll_us = 25'000'000;
+constexpr std::uint64_t window_us = 301'000'000;
 constexpr int drain_rounds_max = 2000;
+// A message may go through all queues before it is to be had, a second for each that has no room.
+constexpr int quiet_rounds = 6;
 
 }  // namespace
 
@@ -26,6 +29,9 @@ void Simulation::end() {
   if (!settle()) return;
   if (clients_.under_way() != 0)
     return trace_.broken("every request is answered", "{} are not", clients_.under_way());
+  clients_.create_all();
+  clients_.list_all();
+  if (!settle()) return;
   drain();
   if (in_trouble()) return;
   check_empty();
@@ -47,17 +53,26 @@ void Simulation::end() {
 
 // Receives and deletes until all has come, waiting for what is delayed or in flight.
 void Simulation::drain() {
+  int quiet = 0;
   for (int round = 0; round < drain_rounds_max; ++round) {
     const Instant begun = world_.now();
     const bool came = drain_round();
     if (in_trouble()) return;
+    quiet = came ? 0 : quiet + 1;
     if (came) continue;
+    if (model_.any_wanders() && quiet < quiet_rounds) {
+      clients_.list_all();
+      run_until(world_.now_us() + 1'100'000);
+      if (!settle()) return;
+      continue;
+    }
     Instant last;
     for (const QueueRow& queue : model_.queues()) last = std::max(last, model_.last_ready(queue));
     if (last <= begun) {
       model_.conclude();
       return;
     }
+    quiet = 0;
     const std::int64_t ms = std::max<std::int64_t>(0, (last - world_.now()).ms) + 2;
     run_until(world_.now_us() + static_cast<std::uint64_t>(ms) * 1000);
     if (!settle()) return;
@@ -72,11 +87,18 @@ bool Simulation::drain_round() {
     for (int i = 0; i < 4; ++i) clients_.receive_and_delete(queue);
   }
   settle();
+  clients_.delete_held();  // or what is behind them in their groups does not come
+  settle();
   return clients_.deliveries() != before;
 }
 
+// Deletes are made while the window of deduplication holds segments back.
 void Simulation::check_empty() {
   clients_.delete_held();
+  clients_.list_all();
+  if (!settle()) return;
+  model_.check_tasks_ended();
+  run_until(world_.now_us() + (plan_.fifo_names > 0 || plan_.own_fifo ? window_us : 1'100'000));
   clients_.count_all();
   if (!settle()) return;
   run_until(world_.now_us() + 1'100'000);
@@ -84,6 +106,7 @@ void Simulation::check_empty() {
   for (std::uint32_t i = 0; i < plan_.shards; ++i) {
     ShardLoop& loop = world_.loop(i);
     const std::uint64_t image = loop.log().stats().image_bytes;
+    if (on_the_way(i)) return;
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
@@ -94,6 +117,15 @@ void Simulation::check_empty() {
     if (image > 4 * plan_.log.extent_bytes)
       return trace_.broken("nothing is left", "shard {}: {} bytes of memory", i, image);
   }
+}
+
+// Nothing may be between two queues, and every source has confirmed what it gave away.
+bool Simulation::on_the_way(std::uint32_t shard) {
+  const Shard& at = world_.loop(shard).shard();
+  if (at.transfers() == 0 && at.unsettled().empty()) return false;
+  trace_.broken("what moves arrives", "shard {}: {} under way, {} not settled", shard,
+                at.transfers(), at.unsettled().size());
+  return true;
 }
 
 }  // namespace pawl::sim

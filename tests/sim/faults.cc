@@ -21,8 +21,9 @@ void Simulation::maybe_fail() {
   if (strikes(Fault::disk_full)) fill_a_disk();
   if (strikes(Fault::burst)) outcome_.operations += clients_.burst();
   if (strikes(Fault::long_pause)) {
-    const std::uint64_t pauses[] = {50'000, 1'100'000, 6'000'000, 31'000'000};
-    run_until(world_.now_us() + pauses[random_.below(std::size(pauses))]);
+    const std::uint64_t pauses[] = {50'000, 1'100'000, 6'000'000, 31'000'000, 290'000'000};
+    const std::size_t choices = std::size(pauses) - (plan_.fifo_names > 0 ? 0 : 1);
+    run_until(world_.now_us() + pauses[random_.below(choices)]);
   }
   if (!in_trouble() && strikes(Fault::quiet)) look_at_rest();
 }
@@ -119,7 +120,7 @@ bool Simulation::stop() {
 void Simulation::start() {
   std::int64_t jump_ms = 0;
   if (random_.chance(plan_.clock_jumps, 100)) {
-    const std::int64_t jumps[] = {-3'600'000, -5000, -1, 1, 5000, 40'000};
+    const std::int64_t jumps[] = {-3'600'000, -5000, -1, 1, 5000, 40'000, 250'000};
     jump_ms = jumps[random_.below(std::size(jumps))];
   }
   for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal_errors();

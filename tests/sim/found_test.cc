@@ -108,6 +108,73 @@ TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {
   EXPECT_NE(world->loop(1).shard().directory().find(second.config->id), nullptr);
 }
 
+// The broker came down after the source's removal was on disk, and before the target knew of that.
+TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
+  const Instant now{1'700'000'000'000};
+  Shard shard({.id = zero, .shards = 1}, {}, now);
+  auto config = std::make_shared<QueueConfig>();
+  config->id = QueueId{1};
+  config->owner = zero;
+  shard.restore(ConfigRecord{config, false});
+  MoveTask task{
+      .source = QueueId{1}, .number = 1, .moved = 1, .started = now, .destination = "0/q"};
+  task.status = MoveTask::Status::completed;
+  std::vector<LogPos> freed;
+  shard.restore(TaskRecord{.task = task, .removed = {1}}, freed);
+  shard.finish_recovery(now, freed);
+  Effects effects;
+  Transfer& came = shard.forget_moved(
+      {
+          .from = {zero, QueueId{1}, 1},
+            .task = 1
+  },
+      zero);
+  shard.apply(came.request, now, effects);
+  Request list;
+  list.op = Op::list_moves;
+  list.queue = QueueId{1};
+  shard.apply(list, now, effects);
+  ASSERT_EQ(list.move.tasks.size(), 1u);
+  EXPECT_EQ(list.move.tasks.front().moved, 1u);
+}
+
+TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVisibleAtOnce) {
+  start(1);
+  QueueSpec spec{.account = "0", .name = "q.fifo", .changes = {}, .tags = {}};
+  spec.changes.push_back({Attribute::fifo_queue, 1, {}});
+  Request create;
+  create.op = Op::create_queue;
+  create.spec = &spec;
+  world->submit(create, zero, zero);
+  run(10'000);
+  std::vector<SendEntry> entries(1);
+  entries[0].content = {.body = "b", .group = "g", .dedup_id = "d"};
+  Request send, first, again, count;
+  send.op = Op::send;
+  send.sends = entries;
+  send.queue = first.queue = again.queue = count.queue = create.config->id;
+  world->submit(send, zero, zero);
+  run(10'000);
+  std::vector<Delivery> room(2);
+  first.op = again.op = Op::receive;
+  first.receive.attempt = again.receive.attempt = "a";
+  first.deliveries = std::span(room).first(1);
+  again.deliveries = std::span(room).last(1);
+  again.receive.visibility = seconds(0);
+  count.op = Op::count;
+  world->submit(first, zero, zero);
+  run(10'000);
+  world->submit(again, zero, zero);
+  world->submit(count, zero, zero);  // in the same turn
+  run(10'000);
+  ASSERT_TRUE(is_answered(first) && is_answered(again) && is_answered(count));
+  ASSERT_EQ(first.delivered, 1u);
+  ASSERT_EQ(again.delivered, 1u);
+  EXPECT_EQ(room[0].handle, room[1].handle);
+  EXPECT_EQ(count.counts.visible, 1u);
+  EXPECT_EQ(count.counts.in_flight, 0u);
+}
+
 struct NoReplay final : Replay {
   void config(const ConfigRecord&) override {}
   void head(const HeadRecord&) override {}
@@ -115,6 +182,8 @@ struct NoReplay final : Replay {
   void receive(const ReceiveRecord&) override {}
   void remove(const RemoveRecord&, std::vector<LogPos>&) override {}
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
+  void task(const TaskRecord&, std::vector<LogPos>&) override {}
+  void settled(const SettledRecord&, std::vector<LogPos>&) override {}
 };
 
 std::unique_ptr<Log> open_log(SimDisk& disk) {

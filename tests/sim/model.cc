@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "core/check.h"
 
 namespace pawl::sim {
@@ -58,12 +60,25 @@ std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes,
   return static_cast<std::uint32_t>(messages_.size() - 1);
 }
 
+void Model::name_group(std::uint32_t id, std::uint32_t group, std::uint32_t dedup) {
+  messages_[id].group = group;
+  messages_[id].dedup = dedup;
+}
+
+std::string_view Model::text_of(std::uint32_t number) const {
+  static std::deque<std::string> texts{""};  // the same in every run
+  while (texts.size() <= number) texts.push_back(fmt::format("text-{}", texts.size()));
+  return texts[number];
+}
+
 void Model::fill(std::uint32_t id, Content& content, const std::uint64_t& name) const {
   const Message& message = messages_[id];
   content.body = cut(message.body_at, message.body_bytes);
   content.attributes = {reinterpret_cast<const char*>(&name), sizeof name};
   content.system = cut(message.body_at + 1, message.system_bytes);
   content.sender = cut(message.body_at + 2, message.sender_bytes);
+  content.group = text_of(message.group);
+  content.dedup_id = text_of(message.dedup);
   if (message.with_md5)
     content.body_md5 = reinterpret_cast<const Delivery::Md5*>(cut(message.body_at + 3, 16).data());
 }
@@ -83,7 +98,7 @@ std::uint32_t Model::recognise(const Delivery& delivery) {
   const bool same_md5 = (sent.body_md5 == nullptr) == (delivery.content.body_md5 == nullptr) &&
                         (sent.body_md5 == nullptr || *sent.body_md5 == *delivery.content.body_md5);
   if (sent.body != delivery.content.body || sent.system != delivery.content.system ||
-      sent.sender != delivery.content.sender || !same_md5)
+      sent.sender != delivery.content.sender || sent.group != delivery.content.group || !same_md5)
     trace_->broken("bytes are as they were sent", "message {} of {} bytes, seq {}", id,
                    message.body_bytes, delivery.seq);
   return id;
@@ -94,6 +109,7 @@ std::uint32_t Model::recognise(const Delivery& delivery) {
 void Model::lose(Message& message, const char* why) {
   message.gone = Message::Gone::yes;
   message.why = why;
+  row(message).lost_step[message.group] = world_->step();
   trace_->note("  message {}/{} is gone: {}", raw(row(message).id), message.seq, why);
 }
 
@@ -108,6 +124,7 @@ void Model::set_view(Message& message, View view) {
   if (view.step <= durable_step) base = message.past.size();
   message.past.erase(message.past.begin(),
                      message.past.begin() + static_cast<std::ptrdiff_t>(base));
+  may_leave(message);
 }
 
 // A crash brings back the last view that is durable, or any later one.
@@ -127,14 +144,18 @@ void Model::roll_back(Message& message, std::uint64_t durable_step) {
   result.step = world_->step();
   message.view = result;
   message.past.clear();
+  may_leave(message);
 }
 
 bool Model::may_be_expired(const Message& message) const {
-  return world_->newest_now() >= message.sent_at + Duration{row(message).retention_min};
+  std::int64_t retention = row(message).retention_min;
+  if (message.wanders) retention = std::min(retention, retention_least_);
+  return world_->newest_now() >= message.aged + Duration{retention};
 }
 
 // Messages expire by the bucket: a second, or a 4096th part of the retention.
 bool Model::must_be_expired(const Message& message, Instant fired) const {
+  if (message.wanders) return false;
   const std::int64_t retention = row(message).retention_max;
   const std::int64_t grain = std::max<std::int64_t>(1000, retention / 4096);
   return std::min(fired, shards_[raw(row(message).owner)].swept) >
@@ -151,7 +172,7 @@ bool Model::surely_alive(const Message& message) const {
 // In every turn from `step` on, timers up to `fired` having fired before the first of them.
 bool Model::surely_ready(const Message& message, std::uint64_t step, Instant fired) const {
   return surely_alive(message) && message.acked_step < step && message.view.step < step &&
-         message.moves == 0 && message.view.from_high <= fired;
+         message.moves == 0 && message.view.from_high <= fired && !message.wanders;
 }
 
 Instant Model::decided_low(const Call& call) const {
@@ -174,6 +195,9 @@ void Model::asked(Call& call) {
   call.fired_when_asked = shards_[raw(call.target)].fired;
   if (call.op == Op::create_queue) {
     ++creates_[call.spec.name];
+    for (const AttributeChange& change : call.spec.changes)
+      if (change.attribute == Attribute::message_retention_period)
+        retention_least_ = std::min(retention_least_, 1000 * change.number);
     return;
   }
   QueueRow& queue = row(call);
@@ -188,6 +212,7 @@ void Model::asked(Call& call) {
       call.wait = call.request.receive.wait.ms < 0
                       ? queue.wait
                       : Range{call.request.receive.wait.ms, call.request.receive.wait.ms};
+      if (call.attempt != 0) queue.attempts_asked.insert(call.attempt);
       return;
     case Op::remove:
       for (const std::uint32_t id : call.messages)
@@ -203,22 +228,29 @@ void Model::asked(Call& call) {
       return;
     case Op::purge:
       ++queue.purges;
-      return;
+      for (auto& [number, attempt] : queue.attempts) attempt.sure = false;
+      return may_vanish(queue);
     case Op::delete_queue:
       ++queue.deletes;
-      return;
+      return may_vanish(queue);
     case Op::set_attributes:
       ++queue.sets;
       queue.set_step = world_->step();
       for (const AttributeChange& change : call.changes) widen(queue, change);
-      return;
+      if (const auto policy = policy_of(call.changes)) add_policy(queue, *policy);
+      return redelay(queue);
+    case Op::start_move:
+      return asked_start(call, queue);
     default:
       return;
   }
 }
 
 void Model::gives_back(const Call& call) {
-  for (const std::uint32_t id : call.messages) ++messages_[id].moves;
+  for (const std::uint32_t id : call.messages) {
+    ++messages_[id].moves;
+    messages_[id].returned = true;
+  }
 }
 
 void Model::answered(Call& call, const Turn& turn) {
@@ -228,7 +260,7 @@ void Model::answered(Call& call, const Turn& turn) {
     case Op::receive:
       return answered_receive(call, turn);
     case Op::remove:
-      return answered_remove(call);
+      return answered_remove(call, turn);
     case Op::change_visibility:
       return answered_change(call, turn);
     case Op::undeliver:
@@ -243,6 +275,13 @@ void Model::answered(Call& call, const Turn& turn) {
       return answered_delete(call);
     case Op::set_attributes:
       return answered_set(call);
+    case Op::start_move:
+      return answered_start(call);
+    case Op::cancel_move:
+      return answered_cancel(call);
+    case Op::list_moves:
+      return answered_list(call, turn);
+    case Op::transfer:
     case Op::none:
       break;
   }
@@ -258,6 +297,7 @@ void Model::turned(const Turn& turn) {
 
 void Model::started() {
   draining_ = false;
+  ++starts_;
   for (std::uint32_t i = 0; i < world_->shards(); ++i) {
     shards_[i].now = world_->now();
     shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});
@@ -297,9 +337,12 @@ void Model::crashed() {
     }
     if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());
     queue.purged = {-1, -1};  // the log keeps no purge for its time alone
+    crashed_in_order(queue, durable_step);
     queue.deletes = queue.purges = 0;
     if (queue.sets > 0) queue.set_step = world_->step();
     queue.sets = 0;
+    redelay(queue);
+    tasks_crashed(queue, durable_step);
     tidy(queue);
   }
 }
@@ -331,6 +374,14 @@ void Model::conclude() {
 std::size_t Model::owed(const QueueRow& queue) const {
   return static_cast<std::size_t>(std::ranges::count_if(
       queue.messages, [&](std::uint32_t id) { return surely_alive(messages_[id]); }));
+}
+
+bool Model::any_wanders() const {
+  return std::ranges::any_of(queues_, [&](const QueueRow& queue) {
+    return queue.may_move || std::ranges::any_of(queue.messages, [&](std::uint32_t id) {
+             return messages_[id].wanders && messages_[id].gone != Message::Gone::yes;
+           });
+  });
 }
 
 Instant Model::last_ready(const QueueRow& queue) const {

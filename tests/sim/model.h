@@ -16,9 +16,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/call.h"
@@ -45,6 +49,7 @@ struct Message {
   std::uint64_t body_at = 0;  // in the pool of bytes
   std::uint32_t body_bytes = 0, system_bytes = 0, sender_bytes = 0;
   bool with_md5 = false;
+  std::uint32_t group = 0, dedup = 0;  // numbers of texts; 0: none
 
   Sent sent = Sent::asked;
   Gone gone = Gone::no;
@@ -53,14 +58,56 @@ struct Message {
   std::uint64_t decided_step = 0;
   std::uint64_t acked_step = 0;
   Instant sent_at;
-  Instant latest;  // the newest time that was ever seen when it was sent
+  Instant latest;    // the newest time that was ever seen when it was sent
+  Instant aged;      // the earliest that its retention may count from
+  Instant received;  // last
   bool sender_is_local = false;
+
+  // Moves. Until it is seen again, a message that wanders may be in any queue that its own one leads to.
+  bool wanders = false;
+  std::uint64_t arrived_step = 0;
+  bool returned = false;  // was delivered to nobody, once: its queue's delay is over for it
+  std::string origin;     // of a dead letter
+  std::string uuid;       // what it is deduplicated by since it was a dead letter of a FIFO queue
+  QueueId born_queue = QueueId::none;  // what its id is made of
+  Seq born_seq = 0;
 
   View view;
   std::vector<View> past;     // views that a crash may bring back, oldest first
   std::uint32_t removes = 0;  // requests under way
   std::uint32_t moves = 0;    // changes of visibility and returns under way
   Duration moved{0};          // the longest timeout that one of them asks for
+};
+
+// Where dead letters go; `target` empty: nowhere.
+struct Policy {
+  std::string target;
+  std::int64_t max = 0;
+  bool operator==(const Policy&) const = default;
+};
+
+// Who was accepted under a deduplication id.
+struct First {
+  Seq seq = 0;
+  Instant at;
+  std::uint64_t step = 0;
+  bool sure = true;
+};
+
+// What a ReceiveRequestAttemptId got.
+struct Attempt {
+  Instant at;
+  std::uint64_t step = 0;
+  bool sure = true;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> messages;  // and their nonces
+};
+
+struct TaskRow {
+  MoveTask sure;  // as it was seen last, and is on disk
+  MoveTask seen;
+  std::uint64_t step = 0;
+  std::uint64_t low_step = 0;  // it was seen so after this turn
+  Instant low_fired;
 };
 
 struct QueueRow {
@@ -80,7 +127,33 @@ struct QueueRow {
   Instant purged_high = Instant{-1};    // the latest that any may have happened
   std::vector<std::uint32_t> messages;  // not known to be gone
   std::vector<std::uint32_t> by_seq;    // message + 1
+
+  // FIFO.
+  bool fifo = false;
+  bool group_scope = false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // group, id
+  std::map<std::uint32_t, Attempt> attempts;
+  std::map<std::uint32_t, std::uint64_t> lost_step;  // when one of the group was last known to go
+  std::set<std::uint32_t> attempts_asked;            // since the start
+
+  // Moves.
+  std::vector<Policy> policies;  // one of them holds
+  std::set<std::string> exits;   // queues that messages may have gone to, ever
+  bool moves_home = false;       // and those that dead letters of this one came from
+  bool may_move = false;         // a task may be running
+  std::uint32_t starts = 0;      // requests under way
+  std::uint64_t start_step = 0;
+  std::uint64_t starts_asked = 0;
+  std::vector<TaskRow> tasks;
+  std::uint64_t moves_listed_step = 0;
+  std::uint64_t emptied_step = 0;  // a task was completed after this turn
+  Instant emptied_fired;
+  bool start_lost = false;  // a crash came before a task's start was known to be on disk
+  std::uint64_t hops = 0;   // messages seen that a task has taken from here
 };
+
+// The redrive policy that the changes set, if they set one.
+std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes);
 
 class Model {
  public:
@@ -88,15 +161,21 @@ class Model {
 
   // --- content: messages are made here, so that what is delivered can be told from its id ---
   std::uint32_t make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random);
+  // What users of FIFO and fair queues add; 0: none.
+  void name_group(std::uint32_t message, std::uint32_t group, std::uint32_t dedup);
+  std::string_view text_of(std::uint32_t number) const;
   void fill(std::uint32_t message, Content& content, const std::uint64_t& name) const;
   // Which message this is; checks every byte of it. UINT32_MAX: a broken invariant.
   std::uint32_t recognise(const Delivery& delivery);
 
   // --- requests ---
   void asked(Call& call);
-  void decided_sends(Call& call, const Turn& turn);
+  // Those that were accepted, of all calls of the turn; then what is a duplicate of them.
+  void decided_sends(Call& call, bool duplicates, const Turn& turn);
   // One delivery, in the order of the deciding shard.
-  void delivered(const Call& call, std::size_t index, const Turn& turn);
+  void delivered(Call& call, std::size_t index, const Turn& turn);
+  // All of a call's deliveries are told.
+  void attempted(const Call& call, const Turn& turn);
   void answered(Call& call, const Turn& turn);
   void gives_back(
       const Call& call);  // an abandoned receive was delivered to, and is on its way back
@@ -126,6 +205,10 @@ class Model {
   // Messages of the queue that must still come, and the time by which the last of them must be ready.
   std::size_t owed(const QueueRow& queue) const;
   Instant last_ready(const QueueRow& queue) const;
+  // Messages may be on their way between queues.
+  bool any_wanders() const;
+  // After everything was drained, and the tasks were listed again.
+  void check_tasks_ended();
 
  private:
   QueueRow& row(const Call& call) { return queues_[call.queue]; }
@@ -148,16 +231,55 @@ class Model {
   void adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue);
   std::uint32_t add_queue(const QueueConfig& config);
   void lose_all(QueueRow& queue, const char* why);
-  static void widen(QueueRow& queue, const AttributeChange& change);
+  void widen(QueueRow& queue, const AttributeChange& change);
+
+  // model_order.cc
+  void check_order(const Call& call, std::size_t index);
+  void check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
+                    std::string_view name);
+  void judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
+                  const Turn& turn);
+  bool is_again(const Call& call, const Message& message, std::uint32_t nonce) const;
+  void refused_attempt(const Call& call, const Turn& turn);
+  bool may_stop_short(const Call& call) const;
+  std::set<std::uint32_t> groups_arriving(std::uint32_t at) const;
+  void redelay(QueueRow& queue);
+  void crashed_in_order(QueueRow& queue, std::uint64_t durable_step);
+  void forget_firsts(QueueRow& queue, std::uint64_t step, bool exact);
+  void check_expired_handle(const Call& call, std::size_t index, const Turn& turn);
+  bool surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
+                   Instant high) const;
+
+  // model_moves.cc
+  const std::vector<std::uint32_t>& reach(std::uint32_t from) const;
+  bool leads_to(std::uint32_t from, std::uint32_t to) const;
+  const QueueRow* surely_there(const std::string& target, const QueueRow& source) const;
+  void may_leave(Message& message);
+  void may_leave(QueueRow& queue);
+  void may_vanish(const QueueRow& queue);
+  void arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn);
+  bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
+                   const std::vector<std::uint32_t>& reached);
+  bool check_place(const Message& message, const Delivery& delivery, bool again);
+  bool names_place(const ReceiptEntry& entry, const Message& message) const;
+  void lead_on(QueueRow& queue);
+  void add_policy(QueueRow& queue, const Policy& policy);
+  void asked_start(Call& call, QueueRow& queue);
+  void answered_start(const Call& call);
+  void answered_cancel(const Call& call);
+  void answered_list(const Call& call, const Turn& turn);
+  void see_task(const Call& call, QueueRow& queue, const MoveTask& task, const Turn& turn);
+  void check_failure(const QueueRow& queue, const MoveTask& task);
+  void tasks_crashed(QueueRow& queue, std::uint64_t durable_step);
 
   // model.cc
   void answered_send(const Call& call, const Turn& turn);
   void answered_receive(const Call& call, const Turn& turn);
-  void answered_remove(const Call& call);
+  void answered_remove(const Call& call, const Turn& turn);
   void answered_change(const Call& call, const Turn& turn);
   void answered_return(const Call& call, const Turn& turn);
   void take_seq(std::uint32_t id, Seq seq);
-  void check_delivery(std::uint32_t id, const Delivery& delivery, const Turn& turn);
+  void check_delivery(std::uint32_t id, const Delivery& delivery, bool again, const Turn& turn);
   void lose(Message& message, const char* why);
   void set_view(Message& message, View view);
   void roll_back(Message& message, std::uint64_t durable_step);
@@ -178,7 +300,10 @@ class Model {
   std::map<std::uint32_t, std::uint32_t> by_id_;  // QueueId -> row
   std::map<std::string, std::uint32_t> creates_;  // under way, by name
   std::vector<ShardView> shards_;
+  std::uint64_t starts_ = 0;
+  std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
   bool draining_ = false;
+  mutable std::vector<std::optional<std::vector<std::uint32_t>>> reached_;  // known answers
 };
 
 }  // namespace pawl::sim

@@ -8,6 +8,15 @@ namespace {
 
 constexpr Instant long_ago{0};
 
+// A receive that finds only dead letters waits for them to land.
+constexpr Duration settling_max = seconds(5);
+
+Duration longest(const Call& call, const QueueRow& queue) {
+  return queue.exits.empty() && !queue.moves_home
+             ? Duration{call.wait.high}
+             : std::max(Duration{call.wait.high}, settling_max);
+}
+
 std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
   const Result<Receipt> receipt = open(secret, handle);
   return receipt ? receipt->nonce : 0;
@@ -17,21 +26,31 @@ std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
 
 // --- send ---
 
-void Model::decided_sends(Call& call, const Turn& turn) {
-  const QueueRow& queue = row(call);
+void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
+  QueueRow& queue = row(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
     const SendEntry& entry = call.sends[i];
     Message& message = messages_[call.messages[i]];
     if (entry.seq == 0 || message.sent != Message::Sent::asked) continue;
-    const Range delay = entry.delay.ms < 0 ? queue.delay : Range{entry.delay.ms, entry.delay.ms};
-    message.sent = Message::Sent::unacked;
+    if (entry.duplicate != duplicates) continue;
+    const bool own_delay = entry.delay.ms >= 0 && !queue.fifo;
+    const Range delay = own_delay ? Range{entry.delay.ms, entry.delay.ms} : queue.delay;
     message.decided_step = turn.step;
-    message.sent_at = turn.now;
+    judge_send(queue, message, entry, turn);
+    if (entry.duplicate) {
+      message.sent = Message::Sent::refused;
+      continue;
+    }
+    message.sent = Message::Sent::unacked;
+    message.born_queue = queue.id;
+    message.born_seq = entry.seq;
+    message.sent_at = message.aged = turn.now;
     message.latest = world_->newest_now();
     message.view.step = turn.step;
     message.view.from_low = turn.now + Duration{delay.low};
     message.view.from_high = turn.now + Duration{delay.high};
     take_seq(call.messages[i], entry.seq);
+    may_leave(message);
     trace_->note("  message {} is {}/{}", call.messages[i], raw(queue.id), entry.seq);
   }
 }
@@ -59,6 +78,10 @@ void Model::answered_send(const Call& call, const Turn& turn) {
       message.sent = Message::Sent::refused;
       continue;
     }
+    if (call.sends[i].duplicate) {
+      durable(call.target, message.decided_step);
+      continue;
+    }
     if (message.sent == Message::Sent::asked) {
       trace_->broken("an answer names the message's number", "message {}", call.messages[i]);
       return;
@@ -71,7 +94,7 @@ void Model::answered_send(const Call& call, const Turn& turn) {
 
 // --- deliveries ---
 
-void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
+void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   const Delivery& delivery = call.deliveries[index];
   const std::uint32_t id = call.messages[index];
   if (id == UINT32_MAX) return;
@@ -80,8 +103,18 @@ void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
   if (!receipt || receipt->seq != delivery.seq || receipt->queue != queue.id ||
       receipt->shard != queue.owner)
     return trace_->broken("a handle names its message", "message {}", id);
-  check_delivery(id, delivery, turn);
   Message& message = messages_[id];
+  const bool known = message.sent != Message::Sent::refused && message.sent != Message::Sent::asked;
+  if (known && (message.queue != call.queue || message.seq != delivery.seq)) {
+    arrive(id, call.queue, delivery, turn);
+    if (!trace_->ok()) return;
+  }
+  const bool again = is_again(call, message, receipt->nonce);
+  call.again |= again;
+  check_delivery(id, delivery, again, turn);
+  if (queue.fifo) check_order(call, index);
+  message.wanders = false;
+  message.received = turn.now;
   if (message.moves >
       0) {  // one of them may have been decided before this, and a crash may stop at it
     View between = message.view;
@@ -99,6 +132,10 @@ void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
   view.received = {delivery.receive_count, delivery.receive_count};
   view.from_low = turn.now + Duration{visibility.low};
   view.from_high = turn.now + Duration{visibility.high};
+  if (again && message.view.step == turn.step) {  // two of an attempt in one turn, in any order
+    view.from_low = std::min(view.from_low, message.view.from_low);
+    view.from_high = std::max(view.from_high, message.view.from_high);
+  }
   view.first = delivery.first_received;
   view.nonce = receipt->nonce;
   set_view(message, view);
@@ -106,7 +143,8 @@ void Model::delivered(const Call& call, std::size_t index, const Turn& turn) {
                delivery.receive_count, view.from_low.ms, view.from_high.ms);
 }
 
-void Model::check_delivery(std::uint32_t id, const Delivery& delivery, const Turn& turn) {
+void Model::check_delivery(std::uint32_t id, const Delivery& delivery, bool again,
+                           const Turn& turn) {
   Message& message = messages_[id];
   const View& view = message.view;
   using Sent = Message::Sent;
@@ -122,15 +160,18 @@ void Model::check_delivery(std::uint32_t id, const Delivery& delivery, const Tur
   if (delivery.seq != message.seq || delivery.sent != message.sent_at)
     return trace_->broken("a message is one message", "message {} seq {} sent {}, not {} {}", id,
                           delivery.seq, delivery.sent.ms, message.seq, message.sent_at.ms);
-  if (message.moves == 0 && turn.now < view.from_low)
+  if (!check_place(message, delivery, again)) return;
+  if (!again && message.moves == 0 && turn.now < view.from_low)
     return trace_->broken(view.received.high == 0 ? "a delay holds" : "one holder at a time",
                           "message {} at {}, not before {}", id, turn.now.ms, view.from_low.ms);
-  const Range expected{view.received.low + 1 - (message.moves > 0 ? 1 : 0), view.received.high + 1};
+  const int counts = again ? 0 : 1;
+  const Range expected{view.received.low + counts - (message.moves > 0 ? 1 : 0),
+                       view.received.high + counts};
   if (!expected.holds(delivery.receive_count))
     return trace_->broken("the receive count counts", "message {}: {}, expected {}..{}", id,
                           delivery.receive_count, expected.low, expected.high);
   // A first delivery is one of a message whose earlier deliveries, if any, are forgotten or undone.
-  const Instant first = delivery.receive_count == 1 ? turn.now : view.first;
+  const Instant first = delivery.receive_count == 1 && !again ? turn.now : view.first;
   if (first.ms != 0 && delivery.first_received != first && message.moves == 0)
     return trace_->broken("the first delivery is remembered", "message {}: {}, expected {}", id,
                           delivery.first_received.ms, first.ms);
@@ -142,8 +183,11 @@ void Model::check_delivery(std::uint32_t id, const Delivery& delivery, const Tur
 }
 
 void Model::answered_receive(const Call& call, const Turn& turn) {
+  if (call.request.error == Errc::attempt_not_retryable) return refused_attempt(call, turn);
   if (!queue_answers(call)) return;
   const QueueRow& queue = row(call);
+  // What it rests on is on disk: order must hold across a crash.
+  if (queue.fifo && call.request.delivered > 0) durable(call.target, call.delivered_step);
   const bool waited = call.request.delivered > 0 || call.abandoned || draining_ || queue.sets > 0 ||
                       queue.set_step > call.asked_step ||
                       turn.now >= decided_low(call) + Duration{call.wait.low};
@@ -154,6 +198,7 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
 
 void Model::check_short(const Call& call, const Turn& turn) {
   if (call.request.error != Errc::ok || call.request.delivered == call.request.receive.max) return;
+  if (call.again) return;
   // What it delivered says when it was decided; an empty answer does so only when its shard is at home.
   const bool now =
       call.target == turn.shard && (call.home == turn.shard || call.request.delivered > 0);
@@ -161,6 +206,10 @@ void Model::check_short(const Call& call, const Turn& turn) {
   const Instant fired = now ? turn.fired : call.fired_when_asked;
   QueueRow& queue = row(call);
   tidy(queue);
+  if (may_stop_short(call)) return;
+  if (queue.fifo)
+    return check_groups(call, step, now ? turn.step : call.asked_step, fired,
+                        "what is ready is delivered");
   for (const std::uint32_t id : queue.messages) {
     if (!surely_ready(messages_[id], step, fired)) continue;
     trace_->broken("what is ready is delivered",
@@ -173,26 +222,31 @@ void Model::check_short(const Call& call, const Turn& turn) {
 
 void Model::check_overdue(const Call& call, const Turn& turn) {
   if (call.op != Op::receive || !call.exact || call.target != turn.shard || call.abandoned) return;
+  if (call.applied) return;  // its answer waits for the disk
   const QueueRow& queue = row(call);
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
-  if (turn.step <= call.decided_step || turn.fires < call.decided_at + Duration{call.wait.high})
-    return;
+  if (turn.step <= call.decided_step || turn.fires < call.decided_at + longest(call, queue)) return;
   trace_->broken("a long poll ends in time", "call {} of {} ms, parked at {}, still there at {}",
                  call.number, call.wait.high, call.decided_at.ms, turn.fires.ms);
 }
 
 void Model::check_rest(const Call& call) {
   const bool parked = call.request.op == Op::receive && !call.abandoned;
-  const bool overdue =
-      call.exact && world_->now() > call.decided_at + Duration{call.wait.high} + milliseconds(1);
   const QueueRow& queue = row(call);
+  const bool overdue =
+      call.exact && world_->now() > call.decided_at + longest(call, queue) + milliseconds(1);
   const bool wait_known = queue.sets == 0 && queue.set_step <= call.asked_step;
   if (!parked || (overdue && wait_known))
     return trace_->broken("every request is answered", "call {}, op {}, asked at {}, now {}",
                           call.number, static_cast<int>(call.request.op), call.asked_at.ms,
                           world_->now().ms);
+  const Instant fired = shards_[raw(call.target)].fired;
+  if (may_stop_short(call)) return;
+  if (queue.fifo)
+    return check_groups(call, world_->step() + 1, world_->step(), fired,
+                        "nobody waits for what is ready");
   for (const std::uint32_t id : queue.messages) {
-    if (!surely_ready(messages_[id], world_->step() + 1, shards_[raw(call.target)].fired)) continue;
+    if (!surely_ready(messages_[id], world_->step() + 1, fired)) continue;
     trace_->broken("nobody waits for what is ready", "message {}, call {}", id, call.number);
     return;
   }
@@ -200,7 +254,7 @@ void Model::check_rest(const Call& call) {
 
 // --- delete, change of visibility, return ---
 
-void Model::answered_remove(const Call& call) {
+void Model::answered_remove(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
   if (taken) durable(call.target, call.exact ? call.decided_step : call.asked_step);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
@@ -212,7 +266,16 @@ void Model::answered_remove(const Call& call) {
     }
     Message& message = messages_[id];
     --message.removes;
-    if (!taken) continue;
+    if (!taken || message.gone == Message::Gone::yes) continue;
+    if (!names_place(call.receipts[i], message)) continue;  // it has moved on
+    if (row(call).fifo) {
+      check_expired_handle(call, i, turn);
+      if (call.receipts[i].error == Errc::receipt_expired) continue;
+    }
+    if (message.wanders && call.receipts[i].error == Errc::ok) {
+      message.gone = Message::Gone::maybe;
+      continue;
+    }
     if (call.receipts[i].error != Errc::ok)
       trace_->broken("a handle deletes", "message {}: {}", id, name_of(call.receipts[i].error));
     trace_->note("  message {} deleted", id);
@@ -230,8 +293,13 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken) continue;
     const ReceiptEntry& entry = call.receipts[i];
+    if (!names_place(entry, message)) continue;
+    if (row(call).fifo) {
+      check_expired_handle(call, i, turn);
+      if (entry.error == Errc::receipt_expired) continue;
+    }
     if (entry.error == Errc::message_gone) {
-      if (surely_alive(message) && message.acked_step <= call.asked_step)
+      if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
         trace_->broken("an acknowledged send is kept", "message {} is gone for a change", id);
       continue;
     }
@@ -276,7 +344,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     Message& message = messages_[call.messages[i]];
     if (--message.moves == 0) message.moved = Duration{0};
-    if (!taken) continue;
+    if (!taken || !names_place(call.receipts[i], message)) continue;
     View view = message.view;
     const std::uint32_t nonce = nonce_of(world_->secret(), call.receipts[i].handle);
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since

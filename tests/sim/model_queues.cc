@@ -10,6 +10,11 @@ constexpr Duration purge_pause = seconds(60);
 
 std::int64_t ms(std::int64_t whole_seconds) { return whole_seconds * 1000; }
 
+Policy policy_of(const QueueConfig& config) {
+  return {std::string(config.text(Attribute::dead_letter_target)),
+          config.number(Attribute::max_receive_count)};
+}
+
 }  // namespace
 
 // Whether the request was taken. Everything else it may have been told is judged here.
@@ -36,7 +41,9 @@ bool Model::queue_answers(const Call& call) {
                    call.number);
   if (queue.state == State::doubtful && queue.deletes == 0) queue.state = State::live;
   const bool expected =
-      error == Errc::ok || (call.op == Op::purge && error == Errc::purge_in_progress);
+      error == Errc::ok || (call.op == Op::purge && error == Errc::purge_in_progress) ||
+      (call.op == Op::start_move && error == Errc::task_running) ||
+      (call.op == Op::cancel_move && (error == Errc::no_such_task || error == Errc::task_ended));
   if (!expected)
     trace_->broken("an error has a reason", "call {}, op {}: {}", call.number,
                    static_cast<int>(call.op), name_of(error));
@@ -46,7 +53,12 @@ bool Model::queue_answers(const Call& call) {
 void Model::lose_all(QueueRow& queue, const char* why) {
   for (const std::uint32_t id : queue.messages) {
     Message& message = messages_[id];
-    if (message.gone != Message::Gone::yes) lose(message, why);
+    if (message.gone == Message::Gone::yes) continue;
+    if (message.wanders) {
+      message.gone = Message::Gone::maybe;
+    } else {
+      lose(message, why);
+    }
   }
   tidy(queue);
 }
@@ -63,7 +75,12 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.delay = exactly(config.delay());
   queue.wait = exactly(config.wait());
   queue.retention_min = queue.retention_max = config.retention().ms;
+  queue.fifo = config.is_fifo();
+  queue.group_scope = config.number(Attribute::deduplication_scope) ==
+                      static_cast<std::int64_t>(DeduplicationScope::message_group);
   queues_.push_back(queue);
+  add_policy(queues_.back(), policy_of(config));
+  retention_least_ = std::min(retention_least_, config.retention().ms);
   return by_id_[raw(config.id)] = static_cast<std::uint32_t>(queues_.size() - 1);
 }
 
@@ -79,6 +96,7 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
     case Attribute::message_retention_period:
       queue.retention_min = std::min(queue.retention_min, value);
       queue.retention_max = std::max(queue.retention_max, value);
+      retention_least_ = std::min(retention_least_, value);
       return;
     default:
       return;
@@ -94,6 +112,10 @@ void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& 
   queue.visibility = {config.visibility().ms, config.visibility().ms};
   queue.delay = {config.delay().ms, config.delay().ms};
   queue.wait = {config.wait().ms, config.wait().ms};
+  const Policy policy = policy_of(config);
+  if (std::ranges::find(queue.policies, policy) == queue.policies.end())
+    trace_->broken("attributes are as they were set", "policy of queue {}", raw(queue.id));
+  queue.policies = {policy};
 }
 
 void Model::answered_create(const Call& call) {
@@ -157,6 +179,8 @@ void Model::answered_set(const Call& call) {
     if (change.attribute == Attribute::delay_seconds) queue.delay = now;
     if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
   }
+  if (const auto policy = policy_of(call.changes)) queue.policies = {*policy};
+  redelay(queue);
 }
 
 // --- purge ---
@@ -180,13 +204,16 @@ void Model::answered_purge(const Call& call, const Turn& turn) {
   durable(call.target, step - 1);
   queue.purged = {low.ms, high.ms};
   queue.purged_high = std::max(queue.purged_high, high);
+  forget_firsts(queue, step, call.exact);
+  for (auto& [number, attempt] : queue.attempts) attempt.sure = false;
   trace_->note("  queue {} purged", raw(queue.id));
   for (const std::uint32_t id : queue.messages) {
     Message& message = messages_[id];
     if (message.gone == Message::Gone::yes || message.decided_step == 0) continue;
-    if (message.decided_step < step) {
+    if (message.decided_step < step && message.arrived_step < step && !message.wanders) {
       lose(message, "purged");
-    } else if (!call.exact || message.decided_step == step) {
+    } else if (!call.exact || message.decided_step == step || message.arrived_step >= step ||
+               message.wanders) {
       message.gone = Message::Gone::maybe;
     }
   }
@@ -213,7 +240,8 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     if (message.decided_step == 0 || must_be_expired(message, fired)) continue;
     const View& view = message.view;
     const bool settled = view.step < step && message.moves == 0;
-    const bool alive = surely_alive(message) && message.acked_step < step && settled;
+    const bool alive =
+        surely_alive(message) && message.acked_step < step && settled && !message.wanders;
     const bool ready = settled && view.from_high <= fired;
     const bool hidden = settled && view.from_low > high;
     const bool received = view.received.low > 0;
@@ -221,6 +249,14 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     add(visible, alive && ready, !hidden);
     add(in_flight, alive && hidden && received, !ready && !(settled && never));
     add(delayed, alive && hidden && never, !ready && !(settled && received));
+  }
+  // Those that may have come from elsewhere.
+  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
+    if (!leads_to(from, call.queue)) continue;
+    for (const std::uint32_t id : queues_[from].messages) {
+      if (from == call.queue || !messages_[id].wanders) continue;
+      ++visible.high;
+    }
   }
   const auto off = [&](const Range& range, std::uint64_t count) {
     const auto n = static_cast<std::int64_t>(count);

@@ -45,6 +45,22 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(cut_anything),
     PAWL_MUTANT_NAME(park_cancelled),
     PAWL_MUTANT_NAME(wake_nobody),
+    PAWL_MUTANT_NAME(forget_dedup),
+    PAWL_MUTANT_NAME(restart_window),
+    PAWL_MUTANT_NAME(overtake),
+    PAWL_MUTANT_NAME(fifo_reply_early),
+    PAWL_MUTANT_NAME(settle_early),
+    PAWL_MUTANT_NAME(land_early),
+    PAWL_MUTANT_NAME(forget_unsettled),
+    PAWL_MUTANT_NAME(count_apart),
+    PAWL_MUTANT_NAME(count_again),
+    PAWL_MUTANT_NAME(purge_keeps_dedup),
+    PAWL_MUTANT_NAME(group_sleeps),
+    PAWL_MUTANT_NAME(forget_letter_count),
+    PAWL_MUTANT_NAME(forget_letter_age),
+    PAWL_MUTANT_NAME(ignore_rate),
+    PAWL_MUTANT_NAME(obey_expired),
+    PAWL_MUTANT_NAME(forget_delay_anew),
 };
 #undef PAWL_MUTANT_NAME
 

@@ -34,8 +34,9 @@ void choose_load(Plan& plan, Random random) {
   const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 256;
   plan.body_max = std::min<std::uint64_t>(largest, one_of(random, {30, 300, 2000, 6000, 60000}));
   if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, 3u);
-  plan.weights = {30, 30, 30, 6, 3, 1, 2, 1, 2, 2};
-  for (std::size_t act = static_cast<std::size_t>(Act::change); act < acts; ++act) {
+  plan.weights = {30, 30, 30, 6, 3, 1, 2, 1, 2, 2, 0, 0, 0};
+  for (std::size_t act = static_cast<std::size_t>(Act::change);
+       act <= static_cast<std::size_t>(Act::drop_client); ++act) {
     const std::uint64_t times = one_of(random, {0, 1, 1, 1, 3});
     plan.weights[act] = static_cast<std::uint32_t>(plan.weights[act] * times);
   }
@@ -44,6 +45,29 @@ void choose_load(Plan& plan, Random random) {
   plan.short_retention = random.chance(1, 3);
   plan.delays = random.chance(1, 2);
   plan.long_polls = one_of(random, {0, 20, 50, 90});
+}
+
+// A third of the seeds has no FIFO queue, a quarter nothing else; half have no dead letters, two thirds no
+// move tasks.
+void choose_kinds(Plan& plan, Random random) {
+  const std::uint64_t all = plan.queue_names;
+  plan.fifo_names = one_of(random, {0, 0, 0, 0, all, all, all, random.below(all + 1)});
+  plan.groups = one_of(random, {1, 3, 10, 40});
+  plan.duplicates = one_of(random, {5, 30, 60});
+  plan.fair = one_of(random, {0, 0, 50, 100});
+  plan.dead_letters = one_of(random, {0, 0, 30, 70});
+  plan.moves = random.chance(1, 3);
+  plan.own_fifo = random.chance(1, 3);
+  // A message that moves needs room for a copy. With hardly any, one in front of its group that finds none is in
+  // the way of all that could be deleted to make some.
+  if (plan.dead_letters > 0 || plan.moves)
+    plan.log.memory_max =
+        std::max<std::uint64_t>(plan.log.memory_max, 4096 * plan.log.extent_bytes);
+  if (plan.moves) {
+    plan.weights[static_cast<std::size_t>(Act::start_move)] = 2;
+    plan.weights[static_cast<std::size_t>(Act::cancel_move)] = random.chance(1, 2) ? 1 : 0;
+    plan.weights[static_cast<std::size_t>(Act::list_moves)] = 3;
+  }
 }
 
 void choose_faults(Plan& plan, Random random) {
@@ -81,6 +105,7 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   if (shards != 0) plan.shards = shards;
   choose_log(plan, random.split("log"));
   choose_load(plan, random.split("load"));
+  choose_kinds(plan, random.split("kinds"));
   choose_faults(plan, random.split("faults"));
   return plan;
 }
@@ -89,11 +114,13 @@ std::string describe(const Plan& plan) {
   return fmt::format(
       "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
       "{} "
-      "clients {} x {} batch {} body {} step {} us",
+      "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
+      "moves {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
-      plan.body_max, plan.step_us_max);
+      plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
+      plan.dead_letters, plan.moves ? 1 : 0);
 }
 
 }  // namespace pawl::sim

@@ -26,8 +26,11 @@ enum class Act : std::uint8_t {
   delete_queue,
   set,
   drop_client,
+  start_move,
+  cancel_move,
+  list_moves,
 };
-inline constexpr std::size_t acts = 10;
+inline constexpr std::size_t acts = 13;
 
 enum class Fault : std::uint8_t {
   crash,       // of everything, at once
@@ -54,9 +57,16 @@ struct Plan {
   std::uint32_t batch_max = 10;
   std::uint64_t body_max = 1000;
   std::array<std::uint32_t, acts> weights{};
-  bool short_retention = false;  // queues keep messages for a minute
-  bool delays = false;           // queues and sends may delay
-  std::uint64_t long_polls = 0;  // of 100 receives
+  bool short_retention = false;    // queues keep messages for a minute
+  bool delays = false;             // queues and sends may delay
+  std::uint64_t long_polls = 0;    // of 100 receives
+  std::uint64_t fifo_names = 0;    // so many of the queues are FIFO
+  std::uint64_t groups = 3;        // message groups of a queue
+  std::uint64_t duplicates = 0;    // of 100 sends to FIFO queues
+  std::uint64_t fair = 0;          // of 100 sends to other queues have a group
+  std::uint64_t dead_letters = 0;  // of 100 changes of attributes set a policy
+  bool moves = false;              // move tasks, and two queues of their own for them
+  bool own_fifo = false;
 
   std::array<std::uint32_t, faults> chances{};
   std::uint64_t power_cuts = 50;     // of 100 crashes; the others are kills of the process

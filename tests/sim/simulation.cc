@@ -138,7 +138,10 @@ void Simulation::look_at_rest() {
   if (!settle()) return;
   model_.rested(step);
   clients_.check_rest();
+  for (std::uint32_t shard = 0; shard < plan_.shards; ++shard)
+    if (on_the_way(shard)) return;
   clients_.count_all();
+  clients_.list_all();
   if (settle()) clients_.check_rest();
   clients_.go_on(true);
 }

@@ -61,6 +61,7 @@ class Simulation {
   void end();
   void drain();
   bool drain_round();
+  bool on_the_way(std::uint32_t shard);
   void check_empty();
   bool stop();
 

@@ -38,6 +38,14 @@ class ShardReplay final : public Replay {
     say(6, raw(record.queue), record.below, static_cast<std::uint64_t>(record.at.ms));
     shard_->restore(record, freed);
   }
+  void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
+    say(7, raw(record.task.source), record.task.number, record.task.moved);
+    shard_->restore(record, freed);
+  }
+  void settled(const SettledRecord& record, std::vector<LogPos>& freed) override {
+    say(8, raw(record.from.shard), raw(record.from.queue), record.from.seq);
+    shard_->restore(record, freed);
+  }
 
  private:
   void say(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
@@ -104,6 +112,10 @@ Start World::start(std::int64_t jump_ms) {
     machine.due = never;
     machine.now = machine.fired = now();
   }
+  std::vector<const Shard*> shards;
+  for (const auto& machine : machines_) shards.push_back(machine->shard.get());
+  const std::vector<std::vector<Moved>> moved = moved_from(shards);
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) machines_[i]->loop->settle(moved[i]);
   up_ = true;
   trace_->note("{} us: up, clock {}, said {}", now_us_, now().ms, fingerprint_);
   return Start::up;

@@ -92,9 +92,8 @@ TEST(Records, ASendComesBackWithEveryPart) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::string body = random.text(400), attributes = random.text(100),
-                      system = random.text(50), sender = random.text(255),
-                      group = random.text(128), dedup_id = random.text(128),
-                      origin = random.text(255);
+                      system = random.text(50), sender = random.text(255), group = random.text(128),
+                      dedup_id = random.text(128), origin = random.text(255);
     std::array<std::uint8_t, 16> md5;
     for (auto& byte : md5) byte = static_cast<std::uint8_t>(random.below(256));
     Content content{.body = body,
@@ -180,8 +179,7 @@ TEST(Records, ATaskAndWhatItMovedComeBack) {
     bytes.add(encode_task(bytes.at(), record.task, record.removed, stream));
     EXPECT_LE(bytes.used, task_bytes_max(record.task, record.removed.size()));
     bytes.add(encode_settled(bytes.at(), {from}, stream));
-    EXPECT_LE(bytes.used,
-              task_bytes_max(record.task, record.removed.size()) + settled_bytes);
+    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.removed.size()) + settled_bytes);
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
     ASSERT_EQ(seen.tasks.size(), 1u);

@@ -1,0 +1,17 @@
+// The rules for one tag of a queue, in every protocol.
+//
+// Limits: 128 characters a key, 256 a value; not beginning with "aws:".
+// Errors: InvalidParameterValue.
+// Owner:  a free function.
+// Source: SQS Developer Guide, "Amazon SQS cost allocation tags".
+#pragma once
+
+#include <string_view>
+
+#include "proto/sqs_errors.h"
+
+namespace pawl::sqs {
+
+[[nodiscard]] bool check_tag(std::string_view key, std::string_view value, Refusal& refusal);
+
+}  // namespace pawl::sqs

@@ -1,0 +1,190 @@
+// Groups against deques that are searched from end to end.
+#include "core/groups.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/sim/random.h"
+
+namespace pawl {
+namespace {
+
+using State = Slot::State;
+
+// Groups by number, and what they should say.
+class Both {
+ public:
+  Both(bool fifo, std::uint64_t seed) : fifo_(fifo), random_(seed), groups_(slots_, fifo) {}
+
+  void run(int steps, std::uint64_t most) {
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE("step " + std::to_string(i));
+      const std::uint64_t dice = random_.below(100);
+      if (messages_.empty() || (dice < 40 && messages_.size() < most)) {
+        join();
+      } else if (dice < 60) {
+        serve();
+      } else if (dice < 85) {
+        change(any(), random_.chance(1, 2) ? State::visible : State::in_flight);
+      } else {
+        leave(any());
+      }
+      check();
+    }
+  }
+
+ private:
+  struct Group {
+    std::vector<std::uint32_t> messages;        // FIFO: all, by number
+    std::deque<std::uint32_t> fresh, returned;  // standard: visible
+    std::uint32_t count = 0, in_flight = 0;
+  };
+
+  static TextKey key(std::uint64_t name) { return {name, name % 3}; }  // they collide
+  std::uint32_t any() { return messages_[random_.below(messages_.size())]; }
+
+  bool ready(const Group& group) {
+    if (!fifo_) return !group.fresh.empty() || !group.returned.empty();
+    return !group.messages.empty() && slots_[group.messages.front()].state == State::visible;
+  }
+  // The list of ready groups, in the order in which they became so.
+  void refresh(std::uint64_t name) {
+    const auto it = std::ranges::find(order_, name);
+    if (ready(model_[name]) == (it != order_.end())) return;
+    it == order_.end() ? order_.push_back(name) : static_cast<void>(order_.erase(it));
+  }
+
+  void join() {
+    const std::uint32_t row = slots_.take();
+    Slot& slot = slots_[row];
+    slot = Slot{.state = State::sent};
+    // A restart may bring older ones later.
+    do slot.seq = random_.chance(1, 4) ? 1 + random_.below(next_seq_) : next_seq_;
+    while (!seqs_.insert(slot.seq).second);
+    next_seq_ = std::max(next_seq_, slot.seq + 1);
+    const std::uint64_t name = random_.below(12);
+    ASSERT_TRUE(groups_.join(row, key(name)));
+    Group& group = model_[name];
+    name_[row] = name;
+    messages_.push_back(row);
+    ++group.count;
+    if (fifo_) {
+      group.messages.push_back(row);
+      std::ranges::sort(group.messages, {}, [&](std::uint32_t r) { return slots_[r].seq; });
+    }
+    refresh(name);
+    if (random_.chance(1, 2)) change(row, State::visible);
+  }
+
+  void change(std::uint32_t row, State state) {
+    Slot& slot = slots_[row];
+    Group& group = model_[name_[row]];
+    const State before = slot.state;
+    if (before == State::in_flight) --group.in_flight;
+    if (state == State::in_flight) ++group.in_flight;
+    if (!fifo_ && before == State::visible) {
+      std::erase(group.fresh, row);
+      std::erase(group.returned, row);
+    }
+    if (state == State::in_flight) slot.receive_count = (slot.receive_count + 1) & 0xFF;
+    slot.state = state;
+    groups_.changed(row, before);
+    if (!fifo_ && state == State::visible)
+      (slot.receive_count > 0 ? group.returned : group.fresh).push_back(row);
+    refresh(name_[row]);
+  }
+
+  void leave(std::uint32_t row) {
+    change(row, State::free);
+    groups_.leave(row);
+    const std::uint64_t name = name_[row];
+    std::erase(model_[name].messages, row);
+    if (--model_[name].count == 0) {
+      std::erase(order_, name);
+      model_.erase(name);
+    } else {
+      refresh(name);
+    }
+    std::erase(messages_, row);
+    slots_.give(row);
+  }
+
+  void serve() {
+    if (!groups_.any_ready()) return;
+    std::uint32_t row = 0;
+    if (fifo_) {
+      row = groups_.next_in_order();
+    } else {
+      std::uint64_t in_flight = 0;
+      for (const auto& [name, group] : model_) in_flight += group.in_flight;
+      const std::uint64_t name = fair_choice(in_flight);
+      row = groups_.next_fairly(in_flight);
+      ASSERT_EQ(name_.at(row), name);
+      const Group& group = model_[name];
+      ASSERT_TRUE((!group.fresh.empty() && group.fresh.front() == row) ||
+                  (!group.returned.empty() && group.returned.front() == row));
+      std::erase(order_, name);
+      order_.push_back(name);  // behind all others
+    }
+    change(row, State::in_flight);
+  }
+
+  std::uint64_t fair_choice(std::uint64_t in_flight) {
+    const auto noisy = [&](std::uint64_t name) {
+      return model_[name].in_flight >= 30 && model_[name].in_flight * 10 > in_flight;
+    };
+    const auto quiet = std::ranges::find_if_not(order_, noisy);
+    if (quiet != order_.end()) return *quiet;
+    return *std::ranges::min_element(order_, {},
+                                     [&](std::uint64_t n) { return model_[n].in_flight; });
+  }
+
+  void check() {
+    ASSERT_EQ(groups_.any_ready(), !order_.empty());
+    ASSERT_EQ(groups_.size(), model_.size());
+    const auto visible = std::ranges::count_if(
+        messages_, [&](std::uint32_t row) { return slots_[row].state == State::visible; });
+    ASSERT_EQ(groups_.visible(), static_cast<std::uint64_t>(visible));
+    if (!fifo_ || order_.empty()) return;
+    std::uint32_t row = groups_.next_in_order();
+    for (const std::uint32_t expected : model_[order_.front()].messages) {
+      ASSERT_EQ(row, expected);
+      row = groups_.after(row);
+    }
+    ASSERT_EQ(row, 0u);
+  }
+
+  bool fifo_;
+  sim::Random random_;
+  Slab<Slot> slots_{100'000};
+  Groups groups_;
+  std::map<std::uint64_t, Group> model_;
+  std::map<std::uint32_t, std::uint64_t> name_;
+  std::vector<std::uint32_t> messages_;
+  std::vector<std::uint64_t> order_;
+  std::set<Seq> seqs_;
+  Seq next_seq_ = 1;
+};
+
+TEST(Groups, OfAFifoQueueAreWhatDequesSay) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Both(true, seed).run(2000, seed % 2 == 0 ? 10 : 200);
+  }
+}
+
+TEST(Groups, OfTenantsAreWhatDequesSay) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Both(false, seed).run(2000, seed % 2 == 0 ? 10 : 600);
+  }
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,253 @@
+// Move tasks, and that a transfer is whole whenever the power fails.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/core/script.h"
+
+namespace pawl::test {
+namespace {
+
+// A dead letter queue with the messages of q, which names it.
+std::string dead_letters(const char* messages, int count, const char* attributes = "") {
+  return fmt::format(
+      "queue d {1} | queue q visibility=1 max_receive=1 dlq=d {1} | send q {0} | take q {2} | "
+      "advance 1s | receive q -> none | count d -> {2}/0/0",
+      messages, attributes, count);
+}
+
+TEST(MoveTask, TakesDeadLettersBackToWhereTheyCameFrom) {
+  Script script;
+  script.run(dead_letters("a b A:c", 3));
+  script.run("move d | moves d -> 1:completed:3/3 | count d -> 0/0/0 | count q -> 3/0/0");
+  const Ask& ask = script.world().receive(script.queue("q"), {.max = 10});
+  ASSERT_EQ(ask.request.delivered, 3u);
+  for (const Delivery& delivery : ask.deliveries) {
+    if (delivery.seq == 0) continue;
+    EXPECT_EQ(delivery.receive_count, 1u) << "a new message";
+    EXPECT_GT(delivery.seq, 3u);
+    const StoredSend& stored = script.world().sent_at(delivery.position);
+    EXPECT_EQ(stored.record.carried.id, MessageId{});
+    EXPECT_EQ(stored.record.sent, script.world().now());
+    EXPECT_EQ(stored.origin, "");
+    EXPECT_EQ(stored.group, stored.body == "c" ? "A" : "");
+  }
+}
+
+TEST(MoveTask, TakesThemElsewhereWhenToldTo) {
+  run("queue d | queue t | send d a b | move d to=t | moves d -> 1:completed:2/2 | "
+      "receive t max=10 -> a#1 b#1 | delete t a#1 b#1 | stored -> 0");
+}
+
+TEST(MoveTask, GivesThemTheirWholeRetention) {
+  run("queue d retention=100 | queue t retention=60 | send d a | advance 90s | move d to=t | "
+      "advance 59s | count t -> 1/0/0 | advance 2s | count t -> 0/0/0 | stored -> 0");
+}
+
+TEST(MoveTask, TakesTheOldestFirst) {
+  run("queue d | queue t | send d a b c | receive d max=2 -> a#1 b#1 | change d 0 b#1 a#1 | "
+      "move d to=t rate=1 | count t -> 1/0/0 | receive t -> a#1 | advance 1s | receive t -> b#1 | "
+      "advance 1s | receive t -> c#1 | moves d -> 1:completed:3/3");
+}
+
+TEST(MoveTask, KeepsTheOrderOfGroups) {
+  run("queue d fifo=1 | queue t fifo=1 | send d A:a1 B:b1 A:a2 A:a3 B:b2 | move d to=t | "
+      "moves d -> 1:completed:5/5 | receive t max=3 -> a1#1 a2#1 a3#1 | receive t max=3 -> b1#1 "
+      "b2#1");
+}
+
+TEST(MoveTask, LeavesWhatIsInFlightAlone) {
+  run("queue d visibility=30 | queue t | send d a b c | receive d -> a#1 | move d to=t | "
+      "moves d -> 1:completed:2/2 | delete d a#1 | count t -> 2/0/0 | stored -> 2");
+}
+
+TEST(MoveTask, IsNotHeldUpByTheLimitOfWhatIsUnderWay) {
+  run("queue d | queue t | fill d 1000 | move d to=t | moves d -> 1:completed:1000/1000 | "
+      "count t -> 1000/0/0 | count d -> 0/0/0");
+}
+
+TEST(MoveTask, GoesAtItsRate) {
+  struct Case {
+    int rate;
+    const char* after;
+    int moved;
+  };
+  const Case cases[] = {
+      {1,   "999ms",  1   },
+      {1,   "1s",     2   },
+      {1,   "9s",     10  },
+      {3,   "1s",     4   },
+      {500, "1s",     501 },
+      {500, "1999ms", 1000},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(fmt::format("{} a second, after {}", c.rate, c.after));
+    run(
+        fmt::format("queue d | queue t | fill d 2000 | move d to=t rate={0} | advance {1} | "
+                    "moves d -> 1:running:{2}/2000 | count t -> {2}/0/0",
+                    c.rate, c.after, c.moved));
+  }
+}
+
+TEST(MoveTask, CatchesUpATenthOfASecondAtMost) {
+  run("queue d | queue t | fill d 1000 | move d to=t rate=100 | jump 10s | count t -> 12/0/0");
+}
+
+TEST(MoveTask, CanBeCancelled) {
+  run("queue d | queue t | fill d 10 | move d to=t rate=1 | advance 2s | "
+      "move d to=t -> task_running | stop_move d 1 -> 3 | stop_move d 1 -> task_ended | "
+      "stop_move d 2 -> no_such_task | advance 20s | moves d -> 1:cancelled:3/10 | "
+      "count d -> 7/0/0 | count t -> 3/0/0 | move d to=t | moves d -> 2:completed:7/7 "
+      "1:cancelled:3/10");
+}
+
+TEST(MoveTask, CancelledWithMessagesUnderWayCountsThem) {
+  run("queue d | queue t | fill d 100 | hold | move d to=t -> pending | stop_move d 1 -> pending | "
+      "flush "
+      "| "
+      "moves d -> 1:cancelled:64/100 | count d -> 36/0/0 | count t -> 64/0/0");
+}
+
+TEST(MoveTask, FailsWhenItCannotGoOn) {
+  run("queue d | send d a | move d | moves d -> 1:failed:0/1:source_unknown | receive d -> a#1");
+  run("queue d | send d a | move d to=x | moves d -> 1:failed:0/1:no_such_queue | receive d -> "
+      "a#1");
+  run("queue d | queue t fifo=1 | send d a | move d to=t | moves d -> 1:failed:0/1:no_such_queue");
+  run("queue d | queue t | fill d 3 | move d to=t rate=1 | drop t | advance 1s | "
+      "moves d -> 1:failed:1/3:no_such_queue | count d -> 2/0/0");
+}
+
+TEST(MoveTask, WaitsForRoomInItsTarget) {
+  run("queue d | queue t | send t x y delay=20 | send d a b | move d to=t | advance 19s | "
+      "moves d -> 1:running:0/2 | advance 1s | receive t max=10 -> x#1 y#1 | delete t x#1 y#1 | "
+      "advance 1s | moves d -> 1:completed:2/2 | receive t max=10 -> a#1 b#1",
+      {.slots_max = 4});
+}
+
+TEST(MoveTask, WakesWhoWaitsForTheTarget) {
+  run("queue d | queue t delay=60 | send d a | receive t wait=20 as w | move d to=t | w -> a#1");
+}
+
+TEST(MoveTask, OfAnEmptyQueueIsDoneAtOnce) { run("queue d | move d | moves d -> 1:completed:0/0"); }
+
+TEST(MoveTask, IsRememberedForTenTasks) {
+  Script script;
+  script.run("queue d | moves d -> ");
+  for (int i = 0; i < 12; ++i) script.run("move d");
+  const char* ten =
+      "moves d -> 12:completed:0/0 11:completed:0/0 10:completed:0/0 9:completed:0/0 "
+      "8:completed:0/0 7:completed:0/0 6:completed:0/0 5:completed:0/0 4:completed:0/0 "
+      "3:completed:0/0";
+  script.run(ten);
+  script.run("rotate | restart");
+  script.run(ten);
+  script.run("stop_move d 2 -> no_such_task | move d");
+}
+
+TEST(MoveTask, GoesOnAfterARestart) {
+  run("queue d | queue t | fill d 10 | move d to=t rate=1 | advance 2s | rotate | restart 5s | "
+      "moves d -> 1:running:4/10 | advance 20s | moves d -> 1:completed:10/10 | count t -> 10/0/0 "
+      "| "
+      "count d -> 0/0/0 | restart | moves d -> 1:completed:10/10 | count t -> 10/0/0");
+}
+
+TEST(MoveTask, EndsWithItsQueue) {
+  run("queue d | queue t | fill d 10 | move d to=t rate=1 | hold | advance 1s | drop d -> pending "
+      "| flush | "
+      "advance 10s | count t -> 2/0/0 | stored -> 2 | restart | count t -> 2/0/0 | stored -> 2");
+}
+
+// --- whenever the power fails, a message is in one queue or the other ---
+
+// All messages of the queues, by what they say.
+std::vector<std::string> contents(Script& script, const std::vector<const char*>& queues) {
+  std::vector<std::string> bodies;
+  for (const char* name : queues) {
+    const Ask& ask = script.world().receive(script.queue(name), {.max = 100});
+    EXPECT_TRUE(ask.answered);
+    for (const Delivery& delivery : ask.request.deliveries.first(ask.request.delivered))
+      bodies.push_back(script.world().body_at(delivery.position));
+  }
+  std::ranges::sort(bodies);
+  return bodies;
+}
+
+TEST(TransferCrash, LosesAndDoublesNothingWhateverIsDurable) {
+  for (int first = 0; first < 9; ++first) {
+    for (int second = 0; second < 9; ++second) {
+      SCOPED_TRACE(fmt::format("crashes after {} and {} flushes", first, second));
+      Script script;
+      script.run(
+          "queue d | queue q visibility=1 max_receive=1 dlq=d | send q a b A:c | take q 3 | "
+          "advance 1s | hold | receive q max=2 wait=1 as w");
+      for (int i = 0; i < first; ++i) script.run("flush_one");
+      script.run("crash | hold | receive q max=2 wait=1 as w");
+      for (int i = 0; i < second; ++i) script.run("flush_one");
+      script.run("crash | advance 2s | receive q -> none | stored -> 3");
+      EXPECT_EQ(contents(script, {"d", "q"}), (std::vector<std::string>{"a", "b", "c"}));
+      EXPECT_TRUE(script.world().shard().unsettled().empty());
+      EXPECT_EQ(script.world().shard().transfers(), 0u);
+    }
+  }
+}
+
+TEST(TransferCrash, OfATaskCountsEveryMessageOnce) {
+  for (int first = 0; first < 12; ++first) {
+    for (int second = 0; second < 12; ++second) {
+      SCOPED_TRACE(fmt::format("crashes after {} and {} flushes", first, second));
+      Script script;
+      script.run(
+          "queue d | queue t | send d a b A:c A:d | hold | move d to=t -> pending | flush_one");
+      for (int i = 0; i < first; ++i) script.run("flush_one");
+      script.run("crash | hold");
+      for (int i = 0; i < second; ++i) script.run("flush_one");
+      script.run(
+          "crash | advance 2s | moves d -> 1:completed:4/4 | stored -> 4 | count d -> 0/0/0");
+      EXPECT_EQ(contents(script, {"d", "t"}), (std::vector<std::string>{"a", "b", "c", "d"}));
+    }
+  }
+}
+
+TEST(TransferCrash, BringsNothingBackThatWasDeletedInItsTarget) {
+  for (int flushes = 0; flushes < 8; ++flushes) {
+    SCOPED_TRACE(flushes);
+    Script script;
+    script.run(
+        "queue d visibility=1 | queue q visibility=1 max_receive=1 dlq=d | send q a | take q 1 | "
+        "advance 1s | hold | receive q wait=1 as w | flush_one | receive d -> a#2");
+    const Ask& remove =
+        script.world().receipts(Op::remove, script.queue("d"), {script.handle("a#2")});
+    for (int i = 0; i < flushes; ++i) script.run("flush_one");
+    const bool answered = remove.answered;
+    EXPECT_TRUE(answered || flushes < 7);
+    script.run("crash | advance 2s");
+    const bool gone = contents(script, {"d", "q"}).empty();
+    EXPECT_TRUE(gone || !answered);
+    script.run(gone ? "stored -> 0" : "stored -> 1");
+  }
+}
+
+TEST(TransferCrash, OfAFifoQueueKeepsTheOrderOfWhatIsBehind) {
+  for (int flushes = 0; flushes < 8; ++flushes) {
+    SCOPED_TRACE(flushes);
+    Script script;
+    script.run(
+        "queue d fifo=1 | queue q fifo=1 visibility=1 max_receive=2 dlq=d | send q A:a A:b A:c | "
+        "receive q -> a#1 | advance 1s | receive q -> a#2 | advance 1s | hold | receive q wait=1 "
+        "as w");
+    for (int i = 0; i < flushes; ++i) script.run("flush_one");
+    script.run("crash 2s");
+    const Ask& rest = script.world().receive(script.queue("q"), {.max = 10});
+    ASSERT_EQ(rest.request.delivered, 2u);
+    EXPECT_EQ(script.world().body_at(rest.deliveries[0].position), "b");
+    EXPECT_EQ(script.world().body_at(rest.deliveries[1].position), "c");
+    script.run("receive d max=10 -> a#3 | stored -> 3");
+  }
+}
+
+}  // namespace
+}  // namespace pawl::test

@@ -1,0 +1,397 @@
+// What the model makes of messages that go from queue to queue: dead letters and move tasks.
+//
+// A message that may have left its queue wanders: it is in its queue or in one that can be reached from there,
+// by name, through what was ever set or asked for. The next delivery says where it is.
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/model.h"
+
+namespace pawl::sim {
+namespace {
+
+std::string account_and_name(const QueueRow& queue) {
+  return QueueName{.account = "000000000000", .name = queue.name}.text();
+}
+
+}  // namespace
+
+std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes) {
+  std::optional<Policy> policy;
+  for (const AttributeChange& change : changes) {
+    if (change.attribute == Attribute::dead_letter_target) {
+      if (!policy) policy.emplace();
+      policy->target = change.text;
+    } else if (change.attribute == Attribute::max_receive_count) {
+      if (!policy) policy.emplace();
+      policy->max = change.number;
+    }
+  }
+  return policy;
+}
+
+void Model::add_policy(QueueRow& queue, const Policy& policy) {
+  if (std::ranges::find(queue.policies, policy) == queue.policies.end())
+    queue.policies.push_back(policy);
+  if (policy.target.empty()) return;
+  if (queue.exits.insert(policy.target).second) reached_.clear();
+  lead_on(queue);
+}
+
+// There is a new way out of the queue.
+void Model::lead_on(QueueRow& queue) {
+  may_leave(queue);
+  const auto at = static_cast<std::uint32_t>(&queue - queues_.data());
+  for (const std::uint32_t to : reach(at))
+    if (queues_[to].purges > 0 || queues_[to].deletes > 0) may_vanish(queues_[to]);
+}
+
+// --- where a message may be ---
+
+// The queues that messages of this one may be in, itself not counted unless they may come back.
+const std::vector<std::uint32_t>& Model::reach(std::uint32_t from) const {
+  if (reached_.size() != queues_.size()) reached_.assign(queues_.size(), std::nullopt);
+  std::optional<std::vector<std::uint32_t>>& known = reached_[from];
+  if (known) return *known;
+  std::vector<std::uint32_t> next{from};
+  known.emplace();
+  while (!next.empty()) {
+    const QueueRow& queue = queues_[next.back()];
+    next.pop_back();
+    if (queue.exits.empty() && !queue.moves_home) continue;
+    std::set<std::string> exits = queue.exits;
+    const std::string name = account_and_name(queue);
+    for (const QueueRow& home : queues_)
+      if (queue.moves_home && home.exits.contains(name)) exits.insert(account_and_name(home));
+    for (std::uint32_t to = 0; to < queues_.size(); ++to) {
+      const bool leads = exits.contains(account_and_name(queues_[to]));
+      if (!leads || std::ranges::find(*known, to) != known->end()) continue;
+      known->push_back(to);
+      next.push_back(to);
+    }
+  }
+  return *known;
+}
+
+bool Model::leads_to(std::uint32_t from, std::uint32_t to) const {
+  const std::vector<std::uint32_t>& reached = reach(from);
+  return std::ranges::find(reached, to) != reached.end();
+}
+
+void Model::may_leave(Message& message) {
+  const QueueRow& queue = row(message);
+  const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
+    return !policy.target.empty() && message.view.received.high >= policy.max;
+  });
+  if ((!dead && !queue.may_move) || message.gone == Message::Gone::yes) return;
+  message.wanders = true;
+  for (const std::uint32_t at : reach(message.queue)) {
+    if (queues_[at].purges > 0 || queues_[at].deletes > 0) message.gone = Message::Gone::maybe;
+  }
+}
+
+void Model::may_leave(QueueRow& queue) {
+  for (const std::uint32_t id : queue.messages)
+    if (messages_[id].decided_step > 0) may_leave(messages_[id]);
+}
+
+// The queue is to be purged or deleted: so may be what has come to it.
+void Model::may_vanish(const QueueRow& queue) {
+  const auto at = static_cast<std::uint32_t>(&queue - queues_.data());
+  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
+    if (!leads_to(from, at)) continue;
+    for (const std::uint32_t id : queues_[from].messages) {
+      Message& message = messages_[id];
+      if (message.wanders && message.gone == Message::Gone::no) message.gone = Message::Gone::maybe;
+    }
+  }
+}
+
+const QueueRow* Model::surely_there(const std::string& target, const QueueRow& source) const {
+  for (const QueueRow& queue : queues_) {
+    if (queue.state != QueueRow::State::live || queue.deletes > 0 || queue.fifo != source.fifo)
+      continue;
+    if (queue.id != source.id && account_and_name(queue) == target) return &queue;
+  }
+  return nullptr;
+}
+
+bool Model::names_place(const ReceiptEntry& entry, const Message& message) const {
+  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  return receipt && receipt->queue == row(message).id && receipt->seq == message.seq;
+}
+
+// --- a message comes out of another queue ---
+
+void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn) {
+  Message& message = messages_[id];
+  QueueRow& to = queues_[at];
+  QueueRow& from = row(message);
+  const bool old = delivery.seq < to.by_seq.size() && to.by_seq[delivery.seq] == id + 1;
+  const std::vector<std::uint32_t>& reached = reach(message.queue);
+  const bool possible = message.wanders && std::ranges::find(reached, at) != reached.end();
+  if (old || !possible)
+    return trace_->broken("a message is in one queue",
+                          "message {} of queue {} seq {} comes from queue {} seq {}", id,
+                          raw(from.id), message.seq, raw(to.id), delivery.seq);
+  if (!delivery.content.origin.empty()) {
+    if (!arrive_dead(message, delivery, to, reached)) return;
+  } else {
+    if (delivery.sent < message.received || delivery.sent > turn.now)
+      return trace_->broken("a moved message is new", "message {} sent at {}, now {}", id,
+                            delivery.sent.ms, turn.now.ms);
+    if (delivery.content.dedup_id != text_of(message.dedup))
+      message.uuid = delivery.content.dedup_id;
+    message.origin.clear();
+    message.born_queue = to.id;
+    message.born_seq = delivery.seq;
+    message.sent_at = message.aged = delivery.sent;
+    message.latest = world_->newest_now();
+    message.view.received = {0, 0};
+    message.view.first = Instant{};
+    ++from.hops;
+  }
+  trace_->note("  message {} has moved to {}/{}", id, raw(to.id), delivery.seq);
+  std::erase(from.messages, id);
+  to.messages.push_back(id);
+  message.queue = at;
+  message.arrived_step = turn.step;
+  message.wanders = false;
+  message.past.clear();
+  message.view.step = 0;
+  message.view.from_low = message.view.from_high = Instant{};
+  message.view.nonce = 0;
+  message.view.nonce_known = true;
+  if (message.sent == Message::Sent::doubtful || message.sent == Message::Sent::unacked)
+    message.acked_step = turn.step;
+  message.sent = Message::Sent::acked;
+  take_seq(id, delivery.seq);
+}
+
+// It says who lost patience with it, and goes on as what it was.
+bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
+                        const std::vector<std::uint32_t>& reached) {
+  const std::string target = account_and_name(at);
+  const auto sends_there = [&](const QueueRow& queue) {
+    return account_and_name(queue) == delivery.content.origin && queue.exits.contains(target);
+  };
+  const bool known =
+      sends_there(row(message)) ||
+      std::ranges::any_of(reached, [&](std::uint32_t r) { return sends_there(queues_[r]); });
+  if (!known) {
+    trace_->broken("a dead letter says where it comes from", "seq {} of queue {}: {}", delivery.seq,
+                   raw(at.id), delivery.content.origin);
+    return false;
+  }
+  message.origin = delivery.content.origin;
+  if (!at.fifo) return true;
+  const std::array<char, 36> uuid =
+      uuid_text(message_id(world_->secret(), message.born_queue, message.born_seq));
+  message.uuid.assign(uuid.data(), uuid.size());
+  message.aged = std::max(message.aged, message.received);
+  message.latest = world_->newest_now();
+  return true;
+}
+
+// What a delivery says of where the message has been; and that it is not one too many.
+bool Model::check_place(const Message& message, const Delivery& delivery, bool again) {
+  const MessageId id = message.origin.empty()
+                           ? MessageId{}
+                           : message_id(world_->secret(), message.born_queue, message.born_seq);
+  const std::string_view dedup =
+      message.uuid.empty() ? text_of(message.dedup) : std::string_view(message.uuid);
+  if (delivery.id != id || delivery.content.origin != message.origin ||
+      delivery.content.dedup_id != dedup) {
+    trace_->broken("a dead letter stays what it was", "seq {}: from \"{}\", dedup id {}",
+                   message.seq, delivery.content.origin, delivery.content.dedup_id);
+    return false;
+  }
+  const QueueRow& queue = row(message);
+  if (queue.policies.size() == 1 && queue.sets == 0 && !again) {
+    const Policy& policy = queue.policies.front();
+    if (!policy.target.empty() && delivery.receive_count > policy.max &&
+        surely_there(policy.target, queue) != nullptr) {
+      trace_->broken("a dead letter is not delivered", "seq {} of queue {}: {} times of {}",
+                     message.seq, raw(queue.id), delivery.receive_count, policy.max);
+      return false;
+    }
+  }
+  const bool was_ready = !queue.fifo && message.view.step < queue.emptied_step &&
+                         message.acked_step < queue.emptied_step &&
+                         message.arrived_step < queue.emptied_step && message.moves == 0 &&
+                         message.view.from_high <= queue.emptied_fired;
+  const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
+    return !policy.target.empty() && message.view.received.high >= policy.max;
+  });
+  if (was_ready && !dead) {
+    trace_->broken("a task is completed when nothing is left", "seq {} of queue {}", message.seq,
+                   raw(queue.id));
+    return false;
+  }
+  return true;
+}
+
+// --- move tasks ---
+
+void Model::asked_start(Call& call, QueueRow& queue) {
+  call.was_busy = queue.may_move || queue.starts > 0;
+  ++queue.starts;
+  call.starts_before = ++queue.starts_asked;
+  queue.start_step = world_->step();
+  queue.may_move = true;
+  const bool more = call.destination.empty() ? !std::exchange(queue.moves_home, true)
+                                             : queue.exits.insert(call.destination).second;
+  if (more) reached_.clear();
+  lead_on(queue);
+}
+
+void Model::answered_start(const Call& call) {
+  QueueRow& queue = row(call);
+  --queue.starts;
+  if (call.request.error == Errc::task_running && !call.was_busy &&
+      queue.starts_asked == call.starts_before)
+    return trace_->broken("an error has a reason", "no task runs on queue {}", raw(queue.id));
+  if (!queue_answers(call)) return;
+  durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  MoveTask task;
+  task.source = queue.id;
+  task.number = call.request.move.number;
+  task.rate = call.request.move.rate;
+  task.destination = call.destination;
+  trace_->note("  task {} of queue {}", task.number, raw(queue.id));
+  const auto known = std::ranges::find(queue.tasks, task.number,
+                                       [](const TaskRow& row) { return row.seen.number; });
+  if (known != queue.tasks.end() && known->sure.number != 0)
+    return trace_->broken("tasks are numbered", "{} of queue {}", task.number, raw(queue.id));
+  if (known == queue.tasks.end()) {
+    queue.tasks.push_back({task, task, call.asked_step, call.asked_step, call.fired_when_asked});
+  } else {
+    known->sure = task;  // a list was answered first
+  }
+  std::ranges::sort(queue.tasks, {}, [](const TaskRow& row) { return row.seen.number; });
+}
+
+void Model::answered_cancel(const Call& call) {
+  QueueRow& queue = row(call);
+  const auto known = std::ranges::find(queue.tasks, call.request.move.number,
+                                       [](const TaskRow& row) { return row.seen.number; });
+  if (!queue_answers(call)) {
+    const bool there = known != queue.tasks.end() && queue.tasks.end() - known <= 5;
+    if (call.request.error == Errc::no_such_task && there && queue.starts == 0)
+      trace_->broken("a task that was started is there", "{} of queue {}", call.request.move.number,
+                     raw(queue.id));
+    return;
+  }
+  durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  if (known == queue.tasks.end()) return;
+  known->seen.status = known->sure.status = MoveTask::Status::cancelled;
+}
+
+void Model::answered_list(const Call& call, const Turn& turn) {
+  if (!queue_answers(call)) return;
+  QueueRow& queue = row(call);
+  const std::vector<MoveTask>& tasks = call.request.move.tasks;
+  bool fine = tasks.size() <= tasks_kept;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    fine &= tasks[i].source == queue.id;
+    fine &= i == 0 ||
+            (tasks[i].number < tasks[i - 1].number && tasks[i].status != MoveTask::Status::running);
+  }
+  if (!fine) return trace_->broken("one task runs", "queue {}", raw(queue.id));
+  if (queue.moves_listed_step > call.asked_step) return;  // another list was faster
+  const bool missing = !queue.tasks.empty() && queue.starts == 0 &&
+                       queue.start_step <= call.asked_step &&
+                       (tasks.empty() || tasks.front().number < queue.tasks.back().sure.number);
+  if (missing)
+    return trace_->broken("a task that was started is there", "of queue {}", raw(queue.id));
+  for (const MoveTask& task : tasks) see_task(call, queue, task, turn);
+  const bool running = !tasks.empty() && tasks.front().status == MoveTask::Status::running;
+  if (!running && queue.starts == 0 && queue.start_step <= call.asked_step) queue.may_move = false;
+  queue.moves_listed_step = turn.step;
+}
+
+void Model::see_task(const Call& call, QueueRow& queue, const MoveTask& task, const Turn& turn) {
+  using Status = MoveTask::Status;
+  auto known = std::ranges::find(queue.tasks, task.number,
+                                 [](const TaskRow& row) { return row.seen.number; });
+  if (known == queue.tasks.end()) {  // its start is not answered, or never will be
+    queue.tasks.push_back({{}, task, turn.step, call.asked_step, call.fired_when_asked});
+    std::ranges::sort(queue.tasks, {}, [](const TaskRow& row) { return row.seen.number; });
+    return;
+  }
+  trace_->note("  task {} of queue {}: status {}, moved {}", task.number, raw(queue.id),
+               static_cast<int>(task.status), task.moved);
+  const MoveTask& before = known->seen;
+  const bool same = task.rate == before.rate && task.destination == before.destination;
+  const bool back = before.status != Status::running && task.status != before.status;
+  if (!same || back || task.moved < before.moved)
+    return trace_->broken("a task goes on", "{} of queue {}: moved {}, status {}", task.number,
+                          raw(queue.id), task.moved, static_cast<int>(task.status));
+  if (task.rate > 0) {
+    // A tenth of a second may be caught up, after each start too.
+    const std::int64_t burst = (task.rate / 10 + 2) * static_cast<std::int64_t>(starts_ + 1);
+    const std::int64_t ms = std::max<std::int64_t>(0, (world_->newest_now() - task.started).ms);
+    if (static_cast<std::int64_t>(task.moved) > task.rate * ms / 1000 + burst)
+      return trace_->broken("a rate is kept", "{} moved in {} ms, {} a second", task.moved, ms,
+                            task.rate);
+  }
+  if (task.status == Status::failed && before.status == Status::running) check_failure(queue, task);
+  if (task.status == Status::completed && before.status == Status::running) {
+    queue.emptied_step = known->low_step + 1;
+    queue.emptied_fired = known->low_fired;
+  }
+  if (known->step <= shards_[raw(queue.owner)].durable_step) known->sure = known->seen;
+  known->seen = task;
+  known->step = turn.step;
+  known->low_step = call.asked_step;
+  known->low_fired = call.fired_when_asked;
+}
+
+void Model::check_failure(const QueueRow& queue, const MoveTask& task) {
+  const bool unknown = task.failure == Errc::source_unknown;
+  if (unknown != (unknown && task.destination.empty()))
+    return trace_->broken("a task fails for a reason", "{} of queue {}", task.number,
+                          raw(queue.id));
+  if (unknown || task.destination.empty()) return;
+  const QueueRow* const target = surely_there(task.destination, queue);
+  const std::size_t of_name = static_cast<std::size_t>(std::ranges::count_if(
+      queues_, [&](const QueueRow& q) { return account_and_name(q) == task.destination; }));
+  if (target != nullptr && of_name == 1 && raw(target->id) < raw(queue.id))
+    trace_->broken("a task fails for a reason", "{} of queue {}: {} is there", task.number,
+                   raw(queue.id), task.destination);
+}
+
+void Model::tasks_crashed(QueueRow& queue, std::uint64_t durable_step) {
+  queue.moves_listed_step = 0;
+  queue.emptied_step = 0;
+  queue.start_lost |= queue.starts > 0;
+  queue.starts = 0;
+  queue.start_step = world_->step();
+  for (TaskRow& row : queue.tasks) {
+    if (row.step <= durable_step) continue;
+    row.seen = row.sure;
+    // Nobody knows how far it had come, or (number 0) whether it was started.
+    if (row.seen.status == MoveTask::Status::running) queue.may_move = true;
+  }
+  std::erase_if(queue.tasks, [](const TaskRow& row) { return row.seen.number == 0; });
+  if (queue.may_move) may_leave(queue);
+}
+
+void Model::check_tasks_ended() {
+  for (const QueueRow& queue : queues_) {
+    if (queue.state != QueueRow::State::live) continue;
+    std::uint64_t moved = 0;
+    for (const TaskRow& row : queue.tasks) {
+      if (row.seen.status == MoveTask::Status::running)
+        trace_->broken("a task ends", "{} of queue {}", row.seen.number, raw(queue.id));
+      moved += row.seen.moved;
+    }
+    if (!queue.name.starts_with("own-source") || queue.tasks.size() > tasks_kept) continue;
+    // What a task has moved whose start a crash took back is in no count.
+    if (moved > queue.hops || (moved < queue.hops && !queue.start_lost))
+      trace_->broken("a task counts what it moves", "queue {}: {}, and {} came", raw(queue.id),
+                     moved, queue.hops);
+  }
+}
+
+}  // namespace pawl::sim

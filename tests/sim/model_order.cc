@@ -1,0 +1,253 @@
+// What the model makes of FIFO queues: order, deduplication, attempts, handles that run out.
+#include <algorithm>
+
+#include "core/dedup.h"
+#include "tests/sim/model.h"
+
+namespace pawl::sim {
+namespace {
+
+// A receive gives up after so many dead letters.
+constexpr std::size_t letters_max = 60;
+constexpr Duration clock_back_max = seconds(3600);
+
+std::pair<std::uint32_t, std::uint32_t> key_of(const QueueRow& queue, const Message& message) {
+  return {queue.group_scope ? message.group : 0, message.dedup};
+}
+
+}  // namespace
+
+// --- order ---
+
+// The message that was delivered must be the first of its group that is not delivered with it.
+void Model::check_order(const Call& call, std::size_t index) {
+  const QueueRow& queue = row(call);
+  const Message& message = messages_[call.messages[index]];
+  for (const std::uint32_t id : queue.messages) {
+    Message& earlier = messages_[id];
+    if (earlier.group != message.group || earlier.seq == 0 || earlier.seq >= message.seq) continue;
+    if (earlier.gone == Message::Gone::yes || earlier.sent == Message::Sent::refused) continue;
+    const auto with_it = call.messages.begin() + static_cast<std::ptrdiff_t>(index);
+    if (std::find(call.messages.begin(), with_it, id) != with_it) continue;
+    if (earlier.wanders || earlier.removes > 0 || queue.purges > 0 || queue.deletes > 0) continue;
+    if (may_be_expired(earlier)) continue;  // and a crash may bring it back
+    const bool here = earlier.sent != Message::Sent::doubtful && earlier.gone == Message::Gone::no;
+    if (!here) {
+      lose(earlier, "a later one of its group came");
+      continue;
+    }
+    return trace_->broken("a group is in order",
+                          "message {} (seq {}) to call {}, and not {} (seq {}) before it",
+                          call.messages[index], message.seq, call.number, id, earlier.seq);
+  }
+}
+
+// Of each group: what is in front, and was not delivered by this call, must not be ready. What went out of the
+// way may have done so after the call, unless it was known by the turn `known`.
+void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
+                         std::string_view name) {
+  const QueueRow& queue = row(call);
+  std::vector<std::uint32_t> sorted;
+  for (const std::uint32_t id : queue.messages)
+    if (messages_[id].seq != 0) sorted.push_back(id);
+  std::ranges::sort(sorted, {}, [&](std::uint32_t id) {
+    return std::pair(messages_[id].group, messages_[id].seq);
+  });
+  const std::set<std::uint32_t> arriving = groups_arriving(call.queue);
+  std::uint32_t passed = 0;  // the group whose front is not ready, for all we know
+  for (const std::uint32_t id : sorted) {
+    const Message& message = messages_[id];
+    if (message.group == passed || arriving.contains(message.group)) continue;
+    if (std::ranges::find(call.messages, id) != call.messages.end()) continue;
+    const auto lost = queue.lost_step.find(message.group);
+    const bool in_front = lost == queue.lost_step.end() || lost->second <= known;
+    if (in_front && surely_ready(message, step, fired))
+      return trace_->broken(name, "message {} (seq {} of group {}) to call {}, asked at {}", id,
+                            message.seq, message.group, call.number, call.asked_at.ms);
+    passed = message.group;
+  }
+}
+
+// A receive that meets so many dead letters may stop short.
+bool Model::may_stop_short(const Call& call) const {
+  std::size_t letters = 0;
+  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
+    if (queues_[from].messages.empty() || (from != call.queue && !leads_to(from, call.queue)))
+      continue;
+    for (const std::uint32_t id : queues_[from].messages) letters += messages_[id].wanders ? 1 : 0;
+  }
+  return letters >= letters_max || (draining_ && letters > 0);
+}
+
+// Groups of messages that may have come from other queues, in front of others.
+std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
+  std::set<std::uint32_t> groups;
+  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
+    if (from == at || queues_[from].messages.empty() || !leads_to(from, at)) continue;
+    for (const std::uint32_t id : queues_[from].messages)
+      if (messages_[id].wanders) groups.insert(messages_[id].group);
+  }
+  return groups;
+}
+
+// --- delay: the queue's, for all that nobody has received ---
+
+void Model::redelay(QueueRow& queue) {
+  if (!queue.fifo) return;
+  for (const std::uint32_t id : queue.messages) {
+    Message& message = messages_[id];
+    if (message.seq == 0 || message.arrived_step > 0) continue;
+    const auto again = [&](View& view) {
+      if (view.received.low > 0) return;
+      const Instant low = message.sent_at + Duration{queue.delay.low};
+      const Instant high = message.sent_at + Duration{queue.delay.high};
+      const bool never = view.received.high == 0 && queue.sets == 0 && !message.returned;
+      view.from_low = never ? low : std::min(view.from_low, low);
+      view.from_high = never ? high : std::max(view.from_high, high);
+    };
+    again(message.view);
+    message.view.step = std::max(message.view.step, message.decided_step);
+    if (message.view.received.low == 0 && message.view.step < queue.set_step)
+      message.view.step = queue.set_step;
+    for (View& view : message.past) again(view);
+  }
+}
+
+// --- deduplication ---
+
+void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
+                       const Turn& turn) {
+  if (!queue.fifo) {
+    if (entry.duplicate) trace_->broken("a duplicate is one", "in a standard queue");
+    return;
+  }
+  std::vector<First>& firsts = queue.firsts[key_of(queue, message)];
+  // The clock may go back over what a crash has undone: what is over is not forgotten at once.
+  std::erase_if(firsts,
+                [&](const First& f) { return f.at + dedup_window + clock_back_max <= turn.now; });
+  const auto counts = [&](const First& f) { return f.at + dedup_window > turn.now; };
+  const auto sure = std::ranges::find_if(
+      firsts, [&](const First& f) { return f.sure && queue.purges == 0 && counts(f); });
+  if (!entry.duplicate) {
+    if (sure != firsts.end())
+      return trace_->broken("a duplicate is not accepted",
+                            "queue {} seq {}: seq {} came {} ms before", raw(queue.id), entry.seq,
+                            sure->seq, (turn.now - sure->at).ms);
+    std::erase_if(firsts, [&](const First& f) { return f.seq == entry.seq; });
+    for (First& first : firsts) first.sure = false;
+    firsts.push_back({entry.seq, turn.now, turn.step, true});
+    return;
+  }
+  const auto first =
+      std::ranges::find_if(firsts, [&](const First& f) { return f.seq == entry.seq && counts(f); });
+  if (first == firsts.end() || (sure != firsts.end() && sure != first))
+    return trace_->broken("a duplicate is one", "queue {}: nothing is known of a first seq {}",
+                          raw(queue.id), entry.seq);
+  for (First& other : firsts) other.sure = &other == &*first;
+}
+
+// A purge, decided in this turn or later.
+void Model::forget_firsts(QueueRow& queue, std::uint64_t step, bool exact) {
+  for (auto& [key, firsts] : queue.firsts) {
+    std::erase_if(firsts, [&](const First& first) { return first.step < step; });
+    for (First& first : firsts) first.sure &= exact && first.step != step;
+  }
+}
+
+void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
+  queue.attempts.clear();
+  queue.attempts_asked.clear();
+  for (auto& [key, firsts] : queue.firsts)
+    for (First& first : firsts) first.sure &= first.step <= durable_step && queue.purges == 0;
+}
+
+// --- attempts ---
+
+// Whether this is a delivery that the same attempt had before: any other has a new nonce.
+bool Model::is_again(const Call& call, const Message& message, std::uint32_t nonce) const {
+  const View& view = message.view;
+  return call.attempt != 0 && view.nonce_known && view.nonce == nonce && view.received.high > 0;
+}
+
+void Model::attempted(const Call& call, const Turn& turn) {
+  if (call.attempt == 0) return;
+  QueueRow& queue = row(call);
+  Attempt now{.at = turn.now, .step = turn.step, .sure = queue.purges == 0, .messages = {}};
+  for (std::size_t i = 0; i < call.request.delivered; ++i) {
+    const Result<Receipt> receipt = open(world_->secret(), call.deliveries[i].handle);
+    now.messages.emplace_back(call.messages[i], receipt ? receipt->nonce : 0);
+  }
+  const auto known = queue.attempts.find(call.attempt);
+  const bool valid =
+      known != queue.attempts.end() && turn.now < known->second.at + Attempts::window;
+  if (!valid) {
+    queue.attempts[call.attempt] = std::move(now);
+    return;
+  }
+  const Attempt& before = known->second;
+  if (before.messages == now.messages) {
+    known->second.step = turn.step;
+    return;
+  }
+  if (before.sure && before.step <= call.asked_step)
+    return trace_->broken("an attempt is one receive", "call {}, attempt {}", call.number,
+                          call.attempt);
+  // Two of them were under way at the same time: which one counts is not known.
+  queue.attempts[call.attempt].sure = false;
+}
+
+void Model::refused_attempt(const Call& call, const Turn& turn) {
+  const QueueRow& queue = row(call);
+  if (!queue.attempts_asked.contains(call.attempt) || call.attempt == 0)
+    return trace_->broken("an error has a reason", "call {}: no attempt {}", call.number,
+                          call.attempt);
+  const auto known = queue.attempts.find(call.attempt);
+  if (known == queue.attempts.end()) return;
+  const Attempt& attempt = known->second;
+  if (!attempt.sure || attempt.messages.size() > call.deliveries.size()) return;
+  const Instant high = decided_high(call, turn);
+  const bool untouched = std::ranges::all_of(attempt.messages, [&](const auto& m) {
+    const Message& message = messages_[m.first];
+    const View& view = message.view;
+    return surely_alive(message) && !message.wanders && message.moves == 0 && view.nonce_known &&
+           view.nonce == m.second && view.from_low > high && view.step == attempt.step &&
+           attempt.step <= call.asked_step;
+  });
+  if (untouched)
+    trace_->broken("an attempt is one receive", "call {}: attempt {} is refused", call.number,
+                   call.attempt);
+}
+
+// --- handles ---
+
+// Whether the message was with the holder of this handle all the time that the call was under way.
+bool Model::surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
+                        Instant high) const {
+  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  const View& view = message.view;
+  return receipt && surely_alive(message) && !message.wanders && message.moves == 0 &&
+         view.nonce_known && view.nonce == receipt->nonce && view.step <= call.asked_step &&
+         view.from_low > high;
+}
+
+void Model::check_expired_handle(const Call& call, std::size_t index, const Turn& turn) {
+  const ReceiptEntry& entry = call.receipts[index];
+  const Message& message = messages_[call.messages[index]];
+  const View& view = message.view;
+  if (entry.error == Errc::receipt_expired) {
+    if (surely_held(message, entry, call, decided_high(call, turn)))
+      trace_->broken("a handle is good until its time", "message {}, call {}", call.messages[index],
+                     call.number);
+    return;
+  }
+  if (entry.error != Errc::ok || !surely_alive(message) || message.wanders || message.moves > 0)
+    return;
+  if (view.step > call.asked_step || message.acked_step > call.asked_step) return;
+  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  const bool stale = view.nonce_known && receipt && view.nonce != receipt->nonce;
+  if (stale || view.from_high <= call.fired_when_asked)
+    trace_->broken("an expired handle is refused", "message {}, call {}", call.messages[index],
+                   call.number);
+}
+
+}  // namespace pawl::sim
