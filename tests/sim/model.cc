@@ -298,6 +298,7 @@ void Model::turned(const Turn& turn) {
 void Model::started() {
   draining_ = false;
   ++starts_;
+  started_at_ = world_->now();
   for (std::uint32_t i = 0; i < world_->shards(); ++i) {
     shards_[i].now = world_->now();
     shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});

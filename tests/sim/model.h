@@ -303,6 +303,7 @@ class Model {
   std::uint64_t starts_ = 0;
   std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
   bool draining_ = false;
+  Instant started_at_;  // it may be before what was seen last: the log had not heard of that
   mutable std::vector<std::optional<std::vector<std::uint32_t>>> reached_;  // known answers
 };
 

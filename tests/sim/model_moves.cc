@@ -137,7 +137,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   if (!delivery.content.origin.empty()) {
     if (!arrive_dead(message, delivery, to, reached)) return;
   } else {
-    if (delivery.sent < message.received || delivery.sent > turn.now)
+    if (delivery.sent < std::min(message.received, started_at_) || delivery.sent > turn.now)
       return trace_->broken("a moved message is new", "message {} sent at {}, now {}", id,
                             delivery.sent.ms, turn.now.ms);
     if (delivery.content.dedup_id != text_of(message.dedup))
