@@ -175,6 +175,7 @@ class Shard {
   Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry) const;
 
   // shard_states.cc
+  std::uint32_t take_slot(const Slot& as);
   std::uint32_t slot_for(Queue& queue, Seq seq, Place place);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
@@ -197,6 +198,7 @@ class Shard {
 
   // shard_transfers.cc
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
+  bool bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Effects& effects);
   bool start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
                       std::uint32_t task, Effects& effects);
   Transfer* take_transfer();

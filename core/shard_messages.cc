@@ -190,11 +190,7 @@ void Shard::deliver_in_order(Queue& queue, Request& request, std::uint32_t max, 
     while (row != 0 && request.delivered < max && slots_[row].state == State::visible) {
       const std::uint32_t next = groups.after(row);
       if (is_dead_letter(queue, slots_[row])) {
-        if (letters++ == limits_.dead_letters_a_receive ||
-            !start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0,
-                            effects)) {
-          return;
-        }
+        if (!bury(queue, row, letters, effects)) return;
         break;  // what is behind it waits until it is gone
       }
       hand_out(queue, row, request, now, effects);
@@ -216,9 +212,7 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
     }
     if (!is_dead_letter(queue, slots_[row])) {
       hand_out(queue, row, request, now, effects);
-    } else if (letters++ == limits_.dead_letters_a_receive ||
-               !start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0,
-                               effects)) {
+    } else if (!bury(queue, row, letters, effects)) {
       return;
     }
   }

@@ -7,27 +7,30 @@ namespace pawl {
 
 // --- slots ---
 
-// The slot of a message that is there, made if it had none.
-std::uint32_t Shard::slot_for(Queue& queue, Seq seq, Place place) {
-  if (place.is_slot()) return place.slot();
+// A free slot becomes `as`; only the generation of its timer goes on.
+std::uint32_t Shard::take_slot(const Slot& as) {
   const std::uint32_t row = slots_.take();
   if (row == Slab<Slot>::none) return row;
   Slot& slot = slots_[row];
   const std::uint32_t generation = slot.generation;
-  slot = Slot{.position = place.position(), .seq = seq, .queue = queue.id, .state = State::visible};
-  slot.generation = generation & 0x1fffffff;
-  queue.index.put(seq, Place::slot(row));
+  slot = as;
+  slot.generation = generation & Slot::generation_max;
+  return row;
+}
+
+// The slot of a message that is there, made if it had none.
+std::uint32_t Shard::slot_for(Queue& queue, Seq seq, Place place) {
+  if (place.is_slot()) return place.slot();
+  const std::uint32_t row = take_slot(
+      {.position = place.position(), .seq = seq, .queue = queue.id, .state = State::visible});
+  if (row != Slab<Slot>::none) queue.index.put(seq, Place::slot(row));
   return row;
 }
 
 // The slot of a new message, as sent and in its group.
 std::uint32_t Shard::new_slot(Queue& queue, Seq seq, const Content& content) {
-  const std::uint32_t row = slots_.take();
+  const std::uint32_t row = take_slot({.seq = seq, .queue = queue.id, .state = State::sent});
   if (row == Slab<Slot>::none) return row;
-  Slot& slot = slots_[row];
-  const std::uint32_t generation = slot.generation;
-  slot = Slot{.seq = seq, .queue = queue.id, .state = State::sent};
-  slot.generation = generation & 0x1fffffff;
   if (!join_group(queue, row, content)) {
     slots_.give(row);
     return Slab<Slot>::none;
@@ -61,7 +64,7 @@ void Shard::change_state(Queue& queue, std::uint32_t row, State state) {
   } else if (state == State::visible) {
     queue.index.make_ready(
         slot.seq, slot.receive_count == 0 ? SeqIndex::Set::fresh : SeqIndex::Set::returned);
-  } else {
+  } else if (before == State::visible) {
     queue.index.make_unready(slot.seq);
   }
 }

@@ -45,6 +45,12 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
          (*target)->is_fifo() == queue.config->is_fifo();
 }
 
+// A dead letter goes on its way, the `letters`th of a receive. False: not now.
+bool Shard::bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Effects& effects) {
+  return letters++ < limits_.dead_letters_a_receive &&
+         start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
+}
+
 Transfer* Shard::take_transfer() {
   if (transfers_under_way_ == limits_.transfers_max) return nullptr;
   if (free_transfers_.empty()) {

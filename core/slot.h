@@ -20,6 +20,7 @@ namespace pawl {
 struct Slot {
   enum class State : std::uint8_t { free, sent, delayed, in_flight, visible, moving };
   static constexpr std::uint32_t count_max = (1u << 24) - 1;
+  static constexpr std::uint32_t generation_max = (1u << 29) - 1;
 
   LogPos position = log_pos_none;
   Seq seq = 0;

@@ -8,7 +8,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t list_max = 1000;
 constexpr std::size_t client_name_max = 64;
 
 }  // namespace
@@ -248,7 +247,7 @@ WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Dir
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
-  if (max < 1 || max > list_max) return refuse(Status::invalid);
+  if (max < 1 || max > names_max) return refuse(Status::invalid);
   // One more than asked for tells whether there are more.
   const std::vector<ConfigPtr> found =
       directory.list(session.account_or(config), prefix, after, std::size_t{max} + 1);

@@ -88,6 +88,8 @@ class Session {
 
 class WireCall {
  public:
+  static constexpr std::uint32_t names_max = 1000;  // of queues, in one answer
+
   enum class Next : std::uint8_t { respond, route, close };
 
   WireCall() = default;

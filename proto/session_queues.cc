@@ -2,16 +2,10 @@
 #include <algorithm>
 
 #include "proto/session.h"
+#include "proto/sqs_tags.h"
 #include "proto/wire_queue.h"
 
 namespace pawl {
-namespace {
-
-constexpr std::uint32_t list_max = 1000;
-constexpr std::size_t tags_max = 50;
-
-}  // namespace
-
 WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
   if (!in.finished()) return refuse(Status::bad_frame);
   put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
@@ -38,7 +32,7 @@ WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
   });
   tags_.insert(tags_.end(), set.begin(), set.end());
   std::ranges::sort(tags_);
-  if (tags_.size() > tags_max) return refuse(Status::invalid);
+  if (tags_.size() > sqs::tags_max) return refuse(Status::invalid);
   request_.tags = &tags_;
   request_.based_on = queue;
   return route(Op::set_attributes, control_shard);
@@ -56,7 +50,7 @@ WireCall::Next WireCall::list_sources(WireReader& in, const Directory& directory
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
-  if (max < 1 || max > list_max) return refuse(Status::invalid);
+  if (max < 1 || max > names_max) return refuse(Status::invalid);
   put_names(directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1), max);
   return Next::respond;
 }

@@ -35,7 +35,7 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   s.keep_alive = http.keep_alive;
   s.head_only = http.method == "HEAD";
   s.version_minor = http.version_minor;
-  write_uuid(s.request_id, mix(request_number), mix(~request_number));
+  s.request_id = uuid_text({mix(request_number), mix(~request_number)});
   if (const auto* host = http.header("host")) s.host = *host;
   if (!http.public_host.empty()) s.host = http.public_host;
   s.scheme = http.scheme;

@@ -111,9 +111,7 @@ MessageId task_id(const SqsState& s, QueueId queue, std::uint32_t number) {
 }
 
 std::string task_handle(const SqsState& s, const QueueConfig& source, std::uint32_t number) {
-  std::array<char, 36> uuid;
-  const MessageId id = task_id(s, source.id, number);
-  write_uuid(uuid, id.high, id.low);
+  const std::array<char, 36> uuid = uuid_text(task_id(s, source.id, number));
   std::string text;
   JsonWriter json(text);
   json.begin_object();
@@ -126,16 +124,14 @@ std::string task_handle(const SqsState& s, const QueueConfig& source, std::uint3
 }
 
 std::optional<MessageId> read_uuid(std::string_view text) {
-  std::array<char, 36> again;
-  if (text.size() != again.size()) return std::nullopt;
+  if (text.size() != uuid_text({}).size()) return std::nullopt;
   std::string hex(text);
   std::erase(hex, '-');
   MessageId id;
   if (hex.size() != 32) return std::nullopt;
   std::from_chars(hex.data(), hex.data() + 16, id.high, 16);
   std::from_chars(hex.data() + 16, hex.data() + 32, id.low, 16);
-  write_uuid(again, id.high, id.low);
-  if (!std::ranges::equal(text, again)) return std::nullopt;
+  if (!std::ranges::equal(text, uuid_text(id))) return std::nullopt;
   return id;
 }
 

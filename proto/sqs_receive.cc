@@ -104,11 +104,10 @@ class MessageWriter {
 
   void write(const Delivery& delivery) {
     result_.begin_item("Message");
-    std::array<char, 36> uuid;
     const bool own = delivery.id == MessageId{};  // else it was another queue's first
     const MessageId id =
         own ? message_id(s_.config->secret, s_.request.queue, delivery.seq) : delivery.id;
-    write_uuid(uuid, id.high, id.low);
+    const std::array<char, 36> uuid = uuid_text(id);
     result_.text("MessageId", {uuid.data(), uuid.size()});
     result_.text("ReceiptHandle", base64(delivery.handle));
     const Content& content = delivery.content;

@@ -32,9 +32,8 @@ void write_message(SqsState& s, const SqsEntry& entry, SqsResult& result) {
     append_hex(s.scratch, md5);
     result.text(name, s.scratch);
   };
-  std::array<char, 36> uuid;
-  const MessageId id = message_id(s.config->secret, s.request.queue, s.sends[entry.slot].seq);
-  write_uuid(uuid, id.high, id.low);
+  const std::array<char, 36> uuid =
+      uuid_text(message_id(s.config->secret, s.request.queue, s.sends[entry.slot].seq));
   result.text("MessageId", {uuid.data(), uuid.size()});
   digest("MD5OfMessageBody", message.body_md5);
   if (message.has_attributes) digest("MD5OfMessageAttributes", message.attributes_md5);

@@ -122,9 +122,6 @@ QueuePath queue_path(std::string_view url_or_path);
 void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
                       std::string_view name);
 
-// 36 characters: 8-4-4-4-12.
-void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low);
-
 // A SequenceNumber: 20 digits.
 void write_sequence_number(std::array<char, 20>& out, Seq seq);
 

@@ -12,7 +12,6 @@ namespace {
 using F = SqsFault;
 using Next = SqsCall::Next;
 
-constexpr std::size_t tags_max = 50;
 constexpr std::size_t tag_key_max = 128;
 constexpr std::size_t tag_value_max = 256;
 

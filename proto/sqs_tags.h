@@ -1,16 +1,19 @@
 // The rules for one tag of a queue, in every protocol.
 //
-// Limits: 128 characters a key, 256 a value; not beginning with "aws:".
+// Limits: tags_max a queue; 128 characters a key, 256 a value; not beginning with "aws:".
 // Errors: InvalidParameterValue.
 // Owner:  a free function.
 // Source: SQS Developer Guide, "Amazon SQS cost allocation tags".
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "proto/sqs_errors.h"
 
 namespace pawl::sqs {
+
+inline constexpr std::size_t tags_max = 50;  // of a queue
 
 [[nodiscard]] bool check_tag(std::string_view key, std::string_view value, Refusal& refusal);
 

@@ -37,16 +37,6 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
   out += name;
 }
 
-void write_uuid(std::array<char, 36>& out, std::uint64_t high, std::uint64_t low) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::size_t at = 0;
-  for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) out[at++] = '-';
-    const std::uint64_t half = nibble < 16 ? high : low;
-    out[at++] = digits[half >> (60 - nibble % 16 * 4) & 15];
-  }
-}
-
 void write_sequence_number(std::array<char, 20>& out, Seq seq) {
   for (std::size_t i = out.size(); i > 0; seq /= 10) out[--i] = static_cast<char>('0' + seq % 10);
 }

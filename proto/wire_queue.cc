@@ -11,7 +11,6 @@ namespace pawl::wire {
 namespace {
 
 constexpr std::size_t queue_name_max = 80;
-constexpr std::size_t tags_max = 50;
 
 constexpr Attribute all[] = {
     Attribute::delay_seconds,
@@ -49,7 +48,7 @@ Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
 
 Status take_tags(WireReader& in, Tags& tags) {
   const auto count = in.take<std::uint16_t>();
-  Status status = count > tags_max ? Status::invalid : Status::ok;
+  Status status = count > sqs::tags_max ? Status::invalid : Status::ok;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const std::string_view key = in.take_short();
     const std::string_view value = in.take_short();
