@@ -42,7 +42,7 @@ bool HttpConnection::overdue(Instant now) const {
 
 std::size_t HttpConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
-  while (!busy_ && open() && taken < bytes.size() && !congested()) {
+  while (under_way_ == 0 && open() && taken < bytes.size() && !congested()) {
     std::size_t consumed = 0;
     const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
     taken += consumed;
@@ -76,16 +76,24 @@ void HttpConnection::begin_call() {
   const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
                                 table().now(), table().next_request_number());
   if (next == SqsCall::Next::respond) return finish_call();
-  busy_ = true;
-  submit(pending_, call_.request(), call_.target());
+  submit_routes();
 }
 
-bool HttpConnection::answered(PendingCall& call) {
+void HttpConnection::submit_routes() {
+  const std::span<const SqsRoute> routes = call_.routes();
+  while (pending_.size() < routes.size()) pending_.emplace_back();
+  under_way_ = routes.size();
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    submit(pending_[i], *routes[i].request, routes[i].target);
+  }
+}
+
+bool HttpConnection::answered(PendingCall&) {
+  if (--under_way_ > 0) return false;
   if (call_.resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
-    submit(call, call_.request(), call_.target());
+    submit_routes();
     return false;
   }
-  busy_ = false;
   finish_call();
   return true;
 }

@@ -3,6 +3,8 @@
 // Limits: HttpParser's; ConnectionTimes.
 #pragma once
 
+#include <deque>
+
 #include "net/connection.h"
 #include "proto/http.h"
 #include "proto/sqs.h"
@@ -30,12 +32,13 @@ class HttpConnection final : public Connection {
 
  private:
   void begin_call();
+  void submit_routes();
   void finish_call();
 
   HttpParser parser_;
   SqsCall call_;
-  PendingCall pending_;
-  bool busy_ = false;
+  std::deque<PendingCall> pending_;  // as many as a call has ever had
+  std::size_t under_way_ = 0;        // of them
   HttpTimes times_;
 };
 

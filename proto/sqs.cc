@@ -106,7 +106,23 @@ Next begin_nothing(SqsState& s, const HttpRequest& http, const QueuePath& path) 
   return Next::respond;
 }
 
-Next begin_query(SqsState& s, const HttpRequest& http) {
+Next begin_sns(SqsState& s, const Form& form, std::string_view action, Instant now,
+               std::uint64_t request_number) {
+  s.protocol = SqsProtocol::sns;
+  s.scratch.clear();
+  append_base_url(s.scratch, s);
+  if (s.sns == nullptr) s.sns = std::make_unique<SnsCall>();
+  return s.sns->begin(form, action,
+                      {.directory = s.directory,
+                       .config = s.config,
+                       .account = s.account,
+                       .base_url = s.scratch,
+                       .request_id = s.request_id_text(),
+                       .now = now,
+                       .request_number = request_number});
+}
+
+Next begin_query(SqsState& s, const HttpRequest& http, Instant now, std::uint64_t request_number) {
   thread_local Form form;
   s.protocol = SqsProtocol::query;
   const QueuePath path = queue_path(http.path);
@@ -121,6 +137,9 @@ Next begin_query(SqsState& s, const HttpRequest& http) {
     name = form.find("Action");
   }
   if (name == nullptr) return begin_nothing(s, http, path);
+  if (const auto* version = form.find("Version");
+      version != nullptr && *version == SnsCall::version)
+    return begin_sns(s, form, *name, now, request_number);
   if (!check_action(s, action_named(*name), *name)) return Next::respond;
   const SqsActionInfo& action = info(s.action);
   if (!action.on_queue && s.action != SqsAction::get_queue_url && !path.account.empty()) {
@@ -146,11 +165,11 @@ SqsProtocol protocol_of(const HttpRequest& http) {
   return json ? SqsProtocol::json : SqsProtocol::query;
 }
 
-Next dispatch(SqsState& s, const HttpRequest& http) {
+Next dispatch(SqsState& s, const HttpRequest& http, Instant now, std::uint64_t request_number) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
   if (const auto* target = http.header("x-amz-target")) return begin_json(s, http, *target);
   if (is_json(http)) return begin_json(s, http, "");
-  return begin_query(s, http);
+  return begin_query(s, http, now, request_number);
 }
 
 Errc outcome_of(const SqsState& s) {
@@ -230,7 +249,7 @@ Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const S
     s.protocol = protocol_of(http);
     return Next::respond;
   }
-  return dispatch(s, http);
+  return dispatch(s, http, now, request_number);
 }
 
 void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
@@ -244,11 +263,14 @@ void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, std::string
   s.refusal.because(F::access_denied, "{}", why);
 }
 
-Request& SqsCall::request() { return state_->request; }
-ShardId SqsCall::target() const { return state_->target; }
+std::span<const SqsRoute> SqsCall::routes() const {
+  if (state_->protocol == SqsProtocol::sns) return state_->sns->routes();
+  return {&state_->routed, 1};
+}
 
-Next SqsCall::resume(const Directory&, const SqsConfig&) {
+Next SqsCall::resume(const Directory& directory, const SqsConfig&) {
   SqsState& s = *state_;
+  if (s.protocol == SqsProtocol::sns) return s.sns->resume(directory);
   const Errc outcome = outcome_of(s);
   if (outcome == Errc::changed_meanwhile && change_again(s)) {
     return handler(s.action).change(s);
@@ -269,7 +291,10 @@ void SqsCall::write_response(std::string& out, std::string_view date, bool may_s
 }
 
 bool SqsCall::keep_alive() const { return state_->keep_alive; }
-std::string_view SqsCall::action() const { return info(state_->action).name; }
+std::string_view SqsCall::action() const {
+  if (state_->protocol == SqsProtocol::sns) return state_->sns->action();
+  return info(state_->action).name;
+}
 std::uint16_t SqsCall::status() const { return status_of(*state_); }
 
 }  // namespace pawl

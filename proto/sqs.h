@@ -1,19 +1,20 @@
 // SQS over HTTP: one request on its way through the broker, in the protocol its caller chose.
 //
 //   begin --respond--> write_response
-//     \--route--> [request() applied on shard target()] --> resume --respond--> write_response
-//                  ^                                           |
-//                  +------------------route--------------------+
+//     \--route--> [each of routes() applied] --> resume --respond--> write_response
+//                  ^                               |
+//                  +------------route--------------+
 //
 // Both of AWS's protocols are spoken on every path: JSON 1.0 when there is an X-Amz-Target header,
-// else Query (form in, XML out); errors come back in the protocol they were asked in. With keys, every
+// else Query (form in, XML out); errors come back in the protocol they were asked in. Query of SNS's version
+// is for sns.h. With keys, every
 // request must be signed by one of them (sigv4.h) and works for that key's account, on the queues of
 // others as far as their policies allow (policy.h); only GET / and OPTIONS are open to everybody.
 //
 // Units:  seconds on the wire, Duration in Request.
 // Limits: ten entries a batch, ten messages a receive, 1 MiB a message or batch: SQS's own.
 // Errors: none to the caller; whatever goes wrong becomes the response.
-// Owner:  the connection. All memory that request() points to lives here, or in the HttpRequest's
+// Owner:  the connection. All memory that the requests point to lives here, or in the HttpRequest's
 //         buffer, until the next begin(); the buffer must live until write_response() returns. A call
 //         is reused: in steady state it allocates nothing.
 // Source: SQS API Reference 2012-11-05; AWS JSON 1.0 and AWS Query protocols.
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -49,13 +51,19 @@ struct SqsConfig {
   std::shared_ptr<const Keyring> keys;
 };
 
+// A request, and the shard it is to be applied on.
+struct SqsRoute {
+  Request* request = nullptr;
+  ShardId target{};
+};
+
 struct SqsState;
 
 class SqsCall {
  public:
   enum class Next : std::uint8_t {
     respond,  // the answer is ready
-    route,    // request() is to be applied on shard target(), then resume()
+    route,    // routes() are to be applied, at the same time if there are several, then resume()
   };
 
   SqsCall();
@@ -72,12 +80,11 @@ class SqsCall {
   void deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
             std::uint64_t request_number);
 
-  // Valid from begin() or resume() saying `route` until the next begin(). `home` and `waiter` are
-  // left for the caller to set.
-  Request& request();
-  ShardId target() const;
+  // Valid from begin() or resume() saying `route` until the next begin(); never empty then. `home` and
+  // `waiter` are left for the caller to set.
+  std::span<const SqsRoute> routes() const;
 
-  // After request() came back with its out members filled.
+  // After all of them came back with their out members filled.
   Next resume(const Directory& directory, const SqsConfig& config);
 
   // Appends the whole HTTP response. `date` is an RFC 7231 date. It says that the connection stays open if

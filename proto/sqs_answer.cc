@@ -118,6 +118,7 @@ struct ErrorHeaders {
 
 std::uint16_t status_of(const SqsState& s) {
   if (s.protocol == SqsProtocol::plain) return s.plain_status;
+  if (s.protocol == SqsProtocol::sns) return s.sns->status();
   if (!s.refusal) return 200;
   const std::uint16_t status = info(s.refusal.fault).status;
   // A JSON client that does not say it knows the old statuses gets one for all its faults.
@@ -144,6 +145,13 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
   const bool json = s.protocol == SqsProtocol::json;
   const std::string_view type = json ? json_type : xml_type;
   body.clear();
+  if (s.protocol == SqsProtocol::sns) {
+    body += xml_head;
+    s.sns->write_body(body);
+    append(type, body, {});
+    if (body.capacity() > keep_max) std::string().swap(body);
+    return;
+  }
   make_texts_printable(s);
   if (s.refusal) {
     const SqsFaultInfo& fault = info(s.refusal.fault);

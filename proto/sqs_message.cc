@@ -4,7 +4,6 @@
 #include <array>
 #include <span>
 
-#include "proto/attributes.h"
 #include "proto/text.h"
 
 namespace pawl {
@@ -107,8 +106,7 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
   std::size_t count = 0;
   for (const SqsAttributeInput& given : kept(input, entry.attributes)) {
     MessageAttribute& a = attributes[count++];
-    if (!resolve(given, a, refusal)) return false;
-    if (!refuse_attribute(check_attribute(a), a, refusal)) return false;
+    if (!check_message_attribute(given, a, refusal)) return false;
   }
   const auto used = std::span(attributes).first(count);
   std::ranges::sort(used, {}, &MessageAttribute::name);
@@ -240,6 +238,11 @@ bool check_size(std::size_t size, const QueueConfig& queue, SqsWords words, Refu
 }
 
 }  // namespace
+
+bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
+                             Refusal& refusal) {
+  return resolve(given, out, refusal) && refuse_attribute(check_attribute(out), out, refusal);
+}
 
 bool check_message(const SqsInput& input, const SqsEntryInput& entry, const QueueConfig& queue,
                    std::string_view trace, SqsWords words, SqsMessage& message, SendEntry& send,

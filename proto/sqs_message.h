@@ -15,6 +15,7 @@
 
 #include "core/queue_config.h"
 #include "core/request.h"
+#include "proto/attributes.h"
 #include "proto/digest.h"
 #include "proto/sqs_errors.h"
 #include "proto/sqs_input.h"
@@ -45,6 +46,10 @@ enum class SqsWords : std::uint8_t { single, batch_entry };
 [[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
                                  const QueueConfig& queue, std::string_view trace, SqsWords words,
                                  SqsMessage& message, SendEntry& send, Refusal& refusal);
+
+// Checks one user attribute and takes the value that its type says counts.
+[[nodiscard]] bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
+                                           Refusal& refusal);
 
 // What every message for a FIFO queue needs: a group, and something to deduplicate it by. In a batch the
 // lack of it in one entry refuses the whole.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/directory.h"
 #include "core/request.h"
 #include "proto/attributes.h"
+#include "proto/sns.h"
 #include "proto/sqs.h"
 #include "proto/sqs_errors.h"
 #include "proto/sqs_input.h"
@@ -32,6 +34,7 @@ struct SqsEntry {
 enum class SqsProtocol : std::uint8_t {
   json,
   query,
+  sns,    // Query of the other service: `sns` has all there is
   plain,  // neither: a health check, a wrong method
 };
 
@@ -66,7 +69,7 @@ struct SqsState {
 
   // The request and all it points to.
   Request request;
-  ShardId target{};
+  SqsRoute routed;
   std::vector<SqsEntry> entries;  // at least as many as input.entries
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
@@ -85,6 +88,7 @@ struct SqsState {
   std::uint32_t system_names = 0;  // ReceiveMessage: one bit for each name
   AttributeFilter attribute_names;
   std::string scratch;  // for texts on their way into the answer
+  std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
 
   void reset();
 
@@ -96,7 +100,7 @@ struct SqsState {
 
   SqsCall::Next route(Op op, ShardId to) {
     request.op = op;
-    target = to;
+    routed = {&request, to};
     return SqsCall::Next::route;
   }
 };
@@ -117,6 +121,9 @@ struct QueuePath {
   std::string_view account, name;
 };
 QueuePath queue_path(std::string_view url_or_path);
+
+// "http://host" as the client can reach it.
+void append_base_url(std::string& out, const SqsState& state);
 
 // "http://host/account/name" as the client can reach it.
 void append_queue_url(std::string& out, const SqsState& state, std::string_view account,

@@ -20,8 +20,7 @@ QueuePath queue_path(std::string_view text) {
   return found;
 }
 
-void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
-                      std::string_view name) {
+void append_base_url(std::string& out, const SqsState& state) {
   std::string_view base = state.config->base_url;
   while (base.ends_with('/')) base.remove_suffix(1);
   if (base.empty()) {
@@ -31,6 +30,11 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
   } else {
     out += base;
   }
+}
+
+void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
+                      std::string_view name) {
+  append_base_url(out, state);
   out += '/';
   out += account;
   out += '/';

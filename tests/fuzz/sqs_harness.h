@@ -17,6 +17,7 @@
 #include "core/directory.h"
 #include "proto/attributes.h"
 #include "proto/http.h"
+#include "proto/sns_topic.h"
 #include "proto/sqs.h"
 #include "proto/text.h"
 
@@ -33,14 +34,23 @@ inline QueueConfig queue(std::uint32_t id, std::string_view name) {
   return config;
 }
 
-// A queue, its dead-letter queue, and a FIFO queue.
+// A queue, its dead-letter queue, a FIFO queue; a topic with subscriptions of both queues, and a FIFO topic.
 inline const Directory& directory() {
   static const Directory made = [] {
     Directory d;
     QueueConfig q = queue(1, "q"), fifo = queue(3, "q.fifo");
     q.apply({Attribute::dead_letter_target, -1, "000000000000/dlq"});
     fifo.apply({Attribute::fifo_queue, 1, {}});
-    for (const QueueConfig& config : {q, queue(2, "dlq"), fifo}) {
+    QueueConfig topic = queue(4, "t"), ordered = queue(5, "t.fifo");
+    topic.account = ordered.account = topic_account("000000000000");
+    topic.apply({Attribute::topic, -1, R"({"subscriptions":[
+        {"id":"1","endpoint":"arn:aws:sqs:r:000000000000:q","attributes":{"RawMessageDelivery":"true"}},
+        {"id":"2","endpoint":"arn:aws:sqs:r:000000000000:dlq","attributes":{"FilterPolicy":"{\"a\":[\"x\",{\"anything-but\":[1]}]}",
+         "FilterPolicyScope":"MessageBody","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:r:000000000000:q\"}"}}]})"});
+    ordered.apply({Attribute::topic, -1,
+                   R"({"attributes":{"FifoTopic":"true","ContentBasedDeduplication":"true"},
+        "subscriptions":[{"id":"3","endpoint":"arn:aws:sqs:r:000000000000:q.fifo","attributes":{}}]})"});
+    for (const QueueConfig& config : {q, queue(2, "dlq"), fifo, topic, ordered}) {
       d.put(std::make_shared<QueueConfig>(config));
     }
     return d;
@@ -53,7 +63,10 @@ inline bool within(Duration time, std::int64_t most) {
 }
 
 inline void check_changes(const Request& request) {
-  for (const AttributeChange& change : request.changes) CHECK(change.text.size() <= 8192);
+  for (const AttributeChange& change : request.changes) {
+    const bool topic = change.attribute == Attribute::topic;
+    CHECK(change.text.size() <= (topic ? SnsTopic::topic_bytes_max : 8192));
+  }
   if (request.tags == nullptr) return;
   CHECK(request.tags->size() <= 50);
   CHECK(std::ranges::is_sorted(*request.tags));
@@ -141,7 +154,9 @@ inline void serve(const HttpRequest& http, std::uint8_t choice) {
     CHECK(routed <= 8);
     constexpr int outcomes = static_cast<int>(Errc::unauthorized) + 1;
     const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
-    apply(call.request(), static_cast<Errc>(outcome), (choice & 2) != 0);
+    for (const SqsRoute& route : call.routes()) {
+      apply(*route.request, static_cast<Errc>(outcome), (choice & 2) != 0);
+    }
     next = call.resume(directory(), config);
   }
   std::string response;

@@ -264,7 +264,7 @@ TEST_F(SqsBatch, FormsOfTheOtherTwoAreReadAlike) {
                         handle_1));
   EXPECT_NE(changed.body.find("<ChangeMessageVisibilityBatchResultEntry><Id>a</Id>"),
             std::string::npos);
-  EXPECT_EQ(call.request().receipts[0].visibility, seconds(8));
+  EXPECT_EQ(call.routes().front().request->receipts[0].visibility, seconds(8));
   std::string eleven = "Action=DeleteMessageBatch&QueueUrl=q";
   for (int i = 1; i <= 11; ++i) {
     eleven += fmt::format("&DeleteMessageBatchRequestEntry.{}.Id=i{}", i, i);

@@ -46,6 +46,7 @@ class FakeBroker {
     std::string group, dedup_id;
     std::string origin = {};  // for a test to set, and the id too
     MessageId id = {};
+    QueueId queue = QueueId::none;
   };
 
   Directory directory;
@@ -53,6 +54,7 @@ class FakeBroker {
   std::vector<MoveTask> tasks;           // newest first
   std::function<void()> before_changes;  // what somebody else does before set_attributes is applied
   Errc refuse_with = Errc::ok;           // the request whole
+  ConfigPtr refused_with_config;         // what such a refusal brings along
   std::vector<Errc> refuse_entries;      // entry by entry; ok where it ends
   const Md5* body_md5 = nullptr;         // that was kept with all messages
   std::map<Op, int> seen;                // how often each Op was applied
@@ -71,6 +73,7 @@ class FakeBroker {
     request.error = refuse_with;
     if (refuse_with != Errc::ok) {
       request.differing = Attribute::visibility_timeout;
+      request.config = refused_with_config;
       return;
     }
     switch (request.op) {
@@ -123,13 +126,16 @@ class FakeBroker {
       entry.error = error_of(i);
       if (entry.error != Errc::ok) continue;
       const Content& content = entry.content;
-      const auto first = std::ranges::find(messages, content.dedup_id, &Message::dedup_id);
+      const auto first = std::ranges::find_if(messages, [&](const Message& m) {
+        return m.dedup_id == content.dedup_id && m.queue == request.queue;
+      });
       entry.duplicate = !content.dedup_id.empty() && first != messages.end();
       entry.seq = entry.duplicate ? first->seq : ++seq_;
       if (entry.duplicate) continue;
       messages.push_back({entry.seq, std::string(content.body), std::string(content.attributes),
                           std::string(content.system), entry.delay, std::string(content.group),
                           std::string(content.dedup_id)});
+      messages.back().queue = request.queue;
     }
   }
 
@@ -228,7 +234,7 @@ class SqsTest : public testing::Test {
     if (parser.error_status() != 0) return {};
     auto next = call.begin(parser.request(), broker.directory, config, now, ++requests_);
     while (next == SqsCall::Next::route) {
-      broker.apply(call.request());
+      for (const SqsRoute& route : call.routes()) broker.apply(*route.request);
       next = call.resume(broker.directory, config);
     }
     std::string out;

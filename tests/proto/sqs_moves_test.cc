@@ -47,7 +47,7 @@ TEST_F(SqsMoves, GoToTheShardOfTheSource) {
   start(arn("dlq"), R"(,"DestinationArn":"arn:aws:sqs:us-east-1:000000000000:q",)"
                     R"("MaxNumberOfMessagesPerSecond":500)");
   EXPECT_EQ(broker.last.op, Op::start_move);
-  EXPECT_EQ(call.target(), ShardId{1});
+  EXPECT_EQ(call.routes().front().target, ShardId{1});
   EXPECT_EQ(broker.last.queue, (*broker.directory.find("000000000000", "dlq"))->id);
   EXPECT_EQ(broker.tasks[0].destination, "000000000000/q");
   EXPECT_EQ(broker.tasks[0].rate, 500u);
@@ -122,7 +122,7 @@ TEST_F(SqsMoves, HaveAHandleThatSaysWhichAndCannotBeMadeUp) {
   EXPECT_EQ(cancel(second).body, R"({"ApproximateNumberOfMessagesMoved":42})");
   EXPECT_EQ(broker.last.op, Op::cancel_move);
   EXPECT_EQ(broker.last.move.number, 2u);
-  EXPECT_EQ(call.target(), ShardId{1});
+  EXPECT_EQ(call.routes().front().target, ShardId{1});
   const SqsResponse xml =
       query(fmt::format("Action=CancelMessageMoveTask&TaskHandle={}", percent_encoded(first)));
   EXPECT_NE(xml.body.find("<CancelMessageMoveTaskResult><ApproximateNumberOfMessagesMoved>41"

@@ -211,14 +211,14 @@ TEST_F(SqsReceive, AHandleIsGivenBackAsTheBytesThatWereHandedOut) {
   ReceiptHandle want;
   want.fill(1);
   EXPECT_EQ(broker.seen[Op::remove], 1);
-  EXPECT_EQ(call.request().receipts[0].handle, want);
+  EXPECT_EQ(call.routes().front().request->receipts[0].handle, want);
   EXPECT_EQ(query(fmt::format("Action=ChangeMessageVisibility&QueueUrl=q&VisibilityTimeout=43200"
                               "&ReceiptHandle={}",
                               handle_1))
                 .status,
             200);
-  EXPECT_EQ(call.request().receipts[0].handle, want);
-  EXPECT_EQ(call.request().receipts[0].visibility, seconds(43200));
+  EXPECT_EQ(call.routes().front().request->receipts[0].handle, want);
+  EXPECT_EQ(call.routes().front().request->receipts[0].visibility, seconds(43200));
 }
 
 TEST_F(SqsReceive, WhatIsNoHandleNeverReachesTheBroker) {

@@ -42,8 +42,8 @@ TEST_F(SqsSend, KeepsBodyAttributesAndDigest) {
   append_attribute(want, {"B", "Binary", AttributeKind::bytes, std::string_view("\0\1", 2)});
   append_attribute(want, {"N", "Number.int", AttributeKind::text, "1"});
   EXPECT_EQ(broker.messages[0].attributes, want);
-  ASSERT_NE(call.request().sends[0].content.body_md5, nullptr);
-  EXPECT_EQ(*call.request().sends[0].content.body_md5, md5("b"));
+  ASSERT_NE(call.routes().front().request->sends[0].content.body_md5, nullptr);
+  EXPECT_EQ(*call.routes().front().request->sends[0].content.body_md5, md5("b"));
 }
 
 TEST_F(SqsSend, AFormSaysTheSameInOtherWords) {

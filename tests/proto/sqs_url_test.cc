@@ -48,13 +48,13 @@ TEST_F(SqsUrl, AQueueOfAnotherAccountIsFoundUnderThatAccountFirst) {
 
 TEST_F(SqsUrl, ARequestGoesToTheShardThatOwnsTheQueue) {
   make_queue("q");
-  EXPECT_EQ(call.target(), control_shard);
+  EXPECT_EQ(call.routes().front().target, control_shard);
   on_queue("PurgeQueue", "");
-  EXPECT_EQ(call.target(), ShardId{1});
+  EXPECT_EQ(call.routes().front().target, ShardId{1});
   on_queue("SetQueueAttributes", R"("Attributes":{"DelaySeconds":"1"})");
-  EXPECT_EQ(call.target(), control_shard);
+  EXPECT_EQ(call.routes().front().target, control_shard);
   on_queue("DeleteQueue", "");
-  EXPECT_EQ(call.target(), control_shard);
+  EXPECT_EQ(call.routes().front().target, control_shard);
 }
 
 TEST_F(SqsUrl, ThePathNamesTheQueueWhenNothingElseDoes) {

@@ -1,0 +1,501 @@
+#include "proto/filter_policy.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "proto/attributes.h"
+
+namespace pawl {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+constexpr std::size_t depth_max = 32;
+constexpr double number_max = 1e9;
+
+bool parse_json(std::string_view text, element& out) {
+  constexpr std::size_t keep_max = 1 << 20;
+  thread_local std::unique_ptr<simdjson::dom::parser> parser;
+  if (text.empty()) return false;
+  if (!parser || parser->capacity() > keep_max) parser = std::make_unique<simdjson::dom::parser>();
+  if (text.size() > parser->capacity() &&
+      parser->allocate(std::max<std::size_t>(text.size(), 4096), depth_max) != simdjson::SUCCESS) {
+    return false;
+  }
+  return parser->parse(text.data(), text.size()).get(out) == simdjson::SUCCESS;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// An address and how many of its bits count.
+struct Network {
+  int family = AF_UNSPEC;
+  unsigned bits = 0;
+  std::array<unsigned char, 16> bytes{};
+
+  static std::optional<Network> parse(std::string_view text) {
+    Network network;
+    const std::size_t slash = text.find('/');
+    const std::string address(text.substr(0, slash));
+    network.family = address.contains(':') ? AF_INET6 : AF_INET;
+    const unsigned width = network.family == AF_INET6 ? 128 : 32;
+    network.bits = width;
+    if (::inet_pton(network.family, address.c_str(), network.bytes.data()) != 1) return {};
+    if (slash == std::string_view::npos) return network;
+    const std::string_view bits = text.substr(slash + 1);
+    const auto [end, error] = std::from_chars(bits.data(), bits.data() + bits.size(), network.bits);
+    if (error != std::errc() || end != bits.data() + bits.size()) return {};
+    return network.bits <= width ? std::optional(network) : std::nullopt;
+  }
+  bool holds(const Network& address) const {
+    if (address.family != family) return false;
+    const unsigned whole = bits / 8, rest = bits % 8;
+    if (std::memcmp(bytes.data(), address.bytes.data(), whole) != 0) return false;
+    return rest == 0 || (bytes[whole] ^ address.bytes[whole]) >> (8 - rest) == 0;
+  }
+};
+
+// What a message has under a key.
+struct Value {
+  enum class Kind : std::uint8_t { text, number, truth, null };
+  Kind kind = Kind::null;
+  std::string_view text;
+  double number = 0;
+  bool truth = false;
+};
+
+std::optional<Value> value_of(const element& e) {
+  Value value;
+  if (e.get_string().get(value.text) == simdjson::SUCCESS) {
+    value.kind = Value::Kind::text;
+  } else if (e.get_double().get(value.number) == simdjson::SUCCESS) {
+    value.kind = Value::Kind::number;
+  } else if (e.get_bool().get(value.truth) == simdjson::SUCCESS) {
+    value.kind = Value::Kind::truth;
+  } else if (!e.is_null()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+struct Matcher {
+  enum class Kind : std::uint8_t {
+    text,
+    number,
+    truth,
+    null,
+    prefix,
+    suffix,
+    ignore_case,
+    numeric,  // low .. high, each with or without the end itself
+    exists,   // or not: truth
+    network,
+    anything_but,  // none of `others`
+  };
+  Kind kind = Kind::null;
+  std::string text;
+  bool truth = false;
+  bool low_open = false, high_open = false;
+  double low = 0, high = 0;
+  Network network;
+  std::vector<Matcher> others;
+
+  bool matches(const Value& value) const {
+    using V = Value::Kind;
+    const bool is_text = value.kind == V::text;
+    switch (kind) {
+      case Kind::text:
+        return is_text && value.text == text;
+      case Kind::number:
+        return value.kind == V::number && value.number == low;
+      case Kind::truth:
+        return value.kind == V::truth && value.truth == truth;
+      case Kind::null:
+        return value.kind == V::null;
+      case Kind::prefix:
+        return is_text && value.text.starts_with(text);
+      case Kind::suffix:
+        return is_text && value.text.ends_with(text);
+      case Kind::ignore_case:
+        return is_text && equal_but_for_case(value.text, text);
+      case Kind::numeric:
+        return value.kind == V::number && (low_open ? value.number > low : value.number >= low) &&
+               (high_open ? value.number < high : value.number <= high);
+      case Kind::exists:
+        return truth;
+      case Kind::network: {
+        const auto address = is_text ? Network::parse(value.text) : std::nullopt;
+        return address && network.holds(*address);
+      }
+      case Kind::anything_but:
+        return std::ranges::none_of(others, [&](const Matcher& m) { return m.matches(value); });
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+struct FilterPolicy::Node {
+  struct Field {
+    std::string key;
+    std::vector<Matcher> any_of;   // of a leaf
+    std::unique_ptr<Node> nested;  // of an object in a body
+  };
+  std::vector<Field> fields;           // all of them
+  std::vector<std::vector<Node>> ors;  // of each, one
+
+  // `each(key, visit)` calls visit(Value) until it says true, and says whether it did; `there(key)` whether
+  // there is anything; `into(key, node)` whether what is nested there matches.
+  template <typename Source>
+  bool matches(const Source& source) const {
+    return std::ranges::all_of(fields, [&](const Field& f) { return matches(f, source); }) &&
+           std::ranges::all_of(ors, [&](const std::vector<Node>& choices) {
+             return std::ranges::any_of(choices, [&](const Node& n) { return n.matches(source); });
+           });
+  }
+  template <typename Source>
+  static bool matches(const Field& field, const Source& source) {
+    if (field.nested) return source.into(field.key, *field.nested);
+    const auto any = [&](const Value& value) {
+      return std::ranges::any_of(field.any_of, [&](const Matcher& m) { return m.matches(value); });
+    };
+    if (source.each(field.key, any)) return true;
+    return !source.there(field.key) && std::ranges::any_of(field.any_of, [](const Matcher& m) {
+      return m.kind == Matcher::Kind::exists && !m.truth;
+    });
+  }
+};
+
+namespace {
+
+// Values of a list, and of lists in it. Levels are limited by the parser.
+template <typename Visit>
+bool each_value(const element& e, const Visit& visit) {
+  array list;
+  if (e.get_array().get(list) == simdjson::SUCCESS) {
+    return std::ranges::any_of(list, [&](const element& item) { return each_value(item, visit); });
+  }
+  const auto value = value_of(e);
+  return value && visit(*value);
+}
+
+struct AttributeSource {
+  std::string_view encoded;
+
+  bool find(std::string_view key, MessageAttribute& out) const {
+    AttributeReader reader(encoded);
+    while (reader.next(out)) {
+      if (out.name == key) return out.kind == AttributeKind::text;
+    }
+    return false;
+  }
+  bool there(std::string_view key) const {
+    MessageAttribute found;
+    return find(key, found);
+  }
+  template <typename Visit>
+  bool each(std::string_view key, const Visit& visit) const {
+    MessageAttribute found;
+    if (!find(key, found)) return false;
+    if (found.type == "String.Array") {
+      element list;
+      return parse_json(found.value, list) && each_value(list, visit);
+    }
+    Value value{.kind = Value::Kind::text, .text = found.value};
+    if (found.type.starts_with("Number")) {
+      value.kind = Value::Kind::number;
+      std::from_chars(found.value.data(), found.value.data() + found.value.size(), value.number);
+    }
+    return visit(value);
+  }
+  template <typename Node>
+  bool into(std::string_view, const Node&) const {
+    return false;  // the reader takes no nested policy for attributes
+  }
+};
+
+struct BodySource {
+  object members;
+
+  bool there(std::string_view key) const {
+    return members.at_key(key).error() == simdjson::SUCCESS;
+  }
+  template <typename Visit>
+  bool each(std::string_view key, const Visit& visit) const {
+    element found;
+    return members.at_key(key).get(found) == simdjson::SUCCESS && each_value(found, visit);
+  }
+  // A list of objects matches by any of them.
+  template <typename Node>
+  bool into(std::string_view key, const Node& node) const {
+    element found;
+    if (members.at_key(key).get(found) != simdjson::SUCCESS) {
+      return node.matches(BodySource{empty()});
+    }
+    return any_object(found, node);
+  }
+  template <typename Node>
+  static bool any_object(const element& e, const Node& node) {
+    object inner;
+    array list;
+    if (e.get_object().get(inner) == simdjson::SUCCESS) return node.matches(BodySource{inner});
+    return e.get_array().get(list) == simdjson::SUCCESS &&
+           std::ranges::any_of(list, [&](const element& i) { return any_object(i, node); });
+  }
+  // What is not there has no members either: {"exists": false} may still hold.
+  static object empty() {
+    thread_local simdjson::dom::parser parser;
+    thread_local const object none = parser.parse(std::string_view("{}")).get_object().value();
+    return none;
+  }
+};
+
+}  // namespace
+
+// Makes nodes of JSON; the first fault ends it.
+class FilterPolicyReader {
+ public:
+  FilterPolicyReader(FilterPolicy::Scope scope, std::string& why) : scope_(scope), why_(why) {}
+
+  bool read(const object& from, FilterPolicy::Node& to, std::size_t level) {
+    for (const auto [key, value] : from) {
+      if (key == "$or" && is_or(value)) {
+        if (!read_or(value, to, level)) return false;
+      } else if (!read_field(key, value, to.fields.emplace_back(), level)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool check_size() {
+    if (keys_ > FilterPolicy::keys_max) {
+      return wrong("Filter policy can not have more than {} keys", FilterPolicy::keys_max);
+    }
+    return combinations_ <= FilterPolicy::combinations_max || wrong("Filter policy is too complex");
+  }
+
+ private:
+  template <typename... Args>
+  bool wrong(fmt::format_string<Args...> format, Args&&... args) {
+    why_ = fmt::format(format, std::forward<Args>(args)...);
+    return false;
+  }
+  // Else it is a key of that name.
+  static bool is_or(const element& value) {
+    array list;
+    return value.get_array().get(list) == simdjson::SUCCESS && list.size() >= 2 &&
+           std::ranges::all_of(list, [](const element& item) { return item.is_object(); });
+  }
+  bool read_or(const element& value, FilterPolicy::Node& to, std::size_t level) {
+    to.ors.emplace_back();
+    for (const element item : array(value)) {
+      if (!read(object(item), to.ors.back().emplace_back(), level)) return false;
+    }
+    return true;
+  }
+  bool read_field(std::string_view key, const element& value, FilterPolicy::Node::Field& field,
+                  std::size_t level) {
+    field.key = key;
+    array list;
+    object nested;
+    if (value.get_array().get(list) == simdjson::SUCCESS) {
+      return read_list(list, field.any_of) && count(field.any_of.size() * level);
+    }
+    if (value.get_object().get(nested) != simdjson::SUCCESS) {
+      return wrong("\"{}\" must be an object or an array", key);
+    }
+    if (scope_ == FilterPolicy::Scope::attributes) {
+      return wrong("Filter policy scope MessageAttributes does not support nested filter policy");
+    }
+    field.nested = std::make_unique<FilterPolicy::Node>();
+    return read(nested, *field.nested, level + 1);
+  }
+  bool count(std::size_t values) {
+    ++keys_;
+    combinations_ = std::min(combinations_ * values, FilterPolicy::combinations_max + 1);
+    return true;
+  }
+  bool read_list(const array& list, std::vector<Matcher>& out) {
+    if (list.size() == 0) return wrong("Empty arrays are not allowed");
+    return std::ranges::all_of(
+        list, [&](const element& item) { return read_matcher(item, out.emplace_back()); });
+  }
+  bool read_matcher(const element& from, Matcher& to) {
+    object match;
+    if (from.get_object().get(match) != simdjson::SUCCESS) return read_exact(from, to);
+    if (match.size() != 1) return wrong("Only one key allowed in match expression");
+    const auto [type, argument] = *match.begin();
+    if (type == "exists") return read_exists(argument, to);
+    if (type == "numeric") return read_numeric(argument, to);
+    if (type == "anything-but") return read_anything_but(argument, to);
+    return read_text_match(type, argument, to);
+  }
+  bool read_exact(const element& from, Matcher& to) {
+    const auto value = value_of(from);
+    if (!value) return wrong("Match value must be String, number, true, false, or null");
+    to.text = value->text;
+    to.low = value->number;
+    to.truth = value->truth;
+    switch (value->kind) {
+      case Value::Kind::text:
+        to.kind = Matcher::Kind::text;
+        return true;
+      case Value::Kind::number:
+        to.kind = Matcher::Kind::number;
+        return check_number(to.low);
+      case Value::Kind::truth:
+        to.kind = Matcher::Kind::truth;
+        return true;
+      case Value::Kind::null:
+        to.kind = Matcher::Kind::null;
+        return true;
+    }
+    return true;
+  }
+  bool check_number(double number) {
+    return (number >= -number_max && number <= number_max) ||
+           wrong("Value must be between -1.0E9 and 1.0E9, inclusive");
+  }
+  bool read_exists(const element& argument, Matcher& to) {
+    to.kind = Matcher::Kind::exists;
+    return argument.get_bool().get(to.truth) == simdjson::SUCCESS ||
+           wrong("exists match pattern must be either true or false.");
+  }
+  bool read_text_match(std::string_view type, const element& argument, Matcher& to) {
+    using K = Matcher::Kind;
+    static constexpr std::pair<std::string_view, K> types[] = {
+        {"prefix",             K::prefix     },
+        {"suffix",             K::suffix     },
+        {"equals-ignore-case", K::ignore_case},
+        {"cidr",               K::network    },
+    };
+    const auto* const found =
+        std::ranges::find(types, type, &std::pair<std::string_view, K>::first);
+    if (found == std::end(types)) return wrong("Unrecognized match type {}", type);
+    std::string_view text;
+    if (argument.get_string().get(text) != simdjson::SUCCESS) {
+      return wrong("{} match pattern must be a string", type);
+    }
+    to.kind = found->second;
+    to.text = text;
+    if (to.kind != K::network) return true;
+    const auto network = Network::parse(text);
+    if (!network) return wrong("Malformed CIDR, one '/' required");
+    to.network = *network;
+    return true;
+  }
+  // ["=", 1], or [">", 0], or [">", 0, "<=", 5]
+  bool read_numeric(const element& argument, Matcher& to) {
+    array list;
+    if (argument.get_array().get(list) != simdjson::SUCCESS || list.size() == 0 ||
+        list.size() % 2 != 0 || list.size() > 4) {
+      return wrong("Value of numeric must be an array of operators and numbers");
+    }
+    to.kind = Matcher::Kind::numeric;
+    to.low = -number_max;
+    to.high = number_max;
+    for (std::size_t i = 0; i < list.size(); i += 2) {
+      std::string_view op;
+      double number = 0;
+      if (list.at(i).get_string().get(op) != simdjson::SUCCESS) {
+        return wrong("Invalid member in numeric match: an operator is missing");
+      }
+      if (list.at(i + 1).get_double().get(number) != simdjson::SUCCESS) {
+        return wrong("Value of {} must be numeric", op);
+      }
+      if (!check_number(number) || !read_bound(op, number, list.size(), i, to)) return false;
+    }
+    return to.low <= to.high || wrong("Bottom must be less than top");
+  }
+  bool read_bound(std::string_view op, double number, std::size_t size, std::size_t i,
+                  Matcher& to) {
+    if (op == "=" && size == 2) {
+      to.low = to.high = number;
+    } else if ((op == ">" || op == ">=") && i == 0) {
+      to.low = number;
+      to.low_open = op == ">";
+    } else if ((op == "<" || op == "<=") && (i == 2) == (size == 4)) {
+      to.high = number;
+      to.high_open = op == "<";
+    } else {
+      return wrong("Unrecognized numeric range operator: {}", op);
+    }
+    return true;
+  }
+  // A value, a list of values, {"prefix": ".."} and its kin, or a list in those.
+  bool read_anything_but(const element& argument, Matcher& to) {
+    to.kind = Matcher::Kind::anything_but;
+    array list;
+    object match;
+    if (argument.get_array().get(list) == simdjson::SUCCESS) {
+      if (list.size() == 0) return wrong("Empty arrays are not allowed");
+      return std::ranges::all_of(
+          list, [&](const element& item) { return read_exact(item, to.others.emplace_back()); });
+    }
+    if (argument.get_object().get(match) != simdjson::SUCCESS) {
+      return read_exact(argument, to.others.emplace_back());
+    }
+    if (match.size() != 1) return wrong("Only one key allowed in match expression");
+    const std::string_view type = (*match.begin()).key;
+    const element inner = (*match.begin()).value;
+    if (inner.get_array().get(list) != simdjson::SUCCESS) {
+      return read_text_match(type, inner, to.others.emplace_back());
+    }
+    return std::ranges::all_of(list, [&](const element& item) {
+      return read_text_match(type, item, to.others.emplace_back());
+    });
+  }
+
+  FilterPolicy::Scope scope_;
+  std::string& why_;
+  std::size_t keys_ = 0;
+  std::size_t combinations_ = 1;
+};
+
+FilterPolicy::FilterPolicy() : root_(std::make_unique<Node>()) {}
+FilterPolicy::~FilterPolicy() = default;
+
+std::shared_ptr<const FilterPolicy> FilterPolicy::parse(std::string_view text, Scope scope,
+                                                        std::string& why) {
+  element value;
+  object members;
+  if (text.size() > bytes_max) {
+    why = fmt::format("Filter policy is longer than {} bytes", bytes_max);
+    return nullptr;
+  }
+  if (!parse_json(text, value) || value.get_object().get(members) != simdjson::SUCCESS) {
+    why = "failed to parse JSON. A filter policy is a JSON object";
+    return nullptr;
+  }
+  auto policy = std::make_shared<FilterPolicy>();
+  policy->scope_ = scope;
+  FilterPolicyReader reader(scope, why);
+  return reader.read(members, *policy->root_, 1) && reader.check_size() ? policy : nullptr;
+}
+
+bool FilterPolicy::matches(std::string_view attributes, std::string_view body) const {
+  if (scope_ == Scope::attributes) return root_->matches(AttributeSource{attributes});
+  element value;
+  object members;
+  return parse_json(body, value) && value.get_object().get(members) == simdjson::SUCCESS &&
+         root_->matches(BodySource{members});
+}
+
+}  // namespace pawl

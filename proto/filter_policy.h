@@ -1,0 +1,50 @@
+// FilterPolicy: which messages of a topic a subscription wants.
+//
+//   {"store": ["shop"], "price": [{"numeric": [">", 10]}], "$or": [{"a": [1]}, {"b": [{"exists": true}]}]}
+//
+// All keys must match, each by one of its values. A key looks at the attribute of that name or, with scope
+// body, at the member of the body, which is JSON then; a list there matches by any of its elements.
+//
+// Limits: policy_bytes, keys_max keys, combinations_max combinations of values, depth_max levels.
+// Errors: a text that says what is wrong with the policy. What cannot be looked into (a body that is no
+//         JSON) matches no policy.
+// Owner:  a value; compiled once, then matched without an allocation of its own.
+// Source: SNS Developer Guide, "Amazon SNS subscription filter policies".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+class FilterPolicy {
+ public:
+  static constexpr std::size_t bytes_max = 256 << 10;
+  static constexpr std::size_t keys_max = 5;
+  static constexpr std::size_t combinations_max = 150;
+
+  enum class Scope : std::uint8_t { attributes, body };
+
+  // Null, and `why` says what is wrong.
+  static std::shared_ptr<const FilterPolicy> parse(std::string_view text, Scope scope,
+                                                   std::string& why);
+
+  FilterPolicy();
+  ~FilterPolicy();
+  FilterPolicy(const FilterPolicy&) = delete;
+  FilterPolicy& operator=(const FilterPolicy&) = delete;
+
+  // `attributes` are encoded as proto/attributes.h says.
+  bool matches(std::string_view attributes, std::string_view body) const;
+
+ private:
+  struct Node;
+  friend class FilterPolicyReader;
+  Scope scope_ = Scope::attributes;
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace pawl

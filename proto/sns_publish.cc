@@ -1,0 +1,451 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <ctime>
+#include <deque>
+
+#include "core/check.h"
+#include "proto/attributes.h"
+#include "proto/base64.h"
+#include "proto/digest.h"
+#include "proto/json.h"
+#include "proto/json_value.h"
+#include "proto/sns_state.h"
+#include "proto/sqs_message.h"
+#include "proto/text.h"
+
+namespace pawl::sns {
+namespace {
+
+using F = SnsFault;
+using Next = SqsCall::Next;
+
+constexpr std::size_t subject_max = 100;
+constexpr std::size_t entry_id_max = 80;
+
+// --- what is published -------------------------------------------------------------------------------
+
+// {"default": "..", "sqs": ".."}: to each protocol its own text.
+bool choose_text(SnsMessage& m, std::string_view message) {
+  const auto members = json_members(message);
+  if (!members) {
+    return m.refusal.parameter("Message Structure - JSON message body failed to parse");
+  }
+  for (const std::string_view key : {"sqs", "default"}) {
+    const auto found = std::ranges::find(*members, key, &JsonMember::key);
+    if (found == members->end() || found->kind != JsonMember::Kind::text) {
+      if (key == "sqs") continue;
+      return m.refusal.parameter("Message Structure - No default entry in JSON message body");
+    }
+    if (m.text.empty()) m.text = found->text;
+  }
+  return true;
+}
+
+bool check_text_of(SnsMessage& m, std::string_view message, std::string_view structure) {
+  if (message.empty()) return m.refusal.parameter("Empty message");
+  if (message.size() > SnsCall::message_bytes_max) {
+    return m.refusal.parameter("Message too long");
+  }
+  if (structure == "json") {
+    if (!choose_text(m, message)) return false;
+  } else if (structure.empty()) {
+    m.text = message;
+  } else {
+    return m.refusal.parameter("MessageStructure");
+  }
+  if (m.text.empty()) return m.refusal.parameter("Empty message");
+  return check_text(m.text) == TextFault::none ||
+         m.refusal.parameter(
+             "Message Reason: it has characters that SQS does not take; those are {}",
+             allowed_characters);
+}
+
+bool check_subject(SnsMessage& m) {
+  const auto printable = [](char c) { return c >= 0x20 && c <= 0x7E; };
+  if (m.subject.empty()) return true;
+  return (m.subject.size() <= subject_max && m.subject.front() != ' ' &&
+          std::ranges::all_of(m.subject, printable)) ||
+         m.refusal.parameter("Subject");
+}
+
+bool read_attribute(SnsMessage& m, const Form& form, std::string_view list, std::uint32_t n,
+                    std::deque<std::string>& decoded, MessageAttribute& out) {
+  SqsAttributeInput given;
+  if (const auto* name = form.find(list, n, "Name")) given.name = *name;
+  if (const auto* type = form.find(list, n, "Value.DataType")) given.type = *type;
+  if (const auto* text = form.find(list, n, "Value.StringValue")) given.text = *text;
+  if (const auto* base64 = form.find(list, n, "Value.BinaryValue")) {
+    if (!decode_base64(*base64, decoded.emplace_back())) {
+      return m.refusal.parameter("{}.{}.Value.BinaryValue: must be base64", list, n);
+    }
+    given.bytes = decoded.back();
+  }
+  Refusal refusal;
+  return check_message_attribute(given, out, refusal) ||
+         m.refusal.because(F::parameter_value_invalid, "{}", refusal.text);
+}
+
+bool read_attributes(SnsMessage& m, const Form& form, const std::string& list) {
+  std::vector<std::uint32_t> numbers;
+  if (!form.indexes(list, numbers)) return m.refusal.parameter("MessageAttributes");
+  std::deque<std::string> decoded;
+  std::vector<MessageAttribute> attributes(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!read_attribute(m, form, list, numbers[i], decoded, attributes[i])) return false;
+  }
+  std::ranges::sort(attributes, {}, &MessageAttribute::name);
+  const auto twin = std::ranges::adjacent_find(attributes, {}, &MessageAttribute::name);
+  if (twin != attributes.end()) {
+    return m.refusal.because(F::parameter_value_invalid,
+                             "Message attribute name '{}' already exists.", shown(twin->name));
+  }
+  for (const MessageAttribute& a : attributes) append_attribute(m.attributes, a);
+  m.attribute_count = attributes.size();
+  return true;
+}
+
+bool check_ids(SnsState& s, SnsMessage& m) {
+  const SnsTopic& topic = *s.topic;
+  for (const auto& [name, id] :
+       {std::pair("MessageGroupId", &m.group), std::pair("MessageDeduplicationId", &m.dedup_id)}) {
+    if (!id->empty() && !good_message_id(*id)) {
+      return m.refusal.parameter(
+          "{} Reason: {} can only include alphanumeric and punctuation "
+          "characters. 1 to 128 in length.",
+          name, name);
+    }
+  }
+  if (!topic.is_fifo()) {
+    return m.dedup_id.empty() ||
+           m.refusal.parameter(
+               "MessageDeduplicationId Reason: The request includes "
+               "MessageDeduplicationId parameter that is not valid for this topic "
+               "type");
+  }
+  if (m.group.empty()) {
+    return m.refusal.parameter("The MessageGroupId parameter is required for FIFO topics");
+  }
+  if (!m.dedup_id.empty()) return true;
+  if (!topic.content_based_deduplication()) {
+    return m.refusal.parameter(
+        "The topic should either have ContentBasedDeduplication enabled or "
+        "MessageDeduplicationId provided explicitly");
+  }
+  append_hex(m.dedup_id, sha256(m.text));
+  return true;
+}
+
+// Rising in the whole process, and from one start to the next as the clock does.
+std::uint64_t next_sequence_number(Instant now) {
+  static std::atomic<std::uint64_t> last{0};
+  const std::uint64_t from_clock = static_cast<std::uint64_t>(now.ms) << 20;
+  std::uint64_t before = last.load(std::memory_order_relaxed), next = 0;
+  do {
+    next = std::max(before + 1, from_clock);
+  } while (!last.compare_exchange_weak(before, next, std::memory_order_relaxed));
+  return next;
+}
+
+// Reads the message whose parameters begin with `prefix`; what is wrong with it is in its refusal.
+void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m) {
+  const auto text = [&](std::string_view name) {
+    return text_of(form, prefix + std::string(name));
+  };
+  m.subject = text("Subject");
+  m.group = text("MessageGroupId");
+  m.dedup_id = text("MessageDeduplicationId");
+  if (!check_text_of(m, text("Message"), text("MessageStructure")) || !check_subject(m) ||
+      !read_attributes(m, form, prefix + "MessageAttributes.entry") || !check_ids(s, m)) {
+    return;
+  }
+  m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
+  if (s.topic->is_fifo()) {
+    std::uint64_t number = next_sequence_number(s.now);
+    for (std::size_t i = m.sequence_number.size(); i > 0; number /= 10) {
+      m.sequence_number[--i] = static_cast<char>('0' + number % 10);
+    }
+  }
+}
+
+// --- what is delivered -------------------------------------------------------------------------------
+
+std::string timestamp(Instant now) {
+  const std::time_t seconds = now.ms / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     now.ms % 1000);
+}
+
+void write_envelope_attributes(const SnsMessage& m, JsonWriter& json) {
+  json.key("MessageAttributes");
+  json.begin_object();
+  AttributeReader reader(m.attributes);
+  MessageAttribute a;
+  while (reader.next(a)) {
+    json.key(a.name);
+    json.begin_object();
+    json.member("Type", a.type);
+    std::string base64;
+    if (a.kind == AttributeKind::bytes) {
+      append_base64(base64,
+                    {reinterpret_cast<const std::uint8_t*>(a.value.data()), a.value.size()});
+    }
+    json.member("Value", a.kind == AttributeKind::bytes ? std::string_view(base64) : a.value);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+// There is no certificate to sign with: the members of the signature are there and empty.
+std::string envelope(const SnsState& s, const SnsMessage& m, const SnsSubscription& subscription) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("Type", "Notification");
+  json.member("MessageId", m.message_id_text());
+  if (s.topic->is_fifo()) {
+    json.member("SequenceNumber",
+                std::string_view(m.sequence_number.data(), m.sequence_number.size()));
+  }
+  json.member("TopicArn", std::string_view(s.topic_arn));
+  if (!m.subject.empty()) json.member("Subject", std::string_view(m.subject));
+  json.member("Message", std::string_view(m.text));
+  json.member("Timestamp", std::string_view(timestamp(s.now)));
+  if (!s.topic->is_fifo()) {
+    json.member("SignatureVersion", "1");
+    json.member("Signature", "");
+    json.member("SigningCertURL", "");
+  }
+  json.member("UnsubscribeURL", std::string_view(fmt::format(
+                                    "{}/?Action=Unsubscribe&Version={}&SubscriptionArn={}:{}",
+                                    s.base_url, SnsCall::version, s.topic_arn, subscription.id)));
+  if (!m.attributes.empty()) write_envelope_attributes(m, json);
+  json.end_object();
+  return out;
+}
+
+// Makes the send of one message to the delivery's queue. False: this queue can never take it.
+bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m, SnsDelivery& to) {
+  const bool raw = to.subscription->raw && !to.dead_letter;
+  if (raw && m.attribute_count > message_attributes_max) return false;
+  const std::string& body = raw ? m.text : to.bodies.emplace_back(envelope(s, m, *to.subscription));
+  const std::string_view attributes = raw ? std::string_view(m.attributes) : std::string_view();
+  const auto size = static_cast<std::int64_t>(body.size() + attributes_size(attributes));
+  if (size > queue.number(Attribute::maximum_message_size)) return false;
+  SendEntry& send = to.sends.emplace_back();
+  send.content.body = body;
+  send.content.attributes = attributes;
+  // A group of a FIFO topic is an order, which a standard queue does not keep.
+  if (queue.is_fifo() == s.topic->is_fifo()) send.content.group = m.group;
+  if (queue.is_fifo()) send.content.dedup_id = m.dedup_id;
+  return true;
+}
+
+// What the queue cannot take goes to the subscription's dead-letter queue, if it has one.
+void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
+  if (from.dead_letter || from.subscription->dead_letter_queue.empty()) return;
+  auto to = std::ranges::find_if(
+      s.deliveries.begin() + static_cast<std::ptrdiff_t>(s.delivering), s.deliveries.end(),
+      [&](const SnsDelivery& d) { return d.dead_letter && d.subscription == from.subscription; });
+  if (to == s.deliveries.end()) {
+    s.deliveries.emplace_back();
+    to = s.deliveries.end() - 1;
+    to->subscription = from.subscription;
+    to->queue = from.subscription->dead_letter_queue;
+    to->dead_letter = true;
+  }
+  to->messages.push_back(message);
+}
+
+// Makes the request of a delivery. False: nothing is to be sent.
+bool make_request(SnsState& s, SnsDelivery& delivery) {
+  const ConfigPtr* const queue = s.directory->find(delivery.subscription->account, delivery.queue);
+  for (const std::size_t i : delivery.messages) {
+    if (queue != nullptr && make_send(s, **queue, s.messages[i], delivery)) {
+      delivery.sent.push_back(i);
+    } else {
+      bury(s, delivery, i);
+    }
+  }
+  if (delivery.sends.empty()) return false;
+  delivery.request.op = Op::send;
+  delivery.request.queue = (*queue)->id;
+  delivery.request.sends = delivery.sends;
+  s.routes.push_back({&delivery.request, (*queue)->owner});
+  return true;
+}
+
+void write_message(SnsState& s, XmlWriter& xml, const SnsMessage& m) {
+  xml.element("MessageId", m.message_id_text());
+  if (s.topic->is_fifo()) {
+    xml.element("SequenceNumber", {m.sequence_number.data(), m.sequence_number.size()});
+  }
+}
+
+void write_batch(SnsState& s) {
+  XmlWriter xml = s.answer();
+  xml.open("Successful");
+  for (const SnsMessage& m : s.messages) {
+    if (m.refusal) continue;
+    xml.open("member");
+    xml.element("Id", m.id);
+    write_message(s, xml, m);
+    xml.close("member");
+  }
+  xml.close("Successful");
+  xml.open("Failed");
+  for (const SnsMessage& m : s.messages) {
+    if (!m.refusal) continue;
+    const SnsFaultInfo& fault = info(m.refusal.fault);
+    xml.open("member");
+    xml.element("Id", m.id);
+    xml.element("Code", fault.code);
+    xml.element("Message", m.refusal.text);
+    xml.element("SenderFault", fault.sender ? "true" : "false");
+    xml.close("member");
+  }
+  xml.close("Failed");
+}
+
+Next finish(SnsState& s) {
+  if (s.batch) {
+    write_batch(s);
+  } else if (s.messages.front().refusal) {
+    s.refusal = s.messages.front().refusal;
+  } else {
+    XmlWriter xml = s.answer();
+    write_message(s, xml, s.messages.front());
+  }
+  return Next::respond;
+}
+
+// The next deliveries on their way; the bodies of those that have been are given back.
+Next deliver(SnsState& s) {
+  s.routes.clear();
+  s.under_way = s.delivering;
+  while (s.delivering < s.deliveries.size() && s.routes.size() < SnsCall::routes_max) {
+    SnsDelivery& delivery = s.deliveries[s.delivering++];
+    make_request(s, delivery);
+  }
+  return s.routes.empty() ? finish(s) : Next::route;
+}
+
+void choose_deliveries(SnsState& s) {
+  for (const SnsSubscription& subscription : s.topic->subscriptions) {
+    SnsDelivery delivery;
+    if (!subscription.usable) continue;
+    for (std::size_t i = 0; i < s.messages.size(); ++i) {
+      const SnsMessage& m = s.messages[i];
+      const bool wanted =
+          subscription.filter == nullptr || subscription.filter->matches(m.attributes, m.text);
+      if (!m.refusal && wanted) delivery.messages.push_back(i);
+    }
+    if (delivery.messages.empty()) continue;
+    delivery.subscription = &subscription;
+    delivery.queue = subscription.queue;
+    s.deliveries.push_back(std::move(delivery));
+  }
+}
+
+Next begin_delivery(SnsState& s) {
+  choose_deliveries(s);
+  return deliver(s);
+}
+
+bool good_entry_id(std::string_view id) {
+  return !id.empty() && id.size() <= entry_id_max && std::ranges::all_of(id, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+}
+
+bool check_batch(SnsState& s) {
+  std::size_t bytes = 0;
+  for (const SnsMessage& m : s.messages) {
+    if (!good_entry_id(m.id)) {
+      return s.refusal.because(F::invalid_entry_id,
+                               "The Id of a batch entry in a batch request doesn't abide by the "
+                               "specification.");
+    }
+    if (std::ranges::count(s.messages, m.id, &SnsMessage::id) > 1) {
+      return s.refusal.because(F::ids_not_distinct,
+                               "Two or more batch entries in the request have the same Id.");
+    }
+    bytes += m.text.size() + attributes_size(m.attributes);
+  }
+  return bytes <= SnsCall::message_bytes_max ||
+         s.refusal.because(F::batch_too_long,
+                           "The length of all the batch messages put together is more than the "
+                           "limit: {} bytes of {}.",
+                           bytes, SnsCall::message_bytes_max);
+}
+
+bool find_topic_of(SnsState& s, const Form& form) {
+  std::string_view arn = text_of(form, "TopicArn");
+  if (arn.empty()) arn = text_of(form, "TargetArn");
+  if (arn.empty())
+    return s.refusal.parameter("TopicArn or TargetArn Reason: no value for required parameter");
+  if (!find_topic(s, arn)) return false;
+  s.topic = topic_of(s.row);
+  return true;
+}
+
+}  // namespace
+
+Next publish(SnsState& s, const Form& form) {
+  if (!find_topic_of(s, form)) return Next::respond;
+  s.messages.resize(1);
+  SnsMessage& m = s.messages.front();
+  read_message(s, form, "", m);
+  if (!m.refusal && m.text.size() + attributes_size(m.attributes) > SnsCall::message_bytes_max) {
+    m.refusal.parameter("Message too long");
+  }
+  return begin_delivery(s);
+}
+
+Next publish_batch(SnsState& s, const Form& form) {
+  constexpr std::string_view list = "PublishBatchRequestEntries.member";
+  if (!find_topic_of(s, form)) return Next::respond;
+  std::vector<std::uint32_t> numbers;
+  if (!form.indexes(list, numbers) || numbers.empty()) {
+    s.refusal.because(F::empty_batch, "The batch request doesn't contain any entries.");
+    return Next::respond;
+  }
+  if (numbers.size() > SnsCall::entries_max) {
+    s.refusal.because(F::too_many_entries,
+                      "The batch request contains more entries than permissible: {} of {}.",
+                      numbers.size(), SnsCall::entries_max);
+    return Next::respond;
+  }
+  s.batch = true;
+  s.messages.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string prefix = fmt::format("{}.{}.", list, numbers[i]);
+    s.messages[i].id = text_of(form, prefix + "Id");
+    read_message(s, form, prefix, s.messages[i]);
+  }
+  return check_batch(s) ? begin_delivery(s) : Next::respond;
+}
+
+Next published(SnsState& s) {
+  for (std::size_t d = s.under_way; d < s.delivering; ++d) {
+    SnsDelivery& delivery = s.deliveries[d];
+    for (std::size_t i = 0; i < delivery.sent.size(); ++i) {
+      const Errc whole = delivery.request.error;
+      const Errc outcome = whole != Errc::ok ? whole : delivery.sends[i].error;
+      if (outcome == Errc::no_such_queue || outcome == Errc::too_large) {
+        bury(s, delivery, delivery.sent[i]);
+      } else if (outcome != Errc::ok) {
+        s.messages[delivery.sent[i]].refusal.broker(outcome);
+      }
+    }
+    delivery.bodies.clear();
+    delivery.sends.clear();
+  }
+  return deliver(s);
+}
+
+}  // namespace pawl::sns

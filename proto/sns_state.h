@@ -1,0 +1,197 @@
+// What one call of SNS knows, and the actions it may be.
+//
+// An action changes a topic by a function over an SnsTopic, which may run again: the control shard refuses what was
+// made from a topic that others have changed meanwhile.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/receipt.h"
+#include "core/request.h"
+#include "proto/sns.h"
+#include "proto/sns_topic.h"
+#include "proto/xml.h"
+
+namespace pawl {
+
+enum class SnsFault : std::uint8_t {
+  none,
+  invalid_parameter,
+  parameter_value_invalid,
+  not_found,
+  authorization_error,
+  filter_policy_limit,
+  subscription_limit,
+  topic_limit,
+  tag_limit,
+  empty_batch,
+  too_many_entries,
+  ids_not_distinct,
+  invalid_entry_id,
+  batch_too_long,
+  invalid_action,
+  throttled,
+  internal_error,
+};
+
+struct SnsFaultInfo {
+  std::string_view code;
+  std::uint16_t status;
+  bool sender;
+};
+const SnsFaultInfo& info(SnsFault fault);
+
+struct SnsRefusal {
+  SnsFault fault = SnsFault::none;
+  std::string text;
+
+  explicit operator bool() const { return fault != SnsFault::none; }
+  template <typename... Args>
+  bool because(SnsFault why, fmt::format_string<Args...> format, Args&&... args) {
+    fault = why;
+    text = fmt::format(format, std::forward<Args>(args)...);
+    return false;
+  }
+  // "Invalid parameter: ..."
+  template <typename... Args>
+  bool parameter(fmt::format_string<Args...> format, Args&&... args) {
+    return because(SnsFault::invalid_parameter, "Invalid parameter: {}",
+                   fmt::format(format, std::forward<Args>(args)...));
+  }
+  // What a shard has answered.
+  bool broker(Errc code);
+};
+
+// A message as published.
+struct SnsMessage {
+  SnsRefusal refusal;
+  std::string id;          // of its entry in a batch
+  std::string text;        // for queues
+  std::string subject;     // empty: none
+  std::string attributes;  // encoded as proto/attributes.h says, however many
+  std::size_t attribute_count = 0;
+  std::string group, dedup_id;  // empty: none
+  std::array<char, 36> message_id{};
+  std::array<char, 20> sequence_number{};
+
+  std::string_view message_id_text() const { return {message_id.data(), message_id.size()}; }
+};
+
+// What goes to one queue.
+struct SnsDelivery {
+  const SnsSubscription* subscription = nullptr;
+  std::string queue;         // its name; account is the topic's
+  bool dead_letter = false;  // the queue is the subscription's dead-letter queue
+  std::vector<std::size_t> messages;
+  std::vector<std::size_t> sent;  // of the messages: those in `sends`
+  std::deque<std::string> bodies;
+  std::vector<SendEntry> sends;
+  Request request;
+};
+
+struct SnsState;
+
+struct SnsAction {
+  std::string_view name;
+  SqsCall::Next (*begin)(SnsState&, const Form&);
+};
+
+struct SnsState {
+  const Directory* directory = nullptr;
+  const SqsConfig* config = nullptr;
+  std::string account, base_url, request_id;
+  Instant now;
+  std::uint64_t request_number = 0;
+
+  const SnsAction* action = nullptr;
+  SnsRefusal refusal;
+  std::string result;  // the members of the answer
+  bool has_result = false;
+  std::vector<SqsRoute> routes;
+
+  // A change of a topic, or of the directory.
+  ConfigPtr row;
+  std::string topic_arn;
+  std::function<bool(SnsTopic&)> change;  // false: refused, or there is nothing to change
+  std::function<void(const QueueConfig&)> if_exists;  // CreateTopic: somebody was faster
+  bool may_be_gone = false;                           // DeleteTopic: that is no error
+  QueueSpec spec;
+  std::vector<AttributeChange> changes;
+  Tags tags;
+  Request request;
+  unsigned retries = 0;
+
+  // A publish.
+  bool batch = false;
+  std::shared_ptr<const SnsTopic> topic;
+  std::vector<SnsMessage> messages;
+  std::deque<SnsDelivery> deliveries;  // those from `delivering` on are still to be made
+  std::size_t delivering = 0, under_way = 0;
+
+  XmlWriter answer() {
+    has_result = true;
+    return XmlWriter(result);
+  }
+};
+
+namespace sns {
+
+// sns_topics.cc
+SqsCall::Next create_topic(SnsState& s, const Form& form);
+SqsCall::Next delete_topic(SnsState& s, const Form& form);
+SqsCall::Next list_topics(SnsState& s, const Form& form);
+SqsCall::Next get_topic_attributes(SnsState& s, const Form& form);
+SqsCall::Next set_topic_attributes(SnsState& s, const Form& form);
+SqsCall::Next tag_resource(SnsState& s, const Form& form);
+SqsCall::Next untag_resource(SnsState& s, const Form& form);
+SqsCall::Next list_tags_for_resource(SnsState& s, const Form& form);
+
+// sns_subscriptions.cc
+SqsCall::Next subscribe(SnsState& s, const Form& form);
+SqsCall::Next unsubscribe(SnsState& s, const Form& form);
+SqsCall::Next list_subscriptions(SnsState& s, const Form& form);
+SqsCall::Next list_subscriptions_by_topic(SnsState& s, const Form& form);
+SqsCall::Next get_subscription_attributes(SnsState& s, const Form& form);
+SqsCall::Next set_subscription_attributes(SnsState& s, const Form& form);
+
+// sns_publish.cc
+SqsCall::Next publish(SnsState& s, const Form& form);
+SqsCall::Next publish_batch(SnsState& s, const Form& form);
+SqsCall::Next published(SnsState& s);  // a wave of deliveries has come back
+
+// sns_change.cc: what several have in common.
+
+// The text of a parameter; empty when absent.
+std::string_view text_of(const Form& form, std::string_view key);
+// The same, but it has to be there.
+[[nodiscard]] bool need(SnsState& s, const Form& form, std::string_view key, std::string_view& out);
+std::string topic_arn_of(const SnsState& s, std::string_view account, std::string_view name);
+// The topic of that ARN, with row and topic_arn set. False: refused.
+[[nodiscard]] bool find_topic(SnsState& s, std::string_view arn);
+// The topic that a subscription's ARN names; `id` is the rest.
+[[nodiscard]] bool find_subscription(SnsState& s, std::string_view arn, std::string_view& id);
+// Changes the topic of `row`. What `change` has written as the result is the answer.
+SqsCall::Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change);
+// After the control shard.
+SqsCall::Next topic_changed(SnsState& s);
+// The pairs of "Attributes.entry.N.key" and ".value", or of "Tags.member.N.Key" and ".Value".
+[[nodiscard]] bool read_pairs(SnsState& s, const Form& form, std::string_view list,
+                              std::string_view key, std::string_view value,
+                              std::vector<std::pair<std::string, std::string>>& out);
+// "<name><entry><key>..</key><value>..</value></entry>..</name>"
+void write_attributes(SnsState& s, const SnsAttributes& attributes);
+std::array<char, 36> new_uuid(SnsState& s, std::uint64_t salt);
+
+}  // namespace sns
+
+}  // namespace pawl

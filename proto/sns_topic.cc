@@ -1,0 +1,186 @@
+#include "proto/sns_topic.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "proto/json.h"
+#include "proto/json_value.h"
+#include "proto/sqs_arn.h"
+
+namespace pawl {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+std::string text_of(const object& of, std::string_view key) {
+  std::string_view text;
+  return of.at_key(key).get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
+}
+
+SnsAttributes attributes_of(const object& of) {
+  SnsAttributes attributes;
+  object pairs;
+  if (of.at_key("attributes").get(pairs) != simdjson::SUCCESS) return attributes;
+  for (const auto [name, value] : pairs) {
+    std::string_view text;
+    if (value.get_string().get(text) == simdjson::SUCCESS) set_value(attributes, name, text);
+  }
+  return attributes;
+}
+
+void append_attributes(JsonWriter& json, const SnsAttributes& attributes) {
+  json.key("attributes");
+  json.begin_object();
+  for (const auto& [name, value] : attributes) json.member(name, std::string_view(value));
+  json.end_object();
+}
+
+// The queue that {"deadLetterTargetArn": ".."} names, if it is of that account.
+bool read_redrive_policy(std::string_view policy, std::string_view account, std::string& queue,
+                         std::string& why) {
+  const auto members = json_members(policy);
+  if (!members) {
+    why = "RedrivePolicy: failed to parse JSON";
+    return false;
+  }
+  const auto target = std::ranges::find(*members, "deadLetterTargetArn", &JsonMember::key);
+  const auto arn = target == members->end() ? std::nullopt : parse_arn(target->text);
+  if (!arn || arn->service != "sqs" || arn->account != account) {
+    why = "RedrivePolicy: deadLetterTargetArn must be the ARN of an SQS queue of the same account";
+    return false;
+  }
+  queue = arn->name;
+  return true;
+}
+
+}  // namespace
+
+std::string_view value_of(const SnsAttributes& attributes, std::string_view name) {
+  const auto it = std::ranges::lower_bound(attributes, name, {}, &Tags::value_type::first);
+  return it == attributes.end() || it->first != name ? std::string_view() : it->second;
+}
+
+void set_value(SnsAttributes& attributes, std::string_view name, std::string_view value) {
+  const auto it = std::ranges::lower_bound(attributes, name, {}, &Tags::value_type::first);
+  const bool there = it != attributes.end() && it->first == name;
+  if (there && value.empty()) {
+    attributes.erase(it);
+  } else if (there) {
+    it->second = value;
+  } else if (!value.empty()) {
+    attributes.emplace(it, name, value);
+  }
+}
+
+bool SnsSubscription::prepare(std::string& why) {
+  const auto arn = parse_arn(endpoint);
+  if (!arn || arn->service != "sqs") {
+    why = "SQS endpoint ARN";
+    return false;
+  }
+  account = arn->account;
+  queue = arn->name;
+  const std::string_view delivery = value_of(attributes, "RawMessageDelivery");
+  if (!delivery.empty() && delivery != "true" && delivery != "false") {
+    why = "RawMessageDelivery: must be true or false";
+    return false;
+  }
+  raw = delivery == "true";
+  const std::string_view scope = value_of(attributes, "FilterPolicyScope");
+  if (!scope.empty() && scope != "MessageAttributes" && scope != "MessageBody") {
+    why = "FilterPolicyScope: Invalid value [" + std::string(scope) +
+          "]. Please use either MessageBody or MessageAttributes";
+    return false;
+  }
+  filter = nullptr;
+  if (const std::string_view policy = value_of(attributes, "FilterPolicy"); !policy.empty()) {
+    filter = FilterPolicy::parse(
+        policy,
+        scope == "MessageBody" ? FilterPolicy::Scope::body : FilterPolicy::Scope::attributes, why);
+    if (filter == nullptr) {
+      why.insert(0, "FilterPolicy: ");
+      return false;
+    }
+  }
+  dead_letter_queue.clear();
+  const std::string_view redrive = value_of(attributes, "RedrivePolicy");
+  return redrive.empty() || read_redrive_policy(redrive, account, dead_letter_queue, why);
+}
+
+bool SnsTopic::is_fifo() const { return value_of(attributes, "FifoTopic") == "true"; }
+
+bool SnsTopic::content_based_deduplication() const {
+  return value_of(attributes, "ContentBasedDeduplication") == "true";
+}
+
+SnsSubscription* SnsTopic::find(std::string_view id) {
+  const auto it = std::ranges::find(subscriptions, id, &SnsSubscription::id);
+  return it == subscriptions.end() ? nullptr : &*it;
+}
+const SnsSubscription* SnsTopic::find(std::string_view id) const {
+  return const_cast<SnsTopic*>(this)->find(id);
+}
+
+std::string SnsTopic::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  append_attributes(json, attributes);
+  json.key("subscriptions");
+  json.begin_array();
+  for (const SnsSubscription& subscription : subscriptions) {
+    json.begin_object();
+    json.member("id", std::string_view(subscription.id));
+    json.member("endpoint", std::string_view(subscription.endpoint));
+    append_attributes(json, subscription.attributes);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return out;
+}
+
+SnsTopic SnsTopic::from_json(std::string_view json) {
+  SnsTopic topic;
+  simdjson::dom::parser parser;
+  object row;
+  array subscriptions;
+  if (parser.parse(json.data(), json.size()).get(row) != simdjson::SUCCESS) return topic;
+  topic.attributes = attributes_of(row);
+  if (row.at_key("subscriptions").get(subscriptions) != simdjson::SUCCESS) return topic;
+  for (const element item : subscriptions) {
+    object one;
+    std::string why;
+    if (item.get_object().get(one) != simdjson::SUCCESS) continue;
+    SnsSubscription subscription{.id = text_of(one, "id"), .endpoint = text_of(one, "endpoint")};
+    subscription.attributes = attributes_of(one);
+    subscription.usable = subscription.prepare(why);
+    topic.subscriptions.push_back(std::move(subscription));
+  }
+  return topic;
+}
+
+std::string topic_account(std::string_view account) { return "sns/" + std::string(account); }
+
+std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row) {
+  constexpr std::size_t kept_max = 1024;
+  struct Kept {
+    ConfigPtr row;
+    std::shared_ptr<const SnsTopic> topic;
+  };
+  thread_local std::unordered_map<std::uint32_t, Kept> kept;
+  if (kept.size() > kept_max) kept.clear();
+  Kept& slot = kept[raw(row->id)];
+  if (slot.row != row) {
+    slot.topic = std::make_shared<SnsTopic>(SnsTopic::from_json(row->text(Attribute::topic)));
+    slot.row = row;
+  }
+  return slot.topic;
+}
+
+}  // namespace pawl

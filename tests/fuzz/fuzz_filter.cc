@@ -1,0 +1,52 @@
+// Filter policies of SNS: any text is a policy or is told why not; whatever it is, any message is looked at, and a
+// policy under "$or" beside itself means the same.
+//
+// Input: scope (low bit), then the policy, then behind a NUL what it is to match: the body, and the text of the
+// attributes "a", "b" and "n".
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/check.h"
+#include "proto/attributes.h"
+#include "proto/filter_policy.h"
+
+namespace pawl::fuzz {
+namespace {
+
+std::string attributes_of(std::string_view text) {
+  std::string encoded;
+  append_attribute(encoded, {"a", "String", AttributeKind::text, text});
+  append_attribute(encoded, {"b", "String.Array", AttributeKind::text, text});
+  append_attribute(encoded, {"n", "Number", AttributeKind::text, text});
+  return encoded;
+}
+
+void check(FilterPolicy::Scope scope, std::string_view policy, std::string_view message) {
+  std::string why;
+  const auto filter = FilterPolicy::parse(policy, scope, why);
+  CHECK((filter == nullptr) == !why.empty());
+  if (filter == nullptr) return;
+  const std::string attributes = attributes_of(message);
+  const bool wanted = filter->matches(attributes, message);
+  std::string either(R"({"$or":[)");
+  either.append(policy).append(",").append(policy).append("]}");
+  // It has twice as many keys, and may be too complex or too deep.
+  if (const auto twice = FilterPolicy::parse(either, scope, why)) {
+    CHECK(twice->matches(attributes, message) == wanted, "{}", policy);
+  }
+}
+
+}  // namespace
+}  // namespace pawl::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 1) return 0;
+  const std::string_view all(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::size_t nul = all.find('\0');
+  const std::string_view message = nul == all.npos ? std::string_view() : all.substr(nul + 1);
+  pawl::fuzz::check(
+      (data[0] & 1) != 0 ? pawl::FilterPolicy::Scope::body : pawl::FilterPolicy::Scope::attributes,
+      all.substr(0, nul), message);
+  return 0;
+}
