@@ -8,146 +8,15 @@
 
 #include "core/check.h"
 #include "core/mutant.h"
-#include "wal/format.h"
+#include "wal/record_codec.h"
 
 namespace pawl {
 namespace {
 
-struct RecordHead {
-  std::uint8_t type;
-  std::uint8_t flags;
-  std::uint16_t fields;
-  std::uint32_t length;  // exact; the record is padded with zeros to 8 bytes
-  std::uint32_t hash;
-};
-static_assert(sizeof(RecordHead) == 12);
-constexpr std::size_t head_bytes = sizeof(RecordHead);
-constexpr std::size_t hash_from = head_bytes;
-
 constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
-constexpr std::size_t varint_bytes_max = 10;
 constexpr std::uint8_t config_gone = 1;
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
-
-// The first 8 bytes go in as the seed, the rest as the data: no copy is needed to leave the hash field out.
-std::uint32_t record_hash(const std::byte* record, std::size_t length, std::uint64_t stream) {
-  std::uint64_t first;
-  std::memcpy(&first, record, sizeof first);
-  return static_cast<std::uint32_t>(
-      hash_bytes({record + hash_from, length - hash_from}, stream ^ first));
-}
-
-constexpr std::uint64_t zigzag(std::uint64_t difference) {
-  return (difference << 1) ^ (0 - (difference >> 63));
-}
-constexpr std::uint64_t unzigzag(std::uint64_t coded) { return (coded >> 1) ^ (0 - (coded & 1)); }
-
-class Encoder {
- public:
-  explicit Encoder(std::byte* out) : begin_(out), at_(out + head_bytes) {}
-
-  template <typename T>
-  void fixed(T value) {
-    std::memcpy(at_, &value, sizeof value);
-    at_ += sizeof value;
-  }
-  void u48(std::uint64_t value) {
-    CHECK(value < (std::uint64_t{1} << 48), "{}", value);
-    std::memcpy(at_, &value, 6);
-    at_ += 6;
-  }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) *at_++ = static_cast<std::byte>(value | 0x80);
-    *at_++ = static_cast<std::byte>(value);
-  }
-  // The difference may wrap: reading adds it back modulo 2^64.
-  void delta(std::uint64_t value, std::uint64_t base) { varint(zigzag(value - base)); }
-  void bytes(std::string_view text) {
-    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
-  }
-  template <typename Length>
-  void text(std::string_view text) {
-    CHECK(std::in_range<Length>(text.size()), "{}", text.size());
-    fixed(static_cast<Length>(text.size()));
-    bytes(text);
-  }
-  std::size_t finish(RecordType type, std::uint16_t fields, std::uint64_t stream) {
-    const std::size_t length = static_cast<std::size_t>(at_ - begin_);
-    CHECK(length <= record_bytes_max, "{}", length);
-    RecordHead head{static_cast<std::uint8_t>(type), 0, fields, static_cast<std::uint32_t>(length),
-                    0};
-    std::memcpy(begin_, &head, sizeof head);
-    head.hash = record_hash(begin_, length, stream);
-    std::memcpy(begin_, &head, sizeof head);
-    const std::size_t padded = align_record(length);
-    std::memset(at_, 0, padded - length);
-    return padded;
-  }
-
- private:
-  std::byte* begin_;
-  std::byte* at_;
-};
-
-// Reads until something does not fit; then everything reads as zero and ok() is false.
-class Decoder {
- public:
-  explicit Decoder(std::span<const std::byte> bytes)
-      : at_(bytes.data()), end_(at_ + bytes.size()) {}
-
-  bool ok() const { return ok_; }
-  bool done() const { return ok_ && at_ == end_; }
-
-  template <typename T>
-  T fixed() {
-    T value{};
-    const auto from = take(sizeof value);
-    if (!from.empty()) std::memcpy(&value, from.data(), sizeof value);
-    return value;
-  }
-  std::uint64_t u48() {
-    std::uint64_t value = 0;
-    const auto from = take(6);
-    if (!from.empty()) std::memcpy(&value, from.data(), 6);
-    return value;
-  }
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = fixed<std::uint8_t>();
-      if (shift == 63 && byte > 1) break;
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
-    ok_ = false;
-    return 0;
-  }
-  std::uint64_t delta(std::uint64_t base) { return base + unzigzag(varint()); }
-  template <typename Length>
-  std::string_view text() {
-    const auto from = take(fixed<Length>());
-    return {reinterpret_cast<const char*>(from.data()), from.size()};
-  }
-  std::string_view rest() {
-    const auto from = take(static_cast<std::size_t>(end_ - at_));
-    return {reinterpret_cast<const char*>(from.data()), from.size()};
-  }
-  std::span<const std::byte> take(std::size_t bytes) {
-    if (!ok_ || bytes > static_cast<std::size_t>(end_ - at_)) {
-      ok_ = false;
-      return {};
-    }
-    at_ += bytes;
-    return {at_ - bytes, bytes};
-  }
-
- private:
-  const std::byte* at_;
-  const std::byte* end_;
-  bool ok_ = true;
-};
 
 Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
 std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
