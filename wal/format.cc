@@ -53,6 +53,12 @@ Result<T> read_block(ConstBlock block, std::uint32_t magic) {
   return body;
 }
 
+// Each byte is its neighbour's like, and the first is zero: at the speed of memcmp.
+bool all_zero(std::span<const std::byte> bytes) {
+  return bytes.empty() || (bytes.front() == std::byte{0} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 // The header's first 56 bytes seed the hash of the records: no copy is needed to leave the hash field out.
 std::uint64_t frame_hash(std::span<const std::byte> frame, std::uint64_t stream) {
   return hash_bytes(frame.subspan(log_frame_header_bytes),
@@ -124,9 +130,7 @@ FrameCheck check_frame(std::span<const std::byte> bytes, std::uint64_t stream, L
       return LogFault::version;
     const std::size_t padded =
         std::min<std::size_t>(align_up(header.length, block_bytes), bytes.size());
-    const auto padding = bytes.subspan(header.length, padded - header.length);
-    if (!std::ranges::all_of(padding, [](std::byte b) { return b == std::byte{0}; }))
-      return LogFault::padding;
+    if (!all_zero(bytes.subspan(header.length, padded - header.length))) return LogFault::padding;
     return LogFault::none;
   };
   check.fault = judge();

@@ -28,7 +28,7 @@ namespace pawl {
 class PageBlock {
  public:
   PageBlock() = default;
-  explicit PageBlock(std::size_t bytes);  // zeros
+  explicit PageBlock(std::size_t bytes);  // what is in it is not said
   ~PageBlock();
   PageBlock(PageBlock&& other) noexcept;
   PageBlock& operator=(PageBlock&& other) noexcept;

@@ -1,6 +1,7 @@
 #include "wal/segment_pool.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "core/check.h"
@@ -11,14 +12,13 @@ namespace {
 
 bool disk_is_full(int sys) { return sys == ENOSPC || sys == EDQUOT; }
 
+// What new files are filled with, for all shards. Not const: a constant would be a megabyte of the program.
+alignas(block_bytes) std::array<std::byte, SegmentPool::fill_bytes_max> zeros;
+
 }  // namespace
 
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares)
-    : disk_(disk),
-      geometry_(geometry),
-      spares_(spares),
-      zeros_(std::min<std::uint64_t>(fill_bytes_max, geometry.segment_bytes)),
-      header_(block_bytes) {
+    : disk_(disk), geometry_(geometry), spares_(spares), header_(block_bytes) {
   retired_.reserve(64);
 }
 
@@ -185,8 +185,8 @@ void SegmentPool::trim(Instant now) {
 }
 
 std::span<const std::byte> SegmentPool::fill_piece() const {
-  return zeros_.span().first(
-      std::min<std::uint64_t>(zeros_.size(), geometry_.segment_bytes - filled_));
+  return std::span(zeros).first(
+      std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes - filled_));
 }
 
 Result<void> SegmentPool::create_now() {

@@ -98,7 +98,6 @@ class SegmentPool {
   std::uint64_t filled_ = 0;
   Io io_;
   Instant retry_at_ = never;
-  PageBlock zeros_;
   PageBlock header_;
 };
 

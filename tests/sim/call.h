@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <forward_list>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Call {
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
   std::vector<Delivery> deliveries;
+  std::forward_list<std::string>
+      texts;  // of `deliveries`, for the model: contents do not outlive the turn
   std::vector<AttributeChange> changes;
   QueueSpec spec;
   std::string destination;    // of start_move
@@ -49,6 +52,7 @@ struct Call {
   // The messages that `sends` or `receipts` are about; of what was delivered once it is known.
   std::vector<std::uint32_t> messages;
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
+  std::size_t undecided = 0;         // of `sends`, for all the model knows
 
   // When.
   std::uint64_t asked_step = 0;  // turns up to this one came before it
@@ -65,8 +69,9 @@ struct Call {
   std::uint64_t delivered_step = 0;
   bool again = false;               // a receive that got what the same attempt had got before
   std::uint64_t starts_before = 0;  // start_move: so many had been asked for, this one included
-  bool was_busy = false;            // start_move: a task may have been running when it was asked
-  bool alone = false;               // nothing else was under way but parked long polls
+  // When it was asked: start_move, a task may have been running; list_moves, a start was under way.
+  bool was_busy = false;
+  bool alone = false;  // nothing else was under way but parked long polls
 };
 
 }  // namespace pawl::sim

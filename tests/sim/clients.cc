@@ -2,6 +2,7 @@
 #include "tests/sim/clients.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "core/check.h"
@@ -76,10 +77,7 @@ void Clients::answered(ShardId home, Request& request) {
     return;
   }
   call.state = Call::State::answered;
-  if (request.op == Op::receive && !call.applied) {  // contents hold during this call only
-    for (std::size_t i = 0; i < request.delivered; ++i)
-      call.messages.push_back(model_->recognise(call.deliveries[i]));
-  }
+  if (request.op == Op::receive && !call.applied) recognise(call);
   answers_.push_back(&call);
   // A connection may go on at once with what its client sent ahead.
   if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
@@ -88,35 +86,41 @@ void Clients::answered(ShardId home, Request& request) {
 
 // What this turn decided, in the order of decisions as far as it can be told; then the answers.
 void Clients::turned(const Turn& turn) {
+  bool undecided = false;
   for (Call* call : under_way_) {
     if (call->target != turn.shard || call->asked_step >= turn.step) continue;
     if (call->exact && call->decided_step == 0) {
       call->decided_step = turn.step;
       call->decided_at = turn.now;
     }
-    if (call->op == Op::send) model_->decided_sends(*call, false, turn);
+    if (call->op != Op::send || call->undecided == 0) continue;
+    model_->decided_sends(*call, false, turn);
+    undecided |= call->undecided > 0;
   }
   for (Call* call : under_way_) {
-    if (call->op != Op::send || call->target != turn.shard || call->asked_step >= turn.step)
-      continue;
-    model_->decided_sends(*call, true, turn);
+    if (!undecided) break;
+    if (call->op == Op::send && call->target == turn.shard && call->asked_step < turn.step)
+      model_->decided_sends(*call, true, turn);
   }
   const auto comes_first = [](const Call* call) {
     return call->request.op != Op::receive && call->request.op != Op::change_visibility &&
            call->request.op != Op::undeliver && call->request.op != Op::count;
   };
-  std::vector<Call*> answers = std::exchange(answers_, {});
-  std::ranges::stable_partition(answers, comes_first);
-  const auto later = std::ranges::find_if_not(answers, comes_first);
-  for (auto it = answers.begin(); it != later; ++it) hear(**it, turn);
-  answers_.assign(later, answers.end());
+  const auto hear_all = [&](auto which) {
+    for (Call* call : heard_)
+      if (which(call)) hear(*call, turn);
+  };
+  heard_.swap(answers_);
+  hear_all(comes_first);
+  std::erase_if(heard_, comes_first);
+  answers_.swap(heard_);
   deliver_in_order(turn);
-  answers.assign(answers_.begin(), answers_.end());
-  answers_.clear();
+  heard_.swap(answers_);
   // Changes, then receives: what was ready is judged when all is known.
-  std::ranges::stable_partition(answers,
-                                [](const Call* call) { return call->request.op != Op::receive; });
-  for (Call* call : answers) hear(*call, turn);
+  const auto is_receive = [](const Call* call) { return call->request.op == Op::receive; };
+  hear_all(std::not_fn(is_receive));
+  hear_all(is_receive);
+  heard_.clear();
   model_->turned(turn);
   for (const Call* call : under_way_) model_->check_overdue(*call, turn);
 }
@@ -146,8 +150,7 @@ void Clients::deliver_in_order(const Turn& turn) {
   for (Call* call : under_way_) {
     if (call->state != Call::State::under_way || call->applied) continue;
     if (call->target != turn.shard || call->request.op != Op::receive) continue;
-    for (std::size_t i = 0; i < call->request.delivered; ++i)
-      call->messages.push_back(model_->recognise(call->deliveries[i]));
+    recognise(*call);
     collect(call);
   }
   if (items.empty()) return;
@@ -162,6 +165,16 @@ void Clients::deliver_in_order(const Turn& turn) {
   for (const Item& item : items) model_->delivered(*item.call, item.index, turn);
   for (const Call* call : decided) model_->attempted(*call, turn);
   for (const Call* call : decided) model_->check_short(*call, turn);
+}
+
+// While the contents hold: their memory may be gone at the end of the turn.
+void Clients::recognise(Call& call) {
+  for (std::size_t i = 0; i < call.request.delivered; ++i) {
+    Delivery& delivery = call.deliveries[i];
+    call.messages.push_back(model_->recognise(delivery));
+    for (std::string_view* text : {&delivery.content.origin, &delivery.content.dedup_id})
+      if (!text->empty()) *text = call.texts.emplace_front(*text);
+  }
 }
 
 void Clients::hear(Call& call, const Turn& turn) {

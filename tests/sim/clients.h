@@ -64,6 +64,7 @@ class Clients final : public Audience {
   Call& make(Op op, std::uint32_t client, std::uint32_t queue);
   void submit(Call& call);
   void finish(Call& call);
+  void recognise(Call& call);
   void hear(Call& call, const Turn& turn);
   void deliver_in_order(const Turn& turn);
   void give_back(Call& call);
@@ -99,6 +100,7 @@ class Clients final : public Audience {
   std::deque<Call> calls_;           // since the last start
   std::vector<Call*> under_way_;
   std::vector<Call*> answers_;  // of the turn that is being run
+  std::vector<Call*> heard_;    // memory for turned()
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
   std::uint32_t next_text_ = 1000;  // above the groups

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstring>
 #include <map>
 #include <vector>
 
@@ -37,7 +36,7 @@ void* __wrap_mmap(void* address, std::size_t bytes, int protection, int flags, i
   if (plain && bytes <= kept_bytes_max && !kept(bytes).empty()) {
     void* const memory = kept(bytes).back();
     kept(bytes).pop_back();
-    return std::memset(memory, 0, bytes);
+    return memory;
   }
   return __real_mmap(address, bytes, protection, flags, fd, offset);
 }

@@ -47,7 +47,7 @@ Model::Model(const World& world, Trace& trace)
 // --- content ---
 
 std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random) {
-  Message message;
+  Message& message = messages_.emplace_back();
   message.queue = queue;
   message.body_bytes = static_cast<std::uint32_t>(body_bytes);
   message.system_bytes =
@@ -56,7 +56,6 @@ std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes,
       random.chance(1, 8) ? static_cast<std::uint32_t>(random.between(1, 20)) : 0;
   message.with_md5 = random.chance(1, 4);
   message.body_at = random.below(pool_bytes - body_bytes - 64);
-  messages_.push_back(message);
   return static_cast<std::uint32_t>(messages_.size() - 1);
 }
 
@@ -203,6 +202,7 @@ void Model::asked(Call& call) {
   QueueRow& queue = row(call);
   switch (call.op) {
     case Op::send:
+      call.undecided = call.sends.size();
       for (std::size_t i = 0; i < call.sends.size(); ++i) {
         queue.messages.push_back(call.messages[i]);
         messages_[call.messages[i]].sender_is_local = call.home == call.target;
@@ -241,6 +241,9 @@ void Model::asked(Call& call) {
       return redelay(queue);
     case Op::start_move:
       return asked_start(call, queue);
+    case Op::list_moves:
+      call.was_busy = queue.starts > 0;
+      return;
     default:
       return;
   }
@@ -298,7 +301,8 @@ void Model::turned(const Turn& turn) {
 void Model::started() {
   draining_ = false;
   ++starts_;
-  started_at_ = world_->now();
+  // The clock may be behind what was seen last: the log had not heard of that.
+  for (Message& message : messages_) message.received = std::min(message.received, world_->now());
   for (std::uint32_t i = 0; i < world_->shards(); ++i) {
     shards_[i].now = world_->now();
     shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});

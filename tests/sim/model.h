@@ -79,6 +79,10 @@ struct Message {
   Duration moved{0};          // the longest timeout that one of them asks for
 };
 
+// A set of queue names, by the number that the model gives each of them; runs know only a few.
+using Names = std::uint64_t;
+inline constexpr std::size_t names_max = 64;
+
 // Where dead letters go; `target` empty: nowhere.
 struct Policy {
   std::string target;
@@ -108,6 +112,7 @@ struct TaskRow {
   std::uint64_t step = 0;
   std::uint64_t low_step = 0;  // it was seen so after this turn
   Instant low_fired;
+  bool answered = false;  // its start; until then only lists have told of it
 };
 
 struct QueueRow {
@@ -116,7 +121,8 @@ struct QueueRow {
   State state = State::live;
   QueueId id = QueueId::none;
   ShardId owner{};
-  std::string name;
+  std::string name, full_name;  // "account/name"
+  Names bit = 0;                // its own
   std::uint64_t deleted_step = 0;
   std::uint32_t deletes = 0, purges = 0, sets = 0;  // requests under way
   std::uint64_t set_step = 0;
@@ -138,7 +144,8 @@ struct QueueRow {
 
   // Moves.
   std::vector<Policy> policies;  // one of them holds
-  std::set<std::string> exits;   // queues that messages may have gone to, ever
+  Instant policy_known;          // since when there is one alone
+  Names exits = 0;               // queues that messages may have gone to, ever
   bool moves_home = false;       // and those that dead letters of this one came from
   bool may_move = false;         // a task may be running
   std::uint32_t starts = 0;      // requests under way
@@ -251,18 +258,21 @@ class Model {
                    Instant high) const;
 
   // model_moves.cc
-  const std::vector<std::uint32_t>& reach(std::uint32_t from) const;
-  bool leads_to(std::uint32_t from, std::uint32_t to) const;
+  Names bit_of(std::string_view full_name);
+  Names reach(std::uint32_t from) const;
+  bool leads_to(std::uint32_t from, std::uint32_t to) const {
+    return (reach(from) & queues_[to].bit) != 0;
+  }
   const QueueRow* surely_there(const std::string& target, const QueueRow& source) const;
   void may_leave(Message& message);
   void may_leave(QueueRow& queue);
   void may_vanish(const QueueRow& queue);
   void arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn);
-  bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
-                   const std::vector<std::uint32_t>& reached);
+  bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at, Names reached);
   bool check_place(const Message& message, const Delivery& delivery, bool again);
   bool names_place(const ReceiptEntry& entry, const Message& message) const;
   void lead_on(QueueRow& queue);
+  void settle_policy(QueueRow& queue, const Policy& policy);
   void add_policy(QueueRow& queue, const Policy& policy);
   void asked_start(Call& call, QueueRow& queue);
   void answered_start(const Call& call);
@@ -303,8 +313,9 @@ class Model {
   std::uint64_t starts_ = 0;
   std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
   bool draining_ = false;
-  Instant started_at_;  // it may be before what was seen last: the log had not heard of that
-  mutable std::vector<std::optional<std::vector<std::uint32_t>>> reached_;  // known answers
+  bool any_wandered_ = false;                          // if not, nobody needs to look for what does
+  std::vector<std::string> names_;                     // full ones, by number
+  mutable std::vector<std::optional<Names>> reached_;  // known answers
 };
 
 }  // namespace pawl::sim

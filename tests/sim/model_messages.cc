@@ -12,9 +12,8 @@ constexpr Instant long_ago{0};
 constexpr Duration settling_max = seconds(5);
 
 Duration longest(const Call& call, const QueueRow& queue) {
-  return queue.exits.empty() && !queue.moves_home
-             ? Duration{call.wait.high}
-             : std::max(Duration{call.wait.high}, settling_max);
+  return queue.exits == 0 && !queue.moves_home ? Duration{call.wait.high}
+                                               : std::max(Duration{call.wait.high}, settling_max);
 }
 
 std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
@@ -27,12 +26,14 @@ std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
 // --- send ---
 
 void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
+  if (call.undecided == 0) return;
   QueueRow& queue = row(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
     const SendEntry& entry = call.sends[i];
     Message& message = messages_[call.messages[i]];
     if (entry.seq == 0 || message.sent != Message::Sent::asked) continue;
     if (entry.duplicate != duplicates) continue;
+    --call.undecided;
     const bool own_delay = entry.delay.ms >= 0 && !queue.fifo;
     const Range delay = own_delay ? Range{entry.delay.ms, entry.delay.ms} : queue.delay;
     message.decided_step = turn.step;

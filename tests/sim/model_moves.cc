@@ -5,17 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {
-namespace {
-
-std::string account_and_name(const QueueRow& queue) {
-  return QueueName{.account = "000000000000", .name = queue.name}.text();
-}
-
-}  // namespace
-
 std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes) {
   std::optional<Policy> policy;
   for (const AttributeChange& change : changes) {
@@ -30,52 +23,58 @@ std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes) {
   return policy;
 }
 
+void Model::settle_policy(QueueRow& queue, const Policy& policy) {
+  if (queue.policies.size() > 1) queue.policy_known = world_->newest_now();
+  queue.policies = {policy};
+}
+
 void Model::add_policy(QueueRow& queue, const Policy& policy) {
   if (std::ranges::find(queue.policies, policy) == queue.policies.end())
     queue.policies.push_back(policy);
   if (policy.target.empty()) return;
-  if (queue.exits.insert(policy.target).second) reached_.clear();
+  const Names bit = bit_of(policy.target);
+  if ((queue.exits & bit) == 0) reached_.clear();
+  queue.exits |= bit;
   lead_on(queue);
 }
 
 // There is a new way out of the queue.
 void Model::lead_on(QueueRow& queue) {
   may_leave(queue);
-  const auto at = static_cast<std::uint32_t>(&queue - queues_.data());
-  for (const std::uint32_t to : reach(at))
-    if (queues_[to].purges > 0 || queues_[to].deletes > 0) may_vanish(queues_[to]);
+  const Names reached = reach(static_cast<std::uint32_t>(&queue - queues_.data()));
+  for (const QueueRow& to : queues_)
+    if ((to.bit & reached) != 0 && (to.purges > 0 || to.deletes > 0)) may_vanish(to);
 }
 
 // --- where a message may be ---
 
+Names Model::bit_of(std::string_view full_name) {
+  const auto known = std::ranges::find(names_, full_name);
+  const auto number = static_cast<std::size_t>(known - names_.begin());
+  CHECK(number < names_max, "too many names: {}", full_name);
+  if (known == names_.end()) names_.emplace_back(full_name);
+  return Names{1} << number;
+}
+
 // The queues that messages of this one may be in, itself not counted unless they may come back.
-const std::vector<std::uint32_t>& Model::reach(std::uint32_t from) const {
+Names Model::reach(std::uint32_t from) const {
   if (reached_.size() != queues_.size()) reached_.assign(queues_.size(), std::nullopt);
-  std::optional<std::vector<std::uint32_t>>& known = reached_[from];
+  std::optional<Names>& known = reached_[from];
   if (known) return *known;
+  known = 0;
   std::vector<std::uint32_t> next{from};
-  known.emplace();
   while (!next.empty()) {
     const QueueRow& queue = queues_[next.back()];
     next.pop_back();
-    if (queue.exits.empty() && !queue.moves_home) continue;
-    std::set<std::string> exits = queue.exits;
-    const std::string name = account_and_name(queue);
+    Names exits = queue.exits;
     for (const QueueRow& home : queues_)
-      if (queue.moves_home && home.exits.contains(name)) exits.insert(account_and_name(home));
-    for (std::uint32_t to = 0; to < queues_.size(); ++to) {
-      const bool leads = exits.contains(account_and_name(queues_[to]));
-      if (!leads || std::ranges::find(*known, to) != known->end()) continue;
-      known->push_back(to);
-      next.push_back(to);
-    }
+      if (queue.moves_home && (home.exits & queue.bit) != 0) exits |= home.bit;
+    const Names fresh = exits & ~*known;
+    *known |= fresh;
+    for (std::uint32_t to = 0; fresh != 0 && to < queues_.size(); ++to)
+      if ((queues_[to].bit & fresh) != 0) next.push_back(to);
   }
   return *known;
-}
-
-bool Model::leads_to(std::uint32_t from, std::uint32_t to) const {
-  const std::vector<std::uint32_t>& reached = reach(from);
-  return std::ranges::find(reached, to) != reached.end();
 }
 
 void Model::may_leave(Message& message) {
@@ -84,10 +83,11 @@ void Model::may_leave(Message& message) {
     return !policy.target.empty() && message.view.received.high >= policy.max;
   });
   if ((!dead && !queue.may_move) || message.gone == Message::Gone::yes) return;
-  message.wanders = true;
-  for (const std::uint32_t at : reach(message.queue)) {
-    if (queues_[at].purges > 0 || queues_[at].deletes > 0) message.gone = Message::Gone::maybe;
-  }
+  message.wanders = any_wandered_ = true;
+  const Names reached = reach(message.queue);
+  for (const QueueRow& at : queues_)
+    if ((at.bit & reached) != 0 && (at.purges > 0 || at.deletes > 0))
+      message.gone = Message::Gone::maybe;
 }
 
 void Model::may_leave(QueueRow& queue) {
@@ -97,9 +97,10 @@ void Model::may_leave(QueueRow& queue) {
 
 // The queue is to be purged or deleted: so may be what has come to it.
 void Model::may_vanish(const QueueRow& queue) {
+  if (!any_wandered_) return;
   const auto at = static_cast<std::uint32_t>(&queue - queues_.data());
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
-    if (!leads_to(from, at)) continue;
+    if (queues_[from].messages.empty() || !leads_to(from, at)) continue;
     for (const std::uint32_t id : queues_[from].messages) {
       Message& message = messages_[id];
       if (message.wanders && message.gone == Message::Gone::no) message.gone = Message::Gone::maybe;
@@ -111,7 +112,7 @@ const QueueRow* Model::surely_there(const std::string& target, const QueueRow& s
   for (const QueueRow& queue : queues_) {
     if (queue.state != QueueRow::State::live || queue.deletes > 0 || queue.fifo != source.fifo)
       continue;
-    if (queue.id != source.id && account_and_name(queue) == target) return &queue;
+    if (queue.id != source.id && queue.full_name == target) return &queue;
   }
   return nullptr;
 }
@@ -128,8 +129,8 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   QueueRow& to = queues_[at];
   QueueRow& from = row(message);
   const bool old = delivery.seq < to.by_seq.size() && to.by_seq[delivery.seq] == id + 1;
-  const std::vector<std::uint32_t>& reached = reach(message.queue);
-  const bool possible = message.wanders && std::ranges::find(reached, at) != reached.end();
+  const Names reached = reach(message.queue);
+  const bool possible = message.wanders && (reached & to.bit) != 0;
   if (old || !possible)
     return trace_->broken("a message is in one queue",
                           "message {} of queue {} seq {} comes from queue {} seq {}", id,
@@ -137,7 +138,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   if (!delivery.content.origin.empty()) {
     if (!arrive_dead(message, delivery, to, reached)) return;
   } else {
-    if (delivery.sent < std::min(message.received, started_at_) || delivery.sent > turn.now)
+    if (delivery.sent < message.received || delivery.sent > turn.now)
       return trace_->broken("a moved message is new", "message {} sent at {}, now {}", id,
                             delivery.sent.ms, turn.now.ms);
     if (delivery.content.dedup_id != text_of(message.dedup))
@@ -170,14 +171,11 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
 
 // It says who lost patience with it, and goes on as what it was.
 bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
-                        const std::vector<std::uint32_t>& reached) {
-  const std::string target = account_and_name(at);
-  const auto sends_there = [&](const QueueRow& queue) {
-    return account_and_name(queue) == delivery.content.origin && queue.exits.contains(target);
-  };
-  const bool known =
-      sends_there(row(message)) ||
-      std::ranges::any_of(reached, [&](std::uint32_t r) { return sends_there(queues_[r]); });
+                        Names reached) {
+  const bool known = std::ranges::any_of(queues_, [&](const QueueRow& queue) {
+    const bool on_its_way = &queue == &row(message) || (queue.bit & reached) != 0;
+    return on_its_way && (queue.exits & at.bit) != 0 && queue.full_name == delivery.content.origin;
+  });
   if (!known) {
     trace_->broken("a dead letter says where it comes from", "seq {} of queue {}: {}", delivery.seq,
                    raw(at.id), delivery.content.origin);
@@ -216,7 +214,10 @@ bool Model::check_place(const Message& message, const Delivery& delivery, bool a
       return false;
     }
   }
-  const bool was_ready = !queue.fifo && message.view.step < queue.emptied_step &&
+  // A dead letter that was refused is hidden for a second, from tasks too, whatever the policy is by then.
+  constexpr Duration refused_pause = seconds(1);
+  const bool was_ready = !queue.fifo && queue.policy_known + refused_pause <= queue.emptied_fired &&
+                         message.view.step < queue.emptied_step &&
                          message.acked_step < queue.emptied_step &&
                          message.arrived_step < queue.emptied_step && message.moves == 0 &&
                          message.view.from_high <= queue.emptied_fired;
@@ -239,8 +240,14 @@ void Model::asked_start(Call& call, QueueRow& queue) {
   call.starts_before = ++queue.starts_asked;
   queue.start_step = world_->step();
   queue.may_move = true;
-  const bool more = call.destination.empty() ? !std::exchange(queue.moves_home, true)
-                                             : queue.exits.insert(call.destination).second;
+  const Names before = queue.exits;
+  bool more = false;
+  if (call.destination.empty()) {
+    more = !std::exchange(queue.moves_home, true);
+  } else {
+    queue.exits |= bit_of(call.destination);
+    more = queue.exits != before;
+  }
   if (more) reached_.clear();
   lead_on(queue);
 }
@@ -261,11 +268,12 @@ void Model::answered_start(const Call& call) {
   trace_->note("  task {} of queue {}", task.number, raw(queue.id));
   const auto known = std::ranges::find(queue.tasks, task.number,
                                        [](const TaskRow& row) { return row.seen.number; });
-  if (known != queue.tasks.end() && known->sure.number != 0)
-    return trace_->broken("tasks are numbered", "{} of queue {}", task.number, raw(queue.id));
   if (known == queue.tasks.end()) {
-    queue.tasks.push_back({task, task, call.asked_step, call.asked_step, call.fired_when_asked});
-  } else {
+    queue.tasks.push_back(
+        {task, task, call.asked_step, call.asked_step, call.fired_when_asked, true});
+  } else if (std::exchange(known->answered, true)) {
+    return trace_->broken("tasks are numbered", "{} of queue {}", task.number, raw(queue.id));
+  } else if (known->sure.number == 0) {
     known->sure = task;  // a list was answered first
   }
   std::ranges::sort(queue.tasks, {}, [](const TaskRow& row) { return row.seen.number; });
@@ -285,6 +293,7 @@ void Model::answered_cancel(const Call& call) {
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
   if (known == queue.tasks.end()) return;
   known->seen.status = known->sure.status = MoveTask::Status::cancelled;
+  queue.moves_listed_step = world_->step();  // a list that was asked before may say that it runs
 }
 
 void Model::answered_list(const Call& call, const Turn& turn) {
@@ -299,14 +308,14 @@ void Model::answered_list(const Call& call, const Turn& turn) {
   }
   if (!fine) return trace_->broken("one task runs", "queue {}", raw(queue.id));
   if (queue.moves_listed_step > call.asked_step) return;  // another list was faster
-  const bool missing = !queue.tasks.empty() && queue.starts == 0 &&
-                       queue.start_step <= call.asked_step &&
+  const bool starting = queue.starts > 0 || call.was_busy || queue.start_step > call.asked_step;
+  const bool missing = !queue.tasks.empty() && !starting &&
                        (tasks.empty() || tasks.front().number < queue.tasks.back().sure.number);
   if (missing)
     return trace_->broken("a task that was started is there", "of queue {}", raw(queue.id));
   for (const MoveTask& task : tasks) see_task(call, queue, task, turn);
   const bool running = !tasks.empty() && tasks.front().status == MoveTask::Status::running;
-  if (!running && queue.starts == 0 && queue.start_step <= call.asked_step) queue.may_move = false;
+  if (!running && !starting) queue.may_move = false;
   queue.moves_listed_step = turn.step;
 }
 
@@ -355,7 +364,7 @@ void Model::check_failure(const QueueRow& queue, const MoveTask& task) {
   if (unknown || task.destination.empty()) return;
   const QueueRow* const target = surely_there(task.destination, queue);
   const std::size_t of_name = static_cast<std::size_t>(std::ranges::count_if(
-      queues_, [&](const QueueRow& q) { return account_and_name(q) == task.destination; }));
+      queues_, [&](const QueueRow& q) { return q.full_name == task.destination; }));
   if (target != nullptr && of_name == 1 && raw(target->id) < raw(queue.id))
     trace_->broken("a task fails for a reason", "{} of queue {}: {} is there", task.number,
                    raw(queue.id), task.destination);

@@ -70,6 +70,7 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
 
 // A receive that meets so many dead letters may stop short.
 bool Model::may_stop_short(const Call& call) const {
+  if (!any_wandered_) return false;
   std::size_t letters = 0;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
     if (queues_[from].messages.empty() || (from != call.queue && !leads_to(from, call.queue)))
@@ -82,6 +83,7 @@ bool Model::may_stop_short(const Call& call) const {
 // Groups of messages that may have come from other queues, in front of others.
 std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
   std::set<std::uint32_t> groups;
+  if (!any_wandered_) return groups;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
     if (from == at || queues_[from].messages.empty() || !leads_to(from, at)) continue;
     for (const std::uint32_t id : queues_[from].messages)

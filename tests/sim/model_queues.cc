@@ -70,6 +70,8 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.id = config.id;
   queue.owner = config.owner;
   queue.name = config.name;
+  queue.full_name = QueueName{.account = config.account, .name = config.name}.text();
+  queue.bit = bit_of(queue.full_name);
   const auto exactly = [](Duration d) { return Range{d.ms, d.ms}; };
   queue.visibility = exactly(config.visibility());
   queue.delay = exactly(config.delay());
@@ -115,7 +117,7 @@ void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& 
   const Policy policy = policy_of(config);
   if (std::ranges::find(queue.policies, policy) == queue.policies.end())
     trace_->broken("attributes are as they were set", "policy of queue {}", raw(queue.id));
-  queue.policies = {policy};
+  settle_policy(queue, policy);
 }
 
 void Model::answered_create(const Call& call) {
@@ -179,7 +181,7 @@ void Model::answered_set(const Call& call) {
     if (change.attribute == Attribute::delay_seconds) queue.delay = now;
     if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
   }
-  if (const auto policy = policy_of(call.changes)) queue.policies = {*policy};
+  if (const auto policy = policy_of(call.changes)) settle_policy(queue, *policy);
   redelay(queue);
 }
 
@@ -251,12 +253,10 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     add(delayed, alive && hidden && never, !ready && !(settled && received));
   }
   // Those that may have come from elsewhere.
-  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
-    if (!leads_to(from, call.queue)) continue;
-    for (const std::uint32_t id : queues_[from].messages) {
-      if (from == call.queue || !messages_[id].wanders) continue;
-      ++visible.high;
-    }
+  for (std::uint32_t from = 0; any_wandered_ && from < queues_.size(); ++from) {
+    if (from == call.queue || queues_[from].messages.empty() || !leads_to(from, call.queue))
+      continue;
+    for (const std::uint32_t id : queues_[from].messages) visible.high += messages_[id].wanders;
   }
   const auto off = [&](const Range& range, std::uint64_t count) {
     const auto n = static_cast<std::int64_t>(count);

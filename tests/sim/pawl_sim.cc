@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -148,12 +149,13 @@ int run_seeds(const Options& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   fmt::print(
-      "{} seeds, {} failed: {} operations, {} turns, {} crashes, {} starts, {} stops, {} disk "
-      "errors, {} "
-      "refusals, {:.0f} s simulated in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
-      options.seeds, failed, total.operations, total.turns, total.crashes, total.starts,
-      total.stops, total.faults, total.refused, static_cast<double>(total.simulated_us) / 1e6,
-      seconds, static_cast<double>(options.seeds) / seconds, total.hash);
+      "{} seeds, {} failed: {} operations ({} a seed), {} turns, {} crashes, {} starts, {} stops, "
+      "{} disk errors, {} refusals, {:.0f} s simulated in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
+      options.seeds, failed, total.operations,
+      total.operations / std::max<std::uint64_t>(options.seeds, 1), total.turns, total.crashes,
+      total.starts, total.stops, total.faults, total.refused,
+      static_cast<double>(total.simulated_us) / 1e6, seconds,
+      static_cast<double>(options.seeds) / seconds, total.hash);
   fmt::print("{} passed, {} failed\n", options.seeds - failed, failed);
   return failed == 0 ? 0 : 1;
 }

@@ -58,9 +58,9 @@ void choose_kinds(Plan& plan, Random random) {
   plan.dead_letters = one_of(random, {0, 0, 30, 70});
   plan.moves = random.chance(1, 3);
   plan.own_fifo = random.chance(1, 3);
-  // A message that moves needs room for a copy. With hardly any, one in front of its group that finds none is in
-  // the way of all that could be deleted to make some.
-  if (plan.dead_letters > 0 || plan.moves)
+  // A dead letter that found no room is hidden for a second, from move tasks too. The model does not know that: when
+  // its policy has gone meanwhile, a task is completed with a message left that should have been there.
+  if (plan.moves)
     plan.log.memory_max =
         std::max<std::uint64_t>(plan.log.memory_max, 4096 * plan.log.extent_bytes);
   if (plan.moves) {

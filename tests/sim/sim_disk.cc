@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "core/check.h"
@@ -18,11 +17,22 @@ bool aligned(std::uint64_t offset, std::size_t bytes, const void* memory) {
 
 }  // namespace
 
-void SimDisk::put(std::vector<std::byte>& onto, std::uint64_t offset,
-                  std::span<const std::byte> data) {
-  if (data.empty()) return;
-  if (onto.size() < offset + data.size()) onto.resize(offset + data.size());
-  std::memcpy(onto.data() + offset, data.data(), data.size());
+SimDisk::Pending SimDisk::pending_of(std::uint64_t id, std::uint64_t finished, std::uint64_t offset,
+                                     std::span<const std::byte> data) {
+  Pending pending{.id = id, .finished = finished, .offset = offset, .bytes = data.size()};
+  pending.data.write(offset - pending.base(), data);
+  return pending;
+}
+
+SimDisk::Pending SimDisk::piece_of(const Pending& write, std::uint64_t id, std::uint64_t from,
+                                   std::uint64_t to) {
+  Pending piece{.id = id, .finished = id, .offset = from, .bytes = to - from};
+  piece.data.copy(from - piece.base(), write.data, from - write.base(), to - from);
+  return piece;
+}
+
+void SimDisk::put(Pages& onto, const Pending& write) {
+  onto.copy(write.offset, write.data, write.offset - write.base(), write.bytes);
 }
 
 SimDisk::SimDisk(const SimDiskOptions& options)
@@ -36,27 +46,20 @@ SimDisk::~SimDisk() = default;
 
 void SimDisk::step(std::uint64_t now_us) {
   CHECK(now_us >= now_);
-  while (true) {
+  while (first_due_ <= now_us) {
     const auto next =
         std::min_element(operations_.begin(), operations_.end(), [](const auto& a, const auto& b) {
           return std::pair(a.due, a.order) < std::pair(b.due, b.order);
         });
-    if (next == operations_.end() || next->due > now_us) break;
     if (!spend_power()) break;
     now_ = std::max(now_, next->due);
     const Operation operation = std::move(*next);
     operations_.erase(next);
+    first_due_ = UINT64_MAX;
+    for (const Operation& other : operations_) first_due_ = std::min(first_due_, other.due);
     finish(operation);
   }
   now_ = now_us;
-}
-
-std::optional<std::uint64_t> SimDisk::next_due() const {
-  if (!has_power()) return std::nullopt;
-  std::optional<std::uint64_t> due;
-  for (const Operation& operation : operations_)
-    due = std::min(due.value_or(UINT64_MAX), operation.due);
-  return due;
 }
 
 void SimDisk::settle() {
@@ -121,7 +124,7 @@ Result<FileId> SimDisk::open(std::string_view name) {
   if (const auto error = refused(IoKind::open, "open")) return std::unexpected(*error);
   const auto found = names_.find(name);
   if (found == names_.end()) return pawl::fail(Errc::io, "open", ENOENT);
-  open_[next_file_] = found->second;
+  open_.emplace_back(next_file_, found->second);
   return FileId{next_file_++};
 }
 
@@ -132,12 +135,13 @@ Result<FileId> SimDisk::create(std::string_view name) {
   const auto file = std::make_shared<Inode>();
   changes_.push_back({IoKind::create, std::string(name), {}, file});
   apply_name(names_, changes_.back());
-  open_[next_file_] = file;
+  open_.emplace_back(next_file_, file);
   return FileId{next_file_++};
 }
 
 void SimDisk::close(FileId file) {
-  CHECK(open_.erase(static_cast<std::int32_t>(file)) == 1, "not an open file");
+  const auto is_it = [&](const auto& open) { return FileId{open.first} == file; };
+  CHECK(std::erase_if(open_, is_it) == 1, "not an open file");
 }
 
 Result<void> SimDisk::rename(std::string_view from, std::string_view to) {
@@ -172,10 +176,11 @@ void SimDisk::apply_name(Names& names, const NameChange& change) {
 
 // --- blocking I/O ---
 
-SimDisk::Inode& SimDisk::inode(FileId file) {
-  const auto found = open_.find(static_cast<std::int32_t>(file));
+const SimDisk::InodePtr& SimDisk::inode(FileId file) const {
+  const auto found =
+      std::ranges::find(open_, file, [](const auto& open) { return FileId{open.first}; });
   CHECK(found != open_.end(), "not an open file: {}", static_cast<std::int32_t>(file));
-  return *found->second;
+  return found->second;
 }
 
 std::uint64_t SimDisk::bytes_used() const {
@@ -194,40 +199,39 @@ std::size_t SimDisk::copy_out(const Inode& file, std::uint64_t offset, std::span
   if (offset < file.cache.size())
     bytes = std::min<std::size_t>(into.size(), file.cache.size() - offset);
   if (short_read_) bytes = std::min(bytes, *std::exchange(short_read_, std::nullopt));
-  if (bytes > 0) std::memcpy(into.data(), file.cache.data() + offset, bytes);
+  if (bytes > 0) file.cache.read(offset, into.first(bytes));
   return bytes;
 }
 
 Result<std::size_t> SimDisk::read_now(FileId file, std::uint64_t offset,
                                       std::span<std::byte> into) {
-  Inode& from = inode(file);
+  const Inode& from = *inode(file);
   if (const auto error = refused(IoKind::read, "read")) return std::unexpected(*error);
   return copy_out(from, offset, into);
 }
 
 Result<void> SimDisk::write_now(FileId file, std::uint64_t offset,
                                 std::span<const std::byte> from) {
-  Inode& onto = inode(file);
+  Inode& onto = *inode(file);
   if (!spend_power()) return pawl::fail(Errc::io, "the disk has no power", EIO);
   if (!fits(onto, offset + from.size())) return pawl::fail(Errc::io, "write", ENOSPC);
-  Pending pending{
-      ++counter_, ++counter_, offset, {from.begin(), from.end()}
-  };
+  counter_ += 2;
+  Pending pending = pending_of(counter_ - 1, counter_, offset, from);
   if (const int error = fault(IoKind::write)) {
-    for (const Pending& piece : tear(pending, 512)) put(onto.cache, piece.offset, piece.data);
+    for (const Pending& piece : tear(pending, 512)) put(onto.cache, piece);
     pending.orphaned = true;
     onto.pending.push_back(std::move(pending));
     return pawl::fail(Errc::io, "write", error);
   }
   ++stats_.writes;
   stats_.bytes_written += from.size();
-  put(onto.cache, offset, from);
+  put(onto.cache, pending);
   onto.pending.push_back(std::move(pending));
   return {};
 }
 
 Result<void> SimDisk::sync_now(FileId file) {
-  Inode& of = inode(file);
+  Inode& of = *inode(file);
   if (!spend_power()) return pawl::fail(Errc::io, "the disk has no power", EIO);
   const std::int32_t result = finish_sync(of, counter_, 0);
   if (result < 0) return pawl::fail(Errc::io, "fdatasync", -result);
@@ -258,6 +262,7 @@ void SimDisk::begin(Operation operation, Io& io) {
   operation.due = now_ + random_.between(options_.delay_us_min,
                                          random_.chance(1, 8) ? options_.delay_us_max : quick);
   spend_power();
+  first_due_ = std::min(first_due_, operation.due);
   operations_.push_back(std::move(operation));
 }
 
@@ -265,22 +270,20 @@ void SimDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte
                     Io& io) {
   CHECK(aligned(offset, from.size(), from.data()), "offset {} bytes {}", offset, from.size());
   CHECK(!from.empty());
-  Inode& onto = inode(file);
+  const InodePtr& inode_of_file = inode(file);
+  Inode& onto = *inode_of_file;
   for (const Pending& other : onto.pending)
-    CHECK(other.finished != 0 || offset + from.size() <= other.offset ||
-              other.offset + other.data.size() <= offset,
+    CHECK(other.finished != 0 || offset + from.size() <= other.offset || other.end() <= offset,
           "two writes under way overlap at {}", std::max(offset, other.offset));
   Operation operation{.kind = IoKind::write,
                       .clock = counter_,
-                      .inode = open_[static_cast<std::int32_t>(file)],
+                      .inode = inode_of_file,
                       .flush = flush,
                       .pending_id = ++counter_,
                       .offset = offset,
                       .from = from.data()};
   if (has_power() && fits(onto, offset + from.size()))
-    onto.pending.push_back({
-        operation.pending_id, 0, offset, {from.begin(), from.end()}
-    });
+    onto.pending.push_back(pending_of(operation.pending_id, 0, offset, from));
   else
     operation.pending_id = 0;
   begin(std::move(operation), io);
@@ -289,18 +292,11 @@ void SimDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte
 void SimDisk::read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) {
   CHECK(aligned(offset, into.size(), into.data()), "offset {} bytes {}", offset, into.size());
   CHECK(!into.empty());
-  inode(file);
-  begin({.kind = IoKind::read,
-         .inode = open_[static_cast<std::int32_t>(file)],
-         .offset = offset,
-         .into = into},
-        io);
+  begin({.kind = IoKind::read, .inode = inode(file), .offset = offset, .into = into}, io);
 }
 
 void SimDisk::sync(FileId file, Io& io) {
-  inode(file);
-  begin({.kind = IoKind::sync, .clock = counter_, .inode = open_[static_cast<std::int32_t>(file)]},
-        io);
+  begin({.kind = IoKind::sync, .clock = counter_, .inode = inode(file)}, io);
 }
 
 void SimDisk::sync_dir(Io& io) {
@@ -342,18 +338,18 @@ std::int32_t SimDisk::finish_write(const Operation& operation) {
   const auto pending = std::find_if(file.pending.begin(), file.pending.end(),
                                     [&](const Pending& p) { return p.id == operation.pending_id; });
   CHECK(pending != file.pending.end());
-  CHECK(std::memcmp(pending->data.data(), operation.from, pending->data.size()) == 0,
+  CHECK(pending->data.equals(pending->offset - pending->base(), {operation.from, pending->bytes}),
         "memory changed while it was being written, at offset {}", operation.offset);
   pending->finished = ++counter_;
   if (const int error = fault(IoKind::write)) {
-    for (const Pending& piece : tear(*pending, 512)) put(file.cache, piece.offset, piece.data);
+    for (const Pending& piece : tear(*pending, 512)) put(file.cache, piece);
     pending->orphaned = true;
     return -error;
   }
-  const auto bytes = static_cast<std::int32_t>(pending->data.size());
+  const auto bytes = static_cast<std::int32_t>(pending->bytes);
   ++stats_.writes;
-  stats_.bytes_written += pending->data.size();
-  put(file.cache, pending->offset, pending->data);
+  stats_.bytes_written += pending->bytes;
+  put(file.cache, *pending);
   if (operation.flush == Flush::no) return bytes;
   const std::int32_t flushed = finish_sync(file, operation.clock, operation.pending_id);
   return flushed < 0 ? flushed : bytes;
@@ -368,34 +364,33 @@ std::int32_t SimDisk::finish_read(const Operation& operation) {
 // the flush belongs to.
 std::int32_t SimDisk::finish_sync(Inode& file, std::uint64_t clock, std::uint64_t pending_id) {
   const int error = fault(IoKind::sync);
+  const auto is_covered = [&](const Pending& p) {
+    return p.finished != 0 && !p.orphaned && (p.finished <= clock || p.id == pending_id);
+  };
   std::vector<Pending*> covered;
   for (Pending& p : file.pending)
-    if (p.finished != 0 && !p.orphaned && (p.finished <= clock || p.id == pending_id))
-      covered.push_back(&p);
+    if (is_covered(p)) covered.push_back(&p);
   std::sort(covered.begin(), covered.end(),
             [](auto* a, auto* b) { return a->finished < b->finished; });
   for (Pending* p : covered) {
     if (error != 0)
       p->orphaned = true;
     else
-      put(file.durable, p->offset, p->data);
+      put(file.durable, *p);
   }
   // What is on the medium now is newer than what a failed write may have left there.
   for (Pending& old : file.pending) {
     if (!old.orphaned || error != 0) continue;
     for (const Pending* p : covered) {
       const std::uint64_t from = std::max(old.offset, p->offset);
-      const std::uint64_t to = std::min(old.offset + old.data.size(), p->offset + p->data.size());
+      const std::uint64_t to = std::min(old.end(), p->end());
       if (p->finished > old.finished && from < to)
-        std::memcpy(old.data.data() + (from - old.offset), p->data.data() + (from - p->offset),
-                    to - from);
+        old.data.copy(from - old.base(), p->data, from - p->base(), to - from);
     }
   }
   if (error != 0) return -error;
   ++stats_.flushes;
-  std::set<std::uint64_t> done;
-  for (const Pending* p : covered) done.insert(p->id);
-  std::erase_if(file.pending, [&](const Pending& p) { return done.contains(p.id); });
+  std::erase_if(file.pending, is_covered);
   return 0;
 }
 

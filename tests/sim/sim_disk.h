@@ -26,8 +26,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tests/sim/pages.h"
 #include "tests/sim/random.h"
 #include "wal/disk.h"
 
@@ -63,7 +65,10 @@ class SimDisk final : public Disk {
   // --- the scheduler's side ---
   // Finishes every operation due at `now_us` or earlier. Time does not go back.
   void step(std::uint64_t now_us);
-  std::optional<std::uint64_t> next_due() const;  // none: nothing is under way
+  std::optional<std::uint64_t> next_due() const {  // none: nothing is under way
+    if (!has_power() || operations_.empty()) return std::nullopt;
+    return first_due_;
+  }
   std::size_t in_flight() const { return operations_.size(); }
   // Steps from due time to due time until nothing is under way.
   void settle();
@@ -119,13 +124,16 @@ class SimDisk final : public Disk {
   struct Pending {
     std::uint64_t id = 0;
     std::uint64_t finished = 0;
-    std::uint64_t offset = 0;
-    std::vector<std::byte> data;
+    std::uint64_t offset = 0, bytes = 0;
+    Pages data;             // from the start of the page that `offset` is in
     bool orphaned = false;  // its flush failed
+
+    std::uint64_t base() const { return offset - offset % Pages::page_bytes; }
+    std::uint64_t end() const { return offset + bytes; }
   };
   struct Inode {
-    std::vector<std::byte> cache;    // what reads see
-    std::vector<std::byte> durable;  // what a power cut leaves for certain
+    Pages cache;    // what reads see
+    Pages durable;  // what a power cut leaves for certain
     std::vector<Pending> pending;
   };
   using InodePtr = std::shared_ptr<Inode>;
@@ -156,12 +164,15 @@ class SimDisk final : public Disk {
     bool forever = false;
   };
 
-  static void put(std::vector<std::byte>& onto, std::uint64_t offset,
-                  std::span<const std::byte> data);
+  static Pending pending_of(std::uint64_t id, std::uint64_t finished, std::uint64_t offset,
+                            std::span<const std::byte> data);
+  static Pending piece_of(const Pending& write, std::uint64_t id, std::uint64_t from,
+                          std::uint64_t to);
+  static void put(Pages& onto, const Pending& write);
   bool spend_power();
   std::optional<Error> refused(IoKind kind, const char* what);
   int fault(IoKind kind);
-  Inode& inode(FileId file);
+  const InodePtr& inode(FileId file) const;
   Inode& named(std::string_view name);
   void begin(Operation operation, Io& io);
   void finish(const Operation& operation);
@@ -184,9 +195,10 @@ class SimDisk final : public Disk {
   Names durable_names_;              // as of the last finished sync_dir
   std::vector<NameChange> changes_;  // since then
   std::uint64_t changes_base_ = 0;   // changes ever made durable: the number of changes_[0]
-  std::map<std::int32_t, InodePtr> open_;
+  std::vector<std::pair<std::int32_t, InodePtr>> open_;
   std::int32_t next_file_ = 0;  // never reused, so that a dead FileId is noticed
   std::vector<Operation> operations_;
+  std::uint64_t first_due_ = UINT64_MAX;  // of operations_
   std::array<std::optional<Fault>, io_kinds> faults_;
   std::optional<std::size_t> short_read_;
   SimDiskStats stats_;

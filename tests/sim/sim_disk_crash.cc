@@ -23,6 +23,7 @@ void SimDisk::crash(Crash kind) {
   for (const NameChange& change : changes_) collect(change.inode);
   for (const InodePtr& file : files) crash_file(*file, kind, sector);
   operations_.clear();
+  first_due_ = UINT64_MAX;
   open_.clear();
   power_left_ = UINT64_MAX;
 }
@@ -60,7 +61,7 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
     else
       pieces = tear(write, sector);
     for (Pending& piece : pieces) {
-      put(file.cache, piece.offset, piece.data);
+      put(file.cache, piece);
       if (kind == Crash::process) file.pending.push_back(std::move(piece));
     }
   }
@@ -69,7 +70,8 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
     if (const std::size_t end = file.cache.size(); end < running) {
       file.cache.resize(running);
       ++counter_;
-      file.pending.push_back({counter_, counter_, end, std::vector<std::byte>(running - end)});
+      file.pending.push_back(
+          pending_of(counter_, counter_, end, std::vector<std::byte>(running - end)));
     }
     return;
   }
@@ -82,7 +84,7 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
 // Some of the sectors of a write: none, all, the first ones, the last ones, any.
 std::vector<SimDisk::Pending> SimDisk::tear(const Pending& write, std::size_t sector) {
   const std::uint64_t first = write.offset / sector;
-  const std::uint64_t sectors = (write.offset + write.data.size() + sector - 1) / sector - first;
+  const std::uint64_t sectors = (write.end() + sector - 1) / sector - first;
   const std::uint64_t shape = random_.below(5);
   const std::uint64_t border = random_.below(sectors + 1);
   std::vector<Pending> pieces;
@@ -94,12 +96,8 @@ std::vector<SimDisk::Pending> SimDisk::tear(const Pending& write, std::size_t se
       continue;
     }
     const std::uint64_t from = std::max(write.offset, (first + i) * sector);
-    const std::uint64_t to = std::min(write.offset + write.data.size(), (first + i + 1) * sector);
-    const std::span data = std::span(write.data).subspan(from - write.offset, to - from);
-    ++counter_;
-    pieces.push_back({
-        counter_, counter_, from, {data.begin(), data.end()}
-    });
+    const std::uint64_t to = std::min(write.end(), (first + i + 1) * sector);
+    pieces.push_back(piece_of(write, ++counter_, from, to));
   }
   return pieces;
 }
@@ -138,28 +136,37 @@ void SimDisk::flip_bit(std::string_view name, std::uint64_t offset, unsigned bit
   Inode& file = named(name);
   CHECK(offset < file.cache.size() && bit < 8);
   const std::byte mask{static_cast<unsigned char>(1u << bit)};
-  file.cache[offset] ^= mask;
-  if (offset < file.durable.size()) file.durable[offset] ^= mask;
+  const auto flip = [&](Pages& pages) {
+    if (offset >= pages.size()) return;
+    std::byte flipped{};
+    pages.read(offset, {&flipped, 1});
+    flipped ^= mask;
+    pages.write(offset, {&flipped, 1});
+  };
+  flip(file.cache);
+  flip(file.durable);
 }
 
 void SimDisk::overwrite(std::string_view name, std::uint64_t offset,
                         std::span<const std::byte> with) {
   Inode& file = named(name);
-  put(file.cache, offset, with);
-  put(file.durable, offset, with);
+  file.cache.write(offset, with);
+  file.durable.write(offset, with);
 }
 
 void SimDisk::truncate(std::string_view name, std::uint64_t bytes) {
   Inode& file = named(name);
   CHECK(bytes <= file.cache.size());
   file.cache.resize(bytes);
-  file.durable.resize(std::min<std::size_t>(file.durable.size(), bytes));
+  file.durable.resize(std::min(file.durable.size(), bytes));
 }
 
 std::vector<std::byte> SimDisk::content(std::string_view name) const {
   const auto found = names_.find(name);
   CHECK(found != names_.end(), "no file {}", name);
-  return found->second->cache;
+  std::vector<std::byte> bytes(found->second->cache.size());
+  found->second->cache.read(0, bytes);
+  return bytes;
 }
 
 }  // namespace pawl::sim

@@ -214,7 +214,8 @@ bool World::turn(std::uint32_t shard) {
   const bool worked = machine.loop->turn(turn.now, now_us_);
   inside_turn_ = false;
   const Instant due = machine.loop->next_deadline();
-  if (machine.shard->next_deadline() > turn.now) machine.fired = turn.now;
+  machine.due = due;
+  if (due > turn.now || machine.shard->next_deadline() > turn.now) machine.fired = turn.now;
   turn.fires = machine.fired;
   machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
@@ -233,8 +234,7 @@ bool World::turn(std::uint32_t shard) {
 }
 
 bool World::falls_asleep(Machine& machine) {
-  machine.due = machine.loop->next_deadline();
-  if (machine.kicked || machine.due <= now()) return false;
+  if (machine.kicked || machine.due <= now()) return false;  // not kicked: due is what it was
   machine.asleep = machine.port->try_sleep();
   return machine.asleep;
 }
