@@ -24,13 +24,25 @@ void Dedup::pop() {
                [this](std::uint32_t n) { return entry(n).key.low; });
   entries_.pop_front();
   first_ = (first_ + 1) & numbers;
+  --*total_;
+}
+
+bool Dedup::forget_over(Instant now, std::size_t most) {
+  for (; !entries_.empty() && is_over(entries_.front(), now); --most) {
+    if (most == 0) return false;
+    pop();
+  }
+  return true;
+}
+
+Instant Dedup::next_over() const {
+  return entries_.empty() ? never : entries_.front().sent + dedup_window;
 }
 
 Seq Dedup::find(const TextKey& key, Instant now) {
-  const auto over = [now](const Entry& e) { return e.sent + dedup_window <= now; };
-  for (int i = 0; i < pops_a_find && !entries_.empty() && over(entries_.front()); ++i) pop();
-  const std::uint32_t found =
-      index_.find(key.low, [&](std::uint32_t n) { return entry(n).key == key && !over(entry(n)); });
+  forget_over(now, pops_a_find);
+  const std::uint32_t found = index_.find(
+      key.low, [&](std::uint32_t n) { return entry(n).key == key && !is_over(entry(n), now); });
   return found == HashIndex::none ? 0 : entry(found).seq;
 }
 
@@ -38,6 +50,7 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   const auto number = (first_ + static_cast<std::uint32_t>(entries_.size())) & numbers;
   entries_.push_back({key, seq, sent});
   index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });
+  ++*total_;
 }
 
 void Dedup::forget_below(Seq seq) {

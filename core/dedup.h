@@ -5,7 +5,7 @@
 // duplicates, and a delete or a move of the message does not end it. A purge does. Entries leave in the order
 // they came, so an entry is 32 bytes in a queue and 8 to 16 in the hash table.
 //
-// Limits: none of its own: five minutes of what a queue takes.
+// Limits: none of its own: ShardLimits::dedup_max for all queues of a shard, which `total` counts.
 // Owner:  one FIFO queue of one shard. In the log it lives in the SEND records, whose segments are kept for as
 //         long (wal/log.h).
 // Source: SQS Developer Guide, "Using the message deduplication ID".
@@ -30,10 +30,19 @@ TextKey text_key(const Secret& secret, std::string_view group, std::string_view 
 
 class Dedup {
  public:
+  explicit Dedup(std::uint64_t& total) : total_(&total) {}
+  ~Dedup() { *total_ -= entries_.size(); }
+  Dedup(const Dedup&) = delete;
+  Dedup& operator=(const Dedup&) = delete;
+
   // The number of the message that was accepted first within the window, or 0.
   Seq find(const TextKey& key, Instant now);
   // A message that find() does not know; numbers rise.
   void add(const TextKey& key, Seq seq, Instant sent);
+  // Forgets what is over, at most `most`. False: there may be more of it.
+  bool forget_over(Instant now, std::size_t most);
+  // When the next is over, or never.
+  Instant next_over() const;
   // Messages below are purged.
   void forget_below(Seq seq);
   std::size_t size() const { return entries_.size(); }
@@ -45,15 +54,17 @@ class Dedup {
     Instant sent;
   };
   static constexpr std::uint32_t numbers = (1u << 31) - 1;
-  static constexpr int pops_a_find =
+  static constexpr std::size_t pops_a_find =
       4;  // more than come, and no turn stalls when a million are over
 
   const Entry& entry(std::uint32_t number) const { return entries_[(number - first_) & numbers]; }
+  static bool is_over(const Entry& e, Instant now) { return e.sent + dedup_window <= now; }
   void pop();
 
   ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
   std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
   HashIndex index_;
+  std::uint64_t* total_;  // entries of the whole shard
 };
 
 }  // namespace pawl

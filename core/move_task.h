@@ -4,7 +4,7 @@
 //      \--cancelled by request--> cancelled      \--cannot go on--> failed
 //
 // A task belongs to the queue it takes from and lives on that queue's shard, in its log too: it goes on
-// after a restart, and its count is exact.
+// after a restart, and its count is exact: it moves nothing before the record of its start is durable.
 //
 // Units:  rate in messages a second; Instant ms.
 // Limits: one running task a source; tasks_kept of a source are remembered.

@@ -75,8 +75,11 @@ class AgedArrivals {
 
 // What only FIFO queues have.
 struct Fifo {
+  explicit Fifo(std::uint64_t& deduplicated) : dedup(deduplicated) {}
+
   Dedup dedup;
   Attempts attempts;
+  bool attempt_noted = false;  // since the last match(): others may wait with the same
 };
 
 // The move tasks that take from a queue: the last of them may be running.
@@ -84,6 +87,7 @@ struct Moves {
   std::vector<MoveTask> tasks;  // in order of number, at most tasks_kept
   std::uint32_t under_way = 0;  // transfers of the running one
   std::int64_t next_us = 0;     // when the next may start
+  bool begun = true;            // the running one: that it was started is durable
   bool timer_armed = false;
   std::uint32_t generation = 0;  // of the timer
 
@@ -114,6 +118,8 @@ struct Queue {
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;
+  bool dedup_armed = false;  // the timer by which the deduplication of an idle queue is freed
+  std::uint32_t dedup_generation = 0;
   std::uint32_t turn = 0;          // of serving returned and fresh messages, see next_ready()
   bool grouped_last = false;       // of serving messages with a group and those without
   std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters

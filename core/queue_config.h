@@ -41,8 +41,9 @@ enum class Attribute : std::uint8_t {
   redrive_allow_policy = 34,
   kms_master_key_id = 35,
   dead_letter_target = 36,  // of the RedrivePolicy: the queue as QueueName::text() has it
-  topic = 37,  // not a queue but a topic, which has a place in the directory and no messages; what it
-               // is set to, as proto/sns_topic.h says
+  topic =
+      37,  // not a queue but a topic, which has a place in the directory and no messages; what it
+           // is set to, as proto/sns_topic.h says
 };
 inline constexpr std::size_t number_attributes = 12;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }

@@ -176,6 +176,7 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   }
   if (queue.retention_armed != never) timers_.cancelled();
   if (queue.moves && queue.moves->timer_armed) timers_.cancelled();
+  if (queue.dedup_armed) timers_.cancelled();
   doom(queue);
   if (latest_ == &queue) latest_ = nullptr;
   queues_.erase(it);
@@ -261,19 +262,41 @@ void Shard::match(Instant now, Effects& effects) {
     const auto it = queues_.find(raw(id));
     if (it == queues_.end()) continue;
     Queue& queue = *it->second;
-    while (queue.first_waiter != 0 && queue.has_ready() && queue.in_flight < in_flight_max) {
-      Request& request = *waiters_[queue.first_waiter].request;
-      // Nothing, and no error: there were only dead letters, which are on their way now.
-      if (deliver(queue, request, now, effects) == 0 && request.error == Errc::ok) break;
-      unpark(queue, queue.first_waiter);
-      timers_.cancelled();
-      reply(queue, request, effects);
-    }
+    do {
+      serve_waiters(queue, now, effects);
+    } while (answer_attempts(queue, now, effects));
     if (queue.moving == 0) answer_settled(queue, effects);
     // Only now: a delivery that is visible again at once must not put the queue on the list being walked.
     queue.in_match_list = false;
   }
   match_list_.clear();
+}
+
+void Shard::serve_waiters(Queue& queue, Instant now, Effects& effects) {
+  while (queue.first_waiter != 0 && queue.has_ready() && queue.in_flight < in_flight_max) {
+    Request& request = *waiters_[queue.first_waiter].request;
+    if (!receive_again(queue, request, now, effects)) {
+      // Nothing, and no error: there were only dead letters, which are on their way now.
+      if (deliver(queue, request, now, effects) == 0 && request.error == Errc::ok) return;
+      reply(queue, request, effects);
+    }
+    unpark(queue, queue.first_waiter);
+    timers_.cancelled();
+  }
+}
+
+// Who waits with an attempt that has just been served gets the same. True: somebody did.
+bool Shard::answer_attempts(Queue& queue, Instant now, Effects& effects) {
+  if (!queue.fifo || !std::exchange(queue.fifo->attempt_noted, false)) return false;
+  bool any = false;
+  for (std::uint32_t row = queue.first_waiter, next = 0; row != 0; row = next) {
+    next = waiters_[row].next;
+    if (!receive_again(queue, *waiters_[row].request, now, effects)) continue;
+    unpark(queue, row);
+    timers_.cancelled();
+    any = true;
+  }
+  return any;
 }
 
 // Short polls that waited only to let dead letters go first.
@@ -290,6 +313,7 @@ void Shard::answer_settled(Queue& queue, Effects& effects) {
 
 bool Shard::expire(Instant now, Effects& effects) {
   give_back_doomed(effects);
+  begin_moves(now, effects);
   const bool more = timers_.expire(now, limits_.cascade_a_turn, [&](const TimerEntry& entry) {
     return on_timer(entry, now, effects);
   });
@@ -316,6 +340,11 @@ bool Shard::live(const TimerEntry& entry) const {
       return it != queues_.end() && it->second->moves && it->second->moves->timer_armed &&
              it->second->moves->generation == entry.generation;
     }
+    case timer_dedup: {
+      const auto it = queues_.find(entry.subject);
+      return it != queues_.end() && it->second->dedup_armed &&
+             it->second->dedup_generation == entry.generation;
+    }
     default:
       CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
   }
@@ -334,6 +363,12 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
     Queue& queue = *queues_.find(entry.subject)->second;
     queue.moves->timer_armed = false;
     move_on(queue, now, effects);
+    return true;
+  }
+  if (entry.kind == timer_dedup) {
+    Queue& queue = *queues_.find(entry.subject)->second;
+    queue.dedup_armed = false;
+    expire_dedup(queue, now);
     return true;
   }
   if (entry.kind == timer_waiter) {

@@ -39,9 +39,11 @@ struct ShardLimits {
   std::size_t directory_bytes_max =
       16 << 20;                         // Directory::bytes(): its snapshot must fit into a segment
   std::uint32_t waiters_max = 100'000;  // long polls
+  std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
   std::size_t doomed_a_turn = 4096;    // messages of purged or deleted queues given back
+  std::size_t dedup_a_turn = 4096;     // of an idle queue
   std::size_t transfers_max = 1024;    // messages on their way to other queues
   std::uint32_t moves_under_way = 64;  // of one move task
   std::uint32_t dead_letters_a_receive = 64;
@@ -92,7 +94,9 @@ class Shard {
   Transfer& forget_moved(const Came& came, ShardId target);
 
   // When expire() is due next.
-  Instant next_deadline() { return doomed_.empty() ? timers_.next() : Instant{0}; }
+  Instant next_deadline() {
+    return doomed_.empty() && begun_.empty() ? timers_.next() : Instant{0};
+  }
   bool wants_match() const { return !match_list_.empty(); }
 
   // --- the directory ---
@@ -118,12 +122,19 @@ class Shard {
 
   std::uint64_t messages() const;
   std::size_t waiting() const { return waiters_.taken(); }
+  std::uint64_t deduplicated() const { return deduplicated_; }  // sends that are remembered
   const ShardIdentity& identity() const { return identity_; }
   const TimerWheel& timers() const { return timers_; }
 
  private:
   using State = Slot::State;
-  enum Timer : std::uint16_t { timer_message = 1, timer_waiter, timer_retention, timer_moves };
+  enum Timer : std::uint16_t {
+    timer_message = 1,
+    timer_waiter,
+    timer_retention,
+    timer_moves,
+    timer_dedup
+  };
   struct Waiter {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
@@ -131,8 +142,9 @@ class Shard {
     std::uint32_t generation = 0;
     bool settling = false;  // waits only for dead letters to be gone, not for messages
   };
-  struct Commit {  // messages sent but not yet durable
+  struct Commit {  // messages sent, or a move task started, but not yet durable
     QueueId queue = QueueId::none;
+    std::uint32_t task = 0;
     Seq first = 0;
     std::uint32_t count = 0;
     Lsn lsn = 0;
@@ -151,7 +163,9 @@ class Shard {
 
   // shard_messages.cc
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
-  bool send_one(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
+  bool send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
+  bool send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup, Instant now,
+                Effects& effects);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
   void sent(Queue& queue, Seq first, Instant now);
   void receive(Queue& queue, Request& request, Instant now, Effects& effects);
@@ -164,7 +178,7 @@ class Shard {
                    Effects& effects);
   std::uint32_t next_message(Queue& queue);
   void hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now, Effects& effects);
-  Delivery delivery_of(const Slot& slot) const;
+  void deliver_one(const Slot& slot, Request& request) const;
 
   // shard_receipts.cc
   void remove(Queue& queue, Request& request, Effects& effects);
@@ -175,7 +189,7 @@ class Shard {
   Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry) const;
 
   // shard_states.cc
-  std::uint32_t take_slot(const Slot& as);
+  std::uint32_t take_slot(Queue& queue, Seq seq, State state, LogPos position);
   std::uint32_t slot_for(Queue& queue, Seq seq, Place place);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
@@ -184,7 +198,9 @@ class Shard {
   void hide(Queue& queue, std::uint32_t row, State state, Instant now, Duration timeout);
   void show(Queue& queue, std::uint32_t row);
   void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
-  void give_back(std::uint32_t row, std::vector<LogPos>& freed);
+  void erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed);
+  void give_back(Place place, std::vector<LogPos>& freed);
+  void free_unsettled(QueueId queue, Seq seq, LogPos position, std::vector<LogPos>& freed);
   void record(const Slot& slot, Effects& effects) const;
   void delay_anew(Queue& queue, Instant now);
 
@@ -195,6 +211,9 @@ class Shard {
   void arm_retention(Queue& queue);
   void arm_retention(Queue& queue, Instant due);
   void expire_retention(Queue& queue, Instant now, Effects& effects);
+  Fifo& fifo_of(Queue& queue);
+  void arm_dedup(Queue& queue, Instant not_before);
+  void expire_dedup(Queue& queue, Instant now);
 
   // shard_transfers.cc
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
@@ -211,6 +230,7 @@ class Shard {
 
   // shard_moves.cc
   void start_move(Queue& queue, Request& request, Instant now, Effects& effects);
+  void begin_moves(Instant now, Effects& effects);
   void cancel_move(Queue& queue, Request& request, Effects& effects);
   void list_moves(Queue& queue, Request& request, Effects& effects);
   void move_on(Queue& queue, Instant now, Effects& effects);
@@ -234,12 +254,15 @@ class Shard {
   void park(Queue& queue, Request& request, Instant now, Duration wait, bool settling);
   Request* unpark(Queue& queue, std::uint32_t row);
   void want_match(Queue& queue);
+  void serve_waiters(Queue& queue, Instant now, Effects& effects);
+  bool answer_attempts(Queue& queue, Instant now, Effects& effects);
   void answer_settled(Queue& queue, Effects& effects);
   static void reply(const Queue& queue, Request& request, Effects& effects);
 
   ShardIdentity identity_;
   ShardLimits limits_;
   Directory directory_;
+  std::uint64_t deduplicated_ = 0;   // by all queues; they are gone before it
   std::uint32_t next_queue_id_ = 1;  // control shard
   PagePool pages_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues_;
@@ -248,7 +271,8 @@ class Shard {
   Slab<Waiter> waiters_;
   TimerWheel timers_;
   RingQueue<Commit> commits_;
-  std::size_t commits_unplaced_ = 0;  // at the end of commits_: of this turn
+  std::size_t commits_unplaced_ = 0;                      // at the end of commits_: of this turn
+  std::vector<std::pair<QueueId, std::uint32_t>> begun_;  // tasks whose start has become durable
   std::vector<QueueId> match_list_;
   std::deque<Doomed> doomed_;  // given back bit by bit
   std::vector<std::unique_ptr<Transfer>> transfer_pool_;

@@ -22,34 +22,45 @@ Duration or_default(Duration asked, Duration queue_setting) {
 
 void Shard::send(Queue& queue, Request& request, Instant now, Effects& effects) {
   const Seq first = queue.next_seq;
+  const bool fifo = queue.config->is_fifo();
+  const Duration delay = queue.config->delay();
   bool accepted = false;
   for (SendEntry& entry : request.sends) {
-    if (entry.error == Errc::ok) accepted |= send_one(queue, entry, now, effects);
+    if (entry.error != Errc::ok) continue;
+    accepted |= fifo ? send_in_order(queue, entry, now, effects)
+                     : send_one(queue, entry, or_default(entry.delay, delay), {}, now, effects);
   }
   if (queue.next_seq > first) sent(queue, first, now);
   // Of a duplicate too: the first one may not be durable yet.
   effects.replies.push_back({&request, accepted});
 }
 
-bool Shard::send_one(Queue& queue, SendEntry& entry, Instant now, Effects& effects) {
+bool Shard::send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects) {
   const QueueConfig& config = *queue.config;
   const Content& content = entry.content;
-  TextKey dedup;
-  if (config.is_fifo()) {
-    if (content.group.empty() || content.dedup_id.empty()) {
-      entry.error = Errc::invalid;
-      return false;
-    }
-    const bool of_group = config.number(Attribute::deduplication_scope) ==
-                          static_cast<std::int64_t>(DeduplicationScope::message_group);
-    dedup =
-        text_key(identity_.secret, of_group ? content.group : std::string_view(), content.dedup_id);
-    if (is_duplicate(queue, entry, dedup, now)) return true;
+  if (content.group.empty() || content.dedup_id.empty()) {
+    entry.error = Errc::invalid;
+    return false;
   }
-  const Duration delay =
-      config.is_fifo() ? config.delay() : or_default(entry.delay, config.delay());
-  if (delay.ms > 0 || !content.group.empty()) {
-    const std::uint32_t row = new_slot(queue, queue.next_seq, content);
+  const bool of_group = config.number(Attribute::deduplication_scope) ==
+                        static_cast<std::int64_t>(DeduplicationScope::message_group);
+  const TextKey dedup =
+      text_key(identity_.secret, of_group ? content.group : std::string_view(), content.dedup_id);
+  if (is_duplicate(queue, entry, dedup, now)) return true;
+  if (deduplicated_ >= limits_.dedup_max) {
+    entry.error = Errc::overloaded;
+    return false;
+  }
+  if (!send_one(queue, entry, config.delay(), dedup, now, effects)) return false;
+  queue.fifo->dedup.add(dedup, entry.seq, now);
+  arm_dedup(queue, now);
+  return true;
+}
+
+bool Shard::send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup,
+                     Instant now, Effects& effects) {
+  if (delay.ms > 0 || !entry.content.group.empty()) {
+    const std::uint32_t row = new_slot(queue, queue.next_seq, entry.content);
     if (row == Slab<Slot>::none) {
       entry.error = Errc::overloaded;
       return false;
@@ -58,19 +69,15 @@ bool Shard::send_one(Queue& queue, SendEntry& entry, Instant now, Effects& effec
     slots_[row].since = now;
   }
   entry.seq = queue.next_seq++;
-  if (config.is_fifo()) queue.fifo->dedup.add(dedup, entry.seq, now);
-  effects.sends.push_back({.queue = queue.id,
-                           .seq = entry.seq,
-                           .sent = now,
-                           .deliver_at = now + delay,
-                           .content = &entry.content,
-                           .dedup = dedup});
+  // Made where it stays: to copy one is 12 ns.
+  SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
+  record.content = &entry.content;
+  record.dedup = dedup;
   return true;
 }
 
 bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {
-  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>();
-  const Seq first = queue.fifo->dedup.find(key, now);
+  const Seq first = fifo_of(queue).dedup.find(key, now);
   if (first == 0) return false;
   if (MUTANT(restart_window)) queue.fifo->dedup.add(key, first, now);
   entry.seq = first;
@@ -81,23 +88,22 @@ bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Ins
 // The messages from `first` on are to be handed out once they are durable.
 void Shard::sent(Queue& queue, Seq first, Instant now) {
   const bool armed = !queue.times.empty();
-  for (Seq seq = first; seq < queue.next_seq; ++seq)
-    queue.times.note(seq, now, queue.config->retention());
+  // Sent at the same time, those in between are in the buckets of these two.
+  queue.times.note(first, now, queue.config->retention());
+  queue.times.note(queue.next_seq - 1, now, queue.config->retention());
   if (!armed) arm_retention(queue);
-  commits_.push_back({queue.id, first, static_cast<std::uint32_t>(queue.next_seq - first), 0});
+  commits_.push_back({.queue = queue.id,
+                      .first = first,
+                      .count = static_cast<std::uint32_t>(queue.next_seq - first)});
   ++commits_unplaced_;
 }
 
 void Shard::appended(Effects& effects, Lsn lsn) {
+  Queue* queue = nullptr;
   for (const SendRecord& record : effects.sends) {
-    Queue* const queue = find_queue(record.queue);
+    if (queue == nullptr || queue->id != record.queue) queue = find_queue(record.queue);
     if (queue == nullptr || record.seq < queue->low) {  // deleted or purged in the same turn
-      const auto came = unsettled_by_message_.find({record.queue, record.seq});
-      if (came == unsettled_by_message_.end()) {
-        effects.freed.push_back(record.position);
-      } else {
-        unsettled_.at(came->second).held = record.position;
-      }
+      free_unsettled(record.queue, record.seq, record.position, effects.freed);
       continue;
     }
     const Place place = queue->index.find(record.seq);
@@ -125,6 +131,7 @@ void Shard::committed(Lsn durable, Instant now) {
     commits_.pop_front();
     Queue* const queue = find_queue(commit.queue);
     if (queue == nullptr) continue;
+    if (commit.task != 0) begun_.emplace_back(commit.queue, commit.task);
     for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
       const Place place = queue->index.find(seq);
       if (place.absent()) continue;  // purged meanwhile
@@ -203,6 +210,7 @@ void Shard::deliver_in_order(Queue& queue, Request& request, std::uint32_t max, 
 
 void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
                         Effects& effects) {
+  const bool redrives = queue.config->number(Attribute::max_receive_count) > 0;
   std::uint32_t letters = 0;
   while (request.delivered < max && queue.has_ready()) {
     const std::uint32_t row = next_message(queue);
@@ -210,7 +218,7 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
       if (request.delivered == 0) request.error = Errc::overloaded;
       return;
     }
-    if (!is_dead_letter(queue, slots_[row])) {
+    if (!redrives || !is_dead_letter(queue, slots_[row])) {
       hand_out(queue, row, request, now, effects);
     } else if (!bury(queue, row, letters, effects)) {
       return;
@@ -231,7 +239,8 @@ void Shard::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant 
                      Effects& effects) {
   const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
   Slot& slot = slots_[row];
-  const std::uint32_t count = slot.receive_count + (MUTANT(lose_receive_count) ? 0 : 1);
+  const bool counts = slot.receive_count < UINT32_MAX && !MUTANT(lose_receive_count);
+  const std::uint32_t count = slot.receive_count + (counts ? 1 : 0);
   slot.set_received(count, slot.receive_count == 0 ? now : slot.first_received(), now);
   slot.nonce = nonce_++;
   if (visibility.ms > 0) {
@@ -241,19 +250,19 @@ void Shard::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant 
     slot.deadline = now;
   }
   record(slot, effects);
-  request.deliveries[request.delivered++] = delivery_of(slot);
+  deliver_one(slot, request);
 }
 
-Delivery Shard::delivery_of(const Slot& slot) const {
+void Shard::deliver_one(const Slot& slot, Request& request) const {
   const Receipt receipt{
       .shard = identity_.id, .queue = slot.queue, .seq = slot.seq, .nonce = slot.nonce};
-  Delivery delivery;
+  Delivery& delivery = request.deliveries[request.delivered++];
+  delivery = Delivery();
   delivery.position = slot.position;
   delivery.seq = slot.seq;
   delivery.handle = seal(identity_.secret, receipt);
   delivery.receive_count = slot.receive_count;
   delivery.first_received = slot.first_received();
-  return delivery;
 }
 
 // --- ReceiveRequestAttemptId ---
@@ -286,7 +295,7 @@ bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& 
     }
     m.deadline = slots_[row].deadline;
     record(slots_[row], effects);
-    request.deliveries[request.delivered++] = delivery_of(slots_[row]);
+    deliver_one(slots_[row], request);
   }
   reply(queue, request, effects);
   return true;
@@ -299,7 +308,8 @@ void Shard::note_attempt(Queue& queue, const Request& request, Instant now) {
     const Slot& slot = slots_[queue.index.find(delivery.seq).slot()];
     messages.push_back({slot.seq, slot.nonce, slot.deadline});
   }
-  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>();
+  fifo_of(queue).attempt_noted = true;
+  want_match(queue);
   queue.fifo->attempts.put(text_key(identity_.secret, request.receive.attempt), std::move(messages),
                            now);
 }

@@ -1,5 +1,6 @@
 // Move tasks: how they go on, and how they end. The moving itself is a transfer (shard_transfers.cc).
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
@@ -42,10 +43,23 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
   if (moves.tasks.size() == tasks_kept) moves.tasks.erase(moves.tasks.begin());
   moves.tasks.push_back(task);
   moves.next_us = us(now);
+  moves.begun = false;
   effects.tasks.push_back({task, {}});
+  commits_.push_back({.queue = queue.id, .task = task.number});
+  ++commits_unplaced_;
   request.move.number = task.number;
   effects.replies.push_back({&request, true});
-  move_on(queue, now, effects);
+}
+
+// The start of these tasks is durable: a crash does not take it back any more, so what they move is counted.
+void Shard::begin_moves(Instant now, Effects& effects) {
+  for (const auto& [id, number] : std::exchange(begun_, {})) {
+    Queue* const queue = find_queue(id);
+    const MoveTask* const task = queue == nullptr ? nullptr : queue->moves->running();
+    if (task == nullptr || task->number != number) continue;  // cancelled meanwhile
+    queue->moves->begun = true;
+    move_on(*queue, now, effects);
+  }
 }
 
 void Shard::cancel_move(Queue& queue, Request& request, Effects& effects) {
@@ -74,7 +88,7 @@ void Shard::list_moves(Queue& queue, Request& request, Effects& effects) {
 void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
   Moves& moves = *queue.moves;
   MoveTask* const task = moves.running();
-  if (task == nullptr || stopping_) return;
+  if (task == nullptr || !moves.begun || stopping_) return;
   while (moves.under_way < limits_.moves_under_way) {
     if (!queue.has_ready()) {
       if (moves.under_way == 0) end_move(queue, MoveTask::Status::completed, Errc::ok, effects);

@@ -11,12 +11,11 @@ constexpr Duration visibility_total_max = seconds(12 * 3600);
 }  // namespace
 
 Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry) const {
-  if (entry.error != Errc::ok) return fail(entry.error, "receipt handle");
-  const Result<Receipt> receipt = open(identity_.secret, entry.handle);
-  if (!receipt) return receipt;
-  if (receipt->queue != queue.id || receipt->shard != identity_.id) {
-    return fail(Errc::receipt_invalid, "receipt handle of another queue");
-  }
+  // One variable, returned at the end: a Result is not copied.
+  Result<Receipt> receipt = entry.error == Errc::ok ? open(identity_.secret, entry.handle)
+                                                    : fail(entry.error, "receipt handle");
+  if (receipt && (receipt->queue != queue.id || receipt->shard != identity_.id))
+    receipt = fail(Errc::receipt_invalid, "receipt handle of another queue");
   return receipt;
 }
 
@@ -40,7 +39,7 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects
       return Errc::receipt_expired;
   }
   // In a standard queue an old handle deletes too: a delete that was answered with success must hold.
-  erase(queue, receipt->seq, effects.freed);
+  erase(queue, receipt->seq, place, effects.freed);
   if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});
   return Errc::ok;
 }

@@ -33,8 +33,7 @@ void Shard::restore(const SendRecord& record) {
   // The retention is not known yet; finish_recovery() joins what is finer than it needs.
   queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
   if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
-    if (!queue.fifo) queue.fifo = std::make_unique<Fifo>();
-    queue.fifo->dedup.add(record.dedup, record.seq, record.sent);
+    fifo_of(queue).dedup.add(record.dedup, record.seq, record.sent);
   }
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, Place::log(record.position));
@@ -109,12 +108,8 @@ void Shard::restore(const SettledRecord& record, std::vector<LogPos>& freed) {
 // The queue was deleted; what it had goes.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
   queue.index.for_each([&](Seq, Place place) {
-    if (place.is_slot()) {
-      slots_[place.slot()].unsettled = 0;
-      give_back(place.slot(), freed);
-    } else {
-      freed.push_back(place.position());
-    }
+    if (place.is_slot()) slots_[place.slot()].unsettled = 0;
+    give_back(place, freed);
   });
   for (auto it = unsettled_.begin(); it != unsettled_.end();) {
     if (it->second.queue != queue.id) {
@@ -167,6 +162,7 @@ void Shard::resume(Queue& queue, Instant now) {
   if (fifo) queue.aged.clear();  // they go by when they came
   queue.times.coarsen(queue.config->retention());
   arm_retention(queue);
+  arm_dedup(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) arm_moves(queue, now);
 }
 

@@ -9,6 +9,7 @@ namespace pawl {
 namespace {
 
 constexpr Duration purge_pause = seconds(60);
+constexpr Duration dedup_pause = seconds(1);  // of a busy queue, which frees most itself
 
 }  // namespace
 
@@ -44,11 +45,7 @@ void Shard::give_back_doomed(Effects& effects) {
   while (!doomed_.empty() && given < limits_.doomed_a_turn) {
     const bool any = doomed_.front().index.drain_page([&](Seq, Place place) {
       ++given;
-      if (place.is_slot()) {
-        give_back(place.slot(), effects.freed);
-      } else {
-        effects.freed.push_back(place.position());
-      }
+      give_back(place, effects.freed);
     });
     if (!any) doomed_.pop_front();
   }
@@ -95,6 +92,26 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   }
   if (!more && left > 0) return arm_retention(queue);
   arm_retention(queue, now + milliseconds(1));
+}
+
+// --- deduplication ---
+
+Fifo& Shard::fifo_of(Queue& queue) {
+  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>(deduplicated_);
+  return *queue.fifo;
+}
+
+void Shard::arm_dedup(Queue& queue, Instant not_before) {
+  if (queue.dedup_armed || !queue.fifo || queue.fifo->dedup.next_over() == never) return;
+  queue.dedup_armed = true;
+  timers_.arm(std::max(queue.fifo->dedup.next_over(), not_before), timer_dedup, raw(queue.id),
+              ++queue.dedup_generation);
+}
+
+void Shard::expire_dedup(Queue& queue, Instant now) {
+  if (!queue.fifo) return;  // purged
+  const bool all = queue.fifo->dedup.forget_over(now, limits_.dedup_a_turn);
+  arm_dedup(queue, now + (all ? dedup_pause : milliseconds(1)));
 }
 
 }  // namespace pawl

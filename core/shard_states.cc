@@ -7,36 +7,35 @@ namespace pawl {
 
 // --- slots ---
 
-// A free slot becomes `as`; only the generation of its timer goes on.
-std::uint32_t Shard::take_slot(const Slot& as) {
+// A slot for a message that has none; only the generation of its timer goes on.
+std::uint32_t Shard::take_slot(Queue& queue, Seq seq, State state, LogPos position) {
   const std::uint32_t row = slots_.take();
   if (row == Slab<Slot>::none) return row;
   Slot& slot = slots_[row];
   const std::uint32_t generation = slot.generation;
-  slot = as;
-  slot.generation = generation & Slot::generation_max;
+  slot = Slot();
+  slot.position = position;
+  slot.state = state;
+  slot.seq = seq;
+  slot.queue = queue.id;
+  slot.generation = generation;
+  queue.index.put(seq, Place::slot(row));
   return row;
 }
 
 // The slot of a message that is there, made if it had none.
 std::uint32_t Shard::slot_for(Queue& queue, Seq seq, Place place) {
   if (place.is_slot()) return place.slot();
-  const std::uint32_t row = take_slot(
-      {.position = place.position(), .seq = seq, .queue = queue.id, .state = State::visible});
-  if (row != Slab<Slot>::none) queue.index.put(seq, Place::slot(row));
-  return row;
+  return take_slot(queue, seq, State::visible, place.position());
 }
 
 // The slot of a new message, as sent and in its group.
 std::uint32_t Shard::new_slot(Queue& queue, Seq seq, const Content& content) {
-  const std::uint32_t row = take_slot({.seq = seq, .queue = queue.id, .state = State::sent});
-  if (row == Slab<Slot>::none) return row;
-  if (!join_group(queue, row, content)) {
-    slots_.give(row);
-    return Slab<Slot>::none;
-  }
-  queue.index.put(seq, Place::slot(row));
-  return row;
+  const std::uint32_t row = take_slot(queue, seq, State::sent, log_pos_none);
+  if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
+  queue.index.erase(seq);
+  slots_.give(row);
+  return Slab<Slot>::none;
 }
 
 bool Shard::join_group(Queue& queue, std::uint32_t row, const Content& content) {
@@ -52,7 +51,7 @@ void Shard::change_state(Queue& queue, std::uint32_t row, State state) {
   Slot& slot = slots_[row];
   const State before = slot.state;
   if (slot.timer_armed) timers_.cancelled();
-  slot.timer_armed = 0;
+  slot.timer_armed = false;
   ++slot.generation;
   if (before == State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
   if (before == State::delayed) --queue.delayed;
@@ -73,7 +72,7 @@ void Shard::hide(Queue& queue, std::uint32_t row, State state, Instant deadline)
   Slot& slot = slots_[row];
   change_state(queue, row, state);
   slot.deadline = deadline;
-  slot.timer_armed = 1;
+  slot.timer_armed = true;
   timers_.arm(MUTANT(fire_too_soon) ? deadline - milliseconds(1) : deadline, timer_message, row,
               slot.generation);
 }
@@ -83,7 +82,7 @@ void Shard::hide(Queue& queue, std::uint32_t row, State state, Instant now, Dura
   Slot& slot = slots_[row];
   change_state(queue, row, state);
   slot.deadline = now + timeout;
-  slot.timer_armed = 1;
+  slot.timer_armed = true;
   timers_.arm(now, timeout, timer_message, row, slot.generation);
 }
 
@@ -95,47 +94,58 @@ void Shard::show(Queue& queue, std::uint32_t row) {
 // The message goes. Its record is in `freed`, unless it is needed still.
 void Shard::erase(Queue& queue, Seq seq, std::vector<LogPos>& freed) {
   const Place place = queue.index.find(seq);
-  if (place.absent()) return;
+  if (!place.absent()) erase(queue, seq, place, freed);
+}
+
+void Shard::erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed) {
   if (place.is_slot()) {
     change_state(queue, place.slot(), State::free);
     if (slots_[place.slot()].group != 0) queue.groups->leave(place.slot());
-    give_back(place.slot(), freed);
-  } else {
-    freed.push_back(place.position());
   }
+  give_back(place, freed);
   queue.index.erase(seq);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
 }
 
-void Shard::give_back(std::uint32_t row, std::vector<LogPos>& freed) {
-  Slot& slot = slots_[row];
-  if (slot.timer_armed) timers_.cancelled();
-  slot.timer_armed = 0;
-  ++slot.generation;
-  slot.state = State::free;
-  const auto came = slot.unsettled ? unsettled_by_message_.find({slot.queue, slot.seq})
-                                   : unsettled_by_message_.end();
+void Shard::give_back(Place place, std::vector<LogPos>& freed) {
+  if (!place.is_slot()) return freed.push_back(place.position());
+  Slot& slot = slots_[place.slot()];
+  if (slot.state != State::free) {  // its queue has gone
+    if (slot.timer_armed) timers_.cancelled();
+    slot.timer_armed = false;
+    ++slot.generation;
+    slot.state = State::free;
+  }
   // Without a position its record is of this turn: appended() sees to it.
   if (slot.position != log_pos_none) {
-    if (came == unsettled_by_message_.end()) {
-      freed.push_back(slot.position);
+    if (slot.unsettled) {
+      free_unsettled(slot.queue, slot.seq, slot.position, freed);
     } else {
-      unsettled_.at(came->second).held = slot.position;
+      freed.push_back(slot.position);
     }
   }
-  slots_.give(row);
+  slots_.give(place.slot());
+}
+
+// The record of a message that has gone and may have come by a transfer: it is needed until that is settled.
+void Shard::free_unsettled(QueueId queue, Seq seq, LogPos position, std::vector<LogPos>& freed) {
+  const auto came = unsettled_by_message_.find({queue, seq});
+  if (came == unsettled_by_message_.end()) {
+    freed.push_back(position);
+  } else {
+    unsettled_.at(came->second).held = position;
+  }
 }
 
 void Shard::record(const Slot& slot, Effects& effects) const {
-  effects.receives.push_back(
-      {.queue = slot.queue,
-       .seq = slot.seq,
-       .nonce = slot.nonce,
-       .receive_count = slot.receive_count,
-       .deadline = slot.deadline,
-       .first_received = slot.receive_count == 0 ? Instant{} : slot.first_received(),
-       .last_received = slot.since});
+  effects.receives.push_back({.queue = slot.queue,
+                              .seq = slot.seq,
+                              .nonce = slot.nonce,
+                              .receive_count = slot.receive_count,
+                              .deadline = slot.deadline,
+                              .first_received = slot.first_received(),
+                              .last_received = slot.since});
 }
 
 // The delay of a FIFO queue is the queue's: a new one counts for what is in it, as long as nobody has

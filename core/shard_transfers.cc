@@ -169,13 +169,17 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
     request.error = Errc::no_such_queue;
     return;
   }
+  const bool dead_letter = transfer.receive_count > 0;
+  // Past the retention here it has gone on the way: once put in it could be received before the timer takes it out.
+  const bool expired =
+      dead_letter && !queue->config->is_fifo() && transfer.sent + queue->config->retention() <= now;
+  if (expired && !MUTANT(forget_letter_age)) return;
   const Seq seq = queue->next_seq;
   const std::uint32_t row = new_slot(*queue, seq, transfer.content);
   if (row == Slab<Slot>::none) {
     request.error = Errc::overloaded;
     return;
   }
-  const bool dead_letter = transfer.receive_count > 0;
   Slot& slot = slots_[row];
   slot.unsettled = 1;
   slot.deadline = now;
@@ -233,7 +237,11 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
 
 // The target did not take the message.
 void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
-  if (transfer.request.error == Errc::no_such_queue || transfer.task != 0) return show(queue, row);
+  // While this shard has not heard yet that the target is gone it would try again at once, for ever if the disk of
+  // the control shard is full.
+  const bool gone =
+      transfer.request.error == Errc::no_such_queue && !is_dead_letter(queue, slots_[row]);
+  if (gone || transfer.task != 0) return show(queue, row);
   hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
 }
 

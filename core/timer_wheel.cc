@@ -68,7 +68,7 @@ void TimerWheel::push(Chunk*& chain, const TimerEntry& entry) {
   chain->entries[chain->count++] = entry;
 }
 
-void TimerWheel::push_back(Lane& lane, const TimerEntry& entry) {
+void TimerWheel::push_back(Lane& lane, TimerEntry entry) {
   if (lane.tail == nullptr || lane.tail->count == Chunk::capacity) {
     Chunk* const chunk = take_chunk();
     chunk->next = nullptr;

@@ -112,7 +112,7 @@ class TimerWheel {
   Chunk* take_chunk();
   void drop_chunk(Chunk* chunk);
   static const TimerEntry& front(const Lane& lane) { return lane.head->entries[lane.head->first]; }
-  void push_back(Lane& lane, const TimerEntry& entry);
+  void push_back(Lane& lane, TimerEntry entry);
   void pop_front(Lane& lane);
   static void free_chain(Chunk* chain);
   Expiration next_expiration() const;

@@ -127,20 +127,21 @@ void ShardLoop::apply(Request& request, Instant now) {
       bytes +=
           entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
     }
-    if (const Errc room = log_->room(bytes); room != Errc::ok) {
-      request.error = room;
-      return answer(request);
-    }
+    if (!accept(request, bytes, Log::From::sender)) return answer(request);
     stats_.sent += request.sends.size();
   }
-  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving) {
-    if (const Errc room = log_->room(request.transfer->bytes.size()); room != Errc::ok) {
-      request.error = room;
-      return answer(request);
-    }
+  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
+      !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
+    return answer(request);
   }
   if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
   shard_->apply(request, now, effects_);
+}
+
+bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
+  request.error = log_->room(bytes, from);
+  if (request.error == Errc::ok) log_->accepted(bytes);
+  return request.error == Errc::ok;
 }
 
 void ShardLoop::append(Instant now) {

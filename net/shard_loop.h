@@ -99,6 +99,7 @@ class ShardLoop {
   void take_messages();
   void take(ShardId from, const MeshMessage& message);
   void apply(Request& request, Instant now);
+  bool accept(Request& request, std::uint64_t bytes, Log::From from);
   void append(Instant now);
   void progress(Instant now);  // what became durable
   void answer(Request& request);

@@ -30,6 +30,7 @@ bool Log::wants_snapshot() const {
 void Log::snapshot_appended() { latest_snapshot_ = {append_segment_, writer_.appended()}; }
 
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
+  accepted_ = 0;
   if (failure_) return;
   if (const auto failed = writer_.reap(now_us)) {
     failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
@@ -79,9 +80,11 @@ void Log::finish_reclaim() {
   }
 }
 
-Errc Log::room(std::uint64_t bytes) const {
+Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
-  if (image_.bytes() + bytes > memory_max_) return Errc::no_memory;
+  const std::uint64_t reserve_of_queues =
+      from == From::sender ? transfer_reserve_of(memory_max_) : 0;
+  if (image_.bytes() + accepted_ + bytes + reserve_of_queues > memory_max_) return Errc::no_memory;
   // What is kept back so that receives and deletes go on when the disk is full.
   const std::uint64_t frame = std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
   const std::uint64_t reserve = geometry_.segment_bytes / 8 + 2 * frame;

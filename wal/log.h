@@ -51,10 +51,17 @@ struct LogOptions {
                                 << 20;  // a multiple of extent_bytes, from 64 KiB; fixed when made
   std::uint64_t extent_bytes =
       2 << 20;  // unit of RAM; a power of two, from 16 KiB; fixed when made
-  std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of image; sends are refused beyond it
-  std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
-  Duration lazy_max{10};                              // how long a lazy record may wait for company
+  // Bytes of image; messages are refused beyond it, those of senders transfer_reserve_of() before it.
+  std::uint64_t memory_max = std::uint64_t{1} << 30;
+  std::uint32_t spare_segments = 2;  // kept ready ahead of the tail, at least 1
+  Duration lazy_max{10};             // how long a lazy record may wait for company
 };
+
+// Memory that only messages which come from another queue may use: such a message gives back as much where it
+// was, but later. Without it one at the front of its group that finds no room would be in the way of all that
+// could be deleted to make some. An eighth, for it has to hold what moves while extents that it leaves are kept
+// by others.
+constexpr std::uint64_t transfer_reserve_of(std::uint64_t memory_max) { return memory_max / 8; }
 
 // What recovery found, replayed in log order. Implemented by net/ over core::Shard. Once older segments
 // have been reused, messages of a queue may come before its config: a segment begins in the middle of a
@@ -137,7 +144,10 @@ class Log {
   Instant next_lazy() const { return std::min(writer_.next_lazy(), pool_.next_retry()); }
 
   // Whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a failure.
-  Errc room(std::uint64_t bytes) const;
+  enum class From : std::uint8_t { sender, queue };
+  Errc room(std::uint64_t bytes, From from = From::sender) const;
+  // They are, and will be appended in this turn: they count from now on.
+  void accepted(std::uint64_t bytes) { accepted_ += bytes; }
   // The largest record there may be: body, attributes and everything else of a message.
   std::size_t max_record_bytes() const {
     return std::min(record_bytes_max, geometry_.record_room());
@@ -166,6 +176,7 @@ class Log {
 
   Geometry geometry_;
   std::uint64_t memory_max_;
+  std::uint64_t accepted_ = 0;  // bytes since the last pump()
   Image image_;
   SegmentPool pool_;
   std::unique_ptr<ManifestFiles> manifest_;

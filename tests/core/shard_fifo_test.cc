@@ -298,6 +298,22 @@ TEST(Attempt, OfALongPollIsKnown) {
       "receive q wait=20 attempt=x -> a#1 | receive q -> b#1");
 }
 
+TEST(Attempt, ThatWaitsTwiceGetsTheSameMessagesTwice) {
+  const std::string two =
+      "queue q fifo=1 visibility=30 | receive q wait=20 attempt=x as u | receive q wait=20 as "
+      "other "
+      "| receive q wait=20 attempt=x as v | receive q wait=20 attempt=y as w | ";
+  run(two +
+      "send q A:a | u -> a#1 | v -> a#1 | other -> pending | w -> pending | delete q a#1 | "
+      "send q A:b B:c C:d | other -> b#1 | w -> c#1 | receive q -> d#1");
+  run(two +
+      "cancel other | send q A:a B:b C:c | u -> a#1 | v -> a#1 | w -> b#1 | receive q -> c#1 | "
+      "advance 20s | receive q attempt=x -> a#1 | count q -> 0/3/0");
+  run("queue q fifo=1 | receive q max=2 wait=20 attempt=x as u | receive q wait=20 attempt=x as v "
+      "| "
+      "send q A:a A:b | u -> a#1 b#1 | v -> attempt_not_retryable");
+}
+
 TEST(Attempt, IsForgottenByAPurgeAndARestart) {
   run("queue q fifo=1 visibility=30 | send q A:a | receive q attempt=x -> a#1 | purge q | send q "
       "B:b | "

@@ -1,6 +1,9 @@
 // What happens at each limit: a clear answer, and nothing forgotten.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/core/cycle.h"
 #include "tests/core/script.h"
 
@@ -77,6 +80,56 @@ TEST(SlotLimit, RefusesAChangeOfVisibilityOfAMessageThatLostItsSlotInACrash) {
       "change q 5s a#1 -> overloaded | advance 5s | receive p -> b#1 | delete p b#1 | "
       "change q 5s a#1 | receive q -> none",
       limits);
+}
+
+TEST(DeduplicationLimit, RefusesASendAndForgetsNothing) {
+  ShardLimits limits;
+  limits.dedup_max = 2;
+  run("queue q fifo=1 | queue p fifo=1 | send q A:a | advance 100s | send p A:b A:c -> ok "
+      "overloaded | "
+      "send q A:a -> same_as_1 | send q A:d -> overloaded | advance 199s | send q A:a -> same_as_1 "
+      "| "
+      "send q A:d -> overloaded | advance 1s | send q A:a A:d -> ok overloaded | restart | "
+      "send p A:b -> same_as_1 | send q A:a A:d -> same_as_2 overloaded | advance 300s | send q "
+      "A:d",
+      limits);
+}
+
+TEST(DeduplicationLimit, IsWonBackByAPurgeAndTheEndOfAQueue) {
+  ShardLimits limits;
+  limits.dedup_max = 2;
+  Script script(limits);
+  script.run(
+      "queue q fifo=1 | queue p fifo=1 | send q A:a | send p A:b | send q A:c -> overloaded | "
+      "purge q | "
+      "send q A:c | drop p | send q A:d | send q A:e -> overloaded");
+  EXPECT_EQ(script.world().shard().deduplicated(), 2u);
+}
+
+TEST(DeduplicationLimit, AStandardQueueHasNone) {
+  ShardLimits limits;
+  limits.dedup_max = 0;
+  run("queue q | send q a A:b | receive q max=10 -> b#1 a#1", limits);
+}
+
+TEST(Deduplication, OfAnIdleQueueIsFreedWhenItsTimeIsOver) {
+  Script script;
+  script.run("queue q fifo=1");
+  for (int i = 0; i < 10; ++i) {
+    std::vector<Letter> letters;
+    for (int n = 0; n < 1000; ++n) letters.push_back({"x", "A", std::to_string(1000 * i + n)});
+    ASSERT_TRUE(script.world().send_letters(script.queue("q"), letters).answered);
+  }
+  script.run("advance 1s | send q A:last | restart | advance 298s");
+  EXPECT_EQ(script.world().shard().deduplicated(), 10'001u);
+  script.world().jump_one_turn(seconds(1));
+  EXPECT_GT(script.world().shard().deduplicated(), 1u) << "not all of them in one turn";
+  script.run("advance 5ms");
+  EXPECT_EQ(script.world().shard().deduplicated(), 1u);
+  script.run("advance 1s");
+  EXPECT_EQ(script.world().shard().deduplicated(), 0u);
+  script.run("send q A:last | advance 301s");
+  EXPECT_EQ(script.world().shard().deduplicated(), 0u);
 }
 
 TEST(WaiterLimit, RefusesALongPollWhenTooManyWait) {

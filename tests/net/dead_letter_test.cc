@@ -169,6 +169,49 @@ TEST_F(DeadLetterTest, AQueueOfDeadLettersThatIsGoneDestroysNothing) {
   }
 }
 
+// A server whose memory for messages is used up by senders.
+class FullMemoryTest : public DeadLetterTest {
+ protected:
+  void SetUp() override {
+    LiveServerTest::SetUp();
+    options_.shards = 1;
+    options_.memory = 32 << 20;
+    start();
+    connect();
+  }
+  void fill(const Client::Queue& queue) {
+    const std::string body(200'000, 'x');
+    int tries = 0;
+    for (;;) {
+      const auto sent = client().send(queue, body);
+      if (!sent && sent.error().code == Client::Code::no_memory) return;
+      ASSERT_LT(++tries, 5000);
+    }
+  }
+};
+
+TEST_F(FullMemoryTest, ADeadLetterIsNotInTheWayOfItsGroup) {
+  const Client::Queue ballast = make("ballast");
+  make("dead.fifo", {
+                        {"FifoQueue", "true"}
+  });
+  const Client::Queue queue = make("q.fifo", {
+                                                 {"FifoQueue", "true"},
+                                                 {"VisibilityTimeout", "0"},
+                                                 {"RedrivePolicy", policy("dead.fifo", 1)}
+  });
+  for (const char* body : {"dead", "next"})
+    ASSERT_TRUE(client().send(queue, {.body = body, .group = "g", .deduplication_id = body}));
+  ASSERT_EQ(client().receive(queue, {.wait = 0ms})->size(), 1u);
+  fill(ballast);
+  const auto messages = client().receive(queue, {.wait = 5s});
+  ASSERT_TRUE(messages);
+  ASSERT_EQ(messages->size(), 1u);
+  EXPECT_EQ((*messages)[0].body, "next");
+  const Client::Queue dead = *client().open_queue("dead.fifo");
+  EXPECT_EQ(client().counts(dead)->visible, 1u);
+}
+
 TEST_F(DeadLetterTest, TagsAreSetAndTakenAway) {
   const Client::Queue queue = make("q");
   const std::vector<Client::QueueAttribute> first =

@@ -274,6 +274,40 @@ TEST_F(Commit, MemoryIsRefusedBeyondTheBudgetAndComesBackWithRelease) {
   EXPECT_EQ(log->room(1000), Errc::ok);
 }
 
+TEST_F(Commit, AnEighthOfTheMemoryIsForMessagesOfOtherQueues) {
+  options.memory_max = 16 * options.extent_bytes;
+  open();
+  settle();
+  Seq seq = 0;
+  const auto fill = [&](Log::From from) {
+    while (log->room(1000, from) == Errc::ok) {
+      ++seq;
+      append_send(seq, body_of(seq, 1000));
+      ASSERT_LT(seq, 2000u);
+    }
+  };
+  fill(Log::From::sender);
+  const std::uint64_t before = log->stats().image_bytes;
+  EXPECT_EQ(log->room(1000, Log::From::queue), Errc::ok);
+  fill(Log::From::queue);
+  EXPECT_EQ(log->room(1000, Log::From::queue), Errc::no_memory);
+  EXPECT_EQ(log->stats().image_bytes - before, transfer_reserve_of(options.memory_max));
+}
+
+TEST_F(Commit, WhatATurnHasAcceptedCountsBeforeItIsAppended) {
+  options.memory_max = 16 * options.extent_bytes;
+  open();
+  settle();
+  const std::uint64_t most =
+      options.memory_max - transfer_reserve_of(options.memory_max) - log->stats().image_bytes;
+  EXPECT_EQ(log->room(1000), Errc::ok);
+  log->accepted(most - 999);
+  EXPECT_EQ(log->room(1000), Errc::no_memory);
+  EXPECT_EQ(log->room(1000, Log::From::queue), Errc::ok);
+  pump();  // nothing of it was appended after all
+  EXPECT_EQ(log->room(1000), Errc::ok);
+}
+
 TEST_F(Commit, MemoryUnderAWriteIsNotGivenBack) {
   const LogPos position = append_send(1, body_of(1, 9000));
   pump();

@@ -1,0 +1,144 @@
+// What is in a fixture: told by write_fixture.cc, asked for by upgrade_test.cc. What is here stays: old fixtures hold
+// it. A newer format's own goes behind it, and the test asks for it only in fixtures that can have it.
+//
+// Units: all happens between `begun` and `ended`; a fixture is opened at `opened`.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/request.h"
+#include "tests/wal/memory_disk.h"
+
+namespace pawl::upgrade {
+
+using namespace std::string_view_literals;
+
+// The files of a log, and handles by the body of their message: `<body>.receipt` beside the log's files.
+struct Fixture {
+  MemoryDisk disk;
+  std::map<std::string, ReceiptHandle, std::less<>> receipts;
+};
+inline constexpr std::string_view receipt_suffix = ".receipt";
+
+inline constexpr Instant begun{1'700'000'000'000};
+inline constexpr Instant ended = begun + seconds(5);
+inline constexpr Instant opened = begun + seconds(10);
+
+// --- queues, in the order of their ids from 1 ---
+
+inline constexpr std::string_view account = "123456789012";
+inline constexpr std::string_view topics = "sns/123456789012";
+inline constexpr std::string_view churn = "churn";  // had more messages than segments; was deleted
+inline constexpr std::string_view mail = "mail";
+inline constexpr std::string_view cleared = "cleared";     // was purged
+inline constexpr std::string_view letters = "letters";     // dead ones
+inline constexpr std::string_view source = "source";       // where they come from
+inline constexpr std::string_view moving = "moving";       // has tasks
+inline constexpr std::string_view arrivals = "arrivals";   // where they move to
+inline constexpr std::string_view orders = "orders.fifo";  // deduplicates by group
+inline constexpr std::string_view news = "news";           // a topic
+inline constexpr std::string_view quiet = "quiet";         // its one message is long gone
+inline constexpr std::string_view last = "last";           // was deleted, long ago
+inline constexpr std::string_view letters_path = "123456789012/letters";
+inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
+
+inline constexpr std::string_view news_text =
+    R"({"attributes":{"DisplayName":"d"},"subscriptions":[{"id":"00000000-0000-0000-0000-000000000001",)"
+    R"("endpoint":"arn:aws:sqs:us-east-1:123456789012:mail","attributes":{"RawMessageDelivery":"true"}}]})";
+
+inline std::vector<QueueSpec> queues() {
+  using enum Attribute;
+  const auto queue = [](std::string_view name, std::vector<AttributeChange> changes = {}) {
+    return QueueSpec{std::string(account), std::string(name), std::move(changes), {}};
+  };
+  return {
+      queue(churn),
+      queue(mail),
+      queue(cleared),
+      queue(letters),
+      queue(source, {{max_receive_count, 2, {}},
+                     {dead_letter_target, -1, std::string(letters_path)},
+                     {redrive_policy, -1, R"({"maxReceiveCount":2})"}}
+       ),
+      queue(moving),
+      queue(arrivals),
+      queue(orders, {{fifo_queue, 1, {}},
+                     {content_based_deduplication, 1, {}},
+                     {deduplication_scope, 1, {}},
+                     {fifo_throughput_limit, 1, {}}}
+       ),
+      {std::string(topics), std::string(news), {{topic, -1, std::string(news_text)}}, {}},
+      queue(quiet),
+      queue(last),
+  };
+}
+
+// What `mail` was set to later.
+inline std::vector<AttributeChange> mail_changes() {
+  using enum Attribute;
+  return {
+      {delay_seconds,                     1,       {}                                          },
+      {maximum_message_size,              262'144, {}                                          },
+      {message_retention_period,          86'400,  {}                                          },
+      {receive_message_wait_time_seconds, 3,       {}                                          },
+      {visibility_timeout,                40,      {}                                          },
+      {kms_data_key_reuse_period_seconds, 600,     {}                                          },
+      {policy,                            -1,      R"({"Version":"2012-10-17","Statement":[]})"},
+      {redrive_allow_policy,              -1,      R"({"redrivePermission":"allowAll"})"       },
+      {kms_master_key_id,                 -1,      "alias/mail"                                },
+  };
+}
+inline const Tags mail_tags = {
+    {"stage", "test"},
+    {"team",  "post"}
+};
+
+// --- messages ---
+
+inline constexpr Duration at_once{0}, soon = milliseconds(100), long_hidden = seconds(600),
+                                      hidden = seconds(60);
+
+inline constexpr Delivery::Md5 any_md5{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+inline constexpr std::string_view color = "\x05\0color\x06String\x01\x04\0\0\0blue"sv;
+inline constexpr std::string_view trace = "\x0e\0AWSTraceHeader\x06String\x01\x03\0\0\0r=1"sv;
+
+// mail
+inline constexpr std::string_view twice = "twice";      // received twice, and hidden long
+inline constexpr std::string_view returns = "returns";  // hidden
+inline constexpr SendEntry plain{.content = {.body = "plain"}, .delay = at_once};
+inline constexpr SendEntry full{
+    .content = {.body = "full",
+                .attributes = color,
+                .system = trace,
+                .sender = "AIDAEXAMPLE",
+                .group = "tenant",
+                .body_md5 = &any_md5},
+    .delay = at_once
+};
+inline constexpr SendEntry delayed{.content = {.body = "delayed"}, .delay = seconds(900)};
+
+// cleared
+inline constexpr SendEntry after_purge{.content = {.body = "after the purge"}};
+
+// orders: numbers 1 to 3; the first is in flight, hidden long
+inline constexpr SendEntry ordered[] = {
+    {.content = {.body = "a1", .group = "a", .dedup_id = "1"}},
+    {.content = {.body = "a2", .group = "a", .dedup_id = "2"}},
+    {.content = {.body = "b1", .group = "b", .dedup_id = "1"}},
+};
+
+// letters: `dead` has moved there, `landing` has come and its source does not know it yet
+inline constexpr SendEntry dead{
+    .content = {.body = "dead", .attributes = color}
+};
+inline constexpr SendEntry landing{.content = {.body = "landing"}};
+
+// moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these
+inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};
+inline constexpr std::uint32_t completed_before = 2, moved_before = 2;
+inline constexpr std::uint32_t move_rate = 1;
+
+}  // namespace pawl::upgrade

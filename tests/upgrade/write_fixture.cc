@@ -1,0 +1,187 @@
+// Writes the files of a shard's log, as this version writes them, into a directory: README.md says when.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/upgrade/broker.h"
+#include "tests/upgrade/story.h"
+
+namespace pawl::upgrade {
+namespace {
+
+class Author {
+ public:
+  Author() : broker_(fixture_.disk, begun, 1) {
+    const std::string complaint = broker_.open();
+    CHECK(complaint.empty(), "{}", complaint);
+  }
+  ~Author() { fixture_.disk.finish_all(); }
+
+  const Fixture& tell() {
+    for (const QueueSpec& spec : queues()) broker_.create(spec);
+    end_two_tasks();
+    send(quiet, "x");
+    take(quiet, "x");
+    drop(last);
+    broker_.wear_out(id(churn), 22);  // all of the above is in snapshots now
+    fill_mail();
+    fill_others();
+    fill_orders();
+    bury_one();
+    begin_a_task();
+    die();
+    return fixture_;
+  }
+
+ private:
+  QueueId id(std::string_view name) const { return broker_.config(account, name)->id; }
+  void send(std::string_view queue, const SendEntry& entry) { broker_.send(id(queue), entry); }
+  void send(std::string_view queue, std::string_view body) {
+    broker_.send(id(queue), {.content = {.body = body}});
+  }
+  Delivery receive(std::string_view queue, std::string_view body, Duration visibility) {
+    const std::vector<Delivery> received = broker_.receive(id(queue), 1, visibility);
+    CHECK(received.size() == 1 && received[0].content.body == body, "not {}", body);
+    return received[0];
+  }
+  void take(std::string_view queue, std::string_view body) {
+    CHECK(broker_.remove(id(queue), receive(queue, body, hidden).handle) == Errc::ok);
+  }
+  void keep(const Delivery& received) {
+    fixture_.receipts[std::string(received.content.body)] = received.handle;
+  }
+
+  void drop(std::string_view queue) {
+    Request request{.op = Op::delete_queue, .queue = id(queue)};
+    CHECK(broker_.ask(request) == Errc::ok);
+  }
+
+  void end_two_tasks() {
+    for (std::uint32_t i = 0; i < completed_before; ++i) send(moving, "x");
+    CHECK(broker_.start_move(id(moving), arrivals_path, 0) == Errc::ok);
+    broker_.run(soon);
+    for (std::uint32_t i = 0; i < completed_before; ++i) take(arrivals, "x");
+    send(moving, "from nowhere");
+    CHECK(broker_.start_move(id(moving), "", 0) == Errc::ok);
+    broker_.run(soon);
+    take(moving, "from nowhere");
+  }
+
+  void fill_mail() {
+    send(mail, twice);
+    keep(receive(mail, twice, soon));
+    broker_.run(soon * 2);
+    CHECK(receive(mail, twice, long_hidden).receive_count == 2);
+    send(mail, returns);
+    keep(receive(mail, returns, hidden));
+    send(mail, "deleted");
+    take(mail, "deleted");
+    for (const SendEntry& entry : {plain, full, delayed}) send(mail, entry);
+    const std::vector<AttributeChange> changes = mail_changes();
+    Request set{.op = Op::set_attributes, .queue = id(mail)};
+    set.changes = changes;
+    set.tags = &mail_tags;
+    CHECK(broker_.ask(set) == Errc::ok);
+  }
+
+  void fill_others() {
+    send(cleared, "before the purge");
+    Request purge{.op = Op::purge, .queue = id(cleared)};
+    CHECK(broker_.ask(purge) == Errc::ok);
+    send(cleared, after_purge);
+    send(churn, "goes with its queue");
+    drop(churn);
+  }
+
+  void fill_orders() {
+    for (const SendEntry& entry : ordered) send(orders, entry);
+    keep(receive(orders, ordered[0].content.body, long_hidden));
+  }
+
+  // Received at once and again later: the next receive finds a dead letter.
+  void wear_down(const SendEntry& entry) {
+    send(source, entry);
+    receive(source, entry.content.body, at_once);
+    broker_.run(soon * 2);
+    receive(source, entry.content.body, at_once);
+  }
+
+  void bury_one() {
+    wear_down(dead);
+    CHECK(broker_.receive(id(source), 1, at_once).empty());
+    broker_.run(soon);
+    CHECK(broker_.count(id(letters)).visible == 1 && broker_.shard().unsettled().empty());
+  }
+
+  void begin_a_task() {
+    for (const std::string_view body : travellers) send(moving, body);
+    CHECK(broker_.start_move(id(moving), arrivals_path, move_rate) == Errc::ok);
+    broker_.run(milliseconds(1500));
+    CHECK(broker_.moves(id(moving)).front().moved == moved_before);
+  }
+
+  // A dead letter has landed; the frame with its end at the source, and with one more message, is torn.
+  void die() {
+    wear_down(landing);
+    broker_.run(soon);
+    std::vector<Delivery> room(1);
+    poll_ = {.op = Op::receive, .queue = id(source)};
+    poll_.receive.wait = at_once;
+    poll_.deliveries = room;
+    broker_.submit(poll_);
+    broker_.turn();  // on its way
+    broker_.turn();  // in the log of its target
+    CHECK(broker_.shard().unsettled().size() == 1);
+    MemoryDisk& disk = fixture_.disk;
+    disk.hold = true;
+    entry_.content.body = torn_;
+    last_ = {.op = Op::send, .queue = id(mail)};
+    last_.sends = {&entry_, 1};
+    broker_.submit(last_);
+    broker_.turn();
+    std::size_t frame = 0;  // beside it a segment may be in the making
+    while (std::memcmp(disk.op(frame).memory.data(), &frame_magic, sizeof frame_magic) != 0)
+      ++frame;
+    const MemoryDisk::Op& op = disk.op(frame);
+    CHECK(op.memory.size() > block_bytes);
+    CHECK(disk.write_now(op.file, op.offset, op.memory.first(block_bytes)));
+    CHECK(broker_.now() < ended);
+  }
+
+  Fixture fixture_;
+  const std::string torn_ = std::string(9000, 't');
+  Request poll_, last_;  // never answered
+  SendEntry entry_;
+  Broker broker_;
+};
+
+void write_file(const std::filesystem::path& path, const void* bytes, std::size_t size) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+  CHECK(out.flush().good(), "{}", path.string());
+}
+
+}  // namespace
+}  // namespace pawl::upgrade
+
+int main(int argc, char** argv) {
+  using namespace pawl::upgrade;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_fixture DIRECTORY\n");
+    return 2;
+  }
+  const std::filesystem::path directory = argv[1];
+  std::filesystem::create_directories(directory);
+  if (!std::filesystem::is_empty(directory)) {
+    std::fprintf(stderr, "%s is not empty; a fixture is never written again\n", argv[1]);
+    return 1;
+  }
+  Author author;
+  const Fixture& fixture = author.tell();
+  for (const auto& [name, bytes] : fixture.disk.files)
+    write_file(directory / name, bytes->data(), bytes->size());
+  for (const auto& [body, handle] : fixture.receipts)
+    write_file(directory / (body + std::string(receipt_suffix)), handle.data(), handle.size());
+  return 0;
+}
