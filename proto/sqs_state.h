@@ -87,7 +87,7 @@ struct SqsState {
   QueueAttributeSet selected = 0;  // GetQueueAttributes
   std::uint32_t system_names = 0;  // ReceiveMessage: one bit for each name
   AttributeFilter attribute_names;
-  std::string scratch;  // for texts on their way into the answer
+  std::string scratch;           // for texts on their way into the answer
   std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
 
   void reset();
