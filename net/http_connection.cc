@@ -81,10 +81,10 @@ void HttpConnection::begin_call() {
 
 void HttpConnection::submit_routes() {
   const std::span<const SqsRoute> routes = call_.routes();
-  while (pending_.size() < routes.size()) pending_.emplace_back();
+  while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
   under_way_ = routes.size();
   for (std::size_t i = 0; i < routes.size(); ++i) {
-    submit(pending_[i], *routes[i].request, routes[i].target);
+    submit(*pending_[i], *routes[i].request, routes[i].target);
   }
 }
 

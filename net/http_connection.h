@@ -3,7 +3,8 @@
 // Limits: HttpParser's; ConnectionTimes.
 #pragma once
 
-#include <deque>
+#include <memory>
+#include <vector>
 
 #include "net/connection.h"
 #include "proto/http.h"
@@ -37,8 +38,8 @@ class HttpConnection final : public Connection {
 
   HttpParser parser_;
   SqsCall call_;
-  std::deque<PendingCall> pending_;  // as many as a call has ever had
-  std::size_t under_way_ = 0;        // of them
+  std::vector<std::unique_ptr<PendingCall>> pending_;  // as many as a call has ever had
+  std::size_t under_way_ = 0;                          // of them
   HttpTimes times_;
 };
 
