@@ -53,6 +53,7 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
 
 // The start of these tasks is durable: a crash does not take it back any more, so what they move is counted.
 void Shard::begin_moves(Instant now, Effects& effects) {
+  if (begun_.empty()) return;  // in nearly every turn
   for (const auto& [id, number] : std::exchange(begun_, {})) {
     Queue* const queue = find_queue(id);
     const MoveTask* const task = queue == nullptr ? nullptr : queue->moves->running();

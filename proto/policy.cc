@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "proto/json.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {
@@ -151,10 +152,7 @@ bool check_label(std::string_view label, Refusal& refusal) {
   if (label.empty()) {
     return refusal.because(F::missing_parameter, "The request must contain the parameter Label.");
   }
-  const bool good = label.size() <= permission_label_max && std::ranges::all_of(label, [](char c) {
-                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                             (c >= '0' && c <= '9') || c == '-' || c == '_';
-                    });
+  const bool good = label.size() <= permission_label_max && is_plain_name(label);
   return good ||
          refusal.because(F::invalid_parameter_value,
                          "Value {} for parameter Label is invalid. Reason: Can only include "

@@ -55,13 +55,6 @@ constexpr SnsFaultInfo faults[] = {
 };
 static_assert(std::size(faults) == static_cast<std::size_t>(SnsFault::internal_error) + 1);
 
-void make_printable(std::string& text) {
-  if (check_text(text) == TextFault::none) return;
-  for (char& c : text) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-}
-
 }  // namespace
 
 const SnsFaultInfo& info(SnsFault fault) { return faults[static_cast<std::size_t>(fault)]; }

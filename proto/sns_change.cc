@@ -1,4 +1,3 @@
-#include "core/check.h"
 #include "proto/sns_state.h"
 #include "proto/sqs_arn.h"
 #include "proto/sqs_errors.h"
@@ -27,8 +26,7 @@ Next send_change(SnsState& s) {
   s.request.queue = s.row->id;
   s.request.changes = s.changes;
   s.request.based_on = s.row;
-  s.routes.assign(1, {&s.request, control_shard});
-  return Next::route;
+  return s.route_to_control();
 }
 
 // Whose topic it is may not be told to others, nor that there is none.

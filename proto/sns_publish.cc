@@ -12,6 +12,7 @@
 #include "proto/json_value.h"
 #include "proto/sns_state.h"
 #include "proto/sqs_message.h"
+#include "proto/sqs_state.h"
 #include "proto/text.h"
 
 namespace pawl::sns {
@@ -21,7 +22,6 @@ using F = SnsFault;
 using Next = SqsCall::Next;
 
 constexpr std::size_t subject_max = 100;
-constexpr std::size_t entry_id_max = 80;
 
 // --- what is published -------------------------------------------------------------------------------
 
@@ -161,10 +161,7 @@ void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsM
   }
   m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
   if (s.topic->is_fifo()) {
-    std::uint64_t number = next_sequence_number(s.now);
-    for (std::size_t i = m.sequence_number.size(); i > 0; number /= 10) {
-      m.sequence_number[--i] = static_cast<char>('0' + number % 10);
-    }
+    write_sequence_number(m.sequence_number, next_sequence_number(s.now));
   }
 }
 
@@ -353,13 +350,6 @@ void choose_deliveries(SnsState& s) {
 Next begin_delivery(SnsState& s) {
   choose_deliveries(s);
   return deliver(s);
-}
-
-bool good_entry_id(std::string_view id) {
-  return !id.empty() && id.size() <= entry_id_max && std::ranges::all_of(id, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
 }
 
 bool check_batch(SnsState& s) {

@@ -138,6 +138,10 @@ struct SnsState {
   std::deque<SnsDelivery> deliveries;  // those from `delivering` on are still to be made
   std::size_t delivering = 0, under_way = 0;
 
+  SqsCall::Next route_to_control() {
+    routes.assign(1, {&request, control_shard});
+    return SqsCall::Next::route;
+  }
   XmlWriter answer() {
     has_result = true;
     return XmlWriter(result);

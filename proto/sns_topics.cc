@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "proto/json_value.h"
 #include "proto/sns_state.h"
 #include "proto/sqs_errors.h"
 #include "proto/sqs_tags.h"
+#include "proto/text.h"
 
 namespace pawl::sns {
 namespace {
@@ -42,10 +41,7 @@ constexpr Row rows[] = {
 bool good_name(std::string_view name) {
   if (name.size() > name_max) return false;
   if (name.ends_with(fifo_suffix)) name.remove_suffix(fifo_suffix.size());
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return is_plain_name(name);
 }
 
 bool check_attribute(SnsState& s, std::string_view name, std::string& value, bool fifo) {
@@ -101,12 +97,7 @@ bool read_tags(SnsState& s, const Form& form, Tags& tags) {
   Refusal refusal;
   for (const auto& [key, value] : given) {
     if (!sqs::check_tag(key, value, refusal)) return s.refusal.parameter("{}", refusal.text);
-    const auto at = std::ranges::lower_bound(tags, key, {}, &Tags::value_type::first);
-    if (at != tags.end() && at->first == key) {
-      at->second = value;
-    } else {
-      tags.emplace(at, key, value);
-    }
+    sqs::put_tag(tags, key, value);
   }
   return tags.size() <= sqs::tags_max ||
          s.refusal.because(F::tag_limit,
@@ -134,8 +125,7 @@ Next change_tags(SnsState& s) {
   s.request.queue = s.row->id;
   s.request.tags = &s.tags;
   s.request.based_on = s.row;
-  s.routes.assign(1, {&s.request, control_shard});
-  return Next::route;
+  return s.route_to_control();
 }
 
 bool find_resource(SnsState& s, const Form& form) {
@@ -171,8 +161,7 @@ Next create_topic(SnsState& s, const Form& form) {
   s.if_exists = [&s, given](const QueueConfig& row) {
     (void)check_same(s, row, given, s.spec.tags);
   };
-  s.routes.assign(1, {&s.request, control_shard});
-  return Next::route;
+  return s.route_to_control();
 }
 
 Next delete_topic(SnsState& s, const Form& form) {
@@ -186,8 +175,7 @@ Next delete_topic(SnsState& s, const Form& form) {
   s.request.op = Op::delete_queue;
   s.request.queue = s.row->id;
   s.may_be_gone = true;
-  s.routes.assign(1, {&s.request, control_shard});
-  return Next::route;
+  return s.route_to_control();
 }
 
 // A NextToken is the name of the last topic told.

@@ -16,15 +16,6 @@ constexpr std::string_view xml_type = "text/xml";
 constexpr std::string_view xml_head = "<?xml version=\"1.0\"?>";
 constexpr std::string_view xml_namespace = " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">";
 
-// The texts of errors repeat what the client gave, which can be anything: what neither JSON nor XML
-// can carry becomes a question mark.
-void make_printable(std::string& text) {
-  if (check_text(text) == TextFault::none) return;
-  for (char& c : text) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-}
-
 // <ActionResponse><ActionResult>...</ActionResult><ResponseMetadata>...
 void append_xml_result(SqsState& s, std::string& body) {
   const std::string_view name = info(s.action).name;

@@ -1,20 +1,13 @@
 #include <algorithm>
 
 #include "proto/sqs_actions.h"
+#include "proto/text.h"
 
 namespace pawl::sqs {
 namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-
-bool good_entry_id(std::string_view id) {
-  constexpr std::size_t id_max = 80;
-  return !id.empty() && id.size() <= id_max && std::ranges::all_of(id, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
-}
 
 bool check_ids(SqsState& s) {
   const auto& entries = s.input.entries;

@@ -294,6 +294,11 @@ bool good_message_id(std::string_view id) {
          std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
 }
 
+bool good_entry_id(std::string_view id) {
+  constexpr std::size_t entry_id_max = 80;
+  return id.size() <= entry_id_max && is_plain_name(id);
+}
+
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry) {
   std::size_t size = entry[M::body].text.size();
   for (const SqsAttributeInput& a : kept(input, entry.attributes)) {

@@ -59,6 +59,9 @@ enum class SqsWords : std::uint8_t { single, batch_entry };
 // MessageGroupId and its kin: 1..128 printable ASCII characters but the space.
 bool good_message_id(std::string_view id);
 
+// The Id of an entry in a batch: 1..80 letters, digits, - and _.
+bool good_entry_id(std::string_view id);
+
 // What a message counts towards the limits, before it is checked.
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry);
 

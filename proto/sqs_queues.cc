@@ -5,6 +5,7 @@
 #include "proto/base64.h"
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
+#include "proto/text.h"
 
 namespace pawl::sqs {
 namespace {
@@ -20,10 +21,7 @@ constexpr std::int64_t list_max = 1000;
 bool good_name(std::string_view name, bool fifo) {
   if (name.size() > queue_name_max) return false;
   if (fifo) name.remove_suffix(fifo_suffix.size());
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return is_plain_name(name);
 }
 
 bool check_name_given(SqsState& s) {

@@ -29,15 +29,6 @@ bool good_characters(std::string_view text) {
          });
 }
 
-void put_tag(Tags& tags, std::string_view key, std::string_view value) {
-  const auto it = std::ranges::lower_bound(tags, key, {}, &Tags::value_type::first);
-  if (it != tags.end() && it->first == key) {
-    it->second = value;
-  } else {
-    tags.emplace(it, key, value);
-  }
-}
-
 }  // namespace
 
 bool check_tag(std::string_view key, std::string_view value, Refusal& refusal) {
@@ -56,6 +47,15 @@ bool check_tag(std::string_view key, std::string_view value, Refusal& refusal) {
   }
   return !key.starts_with("aws:") ||
          refusal.because(F::invalid_parameter_value, "Tag keys cannot begin with aws:");
+}
+
+void put_tag(Tags& tags, std::string_view key, std::string_view value) {
+  const auto it = std::ranges::lower_bound(tags, key, {}, &Tags::value_type::first);
+  if (it != tags.end() && it->first == key) {
+    it->second = value;
+  } else {
+    tags.emplace(it, key, value);
+  }
 }
 
 bool add_tags(SqsState& s, std::string_view queue, Tags& tags) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/queue_config.h"
 #include "proto/sqs_errors.h"
 
 namespace pawl::sqs {
@@ -16,5 +17,8 @@ namespace pawl::sqs {
 inline constexpr std::size_t tags_max = 50;  // of a queue
 
 [[nodiscard]] bool check_tag(std::string_view key, std::string_view value, Refusal& refusal);
+
+// Puts it in, or gives the one of that key another value.
+void put_tag(Tags& tags, std::string_view key, std::string_view value);
 
 }  // namespace pawl::sqs

@@ -1,5 +1,7 @@
 #include "proto/text.h"
 
+#include <algorithm>
+
 #include <simdjson.h>
 
 #include <cstring>
@@ -43,6 +45,20 @@ TextFault check_text(std::string_view text) {
   if (!valid_utf8(text)) return TextFault::bad_utf8;
   if (has_forbidden_control(text) || has_noncharacter(text)) return TextFault::bad_character;
   return TextFault::none;
+}
+
+void make_printable(std::string& text) {
+  if (check_text(text) == TextFault::none) return;
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+}
+
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
 }
 
 }  // namespace pawl

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace pawl {
@@ -18,5 +19,12 @@ enum class TextFault : std::uint8_t {
 
 bool valid_utf8(std::string_view text);
 TextFault check_text(std::string_view text);
+
+// The texts of errors repeat what the client gave, which can be anything: what neither JSON nor XML can carry
+// becomes a question mark.
+void make_printable(std::string& text);
+
+// Letters and digits of ASCII, - and _ alone, and not empty: names of queues and topics, ids of batch entries.
+bool is_plain_name(std::string_view text);
 
 }  // namespace pawl

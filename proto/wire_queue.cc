@@ -6,6 +6,7 @@
 
 #include "proto/sqs_queue_attributes.h"
 #include "proto/sqs_tags.h"
+#include "proto/text.h"
 
 namespace pawl::wire {
 namespace {
@@ -77,14 +78,9 @@ void put_queue_attributes(std::string& out, const QueueConfig& config) {
 }
 
 Status check_queue_name(std::string_view name) {
-  constexpr auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  };
   const bool fifo = name.ends_with(".fifo");
   const std::string_view stem = fifo ? name.substr(0, name.size() - 5) : name;
-  const bool valid =
-      !stem.empty() && name.size() <= queue_name_max && std::ranges::all_of(stem, allowed);
+  const bool valid = name.size() <= queue_name_max && is_plain_name(stem);
   return valid ? Status::ok : Status::invalid;
 }
 
