@@ -38,6 +38,7 @@ constexpr std::string_view owners_only[] = {
 };
 
 bool parse(std::string_view text, object& out) {
+  if (text.empty()) return false;
   thread_local simdjson::dom::parser parser;
   if (text.size() > parser.capacity()) {
     const std::size_t capacity = std::max<std::size_t>(text.size(), policy_bytes_max);

@@ -150,7 +150,9 @@ SnsTopic SnsTopic::from_json(std::string_view json) {
   simdjson::dom::parser parser;
   object row;
   array subscriptions;
-  if (parser.parse(json.data(), json.size()).get(row) != simdjson::SUCCESS) return topic;
+  if (json.empty() || parser.parse(json.data(), json.size()).get(row) != simdjson::SUCCESS) {
+    return topic;
+  }
   topic.attributes = attributes_of(row);
   if (row.at_key("subscriptions").get(subscriptions) != simdjson::SUCCESS) return topic;
   for (const element item : subscriptions) {

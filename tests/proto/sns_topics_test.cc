@@ -284,6 +284,7 @@ TEST(SnsTopic, KeepsWhatItWasSetTo) {
   EXPECT_TRUE(back.subscriptions[0].usable);
   EXPECT_EQ(back.subscriptions[0].queue, "q");
   EXPECT_TRUE(SnsTopic::from_json("{").subscriptions.empty());
+  EXPECT_TRUE(SnsTopic::from_json({}).subscriptions.empty());  // no null pointer for the parser
 }
 
 TEST(SnsTopic, ASubscriptionThatIsDamagedStaysAndGetsNothing) {
