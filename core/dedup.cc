@@ -53,6 +53,16 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   ++*total_;
 }
 
+bool Dedup::copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const {
+  std::size_t at = 0;
+  for (std::size_t end = entries_.size(); at < end;) {  // the first of that number or above
+    const std::size_t middle = at + (end - at) / 2;
+    entries_[middle].seq < seq ? at = middle + 1 : end = middle;
+  }
+  for (; at < entries_.size() && most > 0; ++at, --most) out.push_back(entries_[at]);
+  return at == entries_.size();
+}
+
 void Dedup::forget_below(Seq seq) {
   while (!entries_.empty() && entries_.front().seq < seq) pop();
 }

@@ -6,13 +6,13 @@
 // they came, so an entry is 32 bytes in a queue and 8 to 16 in the hash table.
 //
 // Limits: none of its own: ShardLimits::dedup_max for all queues of a shard, which `total` counts.
-// Owner:  one FIFO queue of one shard. In the log it lives in the SEND records, whose segments are kept for as
-//         long (wal/log.h).
+// Owner:  one FIFO queue of one shard. In the log it lives in the SEND records, and in checkpoints.
 // Source: SQS Developer Guide, "Using the message deduplication ID".
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/chunk_queue.h"
 #include "core/hash_index.h"
@@ -39,6 +39,8 @@ class Dedup {
   Seq find(const TextKey& key, Instant now);
   // A message that find() does not know; numbers rise.
   void add(const TextKey& key, Seq seq, Instant sent);
+  // The number added last; 0 if nothing is left.
+  Seq newest() const { return entries_.empty() ? 0 : entries_[entries_.size() - 1].seq; }
   // Forgets what is over, at most `most`. False: there may be more of it.
   bool forget_over(Instant now, std::size_t most);
   // When the next is over, or never.
@@ -46,13 +48,16 @@ class Dedup {
   // Messages below are purged.
   void forget_below(Seq seq);
   std::size_t size() const { return entries_.size(); }
-
- private:
+  // Copies at most `most` entries, from that number on. Whether there are no more.
   struct Entry {
     TextKey key;
     Seq seq = 0;
     Instant sent;
+    bool operator==(const Entry&) const = default;
   };
+  bool copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const;
+
+ private:
   static constexpr std::uint32_t numbers = (1u << 31) - 1;
   static constexpr std::size_t pops_a_find =
       4;  // more than come, and no turn stalls when a million are over

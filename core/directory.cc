@@ -19,6 +19,11 @@ const ConfigPtr* Directory::find(QueueId id) const {
   return it == by_id_.end() ? nullptr : &it->second;
 }
 
+const ConfigPtr* Directory::first_from(QueueId id) const {
+  const auto it = by_id_.lower_bound(raw(id));
+  return it == by_id_.end() ? nullptr : &it->second;
+}
+
 std::vector<ConfigPtr> Directory::list(std::string_view account, std::string_view prefix,
                                        std::string_view after, std::size_t max) const {
   std::vector<ConfigPtr> found;

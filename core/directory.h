@@ -17,7 +17,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,8 +32,10 @@ class Directory {
   // Readers, on any shard's copy. The pointers stay valid until the next change.
   const ConfigPtr* find(std::string_view account, std::string_view name) const;
   const ConfigPtr* find(QueueId id) const;
+  // The one with the lowest id from `id` on, or null.
+  const ConfigPtr* first_from(QueueId id) const;
   std::size_t size() const { return by_id_.size(); }
-  // What all of it takes in a log's snapshot, at most. Its writer keeps this below a limit.
+  // What all of it takes in a checkpoint, at most. Its writer keeps this below a limit.
   std::size_t bytes() const { return bytes_; }
   static std::size_t bytes_of(const QueueConfig& config);
 
@@ -67,7 +68,7 @@ class Directory {
   std::map<Key, ConfigPtr, Less> by_name_;
   std::set<std::pair<std::string, std::string>, std::less<>>
       sources_;  // target, name of the source
-  std::unordered_map<std::uint32_t, ConfigPtr> by_id_;
+  std::map<std::uint32_t, ConfigPtr> by_id_;
   std::size_t bytes_ = 0;
 };
 

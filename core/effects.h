@@ -1,7 +1,7 @@
 // What a shard decided in one turn: records for the log, answers for the askers, space given back.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frames: configs, heads, sends, receives, settled, removes, purges,
+// Their order is the order in the log's frames: configs, sends, receives, settled, removes, purges,
 // tasks. Replaying a
 // record twice, or one for a message that is gone, changes nothing.
 //
@@ -71,8 +71,8 @@ struct ConfigRecord {
   bool gone = false;
 };
 
-// The sequence numbers of a queue go on from here. Written at the start of a segment, so that numbers
-// are never reused when older segments are.
+// The sequence numbers of a queue go on from here. Written with a checkpoint, so that numbers are never
+// reused when older segments are.
 struct HeadRecord {
   QueueId queue = QueueId::none;
   Seq next_seq = 0;
@@ -96,7 +96,6 @@ struct Reply {
 
 struct Effects {
   std::vector<ConfigRecord> configs;
-  std::vector<HeadRecord> heads;
   std::vector<SendRecord> sends;
   std::vector<ReceiveRecord> receives;
   std::vector<RemoveRecord> removes;
@@ -108,12 +107,11 @@ struct Effects {
   std::vector<Transfer*> transfers;  // to be given their content and sent on their way
 
   bool has_records() const {
-    return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
-           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty();
+    return !configs.empty() || !sends.empty() || !receives.empty() || !removes.empty() ||
+           !purges.empty() || !tasks.empty() || !settled.empty();
   }
   void clear() {
     configs.clear();
-    heads.clear();
     sends.clear();
     receives.clear();
     removes.clear();

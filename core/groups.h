@@ -55,6 +55,7 @@ class Groups {
   bool any_ready() const { return first_ready_ != 0; }
   std::uint64_t visible() const { return visible_; }
   std::size_t size() const { return groups_.taken(); }
+  const TextKey& name_of(std::uint32_t row) const { return groups_[row].name; }
 
   // FIFO: the first message of the group that is next. It is the caller's to change its state; a group that
   // stays ready is next again.

@@ -58,6 +58,11 @@ enum class Mutant : std::uint8_t {
   forget_letter_age,    // a dead letter of a standard queue is kept as if it were new
   ignore_rate,          // a move task is as fast as it can be
   obey_expired,         // a handle of a FIFO queue deletes when its time is over
+  let_bodies_go,        // a message that is being read does not hold its segment
+  believe_bodies,       // a body that comes back from the disk is not looked at
+  forget_places,        // a checkpoint leaves out messages that only wait
+  forget_states,        // and those with a state of their own
+  checkpoint_too_soon,  // a checkpoint counts before its last slice
   forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
 };
 

@@ -23,6 +23,18 @@ void SendTimes::note(Seq seq, Instant sent, Duration retention) {
   end_ = seq + 1;
 }
 
+std::vector<SendTimes::Bucket> SendTimes::buckets() const {
+  std::vector<Bucket> all;
+  all.reserve(buckets_.size());
+  for (std::size_t i = 0; i < buckets_.size(); ++i) all.push_back(buckets_[i]);
+  return all;
+}
+
+void SendTimes::restore(const std::vector<Bucket>& buckets, Seq end) {
+  for (const Bucket& bucket : buckets) buckets_.push_back(bucket);
+  end_ = std::max(end_, end);
+}
+
 void SendTimes::coarsen(Duration retention) {
   const Duration grain = grain_of(retention);
   RingQueue<Bucket> joined;
@@ -58,6 +70,12 @@ void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex& index) {
   }
   heap_.emplace_back(sent.ms, seq);
   std::ranges::push_heap(heap_, std::greater());
+}
+
+void AgedArrivals::restore(const std::vector<Entry>& entries) {
+  heap_.insert(heap_.end(), entries.begin(), entries.end());
+  std::ranges::make_heap(heap_, std::greater());
+  prune_at_ = std::max(prune_at_, 2 * heap_.size());
 }
 
 Instant AgedArrivals::next_expiry(Duration retention) const {

@@ -36,6 +36,7 @@ class SendTimes {
     Seq first = 0;
     Instant opened;
     Instant last;
+    bool operator==(const Bucket&) const = default;
   };
   static constexpr std::int64_t buckets_a_retention = 4096;
 
@@ -46,6 +47,10 @@ class SendTimes {
   // Drops the buckets that are past retention: every message below the answer is too. 0: none.
   Seq expire(Instant now, Duration retention);
   void clear() { buckets_.clear(); }
+  // For a checkpoint, and out of it: behind what there is.
+  std::vector<Bucket> buckets() const;
+  Seq end() const { return end_; }
+  void restore(const std::vector<Bucket>& buckets, Seq end);
   // Joins buckets that are finer than the retention asks for.
   void coarsen(Duration retention);
 
@@ -64,9 +69,12 @@ class AgedArrivals {
   // The number of one that is past retention, or 0.
   Seq expire(Instant now, Duration retention);
   void clear() { heap_.clear(); }
+  using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
+  const std::vector<Entry>& entries() const { return heap_; }
+  // As entries() said; the index may not know them yet.
+  void restore(const std::vector<Entry>& entries);
 
  private:
-  using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
   static constexpr std::size_t prune_min = 64;
 
   std::vector<Entry> heap_;  // the oldest first
@@ -97,6 +105,19 @@ struct Moves {
   }
 };
 
+// A message whose body cannot be read. The queue goes on without it; its record stays where it is, and is tried
+// again at the next start, with the state it had: as in core/slot.h.
+struct SetAside {
+  Seq seq = 0;
+  LogPos position = log_pos_none;
+  Instant deadline;
+  Instant since;
+  std::uint32_t first_ms_before = 0;
+  std::uint32_t receive_count = 0;
+  std::uint32_t nonce = 0;
+  TextKey group;
+};
+
 struct Queue {
   Queue(QueueId queue_id, PagePool& pool) : id(queue_id), index(pool) {}
 
@@ -108,13 +129,15 @@ struct Queue {
   std::unique_ptr<Moves> moves;    // from the first task on
   SendTimes times;
   AgedArrivals aged;
+  std::vector<SetAside> set_aside;  // in rising order of number
   Seq next_seq = 1;
   Seq low = 1;  // everything below is gone: purged or past retention
   Seq expired =
       0;  // everything below is past retention; what is not below `low` goes in the turns to come
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
-  std::uint64_t moving = 0;  // on their way to another queue
+  std::uint64_t moving = 0;   // on their way to another queue
+  std::uint64_t leaving = 0;  // these, and dead letters that wait to try again
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;

@@ -90,6 +90,8 @@ struct ReceiptEntry {
 struct Delivery {
   using Md5 = std::array<std::uint8_t, 16>;
   LogPos position = log_pos_none;
+  static constexpr std::size_t unreadable = SIZE_MAX;
+  std::size_t copy = 0;  // where its record is in Request::copied; or it cannot be read
   Seq seq = 0;
   ReceiptHandle handle{};
   std::uint32_t receive_count = 0;
@@ -98,6 +100,12 @@ struct Delivery {
   Instant sent;
   MessageId id;  // of a message that kept the one it had in another queue; else zero: message_id()
   Content content;
+
+  void take(Instant sent_at, const MessageId& kept_id, const Content& stored) {
+    sent = sent_at;
+    id = kept_id;
+    content = stored;
+  }
 };
 
 struct ReceiveParams {
@@ -138,6 +146,8 @@ struct Request {
   std::span<Delivery>
       deliveries;  // in: room for receive.max; out: the first `delivered` are filled
   std::uint32_t delivered = 0;
+  std::uint32_t unreadable =
+      0;  // out: so many behind these were to be delivered, and cannot be read
 
   QueueCounts counts;  // out
   MoveParams move;
@@ -152,8 +162,10 @@ struct Request {
   Attribute differing{};  // out, with queue_exists: the first attribute that differs
 
   // net's
-  void* owner = nullptr;            // the asker's: whom to give the answer to
-  std::string copied;               // contents of deliveries, when another shard asked
+  void* owner = nullptr;     // the asker's: whom to give the answer to
+  std::string copied;        // records of deliveries, when they are not read where they lie
+  std::uint32_t unread = 0;  // of these, those whose bodies are still on their way from the disk
+  bool unflushed = false;    // the answer waits for the log as well
   bool cancel_under_way = false;    // the owner has been asked to forget it
   bool answered_meanwhile = false;  // and the answer has come before its word on that
 };

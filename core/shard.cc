@@ -182,20 +182,6 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   queues_.erase(it);
 }
 
-void Shard::snapshot(Effects& effects) const {
-  if (identity_.id == control_shard) {
-    directory_.for_each(
-        [&](const ConfigPtr& config) { effects.configs.push_back({config, false}); });
-    effects.heads.push_back({QueueId::none, next_queue_id_});
-  }
-  for (const auto& [id, queue] : queues_) {
-    if (!queue->moves) continue;
-    for (const MoveTask& task : queue->moves->tasks) effects.tasks.push_back({task, {}});
-  }
-  if (MUTANT(forget_head)) return;
-  for (const auto& [id, queue] : queues_) effects.heads.push_back({queue->id, queue->next_seq});
-}
-
 // --- long polls --------------------------------------------------------------------------------------
 
 // The answer to a receive from a FIFO queue rests on its record: order must hold across a crash.

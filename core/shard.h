@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/checkpoint.h"
 #include "core/directory.h"
 #include "core/effects.h"
 #include "core/ids.h"
@@ -36,10 +37,9 @@ namespace pawl {
 
 struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
-  std::size_t directory_bytes_max =
-      16 << 20;                         // Directory::bytes(): its snapshot must fit into a segment
-  std::uint32_t waiters_max = 100'000;  // long polls
-  std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
+  std::size_t directory_bytes_max = 16 << 20;  // Directory::bytes()
+  std::uint32_t waiters_max = 100'000;         // long polls
+  std::uint64_t dedup_max = 32u << 20;         // sends to FIFO queues in five minutes: 48 B each
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
   std::size_t doomed_a_turn = 4096;    // messages of purged or deleted queues given back
@@ -47,6 +47,7 @@ struct ShardLimits {
   std::size_t transfers_max = 1024;    // messages on their way to other queues
   std::uint32_t moves_under_way = 64;  // of one move task
   std::uint32_t dead_letters_a_receive = 64;
+  std::size_t slice_entries = 512;  // of a checkpoint, a turn
 };
 
 struct ShardIdentity {
@@ -72,6 +73,9 @@ class Shard {
   // up to `lsn`.
   void appended(Effects& effects, Lsn lsn);
   void committed(Lsn durable, Instant now);
+
+  // The body of a message cannot be read: its queue goes on without it. It is tried again at the next start.
+  void set_aside(QueueId queue, Seq seq);
 
   // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
   bool cancel(Request& request);
@@ -105,23 +109,29 @@ class Shard {
   void put_config(const ConfigPtr& config, Instant now);
   void drop_queue(QueueId id, Effects& effects);
 
-  // --- the log's snapshot at the start of a segment ---
-  void snapshot(Effects& effects) const;
+  // --- checkpoints: see core/checkpoint.h ---
+  // Forgets the one that is under way. Slices come when the log has placed the records of the turn.
+  void begin_checkpoint();
+  // Adds the next slice; false: that was the last.
+  bool checkpoint_slice(CheckpointSlice& out);
 
-  // --- recovery: records in the order of the log, then finish_recovery once the directory is complete ---
+  // --- recovery: those of the latest checkpoint, then all records in the order of the log, then finish_recovery once
+  // the directory is complete ---
+  void restore(const CheckpointRecord& record);
   void restore(const ConfigRecord& record);
   void restore(const HeadRecord& record);
-  void restore(const SendRecord& record);
+  void restore(const SendRecord& record, std::vector<LogPos>& freed);
   void restore(const ReceiveRecord& record);
   void restore(const RemoveRecord& record, std::vector<LogPos>& freed);
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
-  void restore(const SettledRecord& record, std::vector<LogPos>& freed);
+  void restore(const SettledRecord& record);
   // Queues that are not in the directory go; `freed` names their records.
   void finish_recovery(Instant now, std::vector<LogPos>& freed);
 
   std::uint64_t messages() const;
   std::size_t waiting() const { return waiters_.taken(); }
+  std::uint64_t set_aside() const { return set_aside_; }        // messages since the start
   std::uint64_t deduplicated() const { return deduplicated_; }  // sends that are remembered
   const ShardIdentity& identity() const { return identity_; }
   const TimerWheel& timers() const { return timers_; }
@@ -152,12 +162,11 @@ class Shard {
   struct Doomed {  // of a purged or deleted queue
     SeqIndex index;
     std::unique_ptr<Groups> groups;
+    std::vector<SetAside> set_aside;
   };
-  // A message that came by a transfer which its source has not confirmed. Its record is needed as long.
+  // A message that came by a transfer which its source has not confirmed; it may have gone again.
   struct Unsettled {
     QueueId queue = QueueId::none;
-    Seq seq = 0;
-    LogPos held = log_pos_none;  // the message has gone meanwhile
     std::uint32_t task = 0;
   };
 
@@ -183,6 +192,7 @@ class Shard {
   // shard_receipts.cc
   void remove(Queue& queue, Request& request, Effects& effects);
   Errc remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects);
+  static Errc remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
   void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
   Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);
@@ -200,7 +210,6 @@ class Shard {
   void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
   void erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed);
   void give_back(Place place, std::vector<LogPos>& freed);
-  void free_unsettled(QueueId queue, Seq seq, LogPos position, std::vector<LogPos>& freed);
   void record(const Slot& slot, Effects& effects) const;
   void delay_anew(Queue& queue, Instant now);
 
@@ -226,7 +235,6 @@ class Shard {
   void arrive(Transfer& transfer, Instant now, Effects& effects);
   void land(Transfer& transfer, Instant now, Effects& effects);
   void stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
-  void settle(const TransferKey& key, std::vector<LogPos>& freed);
 
   // shard_moves.cc
   void start_move(Queue& queue, Request& request, Instant now, Effects& effects);
@@ -238,6 +246,19 @@ class Shard {
   void end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects);
   void arm_moves(Queue& queue, Instant due);
   std::uint32_t next_to_move(Queue& queue);
+
+  // shard_checkpoint.cc
+  bool slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left);
+  void slice_settings(Queue& queue, CheckpointSlice& out) const;
+  static void forget_set_aside(Queue& queue, std::vector<LogPos>& freed);
+  bool slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  void restore_part(const PlacesRecord& record);
+  void restore_part(const StatesRecord& record);
+  void restore_part(const TimesRecord& record);
+  void restore_part(const DedupRecord& record);
+  void restore_part(const UnsettledRecord& record);
 
   // shard_recovery.cc
   void resume(Queue& queue, Instant now);
@@ -280,7 +301,8 @@ class Shard {
   std::size_t transfers_under_way_ = 0;
   std::vector<QueueId> refused_transfer_;  // queues that wait for one to be over
   std::map<TransferKey, Unsettled> unsettled_;
-  std::map<std::pair<QueueId, Seq>, TransferKey> unsettled_by_message_;
+  CheckpointWalk walk_;
+  std::uint64_t set_aside_ = 0;
   bool stopping_ = false;
   std::uint32_t nonce_;
 };

@@ -103,7 +103,7 @@ void Shard::appended(Effects& effects, Lsn lsn) {
   for (const SendRecord& record : effects.sends) {
     if (queue == nullptr || queue->id != record.queue) queue = find_queue(record.queue);
     if (queue == nullptr || record.seq < queue->low) {  // deleted or purged in the same turn
-      free_unsettled(record.queue, record.seq, record.position, effects.freed);
+      effects.freed.push_back(record.position);
       continue;
     }
     const Place place = queue->index.find(record.seq);

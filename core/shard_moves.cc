@@ -92,8 +92,10 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
   if (task == nullptr || !moves.begun || stopping_) return;
   while (moves.under_way < limits_.moves_under_way) {
     if (!queue.has_ready()) {
-      if (moves.under_way == 0) end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
-      return;
+      if (moves.under_way > 0) return;
+      // A dead letter that found no room comes back, and is to be moved too.
+      if (queue.leaving > 0) return arm_moves(queue, now + refused_pause);
+      return end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
     }
     if (moves.next_us > us(now)) return arm_moves(queue, {(moves.next_us + 999) / 1000});
     const std::uint32_t row = next_to_move(queue);

@@ -1,4 +1,6 @@
 // What a receipt handle is good for: delete, change of visibility, giving a delivery back.
+#include <algorithm>
+
 #include "core/check.h"
 #include "core/mutant.h"
 #include "core/shard.h"
@@ -31,7 +33,7 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects
   const Result<Receipt> receipt = receipt_of(queue, entry);
   if (!receipt) return receipt.error().code;
   const Place place = queue.index.find(receipt->seq);
-  if (place.absent()) return Errc::ok;
+  if (place.absent()) return remove_set_aside(queue, *receipt, effects);
   if (queue.config->is_fifo()) {
     const Slot& slot = slots_[place.slot()];
     // It may be with another receiver by now; to take it away from that one would break the order.
@@ -41,6 +43,17 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects
   // In a standard queue an old handle deletes too: a delete that was answered with success must hold.
   erase(queue, receipt->seq, place, effects.freed);
   if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});
+  return Errc::ok;
+}
+
+// What was set aside is deleted like any other, or it would be back after the next start.
+Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
+  const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &SetAside::seq);
+  if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
+  if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
+  effects.freed.push_back(found->position);
+  effects.removes.push_back({queue.id, receipt.seq});
+  queue.set_aside.erase(found);
   return Errc::ok;
 }
 

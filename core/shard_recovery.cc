@@ -25,16 +25,23 @@ void Shard::restore(const HeadRecord& record) {
   queue.next_seq = std::max(queue.next_seq, record.next_seq);
 }
 
-void Shard::restore(const SendRecord& record) {
+// A checkpoint may have told of the message already; or it was there and is not any more, and what says so comes.
+void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.queue);
-  queue.next_seq = std::max(queue.next_seq, record.seq + 1);
   const Carried& carried = record.carried;
   const bool moved = carried.from.seq != 0;
-  // The retention is not known yet; finish_recovery() joins what is finer than it needs.
-  queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
+  if (moved) unsettled_[carried.from] = {record.queue, carried.task};
   if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
-    fifo_of(queue).dedup.add(record.dedup, record.seq, record.sent);
+    Dedup& dedup = fifo_of(queue).dedup;
+    if (record.seq > dedup.newest()) dedup.add(record.dedup, record.seq, record.sent);
   }
+  if (record.seq < queue.low) return freed.push_back(record.position);
+  queue.next_seq = std::max(queue.next_seq, record.seq + 1);
+  // The retention is not known yet; finish_recovery() joins what is finer than it needs.
+  if (record.seq >= queue.times.end())
+    queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
+  if (carried.receive_count > 0) queue.aged.add(record.sent, record.seq, queue.index);
+  if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, Place::log(record.position));
     return;
@@ -46,14 +53,8 @@ void Shard::restore(const SendRecord& record) {
   slot.deadline = record.deliver_at;
   if (!moved) {
     slot.since = record.sent;
-    return;
-  }
-  slot.unsettled = 1;
-  unsettled_[carried.from] = {record.queue, record.seq, log_pos_none, carried.task};
-  unsettled_by_message_[{record.queue, record.seq}] = carried.from;
-  if (carried.receive_count > 0) {
+  } else if (carried.receive_count > 0) {
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
-    queue.aged.add(record.sent, record.seq, queue.index);
   }
 }
 
@@ -101,25 +102,13 @@ void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
   if (tasks.size() > tasks_kept) tasks.erase(tasks.begin());
 }
 
-void Shard::restore(const SettledRecord& record, std::vector<LogPos>& freed) {
-  settle(record.from, freed);
-}
+void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from); }
 
 // The queue was deleted; what it had goes.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
-  queue.index.for_each([&](Seq, Place place) {
-    if (place.is_slot()) slots_[place.slot()].unsettled = 0;
-    give_back(place, freed);
-  });
-  for (auto it = unsettled_.begin(); it != unsettled_.end();) {
-    if (it->second.queue != queue.id) {
-      ++it;
-      continue;
-    }
-    if (it->second.held != log_pos_none) freed.push_back(it->second.held);
-    unsettled_by_message_.erase({it->second.queue, it->second.seq});
-    it = unsettled_.erase(it);
-  }
+  queue.index.for_each([&](Seq, Place place) { give_back(place, freed); });
+  CHECK(queue.set_aside.empty());  // nothing was read yet
+  std::erase_if(unsettled_, [&](const auto& entry) { return entry.second.queue == queue.id; });
 }
 
 void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {

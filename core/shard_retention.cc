@@ -31,12 +31,13 @@ void Shard::purge(Queue& queue, Request& request, Instant now, Effects& effects)
 
 // All messages of the queue go; the memory is given back in the turns to come.
 void Shard::doom(Queue& queue) {
-  doomed_.push_back({std::move(queue.index), std::move(queue.groups)});
+  doomed_.push_back(
+      {std::move(queue.index), std::move(queue.groups), std::exchange(queue.set_aside, {})});
   queue.index = SeqIndex(pages_);
   if (!MUTANT(purge_keeps_dedup)) queue.fifo.reset();
   queue.times.clear();
   queue.aged.clear();
-  queue.in_flight = queue.delayed = 0;
+  queue.in_flight = queue.delayed = queue.leaving = 0;
   queue.low = queue.next_seq;
 }
 
@@ -47,7 +48,10 @@ void Shard::give_back_doomed(Effects& effects) {
       ++given;
       give_back(place, effects.freed);
     });
-    if (!any) doomed_.pop_front();
+    if (any) continue;
+    for (const SetAside& message : doomed_.front().set_aside)
+      effects.freed.push_back(message.position);
+    doomed_.pop_front();
   }
 }
 

@@ -1,4 +1,6 @@
 // The states of messages, and what follows from each: counts, timers, who is next, who waits.
+#include <algorithm>
+
 #include "core/check.h"
 #include "core/mutant.h"
 #include "core/shard.h"
@@ -55,8 +57,10 @@ void Shard::change_state(Queue& queue, std::uint32_t row, State state) {
   ++slot.generation;
   if (before == State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
   if (before == State::delayed) --queue.delayed;
+  if (before == State::moving) --queue.leaving;
   if (state == State::in_flight) ++queue.in_flight;
   if (state == State::delayed) ++queue.delayed;
+  if (state == State::moving) ++queue.leaving;
   slot.state = state;
   if (slot.group != 0) {
     queue.groups->changed(row, before);
@@ -108,6 +112,29 @@ void Shard::erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed
   if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
 }
 
+void Shard::set_aside(QueueId id, Seq seq) {
+  Queue* const queue = find_queue(id);
+  const Place place = queue == nullptr ? Place() : queue->index.find(seq);
+  if (place.absent()) return;
+  SetAside message{.seq = seq};
+  if (place.is_slot()) {
+    const Slot& slot = slots_[place.slot()];
+    message.deadline = slot.deadline;
+    message.since = slot.since;
+    message.first_ms_before = slot.first_ms_before;
+    message.receive_count = slot.receive_count;
+    message.nonce = slot.nonce;
+    if (slot.group != 0) message.group = queue->groups->name_of(slot.group);
+  }
+  std::vector<LogPos> kept;
+  erase(*queue, seq, place, kept);
+  CHECK(kept.size() == 1, "seq {} is not in the log", seq);
+  message.position = kept.front();
+  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &SetAside::seq),
+                          message);
+  ++set_aside_;
+}
+
 void Shard::give_back(Place place, std::vector<LogPos>& freed) {
   if (!place.is_slot()) return freed.push_back(place.position());
   Slot& slot = slots_[place.slot()];
@@ -118,24 +145,8 @@ void Shard::give_back(Place place, std::vector<LogPos>& freed) {
     slot.state = State::free;
   }
   // Without a position its record is of this turn: appended() sees to it.
-  if (slot.position != log_pos_none) {
-    if (slot.unsettled) {
-      free_unsettled(slot.queue, slot.seq, slot.position, freed);
-    } else {
-      freed.push_back(slot.position);
-    }
-  }
+  if (slot.position != log_pos_none) freed.push_back(slot.position);
   slots_.give(place.slot());
-}
-
-// The record of a message that has gone and may have come by a transfer: it is needed until that is settled.
-void Shard::free_unsettled(QueueId queue, Seq seq, LogPos position, std::vector<LogPos>& freed) {
-  const auto came = unsettled_by_message_.find({queue, seq});
-  if (came == unsettled_by_message_.end()) {
-    freed.push_back(position);
-  } else {
-    unsettled_.at(came->second).held = position;
-  }
 }
 
 void Shard::record(const Slot& slot, Effects& effects) const {

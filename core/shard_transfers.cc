@@ -147,7 +147,7 @@ void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
       return land(transfer, now, effects);
     case Transfer::Stage::settling:
       effects.settled.push_back({transfer.from});
-      settle(transfer.from, effects.freed);
+      unsettled_.erase(transfer.from);
       effects.replies.push_back({&request, false});
       return;
     case Transfer::Stage::done:
@@ -181,13 +181,11 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
     return;
   }
   Slot& slot = slots_[row];
-  slot.unsettled = 1;
   slot.deadline = now;
   if (dead_letter) {
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
   }
-  unsettled_[transfer.from] = {queue->id, seq, log_pos_none, transfer.task};
-  unsettled_by_message_[{queue->id, seq}] = transfer.from;
+  unsettled_[transfer.from] = {queue->id, transfer.task};
   ++queue->next_seq;
   const Instant sent_at = dead_letter ? transfer.sent : now;
   effects.sends.push_back({
@@ -219,7 +217,9 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
     want_match(*queue);
   }
   if (transfer.request.error != Errc::ok) {
-    if (there) stay(*queue, transfer, place.slot(), now);
+    const bool damaged = transfer.request.error == Errc::corrupt;
+    if (there && damaged) set_aside(from.queue, from.seq);
+    if (there && !damaged) stay(*queue, transfer, place.slot(), now);
     if (queue != nullptr && transfer.task != 0) moved(*queue, transfer, now, effects);
     return give_transfer(transfer);
   }
@@ -246,22 +246,6 @@ void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant no
 }
 
 // At the target: the source has forgotten the message, durably.
-void Shard::settle(const TransferKey& key, std::vector<LogPos>& freed) {
-  const auto it = unsettled_.find(key);
-  if (it == unsettled_.end()) return;
-  const Unsettled& entry = it->second;
-  if (entry.held != log_pos_none) {
-    freed.push_back(entry.held);
-  } else if (const auto queue = queues_.find(raw(entry.queue)); queue != queues_.end()) {
-    const Place place = queue->second->index.find(entry.seq);
-    if (place.is_slot()) slots_[place.slot()].unsettled = 0;
-  }
-  unsettled_by_message_.erase({entry.queue, entry.seq});
-  unsettled_.erase(it);
-}
-
-// --- at a start ---
-
 std::vector<Shard::Came> Shard::unsettled() const {
   std::vector<Came> came;
   for (const auto& [key, entry] : unsettled_) came.push_back({key, entry.task});

@@ -39,8 +39,7 @@ struct Slot {
   SlotPos position;
   State state = State::free;
   bool timer_armed : 1 = false;
-  bool returned : 1 = false;   // in its group's list of those that came back
-  bool unsettled : 1 = false;  // came by a transfer whose source may still have it
+  bool returned : 1 = false;  // in its group's list of those that came back
   Seq seq = 0;
   Instant deadline;                   // in flight: visible again; delayed: visible
   Instant since;                      // last received; of one never received: sent, or 0

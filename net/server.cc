@@ -237,9 +237,11 @@ std::expected<void, std::string> Server::recover() {
       phases.opened.count_down();
       phases.adopt.wait();
       if (phases.failed) return;
-      worker.adopt(phases.configs);
+      if (const auto adopted = worker.adopt(phases.configs); !adopted)
+        phases.errors[i] = adopted.error();
       phases.adopted.count_down();
       phases.run.wait();
+      if (phases.failed) return;
       std::vector<std::pair<int, Protocol>> listeners;
       if (i == 0) {
         for (const Listener& listener : listeners_)

@@ -13,6 +13,8 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker)
 void ShardLoop::submit(Request& request, ShardId target) {
   request.home = port_->self();
   request.copied.clear();
+  request.unread = request.unreadable = 0;
+  request.unflushed = false;
   route(request, target);
 }
 
@@ -48,6 +50,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   now_ = now;
   const Lsn durable_before = log_->durable();
   log_->pump(now, now_us, false);
+  const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
   const bool applied = !queued_.empty();
@@ -60,7 +63,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
   const bool worked =
-      applied || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
+      applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   append(now);
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
@@ -153,26 +156,41 @@ void ShardLoop::append(Instant now) {
   shard_->appended(effects_, lsn);
   send_transfers();
   for (const Reply& reply : effects_.replies) {
-    if (reply.after_flush && !MUTANT(ack_before_flush) && lsn > log_->durable()) {
-      // What it is to hand out may be deleted by the time it leaves.
-      if (reply.request->op == Op::receive) resolve(*reply.request, true);
-      waiting_.push_back({reply.request, lsn});
+    Request& request = *reply.request;
+    request.unflushed = reply.after_flush && lsn > log_->durable() && !MUTANT(ack_before_flush);
+    // What it is to hand out may be deleted by the time it leaves, and another shard cannot read it here.
+    if (request.op == Op::receive)
+      fetch(request, request.unflushed || request.home != port_->self());
+    if (request.unflushed) {
+      waiting_.push_back({&request, lsn});
       log_->urge();
+    } else if (request.unread > 0) {
+      continue;  // answered when the last body has come
     } else if (reply.after_flush) {
-      announce(*reply.request);
+      announce(request);
     } else {
-      answer(*reply.request);
+      answer(request);
     }
   }
   // After the answers: they are read from the log's memory.
   for (const LogPos position : effects_.freed) log_->release(position);
   effects_.clear();
-  if (log_->wants_snapshot()) {
-    shard_->snapshot(effects_);
-    log_->append(effects_, now);
-    log_->snapshot_appended();
-    effects_.clear();
+  write_checkpoint(now);
+}
+
+// A slice, when there is one to write. While the server stops none is: the log that is left is short.
+void ShardLoop::write_checkpoint(Instant now) {
+  if (draining_ || !(checkpointing_ || log_->wants_checkpoint())) return;
+  if (!std::exchange(checkpointing_, true)) {
+    shard_->begin_checkpoint();
+    log_->begin_checkpoint();
   }
+  slice_ = {};
+  checkpointing_ = shard_->checkpoint_slice(slice_);
+  log_->append(slice_, now);
+  for (const LogPos position : slice_.freed) log_->release(position);
+  if (!checkpointing_) log_->end_checkpoint();
+  more_ |= checkpointing_;
 }
 
 void ShardLoop::progress(Instant now) {
@@ -181,7 +199,8 @@ void ShardLoop::progress(Instant now) {
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     Request* const request = waiting_.front().request;
     waiting_.pop_front();
-    announce(*request);
+    request->unflushed = false;
+    if (request->unread == 0) announce(*request);
   }
 }
 
@@ -210,8 +229,6 @@ void ShardLoop::known(ConfigChange& change) {
 
 void ShardLoop::answer(Request& request) {
   if (request.op == Op::transfer) return pass_on(*request.transfer);
-  if (request.op == Op::receive && request.delivered > 0 && request.copied.empty())
-    resolve(request, request.home != port_->self());
   if (request.home == port_->self()) {
     asker_->answered(request);
   } else {
@@ -239,19 +256,6 @@ void ShardLoop::route(Request& request, ShardId target) {
   }
 }
 
-// Messages that leave for another queue are copied out of the log while they are surely in it.
-void ShardLoop::send_transfers() {
-  for (Transfer* const transfer : effects_.transfers) {
-    const StoredMessage stored = log_->message(transfer->position);
-    transfer->sent = stored.sent;
-    transfer->id = stored.carried.id;
-    transfer->keep(stored.content);
-    shard_->address(*transfer);
-    const bool landed = transfer->stage == Transfer::Stage::landed;  // nowhere to go
-    route(transfer->request, landed ? port_->self() : transfer->to);
-  }
-}
-
 void ShardLoop::settle(const std::vector<Moved>& moved) {
   for (const auto& [came, target] : moved)
     queued_.push_back(&shard_->forget_moved(came, target).request);
@@ -269,51 +273,11 @@ std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards)
   return moved;
 }
 
-// Fills deliveries from the log. Copies go to another shard, for this one's memory is not its to read, and
-// into an answer that leaves later.
-void ShardLoop::resolve(Request& request, bool copy) {
-  stats_.received += request.delivered;
-  const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
-  std::size_t bytes = 0;
-  for (Delivery& delivery : deliveries) {
-    const StoredMessage stored = log_->message(delivery.position);
-    CHECK(stored.queue == request.queue && stored.seq == delivery.seq,
-          "the log has queue {} seq {} at {}, not {} {}", raw(stored.queue), stored.seq,
-          delivery.position, raw(request.queue), delivery.seq);
-    delivery.sent = stored.sent;
-    delivery.id = stored.carried.id;
-    delivery.content = stored.content;
-    bytes += stored.content.body.size() + stored.content.attributes.size() +
-             stored.content.system.size() + stored.content.sender.size() +
-             stored.content.group.size() + stored.content.dedup_id.size() +
-             stored.content.origin.size() + sizeof(Delivery::Md5);
-  }
-  if (!copy) return;
-  request.copied.reserve(bytes);
-  const auto keep = [&](std::string_view& text) {
-    const std::size_t at = request.copied.size();
-    request.copied.append(text);
-    text = std::string_view(request.copied).substr(at, text.size());
-  };
-  for (Delivery& delivery : deliveries) {
-    keep(delivery.content.body);
-    keep(delivery.content.attributes);
-    keep(delivery.content.system);
-    keep(delivery.content.sender);
-    keep(delivery.content.group);
-    keep(delivery.content.dedup_id);
-    keep(delivery.content.origin);
-    if (delivery.content.body_md5 != nullptr) {
-      std::string_view md5(reinterpret_cast<const char*>(delivery.content.body_md5->data()),
-                           sizeof(Delivery::Md5));
-      keep(md5);
-      delivery.content.body_md5 = reinterpret_cast<const Delivery::Md5*>(md5.data());
-    }
-  }
-}
-
 Instant ShardLoop::next_deadline() {
-  if (more_ || !queued_.empty() || shard_->wants_match() || port_->backlog()) return Instant{0};
+  if (more_ || !queued_.empty() || shard_->wants_match() || port_->backlog() ||
+      log_->bodies_due()) {
+    return Instant{0};
+  }
   return std::min(shard_->next_deadline(), log_->next_lazy());
 }
 
@@ -324,8 +288,8 @@ void ShardLoop::begin_drain() {
 }
 
 bool ShardLoop::drained() const {
-  return queued_.empty() && waiting_.empty() && changes_.empty() && !port_->backlog() &&
-         shard_->transfers() == 0 && !log_->pending();
+  return queued_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
+         !port_->backlog() && shard_->transfers() == 0 && !log_->pending();
 }
 
 }  // namespace pawl

@@ -101,15 +101,23 @@ class ShardLoop {
   void apply(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   void append(Instant now);
+  void write_checkpoint(Instant now);
   void progress(Instant now);  // what became durable
   void answer(Request& request);
-  void resolve(Request& request, bool copy);
   void route(Request& request, ShardId target);
   void pass_on(Transfer& transfer);
-  void send_transfers();
   void announce(Request& request);
   void known(ConfigChange& change);
   void back_home(Request& request);
+
+  // shard_bodies.cc
+  void fetch(Request& request, bool copy);
+  void want(LogPos position, Request& request, std::uint32_t delivery);
+  bool take_bodies();
+  void take_body(Request& request, Delivery& delivery, const std::byte* record, bool copy);
+  void resolve(Request& request);
+  void send_transfers();
+  void send_transfer(Transfer& transfer, const std::byte* record);
 
   Shard* shard_;
   Log* log_;
@@ -122,8 +130,11 @@ class ShardLoop {
   Instant now_;
   std::uint64_t wakes_ = 0;
   std::size_t from_mesh_ = 0;
+  std::uint64_t unread_ = 0;  // bodies on their way from the disk
   bool draining_ = false;
-  bool more_ = false;  // expire() has more to do at once
+  bool more_ = false;  // there is more to do at once
+  CheckpointSlice slice_;
+  bool checkpointing_ = false;
   LoopStats stats_;
 };
 

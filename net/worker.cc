@@ -17,6 +17,7 @@
 
 #include "core/check.h"
 #include "net/doctor.h"
+#include "net/shard_replay.h"
 
 namespace pawl {
 namespace {
@@ -28,31 +29,6 @@ constexpr std::uint64_t contended_us = 1'000'000;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
 constexpr std::uint64_t drain_sleep_ns = 1'000'000;
 constexpr std::uint64_t close_patience_us = 5'000'000;
-
-// Replays the log into the shard.
-class ShardReplay final : public Replay {
- public:
-  explicit ShardReplay(Shard& shard) : shard_(&shard) {}
-  void config(const ConfigRecord& record) override { shard_->restore(record); }
-  void head(const HeadRecord& record) override { shard_->restore(record); }
-  void send(const SendRecord& record) override { shard_->restore(record); }
-  void receive(const ReceiveRecord& record) override { shard_->restore(record); }
-  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
-    shard_->restore(record, freed);
-  }
-  void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {
-    shard_->restore(record, freed);
-  }
-  void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
-    shard_->restore(record, freed);
-  }
-  void settled(const SettledRecord& record, std::vector<LogPos>& freed) override {
-    shard_->restore(record, freed);
-  }
-
- private:
-  Shard* shard_;
-};
 
 }  // namespace
 
@@ -92,7 +68,6 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   }
 
   ShardLimits limits;
-  limits.directory_bytes_max = options_.log.segment_bytes / 4;
   shard_ = std::make_unique<Shard>(
       ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, limits,
       shared_->clock.now());
@@ -117,13 +92,16 @@ std::vector<ConfigPtr> Worker::configs() const {
   return found;
 }
 
-void Worker::adopt(const std::vector<ConfigPtr>& configs) {
+std::expected<void, std::string> Worker::adopt(const std::vector<ConfigPtr>& configs) {
   if (options_.id != control_shard) {
     for (const ConfigPtr& config : configs) shard_->restore(ConfigRecord{config, false});
   }
   std::vector<LogPos> freed;
   shard_->finish_recovery(shared_->clock.now(), freed);
   for (const LogPos position : freed) log_->release(position);
+  std::string complaint;
+  if (!log_->check_segments(complaint)) return std::unexpected("cannot open the log: " + complaint);
+  return {};
 }
 
 // --- accepting ----------------------------------------------------------------------------------------------

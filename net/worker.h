@@ -63,7 +63,8 @@ class Worker {
 
   // --- on its own thread, in this order ---
   std::expected<void, std::string> open(const Calibration* calibration);
-  void adopt(const std::vector<ConfigPtr>& configs);  // from the control shard
+  std::expected<void, std::string> adopt(
+      const std::vector<ConfigPtr>& configs);  // from the control shard
   void run(const ConnectionContext& context,
            const std::vector<std::pair<int, Protocol>>& listeners);
 

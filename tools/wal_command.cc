@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 
 #include "core/queue_config.h"
@@ -55,47 +57,77 @@ class Printer final : public RecordSink {
     fmt::print("  settled shard {} queue {} seq {}\n", raw(record.from.shard),
                raw(record.from.queue), record.from.seq);
   }
+  void checkpoint(const CheckpointRecord& record) override {
+    std::visit([](const auto& part) { print(part); }, record);
+  }
+
+ private:
+  static void print(const PlacesRecord& record) {
+    fmt::print("  places  queue {} messages {} from seq {}\n", raw(record.queue),
+               record.entries.size(), record.entries.empty() ? 0 : record.entries.front().seq);
+  }
+  static void print(const StatesRecord& record) {
+    for (const StatesRecord::Entry& entry : record.entries) {
+      fmt::print("  state   queue {} seq {} count {} hidden until {}\n", raw(record.queue),
+                 entry.seq, entry.receive_count, entry.deadline.ms);
+    }
+  }
+  static void print(const TimesRecord& record) {
+    fmt::print("  times   queue {} buckets {} arrivals {}\n", raw(record.queue),
+               record.buckets.size(), record.aged.size());
+  }
+  static void print(const DedupRecord& record) {
+    fmt::print("  dedup   queue {} sends {}\n", raw(record.queue), record.entries.size());
+  }
+  static void print(const UnsettledRecord& record) {
+    fmt::print("  arrived queue {} from shard {} queue {} seq {}\n", raw(record.queue),
+               raw(record.from.shard), raw(record.from.queue), record.from.seq);
+  }
 };
 
-// Reads everything and says nothing.
-class Silent final : public RecordSink {
- public:
-  void send(const StoredMessage&, std::size_t) override {}
-  void receive(const ReceiveRecord&) override {}
-  void remove(const RemoveRecord&) override {}
-  void purge(const PurgeRecord&) override {}
-  void config(const ConfigRecord&) override {}
-  void head(const HeadRecord&) override {}
-  void task(const TaskRecord&) override {}
-  void settled(const SettledRecord&) override {}
-};
-
-int examine_log(const std::string& directory, bool print) {
+void print_frame(const Manifest& manifest, const LogFrameHeader& header,
+                 std::span<const std::byte> records) {
+  if (header.lsn == manifest.checkpoint)
+    fmt::print("{} checkpoint: a start reads from here\n", manifest.checkpoint);
+  fmt::print("{} frame {} B epoch {} at {} durable {}\n", header.lsn, header.length, header.epoch,
+             header.wall_ms, header.durable);
   Printer printer;
-  Silent silent;
-  RecordSink& sink = print ? static_cast<RecordSink&>(printer) : silent;
-  std::uint64_t undecodable = 0;
-  const auto report =
-      walk_log(directory, [&](const LogFrameHeader& header, std::span<const std::byte> records) {
-        if (print)
-          fmt::print("{} frame {} B epoch {} at {} durable {}\n", header.lsn, header.length,
-                     header.epoch, header.wall_ms, header.durable);
-        if (const auto decoded = decode_records(records, header.records, header.stream, sink);
-            !decoded) {
-          ++undecodable;
-          fmt::print(stderr, "{}: damage: frame at lsn {}: {}\n", directory, header.lsn,
-                     decoded.error().what);
-        }
-      });
+  (void)decode_records(records, header.records, header.stream, printer);  // the walk says why not
+  if (header.lsn < manifest.checkpoint_end &&
+      manifest.checkpoint_end <= align_up(header.lsn + header.length, block_bytes))
+    fmt::print("{} checkpoint ends\n", manifest.checkpoint_end);
+}
+
+// Segments that are not there, but should be, as far as the queues of their messages are known to be there.
+bool report_missed(const std::string& directory, const WalkReport& report,
+                   const std::set<QueueId>& queues) {
+  bool damaged = false;
+  for (const auto& [where, messages] : report.missed) {
+    const bool known = queues.contains(where.queue);
+    if (!known && !queues.empty()) continue;  // it was deleted
+    damaged |= known;
+    fmt::print(stderr,
+               "{}: {}: {} is missing or damaged: {} message{} of queue {} cannot be read{}\n",
+               directory, known ? "damage" : "note", segment_name(where.segment), messages,
+               messages == 1 ? "" : "s", raw(where.queue),
+               known ? "" : ", unless it was deleted: name the whole data directory to know");
+  }
+  return damaged;
+}
+
+// `queues` are those of the logs before it: the first log of a data directory has them all.
+int examine_log(const std::string& directory, bool print, std::set<QueueId>& queues) {
+  const auto report = walk_log(directory, print ? print_frame : FrameVisitor{});
   if (!report) {
     const Error& error = report.error();
     fmt::print(stderr, "error: {}: {}{}{}\n", directory, error.what, error.sys != 0 ? ": " : "",
                error.sys != 0 ? std::strerror(error.sys) : "");
     return error.code == Errc::corrupt ? exit_check_failed : exit_failure;
   }
+  queues.insert(report->queues.begin(), report->queues.end());
   for (const std::string& damage : report->damage)
     fmt::print(stderr, "{}: damage: {}\n", directory, damage);
-  const bool sound = report->damage.empty() && undecodable == 0;
+  const bool sound = !report_missed(directory, *report, queues) && report->damage.empty();
   fmt::print("{}: {}: segments {}, frames {}, records {}, bytes {}, end {}{}\n", directory,
              sound ? "sound" : "damaged", report->segments, report->frames, report->records,
              report->bytes, report->end,
@@ -116,7 +148,8 @@ int examine_logs(const std::string& directory, bool print) {
     return exit_not_found;
   }
   int code = exit_ok;
-  for (const std::string& log : logs) code = std::max(code, examine_log(log, print));
+  std::set<QueueId> queues;
+  for (const std::string& log : logs) code = std::max(code, examine_log(log, print, queues));
   return code;
 }
 

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "wal/records.h"
 
@@ -51,49 +53,158 @@ Result<Manifest> newest_manifest(const std::string& directory) {
   return *newest;
 }
 
+// The numbers in the names of segments, rising.
+std::vector<std::uint64_t> segments_in(const std::string& directory) {
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::int64_t number = segment_number(entry.path().filename().string());
+    if (number >= 0) numbers.push_back(static_cast<std::uint64_t>(number));
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// Which messages of the checkpoint are in segments that are not there; and what queues there are.
+class Contents final : public RecordSink {
+ public:
+  Contents(const Geometry& geometry, WalkReport& report) : at_(geometry), report_(report) {}
+
+  // Of an older segment, what is below `end` was read.
+  void found(std::uint64_t segment, Lsn end) { there_[segment] = end; }
+  // What was read so far is older than a start reads: it is checked and not counted.
+  void begin() { begun_ = true; }
+  void end() {
+    for (const auto& [message, segment] : missed_) ++report_.missed[{segment, message.first}];
+  }
+
+  void send(const StoredMessage&, std::size_t) override {}
+  void receive(const ReceiveRecord&) override {}
+  void head(const HeadRecord&) override {}
+  void settled(const SettledRecord&) override {}
+  void remove(const RemoveRecord& record) override { missed_.erase({record.queue, record.seq}); }
+  void purge(const PurgeRecord& record) override {
+    missed_.erase(missed_.lower_bound({record.queue, 0}),
+                  missed_.lower_bound({record.queue, record.below}));
+  }
+  void task(const TaskRecord& record) override {
+    for (const Seq seq : record.removed) missed_.erase({record.task.source, seq});
+  }
+  void config(const ConfigRecord& record) override {
+    if (!begun_) return;
+    if (record.gone) {
+      report_.queues.erase(record.config->id);
+    } else {
+      report_.queues.insert(record.config->id);
+    }
+  }
+  void checkpoint(const CheckpointRecord& record) override {
+    if (const auto* places = std::get_if<PlacesRecord>(&record)) {
+      for (const auto& entry : places->entries) look_for(places->queue, entry.seq, entry.position);
+    } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
+      for (const auto& entry : states->entries) look_for(states->queue, entry.seq, entry.position);
+    }
+  }
+
+ private:
+  void look_for(QueueId queue, Seq seq, LogPos position) {
+    const std::uint64_t segment = at_.segment_of(position);
+    const auto there = there_.find(segment);
+    const bool read = there != there_.end() && position < there->second;
+    if (begun_ && segment < report_.manifest.first && !read)
+      missed_.insert({
+          {queue, seq},
+          segment
+      });
+  }
+
+  const Geometry at_;
+  WalkReport& report_;
+  bool begun_ = false;
+  std::map<std::uint64_t, Lsn> there_;
+  std::map<std::pair<QueueId, Seq>, std::uint64_t> missed_;  // and the segment it should be in
+};
+
 class Walk {
  public:
   Walk(const std::string& directory, const FrameVisitor& visit, WalkReport& report)
       : directory_(directory),
         visit_(visit),
         report_(report),
-        at_{report.manifest.stream, report.manifest.segment_bytes, report.manifest.extent_bytes} {}
+        at_{report.manifest.stream, report.manifest.segment_bytes, report.manifest.extent_bytes},
+        contents_(at_, report) {}
 
   Result<void> run() {
     if (!at_.valid()) return fail(Errc::corrupt, "the manifest's geometry");
-    Lsn lsn = at_.frame_place(at_.segment_base(report_.manifest.first));
-    report_.end = lsn;
-    bool first_of_walk = true;
-    while (true) {
-      if (at_.segment_of(lsn) != segment_ && !enter(at_.segment_of(lsn))) break;
-      FrameCheck check = look(lsn);
-      if (check.fault == LogFault::none && !first_of_walk) {
-        if (check.header.epoch < last_.epoch)
-          check.fault = LogFault::epoch;
-        else if (check.header.prev != lsn - last_.lsn)
-          check.fault = LogFault::prev;
-      }
+    const Manifest& manifest = report_.manifest;
+    Lsn begin = at_.frame_place(at_.segment_base(manifest.first));
+    if (manifest.checkpoint != 0) {
+      walk_older();
+      begin = manifest.checkpoint;
+    }
+    contents_.begin();
+    report_.end = begin;
+    const Stop stop = walk(begin, UINT64_MAX);
+    if (stop.fault != LogFault::none) judge(stop.at, stop.fault);
+    contents_.end();
+    return {};
+  }
+
+ private:
+  struct Stop {
+    Lsn at = 0;
+    LogFault fault = LogFault::none;  // none: at the end that was asked for, or there is no segment
+  };
+
+  // What is before the checkpoint: whole segments with gaps between them, and then the beginning of its own.
+  void walk_older() {
+    const std::uint64_t first = report_.manifest.first;
+    for (const std::uint64_t number : segments_in(directory_)) {
+      if (number >= first) break;
+      if (!enter(number, false)) continue;
+      if (at_.segment_of(last_.lsn) + 1 != number) chained_ = false;
+      walk_older(at_.frame_place(at_.segment_base(number)), at_.segment_base(number + 1));
+      contents_.found(number, report_.end);
+    }
+    if (at_.segment_of(last_.lsn) + 1 != first) chained_ = false;
+    if (enter(first, false))
+      walk_older(at_.frame_place(at_.segment_base(first)), report_.manifest.checkpoint);
+  }
+
+  void walk_older(Lsn from, Lsn end) {
+    for (Stop stop = walk(from, end); stop.fault != LogFault::none; stop = walk(stop.at, end)) {
+      // A whole frame that does not follow: what is missing is before it.
+      const bool whole = stop.fault >= LogFault::epoch;
+      report_.damage.push_back(fmt::format("{}: {}, but a checkpoint follows",
+                                           place(whole ? report_.end : stop.at),
+                                           describe(whole ? LogFault::magic : stop.fault)));
+      chained_ = false;
+      if (!whole) return;
+    }
+  }
+
+  // Takes frame after frame until `end`, or where none follows.
+  Stop walk(Lsn lsn, Lsn end) {
+    while (lsn < end) {
+      if (at_.segment_of(lsn) != segment_ && !enter(at_.segment_of(lsn), true)) return {lsn};
+      const FrameCheck check = look(lsn);
       if (check.fault == LogFault::none) {
         take(check.header, lsn);
-        first_of_walk = false;
         lsn = at_.frame_place(lsn + align_up(check.header.length, block_bytes));
         continue;
       }
       // The rest of an extent is left empty when the next frame did not fit.
       const Lsn next = at_.frame_place(at_.extent_end(lsn));
-      if (lsn != at_.frame_place(at_.extent_of(lsn) * at_.extent_bytes) && follows(next)) {
-        lsn = next;
-        continue;
-      }
-      judge(lsn, check.fault);
-      break;
+      const bool begins_extent = lsn == at_.frame_place(at_.extent_of(lsn) * at_.extent_bytes);
+      const bool ends_here = next == at_.frame_place(end) && !is_of_now(check);
+      if (begins_extent || (!ends_here && !follows(next))) return {lsn, check.fault};
+      lsn = next;
     }
-    return {};
+    return {lsn};
   }
 
- private:
   // False: there is no such segment, or it is not one.
-  bool enter(std::uint64_t number) {
+  bool enter(std::uint64_t number, bool needed) {
     const std::string name = segment_name(number);
     const auto content = read_file(directory_ + "/" + name, 0, at_.segment_bytes);
     const Lsn base = at_.segment_base(number);
@@ -110,7 +221,7 @@ class Walk {
       content_ = *content;
       return true;
     }
-    if (base < durable())
+    if (needed && base < durable())
       report_.damage.push_back(
           fmt::format("{}: {}, but the log was durable up to {}", name, fault, durable()));
     return false;
@@ -124,27 +235,45 @@ class Walk {
     return std::span(content_).subspan(at_.offset_of(lsn), at_.extent_end(lsn) - lsn);
   }
 
-  FrameCheck look(Lsn lsn) const { return check_frame(extent_from(lsn), at_.stream, lsn); }
+  // Whether the frame at `lsn` is the one after the last, too.
+  FrameCheck look(Lsn lsn) const {
+    FrameCheck check = check_frame(extent_from(lsn), at_.stream, lsn);
+    if (check.fault != LogFault::none || !chained_) return check;
+    if (check.header.epoch < last_.epoch)
+      check.fault = LogFault::epoch;
+    else if (check.header.prev != lsn - last_.lsn)
+      check.fault = LogFault::prev;
+    return check;
+  }
+
+  // A damaged frame, and not what was left of a torn one when the log went on in its place.
+  bool is_of_now(const FrameCheck& check) const {
+    return check.fault > LogFault::lsn && check.fault < LogFault::epoch &&
+           check.header.epoch >= last_.epoch;
+  }
 
   // Whether the frame after the last one is at `lsn`, which may be in the next segment.
   bool follows(Lsn lsn) {
     const std::uint64_t segment = segment_;
-    if (at_.segment_of(lsn) != segment && !enter(at_.segment_of(lsn))) return false;
-    const FrameCheck check = look(lsn);
-    const bool found = check.fault == LogFault::none && check.header.epoch >= last_.epoch &&
-                       check.header.prev == lsn - last_.lsn;
-    if (!found && segment_ != segment) enter(segment);
+    if (at_.segment_of(lsn) != segment && !enter(at_.segment_of(lsn), true)) return false;
+    const bool found = look(lsn).fault == LogFault::none;
+    if (!found && segment_ != segment) enter(segment, true);
     return found;
   }
 
   void take(const LogFrameHeader& header, Lsn lsn) {
     if (report_.frames == 0 || at_.segment_of(lsn) != at_.segment_of(last_.lsn)) ++report_.segments;
     last_ = header;
+    chained_ = true;
     ++report_.frames;
     report_.records += header.records;
     report_.bytes += header.length;
     report_.end = lsn + align_up(header.length, block_bytes);
-    visit_(header, extent_from(lsn).first(header.length).subspan(log_frame_header_bytes));
+    const auto records = extent_from(lsn).first(header.length).subspan(log_frame_header_bytes);
+    if (const auto decoded = decode_records(records, header.records, header.stream, contents_);
+        !decoded)
+      report_.damage.push_back(fmt::format("{}: {}", place(lsn), decoded.error().what));
+    if (visit_) visit_(report_.manifest, header, records);
   }
 
   // No frame follows at `lsn`: a tail, or damage?
@@ -154,23 +283,29 @@ class Walk {
         fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
     Lsn proven = durable();
     for (Lsn later = lsn + block_bytes; at_.segment_of(later) == segment_; later += block_bytes) {
-      const FrameCheck check = look(later);
+      const FrameCheck check = check_frame(extent_from(later), at_.stream, later);
       if (check.fault == LogFault::none && check.header.epoch >= last_.epoch)
         proven = std::max(proven, check.header.durable);
     }
     if (proven > lsn)
-      report_.damage.push_back(
-          fmt::format("{} at byte {} (lsn {}): {}, but the log was durable up to {}",
-                      segment_name(segment_), at_.offset_of(lsn), lsn, describe(fault), proven));
+      report_.damage.push_back(fmt::format("{}: {}, but the log was durable up to {}", place(lsn),
+                                           describe(fault), proven));
+  }
+
+  std::string place(Lsn lsn) const {
+    return fmt::format("{} at byte {} (lsn {})", segment_name(at_.segment_of(lsn)),
+                       at_.offset_of(lsn), lsn);
   }
 
   const std::string& directory_;
   const FrameVisitor& visit_;
   WalkReport& report_;
   const Geometry at_;
+  Contents contents_;
   std::uint64_t segment_ = UINT64_MAX;
   std::vector<std::byte> content_;
   LogFrameHeader last_{};
+  bool chained_ = false;  // what comes next follows last_
 };
 
 bool holds_manifest(const std::filesystem::path& directory) {

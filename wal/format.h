@@ -34,7 +34,8 @@ inline constexpr std::uint32_t frame_magic = 0x5246'5750;     // "PWFR"
 inline constexpr std::uint32_t segment_magic = 0x4753'5750;   // "PWSG"
 inline constexpr std::uint32_t manifest_magic = 0x464d'5750;  // "PWMF"
 inline constexpr std::uint8_t frame_version = 1;
-inline constexpr std::uint32_t block_version = 1;  // of segment headers and manifests
+inline constexpr std::uint32_t block_version =
+    2;  // of segment headers and manifests; 1 is read too
 
 inline constexpr std::size_t log_frame_header_bytes = 64;
 inline constexpr std::size_t log_frame_bytes_max = 1 << 20;  // unless one record alone is larger
@@ -131,10 +132,14 @@ struct Manifest {
   std::uint64_t generation = 0;  // the higher of the two manifests counts
   std::uint64_t epoch =
       0;  // of frames written since the last start; 0: the log is still being made
-  std::uint64_t first = 0;  // number of the first segment that is needed
-  Lsn durable = 0;          // everything below was on disk when this was written
-  Lsn clean = 0;            // the end of the log if it was closed in order, else 0
-  Lsn checkpoint = 0;       // always 0 in version 1
+  std::uint64_t first =
+      0;            // number of the segment that a start reads first; older ones hold bodies alone
+  Lsn durable = 0;  // everything below was on disk when this was written
+  Lsn clean = 0;    // the end of the log if it was closed in order, else 0
+  // Where the checkpoint begins that a start reads, and where the last of it ends; 0: there is none yet. In version 1
+  // always 0.
+  Lsn checkpoint = 0;
+  Lsn checkpoint_end = 0;
 };
 void write_manifest(Block out, const Manifest& manifest);
 Result<Manifest> read_manifest(ConstBlock block);

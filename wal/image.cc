@@ -52,35 +52,53 @@ PageBlock& PageBlock::operator=(PageBlock&& other) noexcept {
   return *this;
 }
 
-Image::Image(std::uint64_t extent_bytes)
-    : shift_(static_cast<unsigned>(std::countr_zero(extent_bytes))), mask_(extent_bytes - 1) {
+Image::Image(std::uint64_t extent_bytes, std::uint64_t memory_max)
+    : shift_(static_cast<unsigned>(std::countr_zero(extent_bytes))),
+      mask_(extent_bytes - 1),
+      extents_max_(memory_max / extent_bytes) {
   CHECK(std::has_single_bit(extent_bytes), "{}", extent_bytes);
   spare_.reserve(spare_extents_max);
 }
 
 void Image::start(std::uint64_t first_extent) {
   CHECK(rows_.empty());
-  first_ = settled_ = needed_ = first_extent;
+  first_ = settled_ = first_extent;
 }
 
-std::byte* Image::open(std::uint64_t extent) {
-  CHECK(extent >= settled_, "extent {} is settled", extent);
-  while (first_ + rows_.size() <= extent) rows_.push_back({});
-  Extent& e = row(extent);
-  if (!e.memory) {
+void Image::make_rows(std::uint64_t last) {
+  for (; first_ > last; --first_) rows_.push_front({});  // only at a start
+  while (first_ + rows_.size() <= last) rows_.push_back({});
+}
+
+std::byte* Image::memory_of(Extent& extent) {
+  if (!extent.memory) {
     if (spare_.empty()) {
-      e.memory = PageBlock(mask_ + 1);
+      extent.memory = PageBlock(mask_ + 1);
     } else {
-      e.memory = std::move(spare_.back());
+      extent.memory = std::move(spare_.back());
       spare_.pop_back();
     }
     ++in_use_;
   }
-  return e.memory.data();
+  return extent.memory.data();
+}
+
+std::byte* Image::open(std::uint64_t extent) {
+  CHECK(extent >= settled_, "extent {} is settled", extent);
+  make_rows(extent);
+  if (!row(extent).memory) (void)make_room();  // what is not settled is needed in any case
+  return memory_of(row(extent));
+}
+
+void Image::skip_to(std::uint64_t extent) {
+  if (extent > first_) make_rows(extent - 1);
+  settled_ = extent;
 }
 
 void Image::free(Extent& extent) {
   if (!extent.memory) return;
+  if (extent.evictable) --evictable_;
+  extent.evictable = extent.loaded = extent.ahead = extent.touched = false;
   --in_use_;
   if (spare_.size() < spare_extents_max) {
     spare_.push_back(std::move(extent.memory));
@@ -89,11 +107,75 @@ void Image::free(Extent& extent) {
   }
 }
 
+void Image::make_evictable(std::uint64_t extent) {
+  Extent& e = row(extent);
+  e.evictable = e.touched = true;
+  e.wanted = 0;
+  ++evictable_;
+  // Of each there is one entry at most: what is freed by its last record does not come back.
+  if (in_memory_.size() > 2 * evictable_ + 64) {
+    for (std::size_t n = in_memory_.size(); n > 0; --n) {
+      const std::uint64_t candidate = in_memory_.front();
+      in_memory_.pop_front();
+      if (candidate >= first_ && row(candidate).evictable && candidate != extent)
+        in_memory_.push_back(candidate);
+    }
+  }
+  in_memory_.push_back(extent);
+}
+
+std::byte* Image::begin_load(std::uint64_t extent, bool ahead) {
+  Extent& e = row(extent);
+  CHECK(extent < settled_ && !e.memory, "extent {}", extent);
+  e.loading = true;
+  e.ahead = ahead;
+  return memory_of(e);
+}
+
+void Image::end_load(std::uint64_t extent, bool read) {
+  Extent& e = row(extent);
+  e.loading = false;
+  if (!read) {
+    e.unreadable = true;
+    return free(e);
+  }
+  make_evictable(extent);
+  e.loaded = true;
+  if (e.live == 0) free(e);
+}
+
+// The second chance: what was touched since it was last looked at goes to the end of the line.
+bool Image::evict() {
+  for (std::size_t n = 2 * in_memory_.size(); n > 0 && !in_memory_.empty(); --n) {
+    const std::uint64_t extent = in_memory_.front();
+    in_memory_.pop_front();
+    if (extent < first_ || !row(extent).evictable) continue;
+    if (std::exchange(row(extent).touched, false)) {
+      in_memory_.push_back(extent);
+      continue;
+    }
+    free(row(extent));
+    ++evicted_;
+    return true;
+  }
+  return false;
+}
+
+bool Image::make_room() {
+  while (in_use_ >= extents_max_ && evict()) {
+  }
+  return in_use_ < extents_max_;
+}
+
 void Image::settle(std::uint64_t extent) {
   const std::uint64_t end = std::min(extent, first_ + rows_.size());
   for (; settled_ < end; ++settled_) {
     Extent& e = row(settled_);
-    if (e.live == 0) free(e);
+    if (e.live == 0) {
+      free(e);
+    } else if (e.memory) {
+      make_evictable(settled_);
+    }
   }
 }
 
@@ -107,13 +189,10 @@ void Image::truncate(std::uint64_t extent) {
 }
 
 void Image::forget(std::uint64_t extent) {
-  CHECK(extent <= first_needed(), "extent {} is still needed", extent);
-  for (; first_ < extent; ++first_) rows_.pop_front();
-}
-
-std::uint64_t Image::first_needed() {
-  while (needed_ < settled_ && row(needed_).live == 0) ++needed_;
-  return needed_;
+  for (; first_ < extent; ++first_) {
+    CHECK(first_ < settled_ && row(first_).live == 0, "extent {} is needed", first_);
+    rows_.pop_front();
+  }
 }
 
 }  // namespace pawl

@@ -1,6 +1,9 @@
 #include "wal/log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/check.h"
@@ -10,24 +13,63 @@ namespace pawl {
 
 Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
          std::unique_ptr<ManifestFiles> manifest)
-    : geometry_(geometry),
+    : disk_(&disk),
+      geometry_(geometry),
       memory_max_(options.memory_max),
-      image_(geometry.extent_bytes),
+      image_(geometry.extent_bytes, options.memory_max),
       pool_(disk, geometry, options.spare_segments),
+      reader_(disk, geometry, image_, pool_),
       manifest_(std::move(manifest)),
       writer_(disk, geometry, image_, pool_, options.lazy_max) {}
 
+Result<void> Log::check_segments(std::string& complaint) const {
+  const std::uint64_t missing = pool_.first_missing();
+  if (missing == pool_.ready_end()) return {};
+  complaint = fmt::format(
+      "{} holds messages and is missing or cut short; restore the directory from a copy",
+      segment_name(missing));
+  return fail(Errc::corrupt, "looking for segments");
+}
+
+const std::byte* Log::record(LogPos position) {
+  if (image_.touch(position)) reader_.read_ahead(geometry_.extent_of(position) + 1);
+  if (image_.loaded(position) && !decode_send(image_.rest_of_extent(position), geometry_.stream)) {
+    ++damaged_;
+    return nullptr;
+  }
+  return image_.at(position);
+}
+
 Lsn Log::append(Effects& effects, Instant now) {
   CHECK(!closed_);
-  append_segment_ = writer_.segment();
   return writer_.append(effects, now);
 }
 
-bool Log::wants_snapshot() const {
-  return writer_.segment() > std::max(latest_snapshot_.segment, pool_.first());
+// A start reads what was appended since the last one began: so much at least, and so much more than the checkpoint
+// itself that those are a small part of what is written.
+bool Log::wants_checkpoint() const {
+  if (checkpoint_ || manifest_->busy() || stopping_ || failure_) return false;
+  const Manifest& last = manifest_->current();
+  const std::uint64_t bytes = last.checkpoint_end - last.checkpoint;
+  const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
+  // Without a spare segment the disk may be full, and a checkpoint makes room.
+  const std::uint64_t due = pool_.spares() > 0 ? std::max(geometry_.segment_bytes, 8 * bytes)
+                                               : std::max(geometry_.segment_bytes / 8, 2 * bytes);
+  return appended() - since >= due;
 }
 
-void Log::snapshot_appended() { latest_snapshot_ = {append_segment_, writer_.appended()}; }
+void Log::begin_checkpoint() {
+  CHECK(!checkpoint_);
+  checkpoint_.emplace();
+}
+
+void Log::append(const CheckpointSlice& slice, Instant now) {
+  const Lsn from = writer_.frame_start();
+  writer_.append(slice, now);
+  if (checkpoint_->begin == 0) checkpoint_->begin = writer_.first_frame_from(from);
+}
+
+void Log::end_checkpoint() { checkpoint_->end = appended(); }
 
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   accepted_ = 0;
@@ -36,67 +78,70 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
     return;
   }
-  reclaim(now);
+  note_checkpoint();
   if (failure_) return;
+  reclaim();
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
     failure_ =
         LogFailure{pumped.error().sys, pool_.ready_end() * geometry_.segment_bytes, "new segment"};
     return;
   }
+  reader_.pump();
   writer_.submit(now, now_us, idle);
 }
 
-// Lets the oldest segments go. The order is the safety of it: what emptied them is durable, then the
-// snapshot, then the manifest that starts behind them, and only then a file is used again.
-void Log::reclaim(Instant now) {
-  if (latest_snapshot_.end <= durable()) durable_snapshot_ = latest_snapshot_;
-  if (manifest_->busy()) return finish_reclaim();
-  if (stopping_) return;
-  std::uint64_t target =
-      std::min(image_.first_needed() * geometry_.extent_bytes / geometry_.segment_bytes,
-               durable_snapshot_.segment);
-  if (target > pool_.first()) target = std::min(target, pool_.first_kept(now));
-  if (MUTANT(reuse_segment_early)) target = durable_snapshot_.segment;
-  if (target <= pool_.first()) return;
-  if (target != reclaim_to_) {
-    reclaim_to_ = target;
-    reclaim_after_ = appended();
+// A checkpoint counts when it is durable, and the manifest that names it too.
+void Log::note_checkpoint() {
+  if (manifest_->busy()) {
+    const auto finished = manifest_->finish();
+    if (!finished) failure_ = LogFailure{finished.error().sys, durable(), finished.error().what};
+    pool_.want_ahead(reserve());
+    return;
   }
-  if (durable() < reclaim_after_ && !MUTANT(reclaim_before_durable)) return;
+  if (MUTANT(checkpoint_too_soon) && checkpoint_ && checkpoint_->begin != 0 &&
+      checkpoint_->end == 0)
+    checkpoint_->end = appended();
+  if (!checkpoint_ || checkpoint_->end == 0 || stopping_) return;
+  if (checkpoint_->end > durable() && !MUTANT(reclaim_before_durable)) return;
   Manifest next = manifest_->current();
-  next.first = target;
+  next.first = geometry_.segment_of(checkpoint_->begin);
+  next.checkpoint = checkpoint_->begin;
+  next.checkpoint_end = checkpoint_->end;
   next.durable = durable();
   manifest_->write(next);
+  checkpoint_.reset();
 }
 
-void Log::finish_reclaim() {
-  const auto finished = manifest_->finish();
-  if (!finished) {
-    failure_ = LogFailure{finished.error().sys, durable(), finished.error().what};
-  } else if (*finished) {
-    pool_.retire(manifest_->current().first);
-    if (!MUTANT(reuse_segment_early))
-      image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
-  }
+// Lets segments go that no start reads and in which no message is left.
+void Log::reclaim() {
+  if (stopping_) return;
+  pool_.retire(manifest_->current().first, durable());
+  image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
 }
 
+// What is kept back so that receives and deletes go on when the disk is full, and the checkpoint that makes room of
+// them fits; it may have grown.
+std::uint64_t Log::reserve() const {
+  const std::uint64_t frame = std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
+  const Manifest& last = manifest_->current();
+  return geometry_.segment_bytes / 8 + 2 * frame + 2 * (last.checkpoint_end - last.checkpoint);
+}
+
+// Messages that come from another queue give back as much where they were, but later: they may use what is kept back
+// from senders, for one at the front of its group may be in the way of all that could be deleted to make room.
 Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
-  const std::uint64_t reserve_of_queues =
-      from == From::sender ? transfer_reserve_of(memory_max_) : 0;
-  if (image_.bytes() + accepted_ + bytes + reserve_of_queues > memory_max_) return Errc::no_memory;
-  // What is kept back so that receives and deletes go on when the disk is full.
-  const std::uint64_t frame = std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
-  const std::uint64_t reserve = geometry_.segment_bytes / 8 + 2 * frame;
+  if (image_.needed() + accepted_ + bytes > memory_max_) return Errc::no_memory;
+  const std::uint64_t for_queues = from == From::sender ? geometry_.segment_bytes / 8 : 0;
   const Lsn end = geometry_.segment_base(pool_.ready_end());
-  return appended() + reserve + bytes <= end ? Errc::ok : Errc::no_space;
+  return appended() + reserve() + accepted_ + for_queues + bytes <= end ? Errc::ok : Errc::no_space;
 }
 
 Result<void> Log::close_clean() {
   CHECK(!closed_);
   stopping_ = true;
   if (failure_) return fail(Errc::io, failure_->what, failure_->sys);
-  if (pending() || write_in_flight() || manifest_->busy() || pool_.busy())
+  if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle())
     return fail(Errc::not_ready, "close");
   Manifest next = manifest_->current();
   next.durable = next.clean = durable();
@@ -111,9 +156,13 @@ LogStats Log::stats() const {
           .padding_bytes = writer_.padding_bytes(),
           .records = writer_.records(),
           .image_bytes = image_.bytes(),
-          .segments = writer_.segment() - pool_.first() + 1,
+          .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
-          .flush_us_ewma = writer_.flush_us_ewma()};
+          .flush_us_ewma = writer_.flush_us_ewma(),
+          .checkpoint_bytes = manifest_->current().checkpoint_end - manifest_->current().checkpoint,
+          .bodies_read = reader_.bytes_read(),
+          .extents_evicted = image_.evicted(),
+          .damaged = damaged_ + reader_.damaged()};
 }
 
 }  // namespace pawl

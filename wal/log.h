@@ -11,10 +11,12 @@
 // second only if the turn is otherwise idle and enough waits or it has waited long; two -> wait. Lazy
 // records (receives, visibility changes) do not start a write of their own until lazy_max.
 //
-// Space: when no record of the oldest segments is needed any more they are reused. For that the state they
-// alone hold (configs, heads) must be in a younger one: the shard loop appends a snapshot of it, whole and
-// with one append(), when wants_snapshot() says so. A send that others are deduplicated by keeps its segment,
-// not its memory, for dedup_window.
+// Memory: the image keeps what is needed and what was used lately; a message's body that is on the disk alone is
+// asked for with want() and comes some turns later.
+//
+// Space: a checkpoint (core/checkpoint.h) says anew what a start needs of all that is older, so that a start reads
+// from there on, and of what is older the segments that hold a message are kept and all others are used again. The
+// shard loop begins one when wants_checkpoint() says so, and appends it slice by slice.
 //
 // Units:  Lsn is a byte position in the stream; Instant ms.
 // Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes().
@@ -35,6 +37,7 @@
 #include "core/ids.h"
 #include "core/result.h"
 #include "core/time.h"
+#include "wal/body_reader.h"
 #include "wal/disk.h"
 #include "wal/format.h"
 #include "wal/image.h"
@@ -51,21 +54,14 @@ struct LogOptions {
                                 << 20;  // a multiple of extent_bytes, from 64 KiB; fixed when made
   std::uint64_t extent_bytes =
       2 << 20;  // unit of RAM; a power of two, from 16 KiB; fixed when made
-  // Bytes of image; messages are refused beyond it, those of senders transfer_reserve_of() before it.
-  std::uint64_t memory_max = std::uint64_t{1} << 30;
-  std::uint32_t spare_segments = 2;  // kept ready ahead of the tail, at least 1
-  Duration lazy_max{10};             // how long a lazy record may wait for company
+  std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of image
+  std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
+  Duration lazy_max{10};                              // how long a lazy record may wait for company
 };
 
-// Memory that only messages which come from another queue may use: such a message gives back as much where it
-// was, but later. Without it one at the front of its group that finds no room would be in the way of all that
-// could be deleted to make some. An eighth, for it has to hold what moves while extents that it leaves are kept
-// by others.
-constexpr std::uint64_t transfer_reserve_of(std::uint64_t memory_max) { return memory_max / 8; }
-
-// What recovery found, replayed in log order. Implemented by net/ over core::Shard. Once older segments
-// have been reused, messages of a queue may come before its config: a segment begins in the middle of a
-// turn, its snapshot follows.
+// What recovery found: what the latest checkpoint alone has, then all records in log order from where it begins.
+// Implemented by net/ over core::Shard. Messages of a queue may come before its config: a checkpoint begins in the
+// middle of things, and its slices follow.
 //
 // A message given to send() holds its memory and its segment until it is released: through `freed`, or with
 // release() once open() has returned (a queue that is gone, a message that is there already).
@@ -74,14 +70,16 @@ class Replay {
   virtual ~Replay() = default;
   virtual void config(const ConfigRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
-  virtual void send(
-      const SendRecord& record) = 0;  // content is valid during the call; position is set
-  // These name the sends that are not needed any more by adding their positions to `freed`.
+  // Those of the latest checkpoint come first, then everything from where it begins.
+  virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void receive(const ReceiveRecord& record) = 0;
+  virtual void settled(const SettledRecord& record) = 0;
+  // These name the sends that are not needed any more by adding their positions to `freed`; one that was there
+  // already names itself. The content of a send is valid during the call; its position is set.
+  virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void remove(const RemoveRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void settled(const SettledRecord& record, std::vector<LogPos>& freed) = 0;
 };
 
 struct RecoveryReport {
@@ -103,6 +101,16 @@ struct LogStats {
   std::uint64_t frames = 0, bytes_written = 0, padding_bytes = 0, records = 0;
   std::uint64_t image_bytes = 0, segments = 0, spare_segments = 0;
   std::uint64_t flush_us_ewma = 0;
+  std::uint64_t checkpoint_bytes = 0;  // that the latest took
+  std::uint64_t bodies_read = 0;       // bytes read back
+  std::uint64_t extents_evicted = 0;
+  std::uint64_t damaged = 0;  // bodies that could not be read, or were not what was written
+};
+
+// Where one lies that is being written, or is not in the manifest yet.
+struct CheckpointPlace {
+  Lsn begin = 0;  // its first frame; 0: nothing of it is appended yet
+  Lsn end = 0;    // 0: it is being written
 };
 
 class Log {
@@ -116,12 +124,20 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  // At a start, when everything has been released that is not needed: whether the disk has the segments of what is
+  // left. Errc::corrupt with `complaint` naming one that is missing.
+  Result<void> check_segments(std::string& complaint) const;
+
   // Appends all records of a turn; sets SendRecord::position. Returns the lsn that durable() must
   // reach before replies that wait may leave.
   Lsn append(Effects& effects, Instant now);
-  // True when a segment has begun and a snapshot is still to be appended (with one append()).
-  bool wants_snapshot() const;
-  void snapshot_appended();
+  // Whether a checkpoint is due: enough was appended since the one before began.
+  bool wants_checkpoint() const;
+  // What is appended from begin to end, and what append() is given meanwhile, is a checkpoint; when it is durable a start
+  // begins there.
+  void begin_checkpoint();
+  void append(const CheckpointSlice& slice, Instant now);
+  void end_checkpoint();
 
   // Looks at finished I/O, moves durable(), decides whether to write. `idle`: the turn had nothing else
   // to do. `now_us` is a monotonic clock in microseconds, for the flush estimate alone.
@@ -153,9 +169,25 @@ class Log {
     return std::min(record_bytes_max, geometry_.record_room());
   }
 
-  StoredMessage message(LogPos position) const { return trusted_send(image_.at(position)); }
+  // --- bodies ---
+  // Whether record() has it at once; otherwise it is to be wanted.
+  bool in_memory(LogPos position) const { return image_.has_at(position); }
+  // The SEND there, for trusted_send(); null if it is damaged. Holds until append() or pump().
+  const std::byte* record(LogPos position);
+  void want(const WantedBody& wanted) { reader_.want(wanted); }
+  // The next of the wanted that has come; `record` is empty if it cannot be read. As record() it holds until the
+  // next call.
+  bool next_body(WantedBody& wanted, std::span<const std::byte>& record) {
+    return reader_.next(wanted, record);
+  }
+  bool bodies_due() const {
+    return reader_.due();
+  }  // pump() and next_body() have something to do now
   // The record is not needed any more. After the append() of what made it so, before the next pump().
-  void release(LogPos position) { image_.release(position); }
+  void release(LogPos position) {
+    image_.release(position);
+    pool_.release(geometry_.segment_of(position), appended());
+  }
 
   const std::optional<LogFailure>& failure() const { return failure_; }
   LogStats stats() const;
@@ -163,30 +195,24 @@ class Log {
  private:
   friend class Recovery;
 
-  // A snapshot lets every segment before the one it began in go, once it is durable.
-  struct Snapshot {
-    std::uint64_t segment = 0;
-    Lsn end = 0;
-  };
-
   Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       std::unique_ptr<ManifestFiles> manifest);
-  void reclaim(Instant now);
-  void finish_reclaim();
+  std::uint64_t reserve() const;
+  void note_checkpoint();
+  void reclaim();
 
+  Disk* disk_;
   Geometry geometry_;
   std::uint64_t memory_max_;
   std::uint64_t accepted_ = 0;  // bytes since the last pump()
   Image image_;
   SegmentPool pool_;
+  BodyReader reader_;
   std::unique_ptr<ManifestFiles> manifest_;
   Writer writer_;
 
-  std::uint64_t append_segment_ = 0;  // where the tail was when the last append() began
-  Snapshot latest_snapshot_;
-  Snapshot durable_snapshot_;
-  std::uint64_t reclaim_to_ = 0;  // segments below may go when reclaim_after_ is durable
-  Lsn reclaim_after_ = 0;
+  std::optional<CheckpointPlace> checkpoint_;
+  std::uint64_t damaged_ = 0;
   bool stopping_ = false;
   bool closed_ = false;
   std::optional<LogFailure> failure_;

@@ -2,7 +2,7 @@
 //
 // Units:  bytes; little endian.
 // Errors: the Encoder has none: room is the caller's care. The Decoder stops where something does not fit.
-// Owner:  wal/records.cc alone includes it.
+// Owner:  wal/records.cc and wal/checkpoint_records.cc alone include it.
 // Source: wal/FORMAT.md, "A record".
 #pragma once
 
@@ -101,6 +101,7 @@ class Decoder {
       : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
   bool ok() const { return ok_; }
+  void fail() { ok_ = false; }
   bool done() const { return ok_ && at_ == end_; }
 
   template <typename T>
@@ -151,5 +152,8 @@ class Decoder {
   const std::byte* end_;
   bool ok_ = true;
 };
+
+// wal/checkpoint_records.cc: those of a checkpoint.
+Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink);
 
 }  // namespace pawl

@@ -250,7 +250,8 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       if (auto read = read_config(in, sink); !read) return read;
       break;
     default:
-      return fail(Errc::version, "record type");
+      if (auto read = read_checkpoint_record(static_cast<RecordType>(head.type), in, sink); !read)
+        return read;
   }
   if (!in.done()) return fail(Errc::corrupt, "record body");
   return {};
@@ -465,6 +466,12 @@ Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_
   const StoredMessage message = read_send(in, head->fields);
   if (!in.done()) return fail(Errc::corrupt, "record body");
   return message;
+}
+
+std::size_t record_length(const std::byte* record) {
+  RecordHead head;
+  std::memcpy(&head, record, sizeof head);
+  return head.length;
 }
 
 StoredMessage trusted_send(const std::byte* record) {

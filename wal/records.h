@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/checkpoint.h"
 #include "core/effects.h"
 #include "core/ids.h"
 #include "core/request.h"
@@ -38,6 +39,12 @@ enum class RecordType : std::uint8_t {
   heads = 6,
   task = 7,
   settled = 8,
+  // Of a checkpoint: wal/checkpoint_records.h.
+  places = 9,
+  states = 10,
+  times = 11,
+  dedup = 12,
+  unsettled = 13,
 };
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
@@ -118,6 +125,7 @@ class RecordSink {
   virtual void head(const HeadRecord& record) = 0;
   virtual void task(const TaskRecord& record) = 0;
   virtual void settled(const SettledRecord& record) = 0;
+  virtual void checkpoint(const CheckpointRecord& record) = 0;
 };
 
 // Reads `count` records, which must fill `bytes` exactly.
@@ -126,6 +134,9 @@ Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t coun
 
 // One SEND at the start of `bytes`, with its hash looked at.
 Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream);
+
+// Its length as it says itself, which nobody has looked at; `record` has the first 12 bytes.
+std::size_t record_length(const std::byte* record);
 
 // One SEND that was written or verified by this process: CHECKs instead of errors, no hash.
 StoredMessage trusted_send(const std::byte* record);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/dedup.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -50,10 +49,12 @@ Result<std::unique_ptr<Log>> Recovery::run() {
                     manifest_.stream, options_.stream));
   }
   log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
-  log_->pool_.start(manifest_.first);
-  log_->image_.start(geometry_.extent_of(geometry_.segment_base(manifest_.first)));
   if (auto opened = open_segments(*listed); !opened) return std::unexpected(opened.error());
   if (auto adopted = adopt_segments(); !adopted) return std::unexpected(adopted.error());
+  log_->image_.start(geometry_.extent_of(geometry_.segment_base(log_->pool_.first())));
+  log_->image_.skip_to(geometry_.extent_of(
+      manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first)));
+  if (auto replayed = replay_checkpoint(); !replayed) return std::unexpected(replayed.error());
   if (auto replayed = replay_frames(); !replayed) return std::unexpected(replayed.error());
   return finish();
 }
@@ -89,12 +90,7 @@ Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
     if (number < 0) continue;
     const auto file = disk_.open(info.name);
     if (!file) return pass_on(file.error(), "opening a segment");
-    SegmentFile segment{static_cast<std::uint64_t>(number), info.bytes, *file};
-    if (segment.number < manifest_.first) {
-      log_->pool_.adopt_retired(segment.number, *file, info.bytes == geometry_.segment_bytes);
-      continue;
-    }
-    segments_.push_back(segment);
+    segments_.push_back({static_cast<std::uint64_t>(number), info.bytes, *file});
     // What a dying process wrote may be in a cache only: make it durable before believing it.
     if (auto synced = disk_.sync_now(*file); !synced)
       return pass_on(synced.error(), "flushing a segment");
@@ -127,11 +123,20 @@ Result<bool> Recovery::whole(const SegmentFile& segment) {
   return true;
 }
 
-// The pool makes segments ready in rising order, each durable before the next: a whole one behind one that
-// is not whole, or not there, means damage.
+// The pool makes segments ready in rising order, each durable before the next: from the first one that is read, a whole
+// one behind one that is not whole, or not there, means damage. Of the older ones any may be missing; whether one is
+// missed is known later.
 Result<void> Recovery::adopt_segments() {
+  SegmentPool& pool = log_->pool_;
+  std::erase_if(segments_, [](const SegmentFile& s) { return s.adopted; });
+  pool.start(segments_.empty() ? manifest_.first
+                               : std::min(manifest_.first, segments_.front().number));
   whole_end_ = manifest_.first;
   for (SegmentFile& segment : segments_) {
+    if (segment.number < manifest_.first) {
+      if (auto adopted = adopt_older(segment); !adopted) return adopted;
+      continue;
+    }
     const auto is_whole = whole(segment);
     if (!is_whole) return std::unexpected(is_whole.error());
     segment.whole = *is_whole;
@@ -143,7 +148,7 @@ Result<void> Recovery::adopt_segments() {
                       "directory from a copy",
                       segment_name(whole_end_), segment_name(segment.number)));
     }
-    log_->pool_.adopt(segment.file);
+    pool.adopt(segment.number, segment.file);
     segment.adopted = true;
     ++whole_end_;
   }
@@ -157,10 +162,47 @@ Result<void> Recovery::adopt_segments() {
   return {};
 }
 
+// A header that is damaged costs nothing: each record that is read out of it answers for itself. One that names
+// another segment does: this is not the file that it is taken for.
+Result<void> Recovery::adopt_older(SegmentFile& segment) {
+  PageBlock block(block_bytes);
+  const auto bytes = disk_.read_now(segment.file, 0, block.span());
+  if (!bytes) return pass_on(bytes.error(), "reading a segment's header");
+  const auto header = read_segment_header(ConstBlock(block.data(), block_bytes));
+  const bool anothers = *bytes == block_bytes && header &&
+                        (header->stream != geometry_.stream || header->number != segment.number);
+  segment.adopted = true;
+  if (segment.bytes == geometry_.segment_bytes && !anothers) {
+    log_->pool_.adopt(segment.number, segment.file);
+  } else {
+    log_->pool_.adopt_retired(segment.number, segment.file, false);
+  }
+  return {};
+}
+
 // --- frames ---
 
+// What a damaged frame in it means, the second reading says.
+Result<void> Recovery::replay_checkpoint() {
+  of_checkpoint_ = true;
+  tail_ = manifest_.checkpoint;
+  while (tail_ < manifest_.checkpoint_end) {
+    const auto found = next_frame();
+    if (!found) return std::unexpected(found.error());
+    if (found->check.fault != LogFault::none) break;
+    if (auto replayed = replay_frame(*found); !replayed) return replayed;
+  }
+  of_checkpoint_ = false;
+  scratch_extent_ = none;
+  report_ = {};
+  last_frame_ = 0;
+  epoch_ = 0;
+  return {};
+}
+
 Result<void> Recovery::replay_frames() {
-  tail_ = geometry_.segment_base(manifest_.first);
+  tail_ =
+      manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first);
   for (;;) {
     const auto found = next_frame();
     if (!found) return std::unexpected(found.error());
@@ -177,8 +219,11 @@ Result<void> Recovery::replay_frames() {
 // whether one is missing between.
 Result<Recovery::Found> Recovery::next_frame() {
   const auto here = look(geometry_.frame_place(tail_));
-  if (!here || here->check.fault == LogFault::none || tail_ % geometry_.extent_bytes == 0)
+  // Where the reading begins a frame does, and nothing says what follows another one.
+  if (!here || here->check.fault == LogFault::none || last_frame_ == 0 ||
+      tail_ % geometry_.extent_bytes == 0) {
     return here;
+  }
   const auto next = look(geometry_.frame_place(geometry_.extent_end(tail_)));
   if (!next || next->check.fault == LogFault::none) return next;
   const bool next_is_ours = here->check.fault <= LogFault::lsn && next->check.fault > LogFault::lsn;
@@ -199,8 +244,9 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
   }
   if (found.check.fault != LogFault::none) return found;
   // The very first frame has none before it; the one before the first that is left is not known any more.
-  const bool follows = last_frame_ == 0 ? (manifest_.first > 0 || header.prev == 0)
-                                        : at - last_frame_ == header.prev;
+  const bool begins = manifest_.first > 0 || manifest_.checkpoint > 0;
+  const bool follows =
+      last_frame_ == 0 ? (begins || header.prev == 0) : at - last_frame_ == header.prev;
   if (header.epoch < epoch_ && !MUTANT(ignore_epoch)) {
     found.check.fault = LogFault::epoch;
   } else if (!follows) {
@@ -209,10 +255,14 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
   return found;
 }
 
+// Those of the checkpoint's own reading are not kept: most of what lies between its slices comes again.
 Result<std::byte*> Recovery::load(std::uint64_t extent) {
   Image& image = log_->image_;
-  if (image.has(extent)) return image.at(extent * geometry_.extent_bytes);
-  std::byte* memory = image.open(extent);
+  if (of_checkpoint_ ? scratch_extent_ == extent : image.has(extent))
+    return of_checkpoint_ ? scratch_.data() : image.at(extent * geometry_.extent_bytes);
+  if (of_checkpoint_ && !scratch_) scratch_ = PageBlock(geometry_.extent_bytes);
+  std::byte* const memory = of_checkpoint_ ? scratch_.data() : image.open(extent);
+  if (of_checkpoint_) scratch_extent_ = extent;
   const Lsn lsn = extent * geometry_.extent_bytes;
   const FileId file = log_->pool_.file(geometry_.segment_of(lsn));
   const auto bytes =
@@ -224,11 +274,16 @@ Result<std::byte*> Recovery::load(std::uint64_t extent) {
 
 Result<void> Recovery::replay_frame(const Found& found) {
   const LogFrameHeader& header = found.check.header;
-  log_->image_.settle(geometry_.extent_of(found.at));
+  if (!of_checkpoint_) log_->image_.settle(geometry_.extent_of(found.at));
   records_at_ = found.at + log_frame_header_bytes;
-  const std::span<const std::byte> records(log_->image_.at(found.at) + log_frame_header_bytes,
+  records_end_ = found.at + header.length;
+  const auto extent = load(geometry_.extent_of(found.at));
+  if (!extent) return std::unexpected(extent.error());
+  const std::span<const std::byte> records(*extent + records_at_ % geometry_.extent_bytes,
                                            header.length - log_frame_header_bytes);
-  if (auto read = decode_records(records, header.records, geometry_.stream, *this); !read) {
+  auto read = decode_records(records, header.records, geometry_.stream, *this);
+  if (read && bad_position_) read = fail(Errc::corrupt, "a position behind it");
+  if (!read) {
     return refuse(read.error().code,
                   fmt::format("{}: a whole frame holds a record that cannot be read ({})",
                               place(found.at), read.error().what));
@@ -249,7 +304,7 @@ Result<void> Recovery::replay_frame(const Found& found) {
 // Reads everything behind the tail for frames that vouch for more than could be read. Segments that are not
 // whole too, and whatever name they have: a frame says itself where it belongs.
 Result<void> Recovery::look_ahead() {
-  scratch_ = PageBlock(geometry_.extent_bytes);
+  if (!scratch_) scratch_ = PageBlock(geometry_.extent_bytes);
   for (const SegmentFile& segment : segments_) {
     if (segment.number < geometry_.segment_of(tail_) || !witness_.empty()) continue;
     const std::uint64_t from =
@@ -330,8 +385,20 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   }
   const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
   log_->pool_.enter(segment);
+  if (auto made = make_ahead(); !made) return pass_on(made.error(), "making a segment");
   log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});
   return std::move(log_);
+}
+
+// So that the first message finds room. A disk that is full has none, and is no reason not to start.
+Result<void> Recovery::make_ahead() {
+  SegmentPool& pool = log_->pool_;
+  pool.want_ahead(log_->reserve());
+  while (geometry_.segment_base(pool.ready_end()) - tail_ < 2 * log_->reserve()) {
+    if (auto created = pool.create_now(); !created)
+      return disk_is_full(created.error().sys) ? Result<void>{} : created;
+  }
+  return {};
 }
 
 std::string Recovery::place(Lsn lsn) const {
@@ -352,21 +419,40 @@ std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
 
 // --- records ---
 
+// A checkpoint has settings and what it alone has; the rest comes when all is read.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
+  if (of_checkpoint_) return;
   const SendRecord record{message.queue,    message.seq,          message.sent,  message.deliver_at,
                           &message.content, records_at_ + offset, message.dedup, message.carried};
-  log_->image_.add_live(record.position);
-  if (record.dedup != TextKey{}) {
-    log_->pool_.keep(geometry_.segment_of(record.position), record.sent + dedup_window);
-  }
-  replay_.send(record);
+  hold(record.position);
+  replay_.send(record, freed_);
+  release_freed();
 }
 
-void Recovery::receive(const ReceiveRecord& record) { replay_.receive(record); }
+void Recovery::receive(const ReceiveRecord& record) {
+  if (!of_checkpoint_) replay_.receive(record);
+}
 
 void Recovery::remove(const RemoveRecord& record) {
+  if (of_checkpoint_) return;
   replay_.remove(record, freed_);
   release_freed();
+}
+
+void Recovery::settled(const SettledRecord& record) {
+  if (!of_checkpoint_) replay_.settled(record);
+}
+
+void Recovery::checkpoint(const CheckpointRecord& record) {
+  if (!of_checkpoint_) return;
+  const auto hold_all = [&](const auto& entries) {
+    for (const auto& entry : entries) bad_position_ |= entry.position >= records_end_;
+    if (bad_position_) return;
+    for (const auto& entry : entries) hold(entry.position);
+  };
+  if (const auto* places = std::get_if<PlacesRecord>(&record)) hold_all(places->entries);
+  if (const auto* states = std::get_if<StatesRecord>(&record)) hold_all(states->entries);
+  if (!bad_position_) replay_.checkpoint(record);
 }
 
 void Recovery::purge(const PurgeRecord& record) {
@@ -381,15 +467,15 @@ void Recovery::task(const TaskRecord& record) {
   release_freed();
 }
 
-void Recovery::settled(const SettledRecord& record) {
-  replay_.settled(record, freed_);
-  release_freed();
-}
-
 void Recovery::head(const HeadRecord& record) { replay_.head(record); }
 
+void Recovery::hold(LogPos position) {
+  log_->image_.hold(position);
+  log_->pool_.add_live(geometry_.segment_of(position));
+}
+
 void Recovery::release_freed() {
-  for (const LogPos position : freed_) log_->image_.release(position);
+  for (const LogPos position : freed_) log_->release(position);
   freed_.clear();
 }
 

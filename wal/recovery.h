@@ -1,13 +1,13 @@
 // Recovery: reads a log back, once, and makes the Log that goes on from its end.
 //
-//   manifest -> segments (whole, none missing) -> frames in order -> first bad place
+//   manifest -> segments (whole, none missing) -> the latest checkpoint -> frames from where it begins -> first bad place
 //                                                   (replayed)          |-- acknowledged frames behind it: refuse
 //                                                                       \-- none: the tail; a new epoch from here
 //
 // A frame was acknowledged if something written later says so: a frame behind it, by its `durable`, or a
 // manifest. What nobody vouches for was under way when the power went and nobody was told of it.
 //
-// Limits: one extent is read at a time, straight into the image.
+// Limits: one extent is read at a time, straight into the image, which keeps to its memory.
 // Errors: as Log::open(); `complaint` is a sentence for the operator.
 // Owner:  Log::open(), for the length of the call.
 // Source: wal/FORMAT.md, "The torn end".
@@ -57,7 +57,9 @@ class Recovery final : private RecordSink {
   Result<void> open_segments(const std::vector<FileInfo>& listed);
   Result<bool> whole(const SegmentFile& segment);
   Result<void> adopt_segments();
+  Result<void> adopt_older(SegmentFile& segment);
 
+  Result<void> replay_checkpoint();
   Result<void> replay_frames();
   Result<Found> next_frame();
   Result<Found> look(Lsn at);
@@ -69,6 +71,7 @@ class Recovery final : private RecordSink {
   void look_at(std::span<const std::byte> rest, const SegmentFile& segment, std::uint64_t offset);
   Result<void> judge(const Found& bad);
   Result<std::unique_ptr<Log>> finish();
+  Result<void> make_ahead();
 
   std::string place(Lsn lsn) const;
   std::unexpected<Error> pass_on(Error error, std::string_view doing);
@@ -83,6 +86,8 @@ class Recovery final : private RecordSink {
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord& record) override;
+  void checkpoint(const CheckpointRecord& record) override;
+  void hold(LogPos position);
   void release_freed();
 
   Disk& disk_;
@@ -92,16 +97,21 @@ class Recovery final : private RecordSink {
   std::string& complaint_;
 
   std::unique_ptr<Log> log_;
-  PageBlock scratch_;  // one extent
+  static constexpr std::uint64_t none = UINT64_MAX;
+  PageBlock scratch_;                    // one extent
+  std::uint64_t scratch_extent_ = none;  // which, while a checkpoint is read
   Geometry geometry_;
   Manifest manifest_;
   std::vector<SegmentFile>
       segments_;  // from manifest_.first on, rising; the files are the pool's once adopted
   std::uint64_t whole_end_ = 0;  // segments below it are whole and in the pool
 
-  Lsn tail_ = 0;        // end of the last good frame
-  Lsn last_frame_ = 0;  // its start; 0: none yet
-  Lsn records_at_ = 0;  // of the frame being replayed
+  bool of_checkpoint_ = false;  // only what checkpoints are made of is read
+  bool bad_position_ = false;   // a checkpoint names a message that cannot have been there
+  Lsn tail_ = 0;                // end of the last good frame
+  Lsn last_frame_ = 0;          // its start; 0: none yet
+  Lsn records_at_ = 0;          // of the frame being replayed
+  Lsn records_end_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
   std::string witness_;           // where a frame says that more was acknowledged than can be read

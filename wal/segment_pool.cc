@@ -10,20 +10,22 @@
 namespace pawl {
 namespace {
 
-bool disk_is_full(int sys) { return sys == ENOSPC || sys == EDQUOT; }
-
 // What new files are filled with, for all shards. Not const: a constant would be a megabyte of the program.
 alignas(block_bytes) std::array<std::byte, SegmentPool::fill_bytes_max> zeros;
 
 }  // namespace
 
+bool disk_is_full(int sys) { return sys == ENOSPC || sys == EDQUOT; }
+
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares)
-    : disk_(disk), geometry_(geometry), spares_(spares), header_(block_bytes) {
+    : disk_(disk), geometry_(geometry), spares_min_(spares), spares_(spares), header_(block_bytes) {
   retired_.reserve(64);
 }
 
 SegmentPool::~SegmentPool() {
-  for (; !ready_.empty(); ready_.pop_front()) disk_.close(ready_.front());
+  for (; !rows_.empty(); rows_.pop_front()) {
+    if (rows_.front().file != FileId::none) disk_.close(rows_.front().file);
+  }
   for (const Retired& retired : retired_) disk_.close(retired.file);
   if (making_ != FileId::none) disk_.close(making_);
 }
@@ -32,32 +34,65 @@ void SegmentPool::adopt_retired(std::uint64_t number, FileId file, bool filled) 
   retired_.push_back({number, file, filled});
 }
 
+SegmentPool::Row& SegmentPool::row(std::uint64_t number) {
+  for (; first_ > number; --first_) rows_.push_front({});  // only at a start
+  while (first_ + rows_.size() <= number) rows_.push_back({});
+  return rows_[number - first_];
+}
+
+void SegmentPool::adopt(std::uint64_t number, FileId file) {
+  CHECK(number >= ready_end_, "segment {} after {}", number, ready_end_);
+  row(number).file = file;
+  ready_end_ = number + 1;
+  ++files_;
+}
+
 FileId SegmentPool::file(std::uint64_t number) const {
-  CHECK(ready(number), "segment {} of {} to {}", number, first_, ready_end());
-  return ready_[number - first_];
+  CHECK(ready(number), "segment {} of {} to {}", number, first_, ready_end_);
+  return row(number).file;
 }
 
-void SegmentPool::keep(std::uint64_t number, Instant until) {
-  CHECK(number >= first_, "segment {} below {}", number, first_);
-  while (kept_until_.size() <= number - first_) kept_until_.push_back(Instant{});
-  Instant& kept = kept_until_[number - first_];
-  kept = std::max(kept, until);
+void SegmentPool::want_ahead(std::uint64_t bytes) {
+  spares_ = std::max<std::uint64_t>(
+      spares_min_, 1 + (bytes + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
 }
 
-std::uint64_t SegmentPool::first_kept(Instant now) const {
-  for (std::size_t i = 0; i < kept_until_.size(); ++i) {
-    if (kept_until_[i] > now) return first_ + i;
+void SegmentPool::add_live(std::uint64_t number) { ++row(number).live; }
+
+void SegmentPool::release(std::uint64_t number, Lsn lsn) {
+  Row& r = row(number);
+  CHECK(r.live > 0, "segment {} has no message", number);
+  r.emptied = std::max(r.emptied, lsn);
+  if (--r.live > 0) return;
+  looked_below_ = std::min(looked_below_, number);
+}
+
+void SegmentPool::retire(std::uint64_t below, Lsn durable) {
+  CHECK(below <= tail_ && below <= ready_end_, "{} of {}", below, tail_);
+  std::uint64_t waits = below;  // the first that is empty, but not durably
+  for (std::uint64_t n = std::max(looked_below_, first_); n < below; ++n) {
+    Row& r = row(n);
+    const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
+    if (r.file == FileId::none || needed) continue;
+    if (r.emptied > durable && !MUTANT(reclaim_before_durable)) {
+      waits = std::min(waits, n);
+      continue;
+    }
+    retired_.push_back({n, std::exchange(r.file, FileId::none), true});
+    --files_;
   }
-  return UINT64_MAX;
+  looked_below_ = waits;
+  while (first_ < below && rows_.front().file == FileId::none && rows_.front().live == 0) {
+    rows_.pop_front();
+    ++first_;
+  }
 }
 
-void SegmentPool::retire(std::uint64_t first) {
-  CHECK(first <= tail_ && first <= ready_end(), "{} of {}", first, tail_);
-  for (; first_ < first; ++first_) {
-    retired_.push_back({first_, ready_.front(), true});
-    ready_.pop_front();
-    if (!kept_until_.empty()) kept_until_.pop_front();
+std::uint64_t SegmentPool::first_missing() const {
+  for (std::uint64_t n = first_; n < ready_end_; ++n) {
+    if (row(n).live > 0 && row(n).file == FileId::none) return n;
   }
+  return ready_end_;
 }
 
 Result<void> SegmentPool::pump(Instant now, bool stopping) {
@@ -106,7 +141,7 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
 }
 
 void SegmentPool::made() {
-  ready_.push_back(making_);
+  adopt(ready_end_, making_);
   making_ = FileId::none;
   step_ = Step::none;
 }
@@ -177,7 +212,7 @@ std::size_t SegmentPool::choose_retired() const {
 
 // Gives back to the file system what the next segments will not need.
 void SegmentPool::trim(Instant now) {
-  if (retired_.size() <= std::max<std::size_t>(spares_, 1)) return;
+  if (retired_.size() <= std::max<std::uint64_t>(spares_, 1)) return;
   const Retired gone = retired_.back();
   if (!disk_.remove(segment_name(gone.number))) return retry_later(now);
   disk_.close(gone.file);
@@ -190,10 +225,27 @@ std::span<const std::byte> SegmentPool::fill_piece() const {
 }
 
 Result<void> SegmentPool::create_now() {
-  const auto file = disk_.create(segment_name(ready_end()));
-  if (!file) return std::unexpected(file.error());
-  making_ = *file;
-  for (filled_ = 0; filled_ < geometry_.segment_bytes; filled_ += fill_piece().size()) {
+  const std::uint64_t number = ready_end();
+  const std::size_t i = choose_retired();
+  if (i < retired_.size() && retired_[i].number == number) {
+    making_ = retired_[i].file;
+    retired_.erase(retired_.begin() + static_cast<std::ptrdiff_t>(i));
+  } else {
+    const auto file = disk_.create(segment_name(number));
+    if (!file) return std::unexpected(file.error());
+    making_ = *file;
+  }
+  filled_ = 0;
+  if (auto made_it = make_now(); !made_it) {
+    retired_.push_back({number, std::exchange(making_, FileId::none), false});
+    return made_it;
+  }
+  made();
+  return {};
+}
+
+Result<void> SegmentPool::make_now() {
+  for (; filled_ < geometry_.segment_bytes; filled_ += fill_piece().size()) {
     if (auto written = disk_.write_now(making_, filled_, fill_piece()); !written) return written;
   }
   if (auto synced = disk_.sync_now(making_); !synced) return synced;
@@ -202,9 +254,7 @@ Result<void> SegmentPool::create_now() {
                        {geometry_.stream, number, geometry_.segment_base(number)});
   if (auto written = disk_.write_now(making_, 0, header_.span()); !written) return written;
   if (auto synced = disk_.sync_now(making_); !synced) return synced;
-  if (auto synced = disk_.sync_dir_now(); !synced) return synced;
-  made();
-  return {};
+  return disk_.sync_dir_now();
 }
 
 }  // namespace pawl

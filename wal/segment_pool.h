@@ -3,7 +3,10 @@
 //   absent --create--> filling with zeros --sync--+
 //                                                 +--> header, sync dir --> ready --tail enters--> in use
 //   retired (not needed) --rename-----------------+                                                  |
-//      ^------------------------------ manifest says first is beyond it -----------------------------+
+//      ^------------------ no message left in it, and a start does not read it ----------------------+
+//
+// Those that a start reads, from the latest checkpoint on, are all there. Of older ones those are left that hold a
+// message: the table has gaps.
 //
 // A segment gets its header when it is full size, and is ready when its name is durable too: recovery
 // trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
@@ -29,6 +32,9 @@
 
 namespace pawl {
 
+// An errno that is no failure: it is tried again.
+bool disk_is_full(int sys);
+
 class SegmentPool {
  public:
   static constexpr Duration retry_after{1000};
@@ -40,25 +46,31 @@ class SegmentPool {
   SegmentPool& operator=(const SegmentPool&) = delete;
 
   // --- start-up ---
-  void start(std::uint64_t first) { first_ = tail_ = first; }
-  void adopt(FileId file) { ready_.push_back(file); }  // the next number; it is whole
+  void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
+  void adopt(std::uint64_t number, FileId file);  // it is whole; numbers rise
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
   Result<void> create_now();  // makes the next number ready, blocking
 
-  // --- the table; numbers from first() to ready_end() have a file ---
+  // --- the table; numbers from first() to ready_end() ---
   std::uint64_t first() const { return first_; }
-  std::uint64_t ready_end() const { return first_ + ready_.size(); }
-  bool ready(std::uint64_t number) const { return number >= first_ && number < ready_end(); }
+  std::uint64_t ready_end() const { return ready_end_; }
+  bool ready(std::uint64_t number) const {
+    return number >= first_ && number < ready_end() && row(number).file != FileId::none;
+  }
   FileId file(std::uint64_t number) const;
+  std::uint64_t files() const { return files_; }
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
 
+  // So many bytes are to be ready ahead of the tail, besides a segment that is filled; not less than `spares` says.
+  void want_ahead(std::uint64_t bytes);
   void enter(std::uint64_t number) { tail_ = number; }  // the tail is in this segment now
-  // The segment is not to be retired before then, whatever is in it.
-  void keep(std::uint64_t number, Instant until);
-  // The first one that is to be kept at `now`; a large number if none is.
-  std::uint64_t first_kept(Instant now) const;
-  // Segments below `first` are not needed; the manifest that says so is durable.
-  void retire(std::uint64_t first);
+  void add_live(std::uint64_t number);
+  // A message in it has gone; what says so is below `lsn`.
+  void release(std::uint64_t number, Lsn lsn);
+  // Retires segments below `below` in which no message is left, as far as that is durable.
+  void retire(std::uint64_t below, Lsn durable);
+  // The first from `number` on that has messages and no file; ready_end() if there is none.
+  std::uint64_t first_missing() const;
 
   // Goes on with what is under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
@@ -69,12 +81,20 @@ class SegmentPool {
  private:
   enum class Step : std::uint8_t { none, begin, fill, fill_sync, header, dir_sync };
 
+  struct Row {
+    FileId file = FileId::none;
+    std::uint64_t live = 0;  // messages
+    Lsn emptied = 0;         // when this is durable, none is left
+  };
   struct Retired {
     std::uint64_t number = 0;
     FileId file = FileId::none;
     bool filled = false;  // full size already
   };
 
+  Row& row(std::uint64_t number);  // made if it is behind the last
+  const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
+  Result<void> make_now();
   Result<void> issue(Instant now);
   Result<void> begin(Instant now);
   void made();
@@ -85,11 +105,14 @@ class SegmentPool {
 
   Disk& disk_;
   Geometry geometry_;
-  std::uint32_t spares_;
+  std::uint32_t spares_min_;
+  std::uint64_t spares_;
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
-  RingQueue<FileId> ready_;        // from first_ on
-  RingQueue<Instant> kept_until_;  // from first_ on, as far as something is to be kept
+  RingQueue<Row> rows_;  // from first_ on, up to ready_end_ or the tail, which may be ahead of it
+  std::uint64_t ready_end_ = 0;
+  std::uint64_t files_ = 0;         // below ready_end_
+  std::uint64_t looked_below_ = 0;  // of those below it none can be retired
   std::vector<Retired> retired_;
 
   // the segment being made: number ready_end()

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "core/check.h"
-#include "core/dedup.h"
 #include "core/mutant.h"
+#include "wal/checkpoint_records.h"
 #include "wal/records.h"
 
 namespace pawl {
@@ -38,7 +38,6 @@ Lsn Writer::append(Effects& effects, Instant now) {
   for (const ConfigRecord& record : effects.configs) {
     commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
   }
-  append_heads(effects);
   append_sends(effects);
   append_receives(effects);
   for (const SettledRecord& record : effects.settled) {
@@ -50,8 +49,7 @@ Lsn Writer::append(Effects& effects, Instant now) {
     commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
   }
   for (const TaskRecord& record : effects.tasks) append_task(record);
-  const bool lazy = tail_ == before_removes && effects.sends.empty() && effects.configs.empty() &&
-                    effects.heads.empty();
+  const bool lazy = tail_ == before_removes && effects.sends.empty() && effects.configs.empty();
   if (!lazy) {
     urgent_ = tail_;
   } else if (lazy_since_ == never) {
@@ -60,8 +58,74 @@ Lsn Writer::append(Effects& effects, Instant now) {
   return tail_;
 }
 
-void Writer::append_heads(const Effects& effects) {
-  std::span<const HeadRecord> rest(effects.heads);
+void Writer::append(const CheckpointSlice& slice, Instant now) {
+  wall_ = now;
+  for (const ConfigRecord& record : slice.configs) {
+    commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
+  }
+  append_heads(slice.heads);
+  for (const PurgeRecord& record : slice.purges) {
+    commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
+  }
+  for (const TaskRecord& record : slice.tasks) append_task(record);
+  for (const CheckpointRecord& record : slice.records) {
+    std::visit([this](const auto& part) { append_part(part); }, record);
+  }
+  if (lazy_since_ == never) lazy_since_ = now;
+}
+
+void Writer::append_part(const PlacesRecord& record) {
+  for (std::span rest(record.entries); !rest.empty();) {
+    const auto run = rest.first(std::min(rest.size(), places_max));
+    commit(
+        encode_places(reserve(places_bytes_max(run.size())), record.queue, run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+void Writer::append_part(const StatesRecord& record) {
+  for (std::span rest(record.entries); !rest.empty();) {
+    const auto run = rest.first(std::min(rest.size(), states_max));
+    commit(encode_states(reserve(states_bytes_max(run.size())), record.queue, record.fifo, run,
+                         geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+void Writer::append_part(const TimesRecord& record) {
+  std::span buckets(record.buckets);
+  std::span aged(record.aged);
+  bool first = record.first;
+  do {
+    TimesRecord piece{.queue = record.queue,
+                      .first = std::exchange(first, false),
+                      .end = record.end,
+                      .buckets = {},
+                      .aged = {}};
+    const auto some = buckets.first(std::min(buckets.size(), times_max));
+    const auto more = aged.first(std::min(aged.size(), times_max - some.size()));
+    piece.buckets.assign(some.begin(), some.end());
+    piece.aged.assign(more.begin(), more.end());
+    commit(
+        encode_times(reserve(times_bytes_max(some.size() + more.size())), piece, geometry_.stream));
+    buckets = buckets.subspan(some.size());
+    aged = aged.subspan(more.size());
+  } while (!buckets.empty() || !aged.empty());
+}
+
+void Writer::append_part(const DedupRecord& record) {
+  for (std::span rest(record.entries); !rest.empty();) {
+    const auto run = rest.first(std::min(rest.size(), dedup_max));
+    commit(encode_dedup(reserve(dedup_bytes_max(run.size())), record.queue, run, geometry_.stream));
+    rest = rest.subspan(run.size());
+  }
+}
+
+void Writer::append_part(const UnsettledRecord& record) {
+  commit(encode_unsettled(reserve(unsettled_bytes), record, geometry_.stream));
+}
+
+void Writer::append_heads(std::span<const HeadRecord> rest) {
   while (!rest.empty()) {
     const auto run = rest.first(std::min(rest.size(), batch_max));
     commit(encode_heads(reserve(heads_bytes_max(run.size())), run, geometry_.stream));
@@ -74,8 +138,7 @@ void Writer::append_sends(Effects& effects) {
     std::byte* out = reserve(send_bytes(record));
     record.position = tail_;
     image_.add_live(tail_);
-    if (record.dedup != TextKey{})
-      pool_.keep(geometry_.segment_of(tail_), record.sent + dedup_window);
+    pool_.add_live(geometry_.segment_of(tail_));
     commit(encode_send(out, record, geometry_.stream));
   }
 }
@@ -109,6 +172,14 @@ void Writer::append_task(const TaskRecord& record) {
     commit(encode_task(reserve(task_bytes_max(task, run.size())), task, run, geometry_.stream));
     rest = rest.subspan(run.size());
   } while (!rest.empty());
+}
+
+Lsn Writer::first_frame_from(Lsn lsn) const {
+  for (std::size_t i = handed_; i < frames_.size(); ++i) {
+    if (frames_[i].start >= lsn) return frames_[i].start;
+  }
+  CHECK(open_ && frame_start_ >= lsn, "no frame from {} on", lsn);
+  return frame_start_;
 }
 
 std::byte* Writer::reserve(std::size_t bytes) {

@@ -16,7 +16,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
+#include "core/checkpoint.h"
 #include "core/effects.h"
 #include "core/ids.h"
 #include "core/result.h"
@@ -53,6 +55,12 @@ class Writer {
   void start(const Start& start);
 
   Lsn append(Effects& effects, Instant now);
+  // A part of a checkpoint. Nobody waits for it.
+  void append(const CheckpointSlice& slice, Instant now);
+  // A reader that begins there finds everything that is appended from now on; no frame may begin there yet.
+  Lsn frame_start() const { return open_ ? frame_start_ : tail_; }
+  // The first frame at `lsn` or behind it, of those not yet handed to the disk.
+  Lsn first_frame_from(Lsn lsn) const;
   // Completions first; then, unless `hold`, what is to be written.
   std::optional<Failure> reap(std::uint64_t now_us);
   void submit(Instant now, std::uint64_t now_us, bool idle);
@@ -85,7 +93,12 @@ class Writer {
     bool busy = false;
   };
 
-  void append_heads(const Effects& effects);
+  void append_part(const PlacesRecord& record);
+  void append_part(const StatesRecord& record);
+  void append_part(const TimesRecord& record);
+  void append_part(const DedupRecord& record);
+  void append_part(const UnsettledRecord& record);
+  void append_heads(std::span<const HeadRecord> rest);
   void append_task(const TaskRecord& record);
   void append_sends(Effects& effects);
   void append_receives(const Effects& effects);

@@ -139,7 +139,7 @@ TEST(Directory, VisitsEveryQueue) {
   EXPECT_EQ(visited, 10);
 }
 
-TEST(Directory, KnowsWhatItTakesInASnapshot) {
+TEST(Directory, KnowsWhatItTakesInACheckpoint) {
   Directory directory;
   EXPECT_EQ(directory.bytes(), 0u);
   directory.put(queue(1, "q"));

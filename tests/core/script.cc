@@ -129,6 +129,8 @@ std::string Script::perform_on_disk(const Step& step) {
     world_.crash(step.words.empty() ? Duration{} : duration(step.words[0]));
   } else if (step.verb == "rotate") {
     world_.rotate();
+  } else if (step.verb == "slice") {
+    return world_.slice() ? "more" : "ok";
   } else {
     return "no such step, or no such queue: " + step.verb;
   }
@@ -143,6 +145,11 @@ std::string Script::perform_request(const Step& step) {
     return outcome(ask);
   }
   const QueueId id = queues_.at(name);
+  if (step.verb == "set_aside" || step.verb == "damage") {
+    step.verb == "damage" ? world_.damage(id, step.words.at(1))
+                          : world_.set_aside(id, step.words.at(1));
+    return "ok";
+  }
   if (step.verb == "set") return outcome(world_.set(id, attributes(step)));
   if (step.verb == "drop") return outcome(world_.plain(Op::delete_queue, id));
   if (step.verb == "purge") return outcome(world_.plain(Op::purge, id));

@@ -19,7 +19,9 @@
 //   advance T   jump T     wakes at every deadline on the way; sleeps through them
 //   gather ... go          the requests between them are answered in one turn
 //   hold   flush   flush_one   crash [T]   restart [T] (flush, crash)  down for T
-//   rotate                 a new segment begins; old ones go if they can
+//   rotate                 a checkpoint: nothing older is read at a start
+//   slice                  one slice of it -> more, or ok: that was the last
+//   set_aside Q BODY       its body cannot be read     damage Q BODY  nor when the message is to move
 //   stored -> N            messages the log still has to keep
 //
 // Times are seconds, or have a unit: 50ms 3s 2m 12h 4d.

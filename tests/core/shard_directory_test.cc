@@ -81,7 +81,7 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
   EXPECT_EQ(create("one too many"), Errc::ok);
 }
 
-TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheSnapshotWouldGrowTooLarge) {
+TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) {
   World world({.directory_bytes_max = 2100});
   Ask& first = world.create("q", {});
   const std::vector<AttributeChange> policy = {
@@ -158,18 +158,20 @@ TEST(OtherShard, RefusesHandlesOfTheSameQueueOnAnotherShard) {
   EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
 }
 
-TEST(OtherShard, PutsNoQueuesOfTheDirectoryIntoItsSnapshot) {
+TEST(OtherShard, PutsNoQueuesOfTheDirectoryIntoItsCheckpoint) {
   Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
   QueueConfig config;
   config.id = QueueId{2};
   config.owner = ShardId{1};
   shard.put_config(std::make_shared<QueueConfig>(config), Instant{1000});
   shard.restore(HeadRecord{QueueId{2}, 17});
-  Effects effects;
-  shard.snapshot(effects);
-  EXPECT_TRUE(effects.configs.empty());
-  ASSERT_EQ(effects.heads.size(), 1u);
-  EXPECT_EQ(effects.heads[0].next_seq, 17u);
+  CheckpointSlice slice;
+  shard.begin_checkpoint();
+  EXPECT_FALSE(shard.checkpoint_slice(slice));
+  EXPECT_TRUE(slice.configs.empty());
+  ASSERT_EQ(slice.heads.size(), 2u);
+  EXPECT_EQ(slice.heads[0].queue, QueueId::none) << "so that no slice is empty";
+  EXPECT_EQ(slice.heads[1].next_seq, 17u);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ class Model {
     if (dice < 85 && !messages_.empty()) return use_a_handle(dice);
     if (dice < 97) return world_.advance(seconds(up_to(random_.chance(1, 10) ? 100 : 4)));
     if (dice < 98) return restart();
+    if (random_.chance(1, 2)) world_.slice();
     if (dice < 99) return cancel();
     if (random_.chance(1, 10)) return purge();
   }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl::test {
 namespace {
 
@@ -150,7 +152,6 @@ bool World::one_turn(std::span<Ask* const> asks) {
 void World::write(Effects& effects) {
   Frame frame;
   for (const ConfigRecord& record : effects.configs) frame.records.emplace_back(record);
-  for (const HeadRecord& record : effects.heads) frame.records.emplace_back(record);
   for (SendRecord& record : effects.sends) {
     record.position = next_position_++;
     const Content& content = *record.content;
@@ -186,13 +187,22 @@ void World::write(Effects& effects) {
 }
 
 void World::collect_freed(const std::vector<LogPos>& freed) {
-  for (const LogPos position : freed)
-    EXPECT_EQ(live_.erase(position), 1u) << "given back twice: " << position;
+  for (const LogPos position : freed) {
+    const auto held = live_.find(position);
+    ASSERT_NE(held, live_.end()) << "given back twice: " << position;
+    live_.erase(held);
+  }
 }
 
 void World::carry(const std::vector<Transfer*>& transfers) {
   for (Transfer* const transfer : transfers) {
     EXPECT_TRUE(live_.contains(transfer->position)) << "moved what the log no longer keeps";
+    if (damaged_.contains(transfer->position)) {
+      transfer->request.error = Errc::corrupt;
+      transfer->stage = Transfer::Stage::landed;
+      travelling_.push_back(transfer);
+      continue;
+    }
     const StoredSend& stored = sends_.at(transfer->position);
     transfer->sent = stored.record.sent;
     transfer->id = stored.record.carried.id;
@@ -284,25 +294,12 @@ void World::recover() {
   shard_ = std::make_unique<Shard>(
       ShardIdentity{.secret = test_secret(), .nonce_seed = ++starts_ * 1'000'000}, limits_, now_);
   live_.clear();
+  slices_.clear();
+  slicing_ = false;
   std::vector<LogPos> freed;
+  for (const StoredRecord& stored : checkpoint_) restore(stored, freed);
   for (const Frame& frame : frames_) {
-    for (const StoredRecord& stored : frame.records) {
-      std::visit(Overloaded{
-                     [&](const StoredSend& send) {
-                       const Content content = send.content();
-                       SendRecord record = send.record;
-                       record.content = &content;
-                       live_.insert(record.position);
-                       shard_->restore(record);
-                     },
-                     [&](const RemoveRecord& record) { shard_->restore(record, freed); },
-                     [&](const PurgeRecord& record) { shard_->restore(record, freed); },
-                     [&](const TaskRecord& record) { shard_->restore(record, freed); },
-                     [&](const SettledRecord& record) { shard_->restore(record, freed); },
-                     [&](const auto& record) { shard_->restore(record); },
-                 },
-                 stored);
-    }
+    for (const StoredRecord& stored : frame.records) restore(stored, freed);
   }
   shard_->finish_recovery(now_, freed);
   collect_freed(freed);
@@ -310,22 +307,73 @@ void World::recover() {
     travelling_.push_back(shard_->forget_moved(came, ShardId{}).request.transfer);
 }
 
-void World::rotate() {
+void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
+  std::visit(Overloaded{
+                 [&](const StoredSend& send) {
+                   const Content content = send.content();
+                   SendRecord record = send.record;
+                   record.content = &content;
+                   live_.insert(record.position);
+                   shard_->restore(record, freed);
+                 },
+                 [&](const CheckpointRecord& record) {
+                   if (const auto* places = std::get_if<PlacesRecord>(&record)) {
+                     for (const auto& entry : places->entries) live_.insert(entry.position);
+                   } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
+                     for (const auto& entry : states->entries) live_.insert(entry.position);
+                   }
+                   shard_->restore(record);
+                 },
+                 [&](const RemoveRecord& record) { shard_->restore(record, freed); },
+                 [&](const PurgeRecord& record) { shard_->restore(record, freed); },
+                 [&](const TaskRecord& record) { shard_->restore(record, freed); },
+                 [&](const auto& record) { shard_->restore(record); },
+             },
+             stored);
+}
+
+bool World::slice() {
+  if (!std::exchange(slicing_, true)) {
+    slices_.clear();
+    slicing_from_ = appended_;
+    shard_->begin_checkpoint();
+  }
+  CheckpointSlice slice;
+  slicing_ = shard_->checkpoint_slice(slice);
+  for (const auto& record : slice.configs) slices_.emplace_back(record);
+  for (const auto& record : slice.heads) slices_.emplace_back(record);
+  for (const auto& record : slice.purges) slices_.emplace_back(record);
+  for (const auto& record : slice.tasks) slices_.emplace_back(record);
+  for (const auto& record : slice.records) slices_.emplace_back(record);
+  collect_freed(slice.freed);
+  if (slicing_) return true;
   flush();
-  const auto needed = std::ranges::find_if(frames_, [this](const Frame& frame) {
-    return std::ranges::any_of(frame.records, [this](const StoredRecord& stored) {
-      const auto* send = std::get_if<StoredSend>(&stored);
-      if (send == nullptr) return false;
-      const bool deduplicates =
-          send->record.dedup != TextKey{} && send->record.sent + dedup_window > now_;
-      return deduplicates || live_.contains(send->record.position);
-    });
-  });
-  frames_.erase(frames_.begin(), needed);
-  effects_.clear();
-  shard_->snapshot(effects_);
-  write(effects_);
+  checkpoint_ = std::move(slices_);
+  std::erase_if(frames_, [this](const Frame& frame) { return frame.end <= slicing_from_; });
+  return false;
+}
+
+const SendRecord& World::newest(QueueId queue, const std::string& body) const {
+  const SendRecord* found = nullptr;
+  for (const auto& [position, stored] : sends_) {
+    if (stored.record.queue == queue && stored.body == body) found = &stored.record;
+  }
+  CHECK(found != nullptr, "no message {}", body);
+  return *found;
+}
+
+void World::set_aside(QueueId queue, const std::string& body) {
+  shard_->set_aside(queue, newest(queue, body).seq);
   turn(nullptr);
+}
+
+void World::damage(QueueId queue, const std::string& body) {
+  damaged_.insert(newest(queue, body).position);
+}
+
+void World::rotate() {
+  while (slice()) {
+  }
 }
 
 std::size_t World::records() const {

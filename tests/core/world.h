@@ -54,7 +54,7 @@ struct StoredSend {
   }
 };
 using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
-                                  PurgeRecord, TaskRecord, SettledRecord>;
+                                  PurgeRecord, TaskRecord, SettledRecord, CheckpointRecord>;
 
 class World {
  public:
@@ -83,8 +83,13 @@ class World {
   void flush_one();  // the oldest frame that is not durable; the disk holds the others still
   void commit();     // what is appended is durable, and no turn has seen it yet
   void crash(Duration down = {});
-  // A new segment: a snapshot, and the frames before it that nobody needs are forgotten.
+  // The body of the message cannot be read: the shard is told so, now or when the message is to move.
+  void set_aside(QueueId queue, const std::string& body);
+  void damage(QueueId queue, const std::string& body);
+  // A checkpoint, durable, and nothing older is known any more.
   void rotate();
+  // One slice of it, begun if none is under way. False: that was the last, and what is older is forgotten.
+  bool slice();
   // Requests made from here on wait, and go() puts all of them into one turn.
   void gather() { gathering_ = true; }
   void go();
@@ -118,6 +123,8 @@ class World {
   void pass_on(Transfer& transfer);
   void answer(Request& request);
   void recover();
+  void restore(const StoredRecord& stored, std::vector<LogPos>& freed);
+  const SendRecord& newest(QueueId queue, const std::string& body) const;
 
   ShardLimits limits_;
   Instant now_{1'000'000};
@@ -133,7 +140,11 @@ class World {
   LogPos next_position_ = 1;
   std::map<LogPos, StoredSend> sends_;
   std::deque<Transfer*> travelling_;  // transfers to apply in the next turn
-  std::set<LogPos> live_;
+  std::multiset<LogPos> live_;
+  std::set<LogPos> damaged_;
+  std::vector<StoredRecord> checkpoint_, slices_;  // the latest; the one that is being made
+  bool slicing_ = false;
+  Lsn slicing_from_ = 0;
   bool holding_ = false;
   bool gathering_ = false;
   std::vector<Ask*> gathered_;

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "core/check.h"
+#include "wal/checkpoint_records.h"
 #include "wal/format.h"
 #include "wal/records.h"
 
@@ -50,6 +52,10 @@ class Sum final : public RecordSink {
     add(record.task.moved);
   }
   void settled(const SettledRecord& record) override { add(record.from.seq); }
+  void checkpoint(const CheckpointRecord& record) override {
+    add(record.index());
+    std::visit([this](const auto& part) { again(part); }, record);
+  }
 
   std::uint64_t sum = 0;
   std::uint32_t records = 0;
@@ -60,12 +66,82 @@ class Sum final : public RecordSink {
     const auto* const begin = reinterpret_cast<const char*>(input_.data());
     CHECK(text.data() >= begin && text.data() + text.size() <= begin + input_.size());
   }
+  // What was read of a checkpoint is written in the room there is for it, and the same when read again; unless
+  // there is more of it than a record of ours has.
+  void again(const PlacesRecord& part) {
+    const auto& entries = part.entries;
+    for (const auto& entry : entries) CHECK(entry.seq <= seq_max && entry.position <= log_pos_max);
+    if (entries.size() > places_max) return;
+    const auto read = written<PlacesRecord>(places_bytes_max(entries.size()), [&](std::byte* out) {
+      return encode_places(out, part.queue, entries, stream);
+    });
+    CHECK(read.queue == part.queue && read.entries == entries);
+  }
+  void again(const StatesRecord& part) {
+    const auto& entries = part.entries;
+    for (const auto& entry : entries) CHECK(entry.seq <= seq_max && entry.position <= log_pos_max);
+    if (entries.size() > states_max) return;
+    const auto read = written<StatesRecord>(states_bytes_max(entries.size()), [&](std::byte* out) {
+      return encode_states(out, part.queue, part.fifo, entries, stream);
+    });
+    CHECK(read.queue == part.queue && read.fifo == part.fifo && read.entries == entries);
+  }
+  void again(const TimesRecord& part) {
+    const std::size_t entries = part.buckets.size() + part.aged.size();
+    if (entries > times_max) return;
+    CHECK(written<TimesRecord>(times_bytes_max(entries), [&](std::byte* out) {
+            return encode_times(out, part, stream);
+          }) == part);
+  }
+  void again(const DedupRecord& part) {
+    const auto& entries = part.entries;
+    if (entries.size() > dedup_max) return;
+    const auto read = written<DedupRecord>(dedup_bytes_max(entries.size()), [&](std::byte* out) {
+      return encode_dedup(out, part.queue, entries, stream);
+    });
+    CHECK(read.queue == part.queue && read.entries == entries);
+  }
+  void again(const UnsettledRecord& part) {
+    CHECK(written<UnsettledRecord>(unsettled_bytes, [&](std::byte* out) {
+            return encode_unsettled(out, part, stream);
+          }) == part);
+  }
+  template <typename Part, typename Encode>
+  static Part written(std::size_t room, Encode&& encode);
+
   void add(std::uint64_t n) {
     sum = sum * 31 + n;
     ++records;
   }
   std::span<const std::byte> input_;
 };
+
+// Keeps the one part of a checkpoint that there is.
+template <typename Part>
+class Kept final : public RecordSink {
+ public:
+  void send(const StoredMessage&, std::size_t) override {}
+  void receive(const ReceiveRecord&) override {}
+  void remove(const RemoveRecord&) override {}
+  void purge(const PurgeRecord&) override {}
+  void config(const ConfigRecord&) override {}
+  void head(const HeadRecord&) override {}
+  void task(const TaskRecord&) override {}
+  void settled(const SettledRecord&) override {}
+  void checkpoint(const CheckpointRecord& record) override { part = std::get<Part>(record); }
+  Part part;
+};
+
+template <typename Part, typename Encode>
+Part Sum::written(std::size_t room, Encode&& encode) {
+  std::vector<std::byte> bytes(room);
+  const std::size_t used = encode(bytes.data());
+  CHECK(used <= room, "{} of {}", used, room);
+  bytes.resize(used);
+  Kept<Part> kept;
+  CHECK(decode_records(bytes, 1, stream, kept).has_value());
+  return kept.part;
+}
 
 // FORMAT.md, "Records": the first 8 bytes and the stream seed the hash of what follows the head.
 std::uint32_t seal_records(std::span<std::byte> bytes) {

@@ -170,7 +170,7 @@ TEST_F(DeadLetterTest, AQueueOfDeadLettersThatIsGoneDestroysNothing) {
 }
 
 // A server whose memory for messages is used up by senders.
-class FullMemoryTest : public DeadLetterTest {
+class LittleMemoryTest : public DeadLetterTest {
  protected:
   void SetUp() override {
     LiveServerTest::SetUp();
@@ -179,18 +179,14 @@ class FullMemoryTest : public DeadLetterTest {
     start();
     connect();
   }
+  // Twice as much as there is memory: what was there before is on the disk alone.
   void fill(const Client::Queue& queue) {
     const std::string body(200'000, 'x');
-    int tries = 0;
-    for (;;) {
-      const auto sent = client().send(queue, body);
-      if (!sent && sent.error().code == Client::Code::no_memory) return;
-      ASSERT_LT(++tries, 5000);
-    }
+    for (int i = 0; i < 320; ++i) ASSERT_TRUE(client().send(queue, body)) << i;
   }
 };
 
-TEST_F(FullMemoryTest, ADeadLetterIsNotInTheWayOfItsGroup) {
+TEST_F(LittleMemoryTest, ADeadLetterIsNotInTheWayOfItsGroup) {
   const Client::Queue ballast = make("ballast");
   make("dead.fifo", {
                         {"FifoQueue", "true"}

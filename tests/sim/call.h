@@ -51,6 +51,7 @@ struct Call {
   std::uint32_t attempt = 0;  // its number; 0: none
   // The messages that `sends` or `receipts` are about; of what was delivered once it is known.
   std::vector<std::uint32_t> messages;
+  std::vector<Seq> seqs;             // of what was delivered
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
   std::size_t undecided = 0;         // of `sends`, for all the model knows
 

@@ -77,7 +77,7 @@ void Clients::answered(ShardId home, Request& request) {
     return;
   }
   call.state = Call::State::answered;
-  if (request.op == Op::receive && !call.applied) recognise(call);
+  if (request.op == Op::receive) call.applied ? put_in_order(call) : recognise(call);
   answers_.push_back(&call);
   // A connection may go on at once with what its client sent ahead.
   if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
@@ -137,11 +137,12 @@ void Clients::deliver_in_order(const Turn& turn) {
   std::vector<Call*> decided;
   const auto collect = [&](Call* call) {
     if (call->applied || call->request.op != Op::receive || call->target != turn.shard) return;
-    if (call->request.delivered == 0) return;
+    const std::size_t all = call->request.delivered + call->request.unreadable;
+    if (all == 0) return;
     call->applied = true;
     call->delivered_step = turn.step;
     decided.push_back(call);
-    for (std::size_t i = 0; i < call->request.delivered; ++i) {
+    for (std::size_t i = 0; i < all; ++i) {
       const Result<Receipt> receipt = open(world_->secret(), call->deliveries[i].handle);
       items.push_back({receipt ? receipt->nonce : 0, call, i});
     }
@@ -169,12 +170,35 @@ void Clients::deliver_in_order(const Turn& turn) {
 
 // While the contents hold: their memory may be gone at the end of the turn.
 void Clients::recognise(Call& call) {
-  for (std::size_t i = 0; i < call.request.delivered; ++i) {
+  const std::size_t all = call.request.delivered + call.request.unreadable;
+  call.again |= call.request.unreadable > 0;  // it may be short
+  for (std::size_t i = 0; i < all; ++i) {
     Delivery& delivery = call.deliveries[i];
+    std::vector<std::byte> bytes;
+    if (call.request.unread > 0 || i >= call.request.delivered) {
+      const StoredMessage stored = world_->stored(call.target, delivery, bytes);
+      delivery.take(stored.sent, stored.carried.id, stored.content);
+    }
     call.messages.push_back(model_->recognise(delivery));
+    call.seqs.push_back(delivery.seq);
     for (std::string_view* text : {&delivery.content.origin, &delivery.content.dedup_id})
       if (!text->empty()) *text = call.texts.emplace_front(*text);
   }
+}
+
+// What could not be read is behind what is in the answer, and in nobody's hands.
+void Clients::put_in_order(Call& call) {
+  std::vector<std::uint32_t> messages;
+  const std::size_t all = call.request.delivered + call.request.unreadable;
+  for (std::size_t i = 0; i < all; ++i) {
+    const auto at = std::ranges::find(call.seqs, call.deliveries[i].seq) - call.seqs.begin();
+    messages.push_back(call.messages[static_cast<std::size_t>(at)]);
+    if (i < call.request.delivered && model_->recognise(call.deliveries[i]) != messages.back())
+      trace_->broken("bytes are as they were sent", "seq {} is another message",
+                     call.deliveries[i].seq);
+  }
+  call.messages = std::move(messages);
+  call.again |= call.request.unreadable > 0;  // it may be short
 }
 
 void Clients::hear(Call& call, const Turn& turn) {

@@ -65,6 +65,7 @@ class Clients final : public Audience {
   void submit(Call& call);
   void finish(Call& call);
   void recognise(Call& call);
+  void put_in_order(Call& call);
   void hear(Call& call, const Turn& turn);
   void deliver_in_order(const Turn& turn);
   void give_back(Call& call);

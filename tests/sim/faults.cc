@@ -29,9 +29,10 @@ void Simulation::maybe_fail() {
 }
 
 void Simulation::fail_a_disk() {
-  constexpr IoKind kinds[] = {IoKind::write,    IoKind::write,  IoKind::sync,
-                              IoKind::sync_dir, IoKind::create, IoKind::rename};
+  constexpr IoKind kinds[] = {IoKind::write,  IoKind::write,  IoKind::sync, IoKind::sync_dir,
+                              IoKind::create, IoKind::rename, IoKind::read};
   const IoKind kind = kinds[random_.below(std::size(kinds))];
+  read_fails_ |= kind == IoKind::read;
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   trace_.note("{} us: disk {} will fail, kind {}", world_.now_us(), shard, static_cast<int>(kind));
   world_.disk(shard).fail(kind, EIO, random_.below(10));
@@ -157,12 +158,11 @@ void Simulation::start() {
 bool Simulation::try_start(std::int64_t jump_ms) {
   ++outcome_.starts;
   Start started = world_.start(jump_ms);
-  if (started == Start::refused && flip_.there) {
-    flip_back();
+  if (started == Start::refused && world_.flip_back()) {
     started = world_.start(0);
   }
   if (started == Start::up) {
-    flip_.there = false;
+    read_fails_ = false;
     return true;
   }
   const bool arranged = started == Start::no_disk;
@@ -170,29 +170,28 @@ bool Simulation::try_start(std::int64_t jump_ms) {
   return false;
 }
 
-// A bit flips in a file of a broker that was stopped. Recovery may refuse the log, or not need the bit.
+// A bit flips in a file of a broker that was stopped. Recovery may refuse the log, or not need the bit; or it is
+// in a message that is read later.
 void Simulation::rot() {
-  flip_.shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
-  SimDisk& disk = world_.disk(flip_.shard);
-  const auto listed = disk.list();
+  world_.flip_back();
+  const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  const auto listed = world_.disk(shard).list();
   if (!listed || listed->empty()) return;
   std::vector<FileInfo> files = *listed;
   std::ranges::sort(files, {}, &FileInfo::name);
   const FileInfo& file = files[random_.below(files.size())];
   if (file.bytes == 0) return;
-  flip_.file = file.name;
-  flip_.offset = random_.below(file.bytes);
-  flip_.bit = static_cast<unsigned>(random_.below(8));
-  flip_.there = true;
-  trace_.note("disk {}: bit {} of byte {} of {} flips", flip_.shard, flip_.bit, flip_.offset,
-              flip_.file);
-  disk.flip_bit(flip_.file, flip_.offset, flip_.bit);
+  world_.flip(
+      {shard, file.name, random_.below(file.bytes), static_cast<unsigned>(random_.below(8))});
 }
 
-void Simulation::flip_back() {
-  trace_.note("disk {}: the bit flips back", flip_.shard);
-  world_.disk(flip_.shard).flip_bit(flip_.file, flip_.offset, flip_.bit);
-  flip_.there = false;
+// A message was set aside, because it cannot be read. The disk is mended, and the next start finds the message.
+void Simulation::repair() {
+  if (!world_.flip_back() && !read_fails_)
+    return trace_.broken("what is whole is read", "at {} us", world_.now_us());
+  trace_.note("{} us: a message is set aside", world_.now_us());
+  ++outcome_.set_aside;
+  crash();
 }
 
 }  // namespace pawl::sim

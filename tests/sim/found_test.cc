@@ -178,12 +178,13 @@ TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVis
 struct NoReplay final : Replay {
   void config(const ConfigRecord&) override {}
   void head(const HeadRecord&) override {}
-  void send(const SendRecord&) override {}
+  void checkpoint(const CheckpointRecord&) override {}
+  void send(const SendRecord&, std::vector<LogPos>&) override {}
   void receive(const ReceiveRecord&) override {}
   void remove(const RemoveRecord&, std::vector<LogPos>&) override {}
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
   void task(const TaskRecord&, std::vector<LogPos>&) override {}
-  void settled(const SettledRecord&, std::vector<LogPos>&) override {}
+  void settled(const SettledRecord&) override {}
 };
 
 std::unique_ptr<Log> open_log(SimDisk& disk) {

@@ -189,8 +189,8 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
   const QueueRow& queue = row(call);
   // What it rests on is on disk: order must hold across a crash.
   if (queue.fifo && call.request.delivered > 0) durable(call.target, call.delivered_step);
-  const bool waited = call.request.delivered > 0 || call.abandoned || draining_ || queue.sets > 0 ||
-                      queue.set_step > call.asked_step ||
+  const bool waited = call.request.delivered > 0 || call.again || call.abandoned || draining_ ||
+                      queue.sets > 0 || queue.set_step > call.asked_step ||
                       turn.now >= decided_low(call) + Duration{call.wait.low};
   if (!waited)
     trace_->broken("a long poll waits", "call {} came back after {} ms of {}", call.number,

@@ -217,7 +217,7 @@ bool Model::check_place(const Message& message, const Delivery& delivery, bool a
   // A dead letter that was refused is hidden for a second, from tasks too, whatever the policy is by then.
   constexpr Duration refused_pause = seconds(1);
   const bool was_ready = !queue.fifo && queue.policy_known + refused_pause <= queue.emptied_fired &&
-                         message.view.step < queue.emptied_step &&
+                         message.view.step < queue.emptied_step && message.acked_step > 0 &&
                          message.acked_step < queue.emptied_step &&
                          message.arrived_step < queue.emptied_step && message.moves == 0 &&
                          message.view.from_high <= queue.emptied_fired;
@@ -285,7 +285,8 @@ void Model::answered_cancel(const Call& call) {
                                        [](const TaskRow& row) { return row.seen.number; });
   if (!queue_answers(call)) {
     const bool there = known != queue.tasks.end() && queue.tasks.end() - known <= 5;
-    if (call.request.error == Errc::no_such_task && there && queue.starts == 0)
+    const bool starting = queue.starts > 0 || call.was_busy || queue.start_step > call.asked_step;
+    if (call.request.error == Errc::no_such_task && there && !starting)
       trace_->broken("a task that was started is there", "{} of queue {}", call.request.move.number,
                      raw(queue.id));
     return;

@@ -50,6 +50,7 @@ struct Plan {
   std::uint32_t shards = 1;
   LogOptions log;
   SimDiskOptions disk;
+  std::uint64_t slice_entries = 512;  // of a checkpoint, a turn
 
   std::uint32_t queue_names = 3;
   std::uint32_t clients = 4;

@@ -96,6 +96,8 @@ class SimDisk final : public Disk {
   void overwrite(std::string_view name, std::uint64_t offset, std::span<const std::byte> with);
   void truncate(std::string_view name, std::uint64_t bytes);
   std::vector<std::byte> content(std::string_view name) const;
+  // What a read would see, as far as the file reaches; no step, no fault.
+  void peek(std::string_view name, std::uint64_t offset, std::span<std::byte> into) const;
   bool exists(std::string_view name) const { return names_.contains(name); }
   std::uint64_t bytes_used() const;
   const SimDiskStats& stats() const { return stats_; }

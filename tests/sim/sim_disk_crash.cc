@@ -169,4 +169,12 @@ std::vector<std::byte> SimDisk::content(std::string_view name) const {
   return bytes;
 }
 
+void SimDisk::peek(std::string_view name, std::uint64_t offset, std::span<std::byte> into) const {
+  const auto found = names_.find(name);
+  CHECK(found != names_.end(), "no file {}", name);
+  const std::uint64_t size = found->second->cache.size();
+  const std::size_t bytes = offset < size ? std::min<std::size_t>(into.size(), size - offset) : 0;
+  if (bytes > 0) found->second->cache.read(offset, into.first(bytes));
+}
+
 }  // namespace pawl::sim

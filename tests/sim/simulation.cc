@@ -38,6 +38,7 @@ Outcome Simulation::run() {
   outcome_.turns = world_.step();
   outcome_.refused = clients_.refused();
   outcome_.simulated_us = world_.now_us();
+  outcome_.bodies_read = world_.bodies_read();
   for (std::uint32_t i = 0; i < plan_.shards; ++i) outcome_.faults += world_.disk(i).stats().faults;
   return outcome_;
 }
@@ -68,7 +69,8 @@ void Simulation::run_some_turns() {
 // False: the broker had to die; it runs again.
 bool Simulation::turn(std::uint32_t shard) {
   if (world_.turn(shard)) return true;
-  if (!in_trouble()) crash();
+  if (in_trouble()) return false;
+  world_.loop(shard).failure() ? crash() : repair();
   return false;
 }
 

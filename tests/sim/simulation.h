@@ -5,8 +5,10 @@
 // Owner: the caller; runs of different seeds share nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/sim/clients.h"
 #include "tests/sim/model.h"
@@ -24,6 +26,8 @@ struct Outcome {
   std::uint64_t hash = 0;  // of everything that happened
   std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
   std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
+  std::uint64_t set_aside = 0;  // times a message could not be read, and could after a start
+  std::uint64_t bodies_read = 0;
   std::uint64_t simulated_us = 0;
 };
 
@@ -55,7 +59,7 @@ class Simulation {
   void start();
   bool try_start(std::int64_t jump_ms);
   void rot();
-  void flip_back();
+  void repair();
 
   // --- ending.cc ---
   void end();
@@ -72,13 +76,7 @@ class Simulation {
   Model model_;
   Random random_;
   Outcome outcome_;
-  struct Flip {
-    std::uint32_t shard = 0;
-    std::string file;
-    std::uint64_t offset = 0;
-    unsigned bit = 0;
-    bool there = false;
-  } flip_;
+  bool read_fails_ = false;  // a read of a disk fails, or has since the start
 };
 
 }  // namespace pawl::sim

@@ -40,11 +40,13 @@ class Trace {
   // The first broken invariant is the one that counts: what follows may only be its consequence.
   template <typename... Args>
   void broken(std::string_view invariant, fmt::format_string<Args...> text, Args&&... args) {
-    if (!ok()) return;
+    if (!ok() || lenient_) return;
     invariant_ = invariant;
     what_ = fmt::format(text, std::forward<Args>(args)...);
     note("BROKEN {}: {}", invariant_, what_);
   }
+  // Until it is taken back, what is broken does not count: the broker is about to die, and for a reason.
+  void be_lenient(bool lenient) { lenient_ = lenient; }
   bool ok() const { return invariant_.empty(); }
   const std::string& invariant() const { return invariant_; }
   const std::string& what() const { return what_; }
@@ -70,6 +72,7 @@ class Trace {
   }
 
   bool print_;
+  bool lenient_ = false;
   std::uint64_t hash_ = 0;
   std::uint64_t events_ = 0;
   std::string invariant_;

@@ -20,6 +20,7 @@
 
 #include "net/mesh.h"
 #include "net/shard_loop.h"
+#include "net/shard_replay.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
 #include "tests/sim/sim_disk.h"
@@ -65,6 +66,23 @@ class World {
   // What every log said when it was read back; equal before and after a start that changes nothing.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
+  // --- rot ---
+  struct Flip {
+    std::uint32_t shard = 0;
+    std::string file;
+    std::uint64_t offset = 0;
+    unsigned bit = 0;
+    std::vector<std::byte> around = {};  // it, when it had flipped
+  };
+  void flip(const Flip& flip);
+  // False: there is none, or its place has been written since.
+  bool flip_back();
+  // What was sent, of a delivery whose body may not have been read yet. `bytes` is its memory.
+  StoredMessage stored(ShardId shard, const Delivery& delivery, std::vector<std::byte>& bytes);
+
+  // Bytes of bodies that came back from the disks, up to the last crash or stop.
+  std::uint64_t bodies_read() const { return bodies_read_; }
+
   // --- time and turns ---
   std::uint64_t now_us() const { return now_us_; }
   Instant now() const { return Instant{(static_cast<std::int64_t>(now_us_) + offset_us_) / 1000}; }
@@ -76,7 +94,7 @@ class World {
   bool runnable(std::uint32_t shard) const;
   // Runnable, but its last turns found nothing to do: it only polls for what another shard or the disk does.
   bool spinning(std::uint32_t shard) const { return machines_[shard]->idle_turns >= spins_max; }
-  // Runs one turn; false: the log failed and the process must die.
+  // Runs one turn; false: the log failed and the process must die, or a message was set aside.
   bool turn(std::uint32_t shard);
   // Time goes on, disks finish what is due.
   void advance(std::uint64_t us);
@@ -127,6 +145,8 @@ class World {
   static constexpr std::uint32_t spins_max = 4;
 
   Start open(std::uint32_t shard, Instant& newest);
+  bool flipped() const;
+  std::vector<std::byte> around(const Flip& flip) const;
   void tear_down();
   // Input of its own, a request or a finished disk operation, ends a shard's sleep.
   void kick(std::uint32_t shard) { machines_[shard]->kicked = true; }
@@ -145,6 +165,8 @@ class World {
   Instant newest_now_;
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
+  std::uint64_t bodies_read_ = 0;
+  std::optional<Flip> flip_;
   bool up_ = false;
   bool inside_turn_ = false;
   std::string complaint_;

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
@@ -107,6 +108,82 @@ class WalCommand(unittest.TestCase):
         for name in ("MANIFEST.a", "MANIFEST.b"):
             (shard / name).unlink()
         self.assertEqual(self.wal("verify").returncode, 3)
+
+
+class WalCommandOnCheckpoints(unittest.TestCase):
+    """On a log with a checkpoint, older segments and gaps between them: tests/upgrade/v2, with segments of 64 KiB."""
+
+    SEGMENT = 64 << 10
+
+    def setUp(self):
+        self.data = tempfile.mkdtemp(prefix="pawl-wal-")
+        self.addCleanup(shutil.rmtree, self.data)
+        shutil.copytree(pathlib.Path(__file__).resolve().parents[1] / "upgrade" / "v2", self.data, dirs_exist_ok=True)
+
+    def wal(self, action):
+        return subprocess.run([pawl_server.ServedTest.binary, "wal", action, self.data], capture_output=True, text=True, timeout=60,
+                              check=False)
+
+    def segment(self, number):
+        return pathlib.Path(self.data) / f"{number:012}.seg"
+
+    def segments(self):
+        return sorted(int(path.stem) for path in pathlib.Path(self.data).glob("*.seg"))
+
+    def dump(self):
+        """Where frames begin, and where the checkpoint begins and ends."""
+        dump = self.wal("dump").stdout
+        frames = [int(lsn) for lsn in re.findall(r"^(\d+) frame ", dump, re.M)]
+        (begin,) = re.findall(r"^(\d+) checkpoint: a start reads from here$", dump, re.M)
+        (end,) = re.findall(r"^(\d+) checkpoint ends$", dump, re.M)
+        return frames, int(begin), int(end)
+
+    def flip(self, lsn):
+        with open(self.segment(lsn // self.SEGMENT), "r+b") as file:
+            file.seek(lsn % self.SEGMENT)
+            byte = file.read(1)[0]
+            file.seek(lsn % self.SEGMENT)
+            file.write(bytes([byte ^ 4]))
+
+    def assert_damage(self, *said):
+        verified = self.wal("verify")
+        self.assertEqual(verified.returncode, 4, verified)
+        self.assertIn(": damaged: ", verified.stdout)
+        for text in said:
+            self.assertIn(text, verified.stderr)
+
+    def test_a_log_with_gaps_is_sound_and_the_checkpoint_has_its_place_in_the_dump(self):
+        verified = self.wal("verify")
+        self.assertEqual((verified.returncode, verified.stderr), (0, ""))
+        numbers = self.segments()
+        self.assertGreater(numbers[-1] + 1 - numbers[0], len(numbers), "there is no gap")
+        frames, begin, end = self.dump()
+        self.assertEqual(frames, sorted(frames))
+        self.assertIn(begin, frames)
+        self.assertTrue(frames[0] // self.SEGMENT < begin // self.SEGMENT and begin < end < frames[-1])
+
+    def test_an_older_segment_that_holds_messages_and_is_missing_is_damage(self):
+        _, begin, _ = self.dump()
+        older = [number for number in self.segments() if number < begin // self.SEGMENT]
+        for number in older:
+            content = self.segment(number).read_bytes()
+            self.segment(number).unlink()
+            self.assert_damage(f"{number:012}.seg is missing or damaged: ")
+            self.segment(number).write_bytes(content)
+        self.assertGreaterEqual(len(older), 2)
+        self.assertEqual(self.wal("verify").returncode, 0)
+
+    def test_a_flipped_bit_is_damage_wherever_it_lies(self):
+        frames, begin, end = self.dump()
+        where = [max(frame for frame in frames if frame < end)]  # in the checkpoint
+        where += [frame for frame in frames if frame < begin]
+        for frame in where:
+            for at in (frame, frame + 70):
+                self.flip(at)
+                self.assert_damage(f"{frame // self.SEGMENT:012}.seg ")
+                self.flip(at)
+        self.flip(where[1] + 70)
+        self.assert_damage(f"at byte {where[1] % self.SEGMENT} ", "checksum")
 
 
 if __name__ == "__main__":

@@ -13,32 +13,13 @@
 
 #include "core/check.h"
 #include "net/shard_loop.h"
+#include "net/shard_replay.h"
 #include "tests/core/secret.h"
 #include "tests/wal/memory_disk.h"
 
 namespace pawl::upgrade {
 
 inline constexpr ShardId the_shard{0};
-
-// Replays a log into its shard.
-class ShardReplay final : public Replay {
- public:
-  explicit ShardReplay(Shard& shard) : shard_(&shard) {}
-  using Freed = std::vector<LogPos>;
-  void config(const ConfigRecord& record) override { shard_->restore(record); }
-  void head(const HeadRecord& record) override { shard_->restore(record); }
-  void send(const SendRecord& record) override { shard_->restore(record); }
-  void receive(const ReceiveRecord& record) override { shard_->restore(record); }
-  void remove(const RemoveRecord& record, Freed& freed) override { shard_->restore(record, freed); }
-  void purge(const PurgeRecord& record, Freed& freed) override { shard_->restore(record, freed); }
-  void task(const TaskRecord& record, Freed& freed) override { shard_->restore(record, freed); }
-  void settled(const SettledRecord& record, Freed& freed) override {
-    shard_->restore(record, freed);
-  }
-
- private:
-  Shard* shard_;
-};
 
 class Broker final : public Asker {
  public:
@@ -67,6 +48,7 @@ class Broker final : public Asker {
     std::vector<LogPos> freed;
     shard_.finish_recovery(now_, freed);
     for (const LogPos position : freed) log_->release(position);
+    if (!log_->check_segments(complaint)) return complaint;
     loop_ = std::make_unique<ShardLoop>(shard_, *log_, port_, *this);
     const Shard* const shards[] = {&shard_};
     loop_->settle(moved_from(shards).front());
@@ -84,6 +66,13 @@ class Broker final : public Asker {
   }
   void run(Duration time) {
     for (const Instant end = now_ + time; now_ < end;) turn(milliseconds(10));
+  }
+
+  // What was appended becomes durable, and a checkpoint is in force; the shard sees nothing of it yet.
+  void flush() {
+    log_->flush_all();
+    for (int i = 0; i < 100; ++i)
+      log_->pump(now_, static_cast<std::uint64_t>(now_.ms) * 1000, true);
   }
 
   // The log goes on into new segments: it takes that many messages of 9000 bytes, one by one, and their deletes.

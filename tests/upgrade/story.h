@@ -11,6 +11,7 @@
 
 #include "core/request.h"
 #include "tests/wal/memory_disk.h"
+#include "wal/format.h"
 
 namespace pawl::upgrade {
 
@@ -22,6 +23,16 @@ struct Fixture {
   std::map<std::string, ReceiptHandle, std::less<>> receipts;
 };
 inline constexpr std::string_view receipt_suffix = ".receipt";
+
+inline Manifest newest_manifest(const MemoryDisk& disk) {
+  Manifest newest;
+  for (const std::string_view name : manifest_names) {
+    const auto manifest =
+        read_manifest(ConstBlock(disk.files.at(std::string(name))->data(), block_bytes));
+    if (manifest && manifest->generation >= newest.generation) newest = *manifest;
+  }
+  return newest;
+}
 
 inline constexpr Instant begun{1'700'000'000'000};
 inline constexpr Instant ended = begun + seconds(5);
@@ -42,6 +53,7 @@ inline constexpr std::string_view orders = "orders.fifo";  // deduplicates by gr
 inline constexpr std::string_view news = "news";           // a topic
 inline constexpr std::string_view quiet = "quiet";         // its one message is long gone
 inline constexpr std::string_view last = "last";           // was deleted, long ago
+inline constexpr std::string_view mill = "mill";           // from v2 on: as churn, and has messages
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 
@@ -49,12 +61,12 @@ inline constexpr std::string_view news_text =
     R"({"attributes":{"DisplayName":"d"},"subscriptions":[{"id":"00000000-0000-0000-0000-000000000001",)"
     R"("endpoint":"arn:aws:sqs:us-east-1:123456789012:mail","attributes":{"RawMessageDelivery":"true"}}]})";
 
-inline std::vector<QueueSpec> queues() {
+inline std::vector<QueueSpec> queues(int version) {
   using enum Attribute;
   const auto queue = [](std::string_view name, std::vector<AttributeChange> changes = {}) {
     return QueueSpec{std::string(account), std::string(name), std::move(changes), {}};
   };
-  return {
+  std::vector<QueueSpec> all = {
       queue(churn),
       queue(mail),
       queue(cleared),
@@ -74,6 +86,8 @@ inline std::vector<QueueSpec> queues() {
       queue(quiet),
       queue(last),
   };
+  if (version >= 2) all.push_back(queue(mill));
+  return all;
 }
 
 // What `mail` was set to later.
@@ -135,6 +149,9 @@ inline constexpr SendEntry dead{
     .content = {.body = "dead", .attributes = color}
 };
 inline constexpr SendEntry landing{.content = {.body = "landing"}};
+
+// mill: what begins the checkpoint in which `dead` has landed and its source does not know it yet; one is delayed
+inline constexpr std::size_t sacks = 7, sack_bytes = 9000;
 
 // moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};

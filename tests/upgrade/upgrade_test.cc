@@ -21,6 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// N of v<N>.
+int version_of(const fs::path& directory) {
+  return std::stoi(directory.filename().string().substr(1));
+}
+
 // v1, v2 ... v10
 std::vector<fs::path> directories() {
   std::vector<fs::path> found;
@@ -28,9 +33,7 @@ std::vector<fs::path> directories() {
     if (entry.is_directory() && entry.path().filename().string().starts_with('v'))
       found.push_back(entry.path());
   }
-  std::ranges::sort(found, {}, [](const fs::path& path) {
-    return std::stoul(path.filename().string().substr(1));
-  });
+  std::ranges::sort(found, {}, version_of);
   return found;
 }
 
@@ -49,16 +52,6 @@ void load(const fs::path& directory, Fixture& fixture) {
       std::memcpy(file->data(), bytes.data(), bytes.size());
     }
   }
-}
-
-Manifest newest_manifest(const MemoryDisk& disk) {
-  Manifest newest;
-  for (const std::string_view name : manifest_names) {
-    const auto manifest =
-        read_manifest(ConstBlock(disk.files.at(std::string(name))->data(), block_bytes));
-    if (manifest && manifest->generation >= newest.generation) newest = *manifest;
-  }
-  return newest;
 }
 
 using Bodies = std::vector<std::string_view>;
@@ -89,6 +82,7 @@ class Upgrade : public testing::TestWithParam<Start> {
     broker = std::make_unique<Broker>(fixture.disk, now, nonce_seed);
     ASSERT_EQ(broker->open(), "");
   }
+  int version() const { return version_of(GetParam().directory); }
   QueueId id(std::string_view name) {
     const ConfigPtr config = broker->config(account, name);
     EXPECT_NE(config, nullptr) << name;
@@ -138,7 +132,7 @@ TEST_P(Upgrade, TheEndIsTornOnceAndTimeGoesOn) {
 
 TEST_P(Upgrade, QueuesAreAsTheyWereSet) {
   std::uint32_t number = 0;
-  for (const QueueSpec& spec : queues()) {
+  for (const QueueSpec& spec : queues(version())) {
     SCOPED_TRACE(spec.name);
     ++number;
     const ConfigPtr config = broker->config(spec.account, spec.name);
@@ -168,7 +162,7 @@ TEST_P(Upgrade, ATopicHasItsSubscription) {
 
 TEST_P(Upgrade, NumbersOfQueuesAndMessagesAreNotUsedAgain) {
   const ConfigPtr again = broker->create({std::string(account), std::string(churn), {}, {}});
-  EXPECT_GT(raw(again->id), queues().size());
+  EXPECT_GT(raw(again->id), queues(version()).size());
   expect_counts(churn, {0, 0, 0});
   EXPECT_EQ(broker->send(id(quiet), plain).seq, 2u);
 }
@@ -282,6 +276,26 @@ TEST_P(Upgrade, AMoveTaskGoesOnAndTheOldOnesAreKnown) {
   EXPECT_EQ(bodies(receive(arrivals)), Bodies(std::begin(travellers), std::end(travellers)));
 }
 
+TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
+  if (version() < 2) return;  // there were none
+  const Manifest manifest = newest_manifest(fixture.disk);
+  EXPECT_EQ(manifest.first, manifest.checkpoint / manifest.segment_bytes);
+  EXPECT_LE(manifest.checkpoint_end, manifest.durable);
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [name, bytes] : fixture.disk.files) {
+    if (const std::int64_t number = segment_number(name); number >= 0)
+      numbers.push_back(static_cast<std::uint64_t>(number));
+  }
+  ASSERT_LT(numbers.front(), manifest.first) << "it holds messages";
+  EXPECT_GT(numbers.back() + 1 - numbers.front(), numbers.size()) << "there is a gap";
+  expect_counts(mill, {sacks - 1, 0, 1});
+  const std::string sack(sack_bytes, 's');
+  for (const Delivery& received : broker->receive(id(mill), sacks, hidden))
+    EXPECT_EQ(received.content.body, sack);
+  broker->run(delayed.delay);
+  expect_counts(mill, {sacks, 0, 0});
+}
+
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const fs::path& directory : directories()) {
@@ -318,6 +332,10 @@ struct Seen final : RecordSink {
     removed |= !record.removed.empty();
   }
   void settled(const SettledRecord&) override { types.insert(RecordType::settled); }
+  void checkpoint(const CheckpointRecord& record) override {
+    types.insert(
+        static_cast<RecordType>(static_cast<std::size_t>(RecordType::places) + record.index()));
+  }
 };
 
 // Fails when the format has something new: write_fixture has to use it, and the next fixture is due (README.md).
@@ -347,7 +365,8 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
     }
   }
   using enum RecordType;
-  EXPECT_EQ(seen.types, (std::set{send, remove, receive, purge, config, heads, task, settled}));
+  EXPECT_EQ(seen.types, (std::set{send, remove, receive, purge, config, heads, task, settled,
+                                  places, states, times, dedup, unsettled}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.removed);
 }

@@ -1,4 +1,5 @@
 // Writes the files of a shard's log, as this version writes them, into a directory: README.md says when.
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -6,9 +7,12 @@
 
 #include "tests/upgrade/broker.h"
 #include "tests/upgrade/story.h"
+#include "wal/format.h"
 
 namespace pawl::upgrade {
 namespace {
+
+constexpr int version = 2;  // of the fixture that is written
 
 class Author {
  public:
@@ -19,16 +23,18 @@ class Author {
   ~Author() { fixture_.disk.finish_all(); }
 
   const Fixture& tell() {
-    for (const QueueSpec& spec : queues()) broker_.create(spec);
+    for (const QueueSpec& spec : queues(version)) broker_.create(spec);
     end_two_tasks();
     send(quiet, "x");
     take(quiet, "x");
     drop(last);
-    broker_.wear_out(id(churn), 22);  // all of the above is in snapshots now
+    broker_.wear_out(id(churn), 10);  // all of the above is in checkpoints now
     fill_mail();
     fill_others();
-    fill_orders();
+    broker_.wear_out(id(mill), 22);  // the segments with these stay, and those behind them do not
     bury_one();
+    // All above is in one checkpoint, the rest behind it.
+    change_others();
     begin_a_task();
     die();
     return fixture_;
@@ -77,7 +83,8 @@ class Author {
     keep(receive(mail, returns, hidden));
     send(mail, "deleted");
     take(mail, "deleted");
-    for (const SendEntry& entry : {plain, full, delayed}) send(mail, entry);
+    send(mail, plain);
+    send(mail, delayed);
     const std::vector<AttributeChange> changes = mail_changes();
     Request set{.op = Op::set_attributes, .queue = id(mail)};
     set.changes = changes;
@@ -87,16 +94,20 @@ class Author {
 
   void fill_others() {
     send(cleared, "before the purge");
+    send(churn, "goes with its queue");
+    send(orders, ordered[0]);
+    keep(receive(orders, ordered[0].content.body, long_hidden));
+    for (const std::string_view body : travellers) send(moving, body);
+  }
+
+  void change_others() {
+    send(mail, full);
     Request purge{.op = Op::purge, .queue = id(cleared)};
     CHECK(broker_.ask(purge) == Errc::ok);
     send(cleared, after_purge);
-    send(churn, "goes with its queue");
     drop(churn);
-  }
-
-  void fill_orders() {
-    for (const SendEntry& entry : ordered) send(orders, entry);
-    keep(receive(orders, ordered[0].content.body, long_hidden));
+    send(orders, ordered[1]);
+    send(orders, ordered[2]);
   }
 
   // Received at once and again later: the next receive finds a dead letter.
@@ -107,15 +118,39 @@ class Author {
     receive(source, entry.content.body, at_once);
   }
 
+  // Runs until a dead letter is in the log of its target, and its source does not know it. The last turn sends
+  // some more.
+  void bury(std::size_t more) {
+    poll_ = {.op = Op::receive, .queue = id(source)};
+    poll_.receive.wait = at_once;
+    poll_.deliveries = room_;
+    broker_.submit(poll_);
+    broker_.turn();  // on its way
+    sacks_.assign(more, {.content = {.body = sack_}});
+    send_ = {.op = Op::send, .queue = id(mill)};
+    send_.sends = sacks_;
+    if (more > 0) {
+      sacks_.back().delay = delayed.delay;
+      broker_.submit(send_);
+    }
+    broker_.turn();  // in the log of its target
+    CHECK(broker_.shard().unsettled().size() == 1);
+  }
+
   void bury_one() {
     wear_down(dead);
-    CHECK(broker_.receive(id(source), 1, at_once).empty());
     broker_.run(soon);
+    const Lsn before = newest_manifest(fixture_.disk).checkpoint;
+    bury(sacks);
+    broker_.flush();
+    checkpoint_ = newest_manifest(fixture_.disk).checkpoint;
+    CHECK(checkpoint_ > before, "{} sacks do not begin a checkpoint", sacks);
+    broker_.run(soon);
+    CHECK(send_.error == Errc::ok && broker_.count(id(mill)).visible == sacks - 1);
     CHECK(broker_.count(id(letters)).visible == 1 && broker_.shard().unsettled().empty());
   }
 
   void begin_a_task() {
-    for (const std::string_view body : travellers) send(moving, body);
     CHECK(broker_.start_move(id(moving), arrivals_path, move_rate) == Errc::ok);
     broker_.run(milliseconds(1500));
     CHECK(broker_.moves(id(moving)).front().moved == moved_before);
@@ -125,14 +160,7 @@ class Author {
   void die() {
     wear_down(landing);
     broker_.run(soon);
-    std::vector<Delivery> room(1);
-    poll_ = {.op = Op::receive, .queue = id(source)};
-    poll_.receive.wait = at_once;
-    poll_.deliveries = room;
-    broker_.submit(poll_);
-    broker_.turn();  // on its way
-    broker_.turn();  // in the log of its target
-    CHECK(broker_.shard().unsettled().size() == 1);
+    bury(0);
     MemoryDisk& disk = fixture_.disk;
     disk.hold = true;
     entry_.content.body = torn_;
@@ -147,11 +175,16 @@ class Author {
     CHECK(op.memory.size() > block_bytes);
     CHECK(disk.write_now(op.file, op.offset, op.memory.first(block_bytes)));
     CHECK(broker_.now() < ended);
+    CHECK(newest_manifest(disk).checkpoint == checkpoint_, "another one came after");
   }
 
   Fixture fixture_;
   const std::string torn_ = std::string(9000, 't');
-  Request poll_, last_;  // never answered
+  const std::string sack_ = std::string(sack_bytes, 's');
+  Lsn checkpoint_ = 0;  // in which all that can be in one is
+  std::array<Delivery, 1> room_;
+  std::vector<SendEntry> sacks_;
+  Request poll_, send_, last_;  // the first and the last are never answered
   SendEntry entry_;
   Broker broker_;
 };

@@ -5,6 +5,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,9 +34,18 @@ struct Recovered final : Replay {
 
   void config(const ConfigRecord& record) override { configs.push_back(record); }
   void head(const HeadRecord& record) override { heads[raw(record.queue)] = record.next_seq; }
-  void send(const SendRecord& record) override {
-    messages[{raw(record.queue), record.seq}] = {std::string(record.content->body),
-                                                 record.position};
+  void send(const SendRecord& record, std::vector<LogPos>& freed) override {
+    const auto [it, added] = messages.insert({
+        {raw(record.queue),                 record.seq     },
+        {std::string(record.content->body), record.position}
+    });
+    if (!added) freed.push_back(record.position);
+  }
+  void checkpoint(const CheckpointRecord& record) override {
+    if (const auto* places = std::get_if<PlacesRecord>(&record)) {
+      for (const auto& [seq, position] : places->entries)
+        messages[{raw(places->queue), seq}] = {"", position};
+    }
   }
   void receive(const ReceiveRecord& record) override {
     received[{raw(record.queue), record.seq}] = record;
@@ -57,9 +68,7 @@ struct Recovered final : Replay {
     tasks.push_back(record);
     for (const Seq seq : record.removed) remove({record.task.source, seq}, freed);
   }
-  void settled(const SettledRecord& record, std::vector<LogPos>&) override {
-    settled_keys.push_back(record.from);
-  }
+  void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
 
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;
@@ -75,6 +84,27 @@ inline LogOptions small_options() {
   return options;
 }
 
+// The body of a message: from memory, or from the disk while turns are taken. Nothing: it cannot be read.
+template <typename Turn>
+std::optional<std::string> read_body(Log& log, LogPos position, Turn&& turn) {
+  const auto body = [](const std::byte* record) {
+    return std::string(trusted_send(record).content.body);
+  };
+  if (log.in_memory(position)) {
+    const std::byte* const record = log.record(position);
+    return record == nullptr ? std::nullopt : std::optional(body(record));
+  }
+  log.want({.position = position});
+  WantedBody wanted;
+  std::span<const std::byte> record;
+  bool come = false;
+  for (int i = 0; i < 100 && !(come = log.next_body(wanted, record)); ++i) turn();
+  if (!come || record.empty()) return std::nullopt;
+  const std::string read = body(record.data());
+  log.next_body(wanted, record);  // lets it go
+  return read;
+}
+
 class LogTest : public testing::Test {
  protected:
   LogTest() : disk(std::make_unique<MemoryDisk>()) {}
@@ -88,6 +118,12 @@ class LogTest : public testing::Test {
     auto opened = Log::open(*disk, options, found, report, complaint);
     if (!opened) return opened.error().code;
     log = std::move(*opened);
+    if (const auto all = log->check_segments(complaint); !all) return all.error().code;
+    alive.clear();
+    for (auto& [key, message] : found.messages) {
+      message.body = body_at(message.position).value_or("not to be read");
+      if (key.first == raw(test_queue)) alive[key.second] = message.position;
+    }
     return Errc::ok;
   }
   void open() { ASSERT_EQ(try_open(), Errc::ok) << complaint; }
@@ -99,29 +135,42 @@ class LogTest : public testing::Test {
     effects.clear();
     effects.sends.push_back({queue, seq, now, now, &content});
     appended = log->append(effects, now);
+    if (queue == test_queue) alive[seq] = effects.sends[0].position;
     return effects.sends[0].position;
   }
   void append_remove(Seq seq, QueueId queue = test_queue) {
     effects.clear();
     effects.removes.push_back({queue, seq});
     appended = log->append(effects, now);
+    if (queue == test_queue) alive.erase(seq);
   }
   void append_receive(Seq seq, QueueId queue = test_queue) {
     effects.clear();
     effects.receives.push_back({queue, seq, 1, 1, now + seconds(30), now, now});
     appended = log->append(effects, now);
   }
-  void snapshot() {
+  // Of test_queue, in one slice.
+  void checkpoint() {
     auto config = std::make_shared<QueueConfig>();
     config->id = test_queue;
     config->name = "q";
-    effects.clear();
-    effects.configs.push_back({config, false});
-    effects.heads.push_back({test_queue, 1000});
-    appended = log->append(effects, now);
-    log->snapshot_appended();
+    CheckpointSlice slice;
+    slice.configs.push_back({config, false});
+    slice.heads.push_back({test_queue, 1000});
+    PlacesRecord places{.queue = test_queue, .entries = {}};
+    for (const auto& [seq, position] : alive) places.entries.push_back({seq, position});
+    slice.records.emplace_back(std::move(places));
+    log->begin_checkpoint();
+    log->append(slice, now);
+    log->end_checkpoint();
+    appended = log->appended();
   }
 
+  std::optional<std::string> body_at(LogPos position) {
+    return read_body(*log, position, [this] { pump(true); });
+  }
+  // Of one that is in memory.
+  StoredMessage message(LogPos position) { return trusted_send(log->record(position)); }
   void pump(bool idle = false) { log->pump(now, now_us, idle); }
   // Pumps until nothing is under way and nothing more happens.
   void settle() {
@@ -152,6 +201,7 @@ class LogTest : public testing::Test {
   std::string complaint;
   Effects effects;
   Lsn appended = 0;
+  std::map<Seq, LogPos> alive;  // messages of test_queue that were not removed
   Instant now{1'700'000'000'000};
   std::uint64_t now_us = 1'000'000;
 };

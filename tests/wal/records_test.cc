@@ -1,4 +1,5 @@
 #include "wal/records.h"
+#include "wal/checkpoint_records.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,7 @@ struct Seen final : RecordSink {
   std::vector<HeadRecord> heads;
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;
+  std::vector<CheckpointRecord> parts;
 
   void send(const StoredMessage& m, std::size_t offset) override {
     sends.push_back({m, std::string(m.content.body), std::string(m.content.attributes),
@@ -43,6 +45,7 @@ struct Seen final : RecordSink {
   void head(const HeadRecord& record) override { heads.push_back(record); }
   void task(const TaskRecord& record) override { tasks.push_back(record); }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+  void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
 };
 
 struct Bytes {
@@ -188,6 +191,84 @@ TEST(Records, ATaskAndWhatItMovedComeBack) {
     ASSERT_EQ(seen.settled_keys.size(), 1u);
     EXPECT_EQ(seen.settled_keys[0], from);
   }
+}
+
+TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const QueueId queue{static_cast<std::uint32_t>(random.any())};
+    Seq seq = random.below(1000);
+    PlacesRecord places{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(places_max + 1); n > 0; --n) {
+      seq += 1 + random.below(5);
+      places.entries.push_back({seq, random.any() & log_pos_max});
+    }
+    StatesRecord states{.queue = queue, .fifo = random.below(2) == 1, .entries = {}};
+    for (std::size_t n = random.below(states_max + 1); n > 0; --n) {
+      seq += 1 + random.below(5);
+      states.entries.push_back({
+          .seq = seq,
+          .position = random.any() & log_pos_max,
+          .deadline = random.instant(),
+          .since = random.instant(),
+          .first_ms_before = static_cast<std::uint32_t>(random.any()),
+          .receive_count = static_cast<std::uint32_t>(random.any()),
+          .nonce = static_cast<std::uint32_t>(random.any()),
+          .group = random.below(2) == 1 ? TextKey{random.any() | 1, random.any()}
+                : TextKey{}
+      });
+    }
+    TimesRecord times{
+        .queue = queue, .first = random.below(2) == 1, .end = seq, .buckets = {}, .aged = {}};
+    const std::size_t buckets = random.below(times_max + 1);
+    for (std::size_t n = 0; n < buckets; ++n)
+      times.buckets.push_back({random.any() & seq_max, random.instant(), random.instant()});
+    for (std::size_t n = random.below(times_max - buckets + 1); n > 0; --n)
+      times.aged.emplace_back(random.instant().ms, random.any() & seq_max);
+    DedupRecord dedup{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(dedup_max + 1); n > 0; --n)
+      dedup.entries.push_back({
+          {random.any(), random.any()},
+          random.any() & seq_max, random.instant()
+      });
+    const UnsettledRecord unsettled{
+        .from = {ShardId{7}, queue, random.any() & seq_max},
+        .queue = QueueId{static_cast<std::uint32_t>(random.any())},
+        .task = static_cast<std::uint32_t>(random.any())
+    };
+    Bytes bytes;
+    const auto add = [&](std::size_t used, std::size_t most) {
+      EXPECT_LE(used, most);
+      bytes.add(used);
+    };
+    add(encode_places(bytes.at(), queue, places.entries, stream),
+        places_bytes_max(places.entries.size()));
+    add(encode_states(bytes.at(), queue, states.fifo, states.entries, stream),
+        states_bytes_max(states.entries.size()));
+    add(encode_times(bytes.at(), times, stream),
+        times_bytes_max(times.buckets.size() + times.aged.size()));
+    add(encode_dedup(bytes.at(), queue, dedup.entries, stream),
+        dedup_bytes_max(dedup.entries.size()));
+    add(encode_unsettled(bytes.at(), unsettled, stream), unsettled_bytes);
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.parts.size(), 5u);
+    EXPECT_EQ(std::get<PlacesRecord>(seen.parts[0]).entries, places.entries);
+    EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).entries, states.entries);
+    EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).fifo, states.fifo);
+    EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
+    EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
+    EXPECT_EQ(std::get<UnsettledRecord>(seen.parts[4]), unsettled);
+  }
+}
+
+TEST(Records, APlaceOfACheckpointTakesTwoBytes) {
+  std::vector<PlacesRecord::Entry> entries;
+  for (Seq seq = 1'000'000; entries.size() < places_max; ++seq)
+    entries.push_back({seq, 1'000'000'000 + seq * 176});
+  Bytes bytes;
+  EXPECT_LE(encode_places(bytes.at(), QueueId{1}, entries, stream), 2 * places_max + 48);
 }
 
 TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {

@@ -73,7 +73,6 @@ TEST_F(Recover, EverythingAppendedComesBackInOrder) {
   append_receive(2);
   append_remove(1);
   effects.clear();
-  effects.heads.push_back({test_queue, 55});
   effects.purges.push_back({QueueId{8}, 100, now});
   log->append(effects, now);
   settle();
@@ -81,9 +80,7 @@ TEST_F(Recover, EverythingAppendedComesBackInOrder) {
   open();
   ASSERT_EQ(found.messages.size(), 1u);
   EXPECT_EQ(found.messages.at({7, 2}).body, "two");
-  EXPECT_EQ(log->message(found.messages.at({7, 2}).position).content.body, "two");
   EXPECT_EQ(found.received.at({7, 2}).deadline, now + seconds(30));
-  EXPECT_EQ(found.heads.at(7), 55u);
   EXPECT_EQ(report.newest, now);
   EXPECT_EQ(log->durable(), end);
   EXPECT_EQ(log->appended(), end);
@@ -395,7 +392,7 @@ TEST_F(RecoverSegments, AnUnfinishedSpareIsMadeAgain) {
   disk->content(name(3)).assign(12'000, std::byte{0});
   open();
   expect_messages(n, 9000);
-  EXPECT_EQ(log->stats().spare_segments, 0u);
+  EXPECT_EQ(log->stats().spare_segments, 1u) << "so that the first message finds room";
   settle();
   EXPECT_EQ(log->stats().spare_segments, 2u);
   EXPECT_EQ(disk->content(name(3)).size(), options.segment_bytes);

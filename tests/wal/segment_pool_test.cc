@@ -78,7 +78,7 @@ TEST_F(Pool, ItStopsWhenThereAreEnough) {
 TEST_F(Pool, ARetiredSegmentIsRenamedInsteadOfMadeAnew) {
   pump(100);
   pool->enter(1);
-  pool->retire(1);
+  pool->retire(1, 0);
   disk.calls.clear();
   pump(100);
   EXPECT_EQ(disk.calls, (Calls{"rename 000000000000.seg 000000000003.seg",
@@ -94,10 +94,35 @@ TEST_F(Pool, RetiredSegmentsThatNobodyWillNeedAreRemoved) {
     pool->enter(i);
     pump(100);
   }
-  pool->retire(8);
+  pool->retire(8, 0);
   pump(100);
   EXPECT_EQ(pool->spares(), 2u);
   EXPECT_EQ(disk.files.size(), 1u + 2 + 2) << "in use, ready, kept for the next";
+}
+
+TEST_F(Pool, ASegmentWithAMessageStaysWhateverIsAroundIt) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    pool->enter(i);
+    pump(100);
+  }
+  pool->add_live(1);
+  pool->add_live(3);
+  pool->add_live(3);
+  pool->retire(5, 0);
+  EXPECT_EQ(pool->first(), 1u);
+  EXPECT_FALSE(pool->ready(2));
+  EXPECT_TRUE(pool->ready(3));
+  pool->release(3, 100);
+  pool->release(3, 200);
+  pool->retire(5, 199);
+  EXPECT_TRUE(pool->ready(3)) << "what says that it is empty is not durable";
+  pool->retire(5, 200);
+  EXPECT_FALSE(pool->ready(3));
+  EXPECT_EQ(pool->first(), 1u);
+  pool->release(1, 200);
+  pool->retire(5, 200);
+  EXPECT_EQ(pool->first(), 5u);
 }
 
 TEST_F(Pool, AFullDiskIsTriedAgainEverySecondWhereItStopped) {
@@ -177,31 +202,36 @@ class Reuse : public LogTest {
   Seq seq = 0;
 };
 
-TEST_F(Reuse, ASnapshotIsWantedOnceForEverySegmentThatBegins) {
-  EXPECT_FALSE(log->wants_snapshot());
+TEST_F(Reuse, ACheckpointIsWantedOnceForEverySegmentsWorth) {
+  EXPECT_FALSE(log->wants_checkpoint());
   fill_to(1);
-  EXPECT_TRUE(log->wants_snapshot());
-  snapshot();
-  EXPECT_FALSE(log->wants_snapshot());
-  fill_to(2);
-  EXPECT_TRUE(log->wants_snapshot());
+  EXPECT_TRUE(log->wants_checkpoint());
+  checkpoint();
+  EXPECT_FALSE(log->wants_checkpoint()) << "one is under way";
+  settle();
+  EXPECT_FALSE(log->wants_checkpoint());
+  fill_to(3);
+  EXPECT_TRUE(log->wants_checkpoint());
 }
 
-TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndSnapshotAndDeletesAreDurableAndTheManifestSaysSo) {
+TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndCheckpointAndDeletesAreDurableAndTheManifestSaysSo) {
   const auto positions = fill_to(1);
   disk->trace = true;
   remove_all(seq);
   for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
   settle();
-  EXPECT_FALSE(called("write MANIFEST")) << "no snapshot yet";
+  EXPECT_FALSE(called("write MANIFEST")) << "no checkpoint yet";
   disk->calls.clear();
   disk->hold = true;
-  snapshot();
+  checkpoint();
   pump();
   pump();
-  EXPECT_FALSE(called("write MANIFEST")) << "the snapshot is not durable";
-  disk->finish_all();
-  pump();
+  EXPECT_FALSE(called("write MANIFEST")) << "the checkpoint is not durable";
+  log->flush_all();
+  for (int i = 0; i < 5 && !called("write MANIFEST"); ++i) {
+    pump(true);
+    if (!called("write MANIFEST")) disk->finish_all();
+  }
   ASSERT_TRUE(called("write MANIFEST"));
   EXPECT_EQ(log->stats().segments, 2u) << "the manifest is not durable";
   disk->hold = false;
@@ -221,51 +251,63 @@ TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndSnapshotAndDeletesAreDurableAndTheMani
   EXPECT_TRUE(found.messages.contains({7, seq}));
 }
 
-TEST_F(Reuse, OneLiveMessageKeepsItsSegmentAndAllBehindIt) {
+TEST_F(Reuse, OneLiveMessageKeepsItsSegmentAndNoneBehindIt) {
   const auto positions = fill_to(3);
-  snapshot();
-  remove_all(seq);
-  for (std::size_t i = 1; i < positions.size(); ++i) log->release(positions[i]);
+  for (Seq s = 2; s < seq; ++s) append_remove(s);
+  checkpoint();
+  for (std::size_t i = 1; i + 1 < positions.size(); ++i) log->release(positions[i]);
   settle();
-  EXPECT_EQ(log->stats().segments, 4u);
+  EXPECT_EQ(log->stats().segments, 2u) << "its own and the last";
+  open();
+  ASSERT_TRUE(found.messages.contains({7, 1}));
+  EXPECT_EQ(found.messages.at({7, 1}).body, body_of(1, 9000));
+  append_remove(1);
   log->release(positions[0]);
   settle();
   EXPECT_EQ(log->stats().segments, 1u);
-  EXPECT_LE(log->stats().image_bytes, options.extent_bytes);
 }
 
 TEST_F(Reuse, ADeleteThatIsNotDurableKeepsTheSegment) {
   const auto positions = fill_to(1);
-  snapshot();
+  checkpoint();
   settle();
   disk->hold = true;
-  disk->trace = true;
   remove_all(seq);
   for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
   for (int i = 0; i < 5; ++i) pump(true);
-  EXPECT_FALSE(called("write MANIFEST"));
+  EXPECT_EQ(log->stats().segments, 2u);
   for (int i = 0; i < 5; ++i) {
     disk->finish_all();
     pump(true);
   }
-  EXPECT_TRUE(called("write MANIFEST"));
+  EXPECT_EQ(log->stats().segments, 1u);
   disk->hold = false;
+}
+
+TEST_F(Reuse, ASegmentThatHoldsMessagesAndIsMissingIsDamage) {
+  fill_to(2);
+  checkpoint();
+  settle();
+  log.reset();
+  disk->files.erase("000000000000.seg");
+  EXPECT_EQ(try_open(), Errc::corrupt);
+  EXPECT_TRUE(complaint.contains("000000000000.seg holds messages and is missing")) << complaint;
 }
 
 TEST_F(Reuse, TheLogTurnsRoundForEverInAFewFiles) {
   std::vector<LogPos> last;
   for (std::uint64_t segment = 1; segment <= 40; ++segment) {
     const auto positions = fill_to(segment);
-    remove_all(seq);
+    remove_all(seq + 1);
     for (const LogPos position : positions) log->release(position);
-    snapshot();
+    if (log->wants_checkpoint()) checkpoint();
     settle();
   }
-  EXPECT_LE(log->stats().segments, 2u);
-  EXPECT_LE(disk->files.size(), 2u + 2 + 2 + 2);
+  EXPECT_LE(log->stats().segments, 3u);
+  EXPECT_LE(disk->files.size(), 3u + 2 + 2 + 2);
   open();
   EXPECT_LE(found.messages.size(), 1u);
-  EXPECT_LE(report.frames, 30u);
+  EXPECT_LE(report.frames, 40u);
 }
 
 // --- a full disk ---
@@ -278,7 +320,7 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
     ++seq;
     ASSERT_LT(seq, 100u);
     positions.push_back(send(seq, body_of(seq, 9000)));
-    if (log->wants_snapshot()) snapshot();
+    if (log->wants_checkpoint()) checkpoint();
   }
   EXPECT_EQ(log->room(9000), Errc::no_space);
   EXPECT_GT(seq, 8u) << "two spare segments were there to be used";
@@ -312,67 +354,6 @@ TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
   EXPECT_FALSE(log->pending());
   open();
   EXPECT_EQ(found.messages.size(), wait);
-}
-
-// --- what others are deduplicated by ---
-
-TEST_F(Pool, KnowsTheFirstSegmentThatIsToBeKept) {
-  pump(100);
-  EXPECT_EQ(pool->first_kept(now), UINT64_MAX);
-  pool->keep(1, now + seconds(10));
-  pool->keep(2, now + seconds(5));
-  pool->keep(1, now + seconds(7));  // an earlier end does not take back a later one
-  EXPECT_EQ(pool->first_kept(now), 1u);
-  EXPECT_EQ(pool->first_kept(now + seconds(10) - milliseconds(1)), 1u);
-  EXPECT_EQ(pool->first_kept(now + seconds(10)), UINT64_MAX);
-  pool->keep(0, now + seconds(1));
-  EXPECT_EQ(pool->first_kept(now), 0u);
-  EXPECT_EQ(pool->first_kept(now + seconds(1)), 1u);
-  pool->enter(2);
-  pool->retire(1);
-  EXPECT_EQ(pool->first_kept(now), 1u) << "the numbers stay";
-  pool->retire(2);
-  EXPECT_EQ(pool->first_kept(now), 2u);
-  EXPECT_EQ(pool->first_kept(now + seconds(5)), UINT64_MAX);
-}
-
-TEST_F(Reuse, ASegmentIsKeptForAsLongAsItsMessagesDeduplicate) {
-  const Instant begun = now;
-  Content content{.body = "first", .group = "g", .dedup_id = "d"};
-  effects.clear();
-  effects.sends.push_back({
-      .queue = test_queue,
-      .seq = 9'000'000,
-      .sent = now,
-      .deliver_at = now,
-      .content = &content,
-      .dedup = {1, 2}
-  });
-  appended = log->append(effects, now);
-  const LogPos position = effects.sends[0].position;
-  append_remove(9'000'000);
-  log->release(position);
-  settle();
-  const auto go_on = [&] {
-    for (Seq n = 1; n <= 30; ++n) {  // several segments
-      const LogPos at = append_send(9'000'000 + n, body_of(n, 9000));
-      append_remove(9'000'000 + n);
-      log->release(at);
-      settle();
-    }
-    snapshot();
-    settle();
-  };
-  go_on();
-  EXPECT_GE(log->stats().segments, 4u);
-  now = begun + dedup_window - milliseconds(1);
-  open();  // it is not forgotten by a start
-  settle();
-  EXPECT_GE(log->stats().segments, 4u);
-  now = begun + dedup_window;
-  snapshot();
-  settle();
-  EXPECT_LE(log->stats().segments, 2u);
 }
 
 }  // namespace

@@ -1,0 +1,208 @@
+// Checkpoints: the state of the shard in slices, and how it comes back from them.
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "core/shard.h"
+
+namespace pawl {
+
+// --- writing ---
+
+void Shard::begin_checkpoint() { walk_ = {}; }
+
+bool Shard::checkpoint_slice(CheckpointSlice& out) {
+  if (!std::exchange(walk_.begun, true)) {
+    out.heads.push_back({QueueId::none, next_queue_id_});  // so that none is empty
+    for (const auto& [from, to] : unsettled_) {
+      out.records.push_back(UnsettledRecord{from, to.queue, to.task});
+    }
+  }
+  for (std::size_t left = limits_.slice_entries; left > 0;) {
+    const ConfigPtr* const config = directory_.first_from(walk_.queue);
+    if (config == nullptr) return false;
+    if ((*config)->id != walk_.queue) walk_ = {.begun = true, .queue = (*config)->id};
+    if (!slice_queue(*config, out, left)) return true;
+    walk_ = {.begun = true, .queue = QueueId{raw((*config)->id) + 1}};
+  }
+  return true;
+}
+
+// False: the slice is full, and the queue goes on in the next.
+bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left) {
+  using Part = CheckpointWalk::Part;
+  const auto it = queues_.find(raw(config->id));
+  if (walk_.part == Part::settings) {
+    --left;
+    if (identity_.id == control_shard) out.configs.push_back({config, false});
+    if (it != queues_.end()) {
+      slice_settings(*it->second, out);
+      walk_.aged = it->second->aged.entries();
+    }
+    walk_.part = Part::aged;
+  }
+  if (it == queues_.end()) return true;
+  Queue& queue = *it->second;
+  if (walk_.part == Part::aged) {
+    if (!slice_aged(queue, out, left)) return false;
+    walk_.part = Part::dedup;
+  }
+  if (walk_.part == Part::dedup) {
+    if (!slice_dedup(queue, out, left)) return false;
+    walk_.part = Part::messages;
+    walk_.seq = std::max(queue.low, queue.expired);
+  }
+  return slice_messages(queue, out, left);
+}
+
+void Shard::slice_settings(Queue& queue, CheckpointSlice& out) const {
+  if (!MUTANT(forget_head)) out.heads.push_back({queue.id, queue.next_seq});
+  // What is past retention but not taken out yet is gone, too: nobody remembers when it was sent.
+  out.purges.push_back(
+      {.queue = queue.id, .below = std::max(queue.low, queue.expired), .at = Instant{}});
+  // Apart from it: a purge ends deduplication, retention does not.
+  if (queue.purged_at > Instant{})
+    out.purges.push_back({.queue = queue.id, .below = 0, .at = queue.purged_at});
+  if (queue.moves) {
+    for (const MoveTask& task : queue.moves->tasks) out.tasks.push_back({task, {}});
+  }
+  out.records.push_back(TimesRecord{.queue = queue.id,
+                                    .first = true,
+                                    .end = queue.times.end(),
+                                    .buckets = queue.times.buckets(),
+                                    .aged = {}});
+  forget_set_aside(queue, out.freed);
+}
+
+// They are kept for the next start, until they would have gone in any case.
+void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
+  std::erase_if(queue.set_aside, [&](const SetAside& message) {
+    const bool gone = message.seq < std::max(queue.low, queue.expired);
+    if (gone) freed.push_back(message.position);
+    return gone;
+  });
+}
+
+bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+  std::vector<AgedArrivals::Entry>& rest = walk_.aged;
+  const std::size_t some = std::min(left, rest.size());
+  if (some > 0) {
+    const auto from = rest.end() - static_cast<std::ptrdiff_t>(some);
+    out.records.push_back(TimesRecord{
+        .queue = queue.id,
+        .first = false,
+        .end = queue.times.end(),
+        .buckets = {},
+        .aged = {from, rest.end()}
+    });
+    rest.erase(from, rest.end());
+  }
+  left -= some;
+  return rest.empty();
+}
+
+bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+  if (!queue.fifo) return true;
+  DedupRecord record{.queue = queue.id, .entries = {}};
+  const bool all = queue.fifo->dedup.copy_from(walk_.seq, left, record.entries);
+  left -= record.entries.size();
+  if (!record.entries.empty()) {
+    walk_.seq = record.entries.back().seq + 1;
+    out.records.push_back(std::move(record));
+  }
+  return all;
+}
+
+// In order of their numbers, for so they join their groups: what was set aside comes in between.
+bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+  PlacesRecord places{.queue = queue.id, .entries = {}};
+  StatesRecord states{
+      .queue = queue.id, .fifo = queue.groups && queue.groups->is_fifo(), .entries = {}};
+  auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &SetAside::seq);
+  const auto add_set_aside = [&](Seq below) {
+    for (; aside != queue.set_aside.end() && aside->seq < below; ++aside) {
+      states.entries.push_back({aside->seq, aside->position, aside->deadline, aside->since,
+                                aside->first_ms_before, aside->receive_count, aside->nonce,
+                                aside->group});
+    }
+  };
+  Seq seq = queue.index.first_from(walk_.seq);
+  for (; seq != 0 && left > 0; seq = queue.index.first_from(seq + 1), --left) {
+    add_set_aside(seq);
+    walk_.seq = seq + 1;
+    const Place place = queue.index.find(seq);
+    if (!place.is_slot()) {
+      places.entries.push_back({seq, place.position()});
+      continue;
+    }
+    const Slot& slot = slots_[place.slot()];
+    CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
+          raw(queue.id));
+    states.entries.push_back(
+        {.seq = seq,
+         .position = slot.position,
+         .deadline = slot.deadline,
+         .since = slot.since,
+         .first_ms_before = slot.first_ms_before,
+         .receive_count = slot.receive_count,
+         .nonce = slot.nonce,
+         .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)});
+  }
+  if (seq == 0) add_set_aside(queue.next_seq);
+  if (!places.entries.empty() && !MUTANT(forget_places)) out.records.push_back(std::move(places));
+  if (!states.entries.empty() && !MUTANT(forget_states)) out.records.push_back(std::move(states));
+  return seq == 0;
+}
+
+// --- reading ---
+
+void Shard::restore(const CheckpointRecord& record) {
+  std::visit([this](const auto& r) { restore_part(r); }, record);
+}
+
+void Shard::restore_part(const PlacesRecord& record) {
+  Queue& queue = make_queue(record.queue);
+  for (const auto& [seq, position] : record.entries) queue.index.put(seq, Place::log(position));
+  if (!record.entries.empty())
+    queue.next_seq = std::max(queue.next_seq, record.entries.back().seq + 1);
+}
+
+void Shard::restore_part(const StatesRecord& record) {
+  Queue& queue = make_queue(record.queue);
+  for (const StatesRecord::Entry& entry : record.entries) {
+    const std::uint32_t row = take_slot(queue, entry.seq, State::sent, entry.position);
+    CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
+    Slot& slot = slots_[row];
+    slot.deadline = entry.deadline;
+    slot.since = entry.since;
+    slot.first_ms_before = entry.first_ms_before;
+    slot.receive_count = entry.receive_count;
+    slot.nonce = entry.nonce;
+    if (entry.group != TextKey{}) {
+      if (!queue.groups) queue.groups = std::make_unique<Groups>(slots_, record.fifo);
+      CHECK(queue.groups->join(row, entry.group), "more groups than a queue may have");
+    }
+    queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
+  }
+}
+
+void Shard::restore_part(const TimesRecord& record) {
+  Queue& queue = make_queue(record.queue);
+  if (record.first) {
+    queue.times.clear();
+    queue.aged.clear();
+  }
+  queue.times.restore(record.buckets, record.end);
+  if (!record.aged.empty()) queue.aged.restore(record.aged);
+}
+
+void Shard::restore_part(const DedupRecord& record) {
+  Dedup& dedup = fifo_of(make_queue(record.queue)).dedup;
+  for (const Dedup::Entry& entry : record.entries) dedup.add(entry.key, entry.seq, entry.sent);
+}
+
+void Shard::restore_part(const UnsettledRecord& record) {
+  unsettled_[record.from] = {record.queue, record.task};
+}
+
+}  // namespace pawl

@@ -1,0 +1,117 @@
+// Bodies of messages: read where they lie in the log's memory, or waited for when they are on the disk alone.
+#include <algorithm>
+
+#include "core/check.h"
+#include "net/shard_loop.h"
+
+namespace pawl {
+
+void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) {
+  log_->want({position, &request, delivery});
+  ++unread_;
+}
+
+// Gives the deliveries what the log has of them; what it has to read first comes with take_bodies(). `copy`: they
+// are not read where they lie. If one is waited for, none is: its neighbours may be gone until then.
+void ShardLoop::fetch(Request& request, bool copy) {
+  stats_.received += request.delivered;
+  const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
+  for (const Delivery& delivery : deliveries) copy |= !log_->in_memory(delivery.position);
+  for (std::uint32_t i = 0; i < deliveries.size(); ++i) {
+    Delivery& delivery = deliveries[i];
+    if (log_->in_memory(delivery.position)) {
+      take_body(request, delivery, log_->record(delivery.position), copy);
+    } else {
+      want(delivery.position, request, i);
+      ++request.unread;
+    }
+  }
+  if (request.unread == 0) resolve(request);
+}
+
+// Whether any has come.
+bool ShardLoop::take_bodies() {
+  const std::uint64_t before = unread_;
+  WantedBody wanted;
+  std::span<const std::byte> bytes;
+  while (log_->next_body(wanted, bytes)) {
+    --unread_;
+    const std::byte* const record = bytes.empty() ? nullptr : bytes.data();
+    Request& request = *wanted.request;
+    if (request.op == Op::transfer) {
+      send_transfer(*request.transfer, record);
+      continue;
+    }
+    take_body(request, request.deliveries[wanted.delivery], record, true);
+    if (--request.unread > 0) continue;
+    resolve(request);
+    if (!request.unflushed) answer(request);
+  }
+  return unread_ != before;
+}
+
+// `record` is null if it cannot be read: the message is not handed out, nor will be before the next start.
+void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte* record,
+                          bool copy) {
+  delivery.copy = 0;
+  if (record != nullptr) {
+    const StoredMessage stored = trusted_send(record);
+    if (stored.queue != request.queue || stored.seq != delivery.seq) {
+      record = nullptr;
+    } else if (copy) {
+      delivery.copy = request.copied.size();
+      request.copied.append(reinterpret_cast<const char*>(record), record_length(record));
+    } else {
+      delivery.take(stored.sent, stored.carried.id, stored.content);
+    }
+  }
+  if (record != nullptr) return;
+  delivery.copy = Delivery::unreadable;
+  shard_->set_aside(request.queue, delivery.seq);
+}
+
+// All that can be read has been.
+void ShardLoop::resolve(Request& request) {
+  const std::span<Delivery> all = request.deliveries.first(request.delivered);
+  const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
+  if (!std::ranges::all_of(all, good)) {  // rare, and stable_partition() allocates
+    const auto bad = std::ranges::stable_partition(all, good);
+    request.unreadable = static_cast<std::uint32_t>(bad.size());
+    request.delivered -= request.unreadable;
+  }
+  if (request.copied.empty()) return;
+  for (Delivery& delivery : request.deliveries.first(request.delivered)) {
+    const StoredMessage stored =
+        trusted_send(reinterpret_cast<const std::byte*>(request.copied.data()) + delivery.copy);
+    delivery.take(stored.sent, stored.carried.id, stored.content);
+  }
+}
+
+// Messages that leave for another queue are copied out of the log while they are surely in it.
+void ShardLoop::send_transfers() {
+  for (Transfer* const transfer : effects_.transfers) {
+    if (log_->in_memory(transfer->position)) {
+      send_transfer(*transfer, log_->record(transfer->position));
+    } else {
+      want(transfer->position, transfer->request, 0);
+    }
+  }
+}
+
+void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
+  StoredMessage stored;
+  if (record != nullptr) stored = trusted_send(record);
+  if (stored.queue != transfer.from.queue || stored.seq != transfer.from.seq) {
+    transfer.request.error = Errc::corrupt;
+    transfer.stage = Transfer::Stage::landed;
+  } else {
+    transfer.sent = stored.sent;
+    transfer.id = stored.carried.id;
+    transfer.keep(stored.content);
+    shard_->address(transfer);
+  }
+  const bool landed = transfer.stage == Transfer::Stage::landed;  // nowhere to go
+  route(transfer.request, landed ? port_->self() : transfer.to);
+}
+
+}  // namespace pawl
