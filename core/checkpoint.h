@@ -38,19 +38,9 @@ struct PlacesRecord {
   std::vector<Entry> entries;
 };
 
-// Messages of one queue with a state of their own, in rising order of number: what core/slot.h keeps of each.
+// Messages of one queue with a state of their own, in rising order of number.
 struct StatesRecord {
-  struct Entry {
-    Seq seq = 0;
-    LogPos position = log_pos_none;
-    Instant deadline;
-    Instant since;
-    std::uint32_t first_ms_before = 0;
-    std::uint32_t receive_count = 0;
-    std::uint32_t nonce = 0;
-    TextKey group;  // zero: none
-    bool operator==(const Entry&) const = default;
-  };
+  using Entry = MessageState;
   QueueId queue = QueueId::none;
   bool fifo = false;
   std::vector<Entry> entries;

@@ -105,9 +105,8 @@ struct Moves {
   }
 };
 
-// A message whose body cannot be read. The queue goes on without it; its record stays where it is, and is tried
-// again at the next start, with the state it had: as in core/slot.h.
-struct SetAside {
+// A message with a state of its own, as checkpoints name it: what core/slot.h keeps of it.
+struct MessageState {
   Seq seq = 0;
   LogPos position = log_pos_none;
   Instant deadline;
@@ -115,7 +114,8 @@ struct SetAside {
   std::uint32_t first_ms_before = 0;
   std::uint32_t receive_count = 0;
   std::uint32_t nonce = 0;
-  TextKey group;
+  TextKey group;  // zero: none
+  bool operator==(const MessageState&) const = default;
 };
 
 struct Queue {
@@ -129,7 +129,9 @@ struct Queue {
   std::unique_ptr<Moves> moves;    // from the first task on
   SendTimes times;
   AgedArrivals aged;
-  std::vector<SetAside> set_aside;  // in rising order of number
+  // Messages whose bodies cannot be read, in rising order of number. The queue goes on without them; their records
+  // stay where they are, and are tried again at the next start.
+  std::vector<MessageState> set_aside;
   Seq next_seq = 1;
   Seq low = 1;  // everything below is gone: purged or past retention
   Seq expired =

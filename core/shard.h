@@ -162,7 +162,7 @@ class Shard {
   struct Doomed {  // of a purged or deleted queue
     SeqIndex index;
     std::unique_ptr<Groups> groups;
-    std::vector<SetAside> set_aside;
+    std::vector<MessageState> set_aside;
   };
   // A message that came by a transfer which its source has not confirmed; it may have gone again.
   struct Unsettled {
@@ -210,6 +210,7 @@ class Shard {
   void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
   void erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed);
   void give_back(Place place, std::vector<LogPos>& freed);
+  MessageState state_of(const Queue& queue, const Slot& slot) const;
   void record(const Slot& slot, Effects& effects) const;
   void delay_anew(Queue& queue, Instant now);
 
@@ -249,7 +250,7 @@ class Shard {
 
   // shard_checkpoint.cc
   bool slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left);
-  void slice_settings(Queue& queue, CheckpointSlice& out) const;
+  void slice_settings(const Queue& queue, CheckpointSlice& out) const;
   static void forget_set_aside(Queue& queue, std::vector<LogPos>& freed);
   bool slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);

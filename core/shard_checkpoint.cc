@@ -36,6 +36,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
     --left;
     if (identity_.id == control_shard) out.configs.push_back({config, false});
     if (it != queues_.end()) {
+      forget_set_aside(*it->second, out.freed);
       slice_settings(*it->second, out);
       walk_.aged = it->second->aged.entries();
     }
@@ -55,7 +56,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
   return slice_messages(queue, out, left);
 }
 
-void Shard::slice_settings(Queue& queue, CheckpointSlice& out) const {
+void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
   if (!MUTANT(forget_head)) out.heads.push_back({queue.id, queue.next_seq});
   // What is past retention but not taken out yet is gone, too: nobody remembers when it was sent.
   out.purges.push_back(
@@ -71,12 +72,11 @@ void Shard::slice_settings(Queue& queue, CheckpointSlice& out) const {
                                     .end = queue.times.end(),
                                     .buckets = queue.times.buckets(),
                                     .aged = {}});
-  forget_set_aside(queue, out.freed);
 }
 
 // They are kept for the next start, until they would have gone in any case.
 void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
-  std::erase_if(queue.set_aside, [&](const SetAside& message) {
+  std::erase_if(queue.set_aside, [&](const MessageState& message) {
     const bool gone = message.seq < std::max(queue.low, queue.expired);
     if (gone) freed.push_back(message.position);
     return gone;
@@ -118,13 +118,10 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
   PlacesRecord places{.queue = queue.id, .entries = {}};
   StatesRecord states{
       .queue = queue.id, .fifo = queue.groups && queue.groups->is_fifo(), .entries = {}};
-  auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &SetAside::seq);
+  auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &MessageState::seq);
   const auto add_set_aside = [&](Seq below) {
-    for (; aside != queue.set_aside.end() && aside->seq < below; ++aside) {
-      states.entries.push_back({aside->seq, aside->position, aside->deadline, aside->since,
-                                aside->first_ms_before, aside->receive_count, aside->nonce,
-                                aside->group});
-    }
+    for (; aside != queue.set_aside.end() && aside->seq < below; ++aside)
+      states.entries.push_back(*aside);
   };
   Seq seq = queue.index.first_from(walk_.seq);
   for (; seq != 0 && left > 0; seq = queue.index.first_from(seq + 1), --left) {
@@ -138,15 +135,7 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
     const Slot& slot = slots_[place.slot()];
     CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
           raw(queue.id));
-    states.entries.push_back(
-        {.seq = seq,
-         .position = slot.position,
-         .deadline = slot.deadline,
-         .since = slot.since,
-         .first_ms_before = slot.first_ms_before,
-         .receive_count = slot.receive_count,
-         .nonce = slot.nonce,
-         .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)});
+    states.entries.push_back(state_of(queue, slot));
   }
   if (seq == 0) add_set_aside(queue.next_seq);
   if (!places.entries.empty() && !MUTANT(forget_places)) out.records.push_back(std::move(places));

@@ -48,7 +48,7 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects
 
 // What was set aside is deleted like any other, or it would be back after the next start.
 Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
-  const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &SetAside::seq);
+  const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &MessageState::seq);
   if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
   if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
   effects.freed.push_back(found->position);

@@ -49,7 +49,7 @@ void Shard::give_back_doomed(Effects& effects) {
       give_back(place, effects.freed);
     });
     if (any) continue;
-    for (const SetAside& message : doomed_.front().set_aside)
+    for (const MessageState& message : doomed_.front().set_aside)
       effects.freed.push_back(message.position);
     doomed_.pop_front();
   }

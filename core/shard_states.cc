@@ -112,25 +112,28 @@ void Shard::erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed
   if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
 }
 
+MessageState Shard::state_of(const Queue& queue, const Slot& slot) const {
+  return {.seq = slot.seq,
+          .position = slot.position,
+          .deadline = slot.deadline,
+          .since = slot.since,
+          .first_ms_before = slot.first_ms_before,
+          .receive_count = slot.receive_count,
+          .nonce = slot.nonce,
+          .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)};
+}
+
 void Shard::set_aside(QueueId id, Seq seq) {
   Queue* const queue = find_queue(id);
   const Place place = queue == nullptr ? Place() : queue->index.find(seq);
   if (place.absent()) return;
-  SetAside message{.seq = seq};
-  if (place.is_slot()) {
-    const Slot& slot = slots_[place.slot()];
-    message.deadline = slot.deadline;
-    message.since = slot.since;
-    message.first_ms_before = slot.first_ms_before;
-    message.receive_count = slot.receive_count;
-    message.nonce = slot.nonce;
-    if (slot.group != 0) message.group = queue->groups->name_of(slot.group);
-  }
+  MessageState message{.seq = seq};
+  if (place.is_slot()) message = state_of(*queue, slots_[place.slot()]);
   std::vector<LogPos> kept;
   erase(*queue, seq, place, kept);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
   message.position = kept.front();
-  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &SetAside::seq),
+  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &MessageState::seq),
                           message);
   ++set_aside_;
 }

@@ -245,7 +245,8 @@ void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant no
   hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
 }
 
-// At the target: the source has forgotten the message, durably.
+// --- at a start ---
+
 std::vector<Shard::Came> Shard::unsettled() const {
   std::vector<Came> came;
   for (const auto& [key, entry] : unsettled_) came.push_back({key, entry.task});

@@ -152,7 +152,7 @@ void BodyReader::end(Read& read) {
   --finished_;
 }
 
-bool BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, WantedBody& wanted,
+void BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, WantedBody& wanted,
                       std::span<const std::byte>& record) {
   --wanted_;
   wanted = from;
@@ -161,7 +161,6 @@ bool BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, 
       !bytes.empty() && (decode_send(bytes, geometry_.stream) || MUTANT(believe_bodies));
   record = good ? bytes.first(record_length(bytes.data())) : std::span<const std::byte>();
   if (!good) ++damaged_;
-  return true;
 }
 
 bool BodyReader::next(WantedBody& wanted, std::span<const std::byte>& record) {
@@ -174,7 +173,8 @@ bool BodyReader::next(WantedBody& wanted, std::span<const std::byte>& record) {
       continue;
     }
     come_.pop_front();
-    return give(body, image_.rest_of_extent(body.position), wanted, record);
+    give(body, image_.rest_of_extent(body.position), wanted, record);
+    return true;
   }
   for (Read& read : reads_) {
     if (read.state != Read::State::finished) continue;
@@ -184,7 +184,8 @@ bool BodyReader::next(WantedBody& wanted, std::span<const std::byte>& record) {
           read.whole ? image_.rest_of_extent(body.position)
                      : std::span<const std::byte>(read.memory.span().first(read.bytes))
                            .subspan(read.bytes == 0 ? 0 : body.position - read.from);
-      return give(body, bytes, wanted, record);
+      give(body, bytes, wanted, record);
+      return true;
     }
     end(read);
   }

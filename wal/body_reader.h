@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -88,7 +87,7 @@ class BodyReader {
   void finish_whole(Read& read);
   void finish_piece(Read& read);
   void end(Read& read);
-  bool give(const WantedBody& from, std::span<const std::byte> bytes, WantedBody& wanted,
+  void give(const WantedBody& from, std::span<const std::byte> bytes, WantedBody& wanted,
             std::span<const std::byte>& record);
 
   Disk& disk_;

@@ -258,11 +258,17 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
 // Those of the checkpoint's own reading are not kept: most of what lies between its slices comes again.
 Result<std::byte*> Recovery::load(std::uint64_t extent) {
   Image& image = log_->image_;
-  if (of_checkpoint_ ? scratch_extent_ == extent : image.has(extent))
-    return of_checkpoint_ ? scratch_.data() : image.at(extent * geometry_.extent_bytes);
-  if (of_checkpoint_ && !scratch_) scratch_ = PageBlock(geometry_.extent_bytes);
-  std::byte* const memory = of_checkpoint_ ? scratch_.data() : image.open(extent);
-  if (of_checkpoint_) scratch_extent_ = extent;
+  if (!of_checkpoint_) {
+    if (image.has(extent)) return image.at(extent * geometry_.extent_bytes);
+    return read_extent(extent, image.open(extent));
+  }
+  if (scratch_extent_ == extent) return scratch_.data();
+  if (!scratch_) scratch_ = PageBlock(geometry_.extent_bytes);
+  scratch_extent_ = extent;
+  return read_extent(extent, scratch_.data());
+}
+
+Result<std::byte*> Recovery::read_extent(std::uint64_t extent, std::byte* memory) {
   const Lsn lsn = extent * geometry_.extent_bytes;
   const FileId file = log_->pool_.file(geometry_.segment_of(lsn));
   const auto bytes =

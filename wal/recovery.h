@@ -65,6 +65,7 @@ class Recovery final : private RecordSink {
   Result<Found> look(Lsn at);
   Result<void> replay_frame(const Found& found);
   Result<std::byte*> load(std::uint64_t extent);
+  Result<std::byte*> read_extent(std::uint64_t extent, std::byte* memory);
 
   Result<void> look_ahead();
   Result<void> look_through(const SegmentFile& segment, std::uint64_t offset);

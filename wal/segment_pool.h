@@ -69,7 +69,7 @@ class SegmentPool {
   void release(std::uint64_t number, Lsn lsn);
   // Retires segments below `below` in which no message is left, as far as that is durable.
   void retire(std::uint64_t below, Lsn durable);
-  // The first from `number` on that has messages and no file; ready_end() if there is none.
+  // The first that has messages and no file; ready_end() if there is none.
   std::uint64_t first_missing() const;
 
   // Goes on with what is under way; starts more unless `stopping`. An error is final.

@@ -21,6 +21,16 @@ std::span<const Record> run_of(std::span<const Record> all) {
   return all.first(n);
 }
 
+// Calls encode(run) with at most `max` of them at a time.
+template <typename T, typename Encode>
+void in_runs(std::span<T> all, std::size_t max, Encode&& encode) {
+  while (!all.empty()) {
+    const auto run = all.first(std::min(all.size(), max));
+    encode(run);
+    all = all.subspan(run.size());
+  }
+}
+
 }  // namespace
 
 void Writer::start(const Start& start) {
@@ -75,21 +85,17 @@ void Writer::append(const CheckpointSlice& slice, Instant now) {
 }
 
 void Writer::append_part(const PlacesRecord& record) {
-  for (std::span rest(record.entries); !rest.empty();) {
-    const auto run = rest.first(std::min(rest.size(), places_max));
+  in_runs(std::span(record.entries), places_max, [&](auto run) {
     commit(
         encode_places(reserve(places_bytes_max(run.size())), record.queue, run, geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 void Writer::append_part(const StatesRecord& record) {
-  for (std::span rest(record.entries); !rest.empty();) {
-    const auto run = rest.first(std::min(rest.size(), states_max));
+  in_runs(std::span(record.entries), states_max, [&](auto run) {
     commit(encode_states(reserve(states_bytes_max(run.size())), record.queue, record.fifo, run,
                          geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 void Writer::append_part(const TimesRecord& record) {
@@ -114,23 +120,19 @@ void Writer::append_part(const TimesRecord& record) {
 }
 
 void Writer::append_part(const DedupRecord& record) {
-  for (std::span rest(record.entries); !rest.empty();) {
-    const auto run = rest.first(std::min(rest.size(), dedup_max));
+  in_runs(std::span(record.entries), dedup_max, [&](auto run) {
     commit(encode_dedup(reserve(dedup_bytes_max(run.size())), record.queue, run, geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 void Writer::append_part(const UnsettledRecord& record) {
   commit(encode_unsettled(reserve(unsettled_bytes), record, geometry_.stream));
 }
 
-void Writer::append_heads(std::span<const HeadRecord> rest) {
-  while (!rest.empty()) {
-    const auto run = rest.first(std::min(rest.size(), batch_max));
+void Writer::append_heads(std::span<const HeadRecord> heads) {
+  in_runs(heads, batch_max, [&](auto run) {
     commit(encode_heads(reserve(heads_bytes_max(run.size())), run, geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 void Writer::append_sends(Effects& effects) {

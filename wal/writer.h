@@ -98,7 +98,7 @@ class Writer {
   void append_part(const TimesRecord& record);
   void append_part(const DedupRecord& record);
   void append_part(const UnsettledRecord& record);
-  void append_heads(std::span<const HeadRecord> rest);
+  void append_heads(std::span<const HeadRecord> heads);
   void append_task(const TaskRecord& record);
   void append_sends(Effects& effects);
   void append_receives(const Effects& effects);

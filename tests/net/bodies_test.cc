@@ -1,6 +1,5 @@
 // A backlog larger than the memory for messages, through the whole server: its bodies are on the disk alone.
 #include <chrono>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,26 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class BodiesTest : public LiveServerTest {
+class BodiesTest : public LiveClientTest {
  protected:
   static constexpr int queues = 2, messages = 120;  // 12 MiB in each queue
 
   void SetUp() override {
     LiveServerTest::SetUp();
     options_.memory = 16 << 20;  // for two shards
-    start();
-    connect();
-  }
-  void connect() {
-    auto client = Client::connect(client_options());
-    ASSERT_TRUE(client) << Client::name_of(client.error().code);
-    client_.emplace(std::move(*client));
-  }
-  void restart() {
-    client_.reset();
-    server_->stop();
-    server_.reset();
-    options_.shards = 0;  // as the directory was made
     start();
     connect();
   }
@@ -65,8 +51,6 @@ class BodiesTest : public LiveServerTest {
       for (int i = 0; i < messages; ++i) EXPECT_TRUE(come.contains(body(q, i))) << i;
     }
   }
-
-  std::optional<Client> client_;
 };
 
 TEST_F(BodiesTest, ABacklogLargerThanTheMemoryComesBack) {

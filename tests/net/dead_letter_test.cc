@@ -2,7 +2,6 @@
 // over two shards, so most of what moves crosses them.
 #include <chrono>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,23 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class DeadLetterTest : public LiveServerTest {
+class DeadLetterTest : public LiveClientTest {
  protected:
   void SetUp() override {
     LiveServerTest::SetUp();
-    start();
-    connect();
-  }
-  void connect() {
-    auto client = Client::connect(client_options());
-    ASSERT_TRUE(client) << Client::name_of(client.error().code);
-    client_.emplace(std::move(*client));
-  }
-  void restart() {
-    client_.reset();
-    server_->stop();
-    server_.reset();
-    options_.shards = 0;  // as the directory was made
     start();
     connect();
   }
@@ -55,8 +41,6 @@ class DeadLetterTest : public LiveServerTest {
       for (Client::Message& message : *some) all.push_back(std::move(message));
     }
   }
-
-  std::optional<Client> client_;
 };
 
 TEST_F(DeadLetterTest, AFifoQueueKeepsOrderAndRefusesDuplicatesAcrossARestart) {

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "net/server.h"
 #include "pawl/client.h"
@@ -67,6 +69,26 @@ class LiveServerTest : public ::testing::Test {
   std::string directory_;
   ServerOptions options_;
   std::unique_ptr<Server> server_;
+};
+
+// With a client of it.
+class LiveClientTest : public LiveServerTest {
+ protected:
+  void connect() {
+    auto client = Client::connect(client_options());
+    ASSERT_TRUE(client) << Client::name_of(client.error().code);
+    client_.emplace(std::move(*client));
+  }
+  void restart() {
+    client_.reset();
+    server_->stop();
+    server_.reset();
+    options_.shards = 0;  // as the directory was made
+    start();
+    connect();
+  }
+
+  std::optional<Client> client_;
 };
 
 inline std::string json_request(const std::string& action, const std::string& body,

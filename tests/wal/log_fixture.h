@@ -128,6 +128,20 @@ class LogTest : public testing::Test {
   }
   void open() { ASSERT_EQ(try_open(), Errc::ok) << complaint; }
 
+  // What is in the directory, to be damaged in one way after the other.
+  using Files = std::map<std::string, std::vector<std::byte>>;
+  Files keep() const {
+    Files files;
+    for (const auto& [name, bytes] : disk->files) files[name] = *bytes;
+    return files;
+  }
+  void put_back(const Files& files) {
+    log.reset();
+    disk->files.clear();
+    for (const auto& [name, bytes] : files)
+      disk->files[name] = std::make_shared<std::vector<std::byte>>(bytes);
+  }
+
   // One turn with one send; not pumped.
   LogPos append_send(Seq seq, std::string_view body, QueueId queue = test_queue) {
     Content content;

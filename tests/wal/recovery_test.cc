@@ -17,24 +17,11 @@ constexpr const char* first_segment = "000000000000.seg";
 
 class Recover : public LogTest {
  protected:
-  using Files = std::map<std::string, std::vector<std::byte>>;
-
   // Messages 1 to n, each durable in a frame of its own, before the next is sent.
   void fill(Seq n, std::size_t bytes = 40) {
     open();
     settle();
     for (Seq seq = 1; seq <= n; ++seq) send(seq, body_of(seq, bytes));
-  }
-  Files keep() const {
-    Files files;
-    for (const auto& [name, bytes] : disk->files) files[name] = *bytes;
-    return files;
-  }
-  void put_back(const Files& files) {
-    log.reset();
-    disk->files.clear();
-    for (const auto& [name, bytes] : files)
-      disk->files[name] = std::make_shared<std::vector<std::byte>>(bytes);
   }
   void damage(const std::string& name, std::uint64_t offset, unsigned bit = 0) {
     disk->content(name).at(offset) ^= static_cast<std::byte>(1u << bit);

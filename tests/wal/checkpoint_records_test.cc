@@ -1,0 +1,197 @@
+// The records of a checkpoint, byte by byte: what is not as an encoder writes it is refused.
+#include "wal/checkpoint_records.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "wal/format.h"
+#include "wal/records.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t stream = 0x1122'3344'5566'7788;
+constexpr std::size_t length_at = 4, hash_at = 8, body_at = 12, count_at = 16;
+
+struct Nothing final : RecordSink {
+  void send(const StoredMessage&, std::size_t) override { ++seen; }
+  void receive(const ReceiveRecord&) override { ++seen; }
+  void remove(const RemoveRecord&) override { ++seen; }
+  void purge(const PurgeRecord&) override { ++seen; }
+  void config(const ConfigRecord&) override { ++seen; }
+  void head(const HeadRecord&) override { ++seen; }
+  void task(const TaskRecord&) override { ++seen; }
+  void settled(const SettledRecord&) override { ++seen; }
+  void checkpoint(const CheckpointRecord&) override { ++seen; }
+  int seen = 0;
+};
+
+// One record, with its hash as it should be.
+Errc decoded(std::vector<std::byte> record, std::size_t length) {
+  record.resize(align_record(length), std::byte{0});
+  const auto stored = static_cast<std::uint32_t>(length);
+  std::memcpy(record.data() + length_at, &stored, sizeof stored);
+  std::uint64_t first;
+  std::memcpy(&first, record.data(), sizeof first);
+  const auto hash = static_cast<std::uint32_t>(
+      hash_bytes({record.data() + body_at, length - body_at}, stream ^ first));
+  std::memcpy(record.data() + hash_at, &hash, sizeof hash);
+  Nothing sink;
+  const auto read = decode_records(record, 1, stream, sink);
+  EXPECT_EQ(sink.seen, read ? 1 : 0) << "half a record was given out";
+  return read ? Errc::ok : read.error().code;
+}
+
+struct Sample {
+  const char* name;
+  std::function<void(std::byte*)> encode;
+  std::vector<std::size_t> counts;  // where they are
+
+  std::vector<std::byte> record() const {
+    std::vector<std::byte> bytes(4096);
+    encode(bytes.data());
+    std::uint32_t length;
+    std::memcpy(&length, bytes.data() + length_at, sizeof length);
+    bytes.resize(length);
+    return bytes;
+  }
+};
+
+const std::vector<Sample> samples = {
+    {"places",
+     [](std::byte* out) {
+       const PlacesRecord::Entry entries[] = {
+           {                   1,                           4096}, {                     2, 8192}, {                     900,                     1 << 20}};
+       encode_places(out, QueueId{1}, entries, stream);
+     }, {count_at}},
+    {"states",
+     [](std::byte* out) {
+       const StatesRecord::Entry entries[] = {
+           {1, 4096, Instant{5000}, Instant{4000}, 10, 1, 77, {}},
+           {9, 8192, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}},
+           {10, 9000, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}}};
+       encode_states(out, QueueId{1}, true, entries, stream);
+     }, {count_at}},
+    {"times",
+     [](std::byte* out) {
+       encode_times(
+           out,
+           {
+               .queue = QueueId{1},
+               .first = true,
+               .end = 12,
+               .buckets = {{1, Instant{1000}, Instant{2000}}, {7, Instant{3000}, Instant{3500}}},
+               .aged = {{1500, 3}, {1700, 5}}},
+           stream);
+     }, {count_at, count_at + 4}},
+    {"dedup",
+     [](std::byte* out) {
+       const Dedup::Entry entries[] = {
+           {{1, 2}, 1, Instant{1000}}, {{3, 4}, 2, Instant{2000}}};
+       encode_dedup(out, QueueId{1}, entries, stream);
+     }, {count_at}},
+    {"unsettled",
+     [](std::byte* out) {
+       encode_unsettled(out,
+                        {
+                            .from = {ShardId{1}, QueueId{2}, 3}, .queue = QueueId{4}, .task = 5},
+                        stream);
+     }, {}},
+};
+
+TEST(CheckpointRecords, OfAnyOtherLengthAreRefused) {
+  for (const Sample& sample : samples) {
+    SCOPED_TRACE(sample.name);
+    const auto record = sample.record();
+    ASSERT_EQ(decoded(record, record.size()), Errc::ok);
+    for (std::size_t length = body_at; length < record.size() + 20; ++length) {
+      if (length == record.size()) continue;
+      EXPECT_EQ(decoded(record, length), Errc::corrupt) << length;
+    }
+  }
+}
+
+TEST(CheckpointRecords, WithAnyOtherCountAreRefused) {
+  for (const Sample& sample : samples) {
+    SCOPED_TRACE(sample.name);
+    for (const std::size_t where : sample.counts) {
+      const auto good = sample.record();
+      std::uint32_t count;
+      std::memcpy(&count, good.data() + where, sizeof count);
+      for (const std::uint32_t other :
+           {0u, count - 1, count + 1, 2 * count, 1u << 16, UINT32_MAX}) {
+        auto record = good;
+        std::memcpy(record.data() + where, &other, sizeof other);
+        EXPECT_EQ(decoded(record, record.size()), Errc::corrupt) << other << " of " << count;
+      }
+    }
+  }
+}
+
+TEST(CheckpointRecords, WithANumberOrAPositionOutOfRangeAreRefused) {
+  const auto places = [](Seq seq, LogPos position) {
+    std::vector<std::byte> bytes(256);
+    const PlacesRecord::Entry entries[] = {
+        {1,   4096    },
+        {seq, position}
+    };
+    bytes.resize(encode_places(bytes.data(), QueueId{1}, entries, stream));
+    return bytes;
+  };
+  const auto states = [](Seq seq, LogPos position) {
+    std::vector<std::byte> bytes(256);
+    const StatesRecord::Entry entries[] = {
+        {.seq = 1,   .position = 4096    },
+        {.seq = seq, .position = position}
+    };
+    bytes.resize(encode_states(bytes.data(), QueueId{1}, false, entries, stream));
+    return bytes;
+  };
+  constexpr struct {
+    const char* name;
+    Seq seq;
+    LogPos position;
+    Errc want;
+  } cases[] = {
+      {"the last of both",  seq_max,     log_pos_max,     Errc::ok     },
+      {"number",            seq_max + 1, 8192,            Errc::corrupt},
+      {"largest number",    UINT64_MAX,  8192,            Errc::corrupt},
+      {"position",          2,           log_pos_max + 1, Errc::corrupt},
+      {"largest position",  2,           UINT64_MAX,      Errc::corrupt},
+      {"the same position", 2,           4096,            Errc::ok     },
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    for (const auto& record : {places(c.seq, c.position), states(c.seq, c.position)}) {
+      Nothing sink;
+      const auto read = decode_records(record, 1, stream, sink);
+      EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);
+    }
+  }
+}
+
+TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
+  constexpr struct {
+    const char* name;
+    std::size_t sample, at;
+    unsigned char value;
+  } cases[] = {
+      {"places: the same number again", 0, 23, 0},
+      {"states: FIFO is 0 or 1",        1, 20, 2},
+      {"states: grouped is 0 or 1",     1, 34, 2},
+      {"times: first or not is 0 or 1", 2, 24, 2},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    auto record = samples[c.sample].record();
+    EXPECT_LE(record[c.at], std::byte{1});
+    record[c.at] = std::byte{c.value};
+    EXPECT_EQ(decoded(record, record.size()), Errc::corrupt);
+  }
+}
+
+}  // namespace
+}  // namespace pawl
