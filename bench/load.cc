@@ -37,6 +37,7 @@ std::string fault_of(const LoadOptions& o, bool http) {
   if (bytes > (http ? body_max + frame_overhead * http_batch_max : frame_bytes_max))
     return "--batch times --body is too large for a request";
   if (!(o.rate >= 0) || std::isinf(o.rate)) return "--rate must be a number from 0";
+  if (o.messages % o.batch != 0) return "--messages must be a multiple of --batch";
   if (!(o.seconds > 0) || o.seconds > 86'400) return "--seconds must be above 0, at most a day";
   return {};
 }

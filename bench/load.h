@@ -32,14 +32,15 @@ struct LoadOptions {
   std::string queue = "bench";    // its queue
   bool create = false;            // create the queue if it is not there
   std::uint32_t connections = 1;  // e2e: of producers, and as many of consumers; 1..1024
-  std::uint32_t depth = 1;    // requests under way on each; 1..1024. Over HTTP they are pipelined
-  std::uint32_t batch = 1;    // messages a request; 1..10 over HTTP, 1..1024 binary
-  std::uint32_t body = 1024;  // bytes a message; 1..1 MiB, e2e at least 16
-  double rate = 0;            // 0: closed loop
-  double seconds = 10;        // of sending or receiving
-  bool spin = false;          // never sleep: takes a core, and the wake-up out of the figures
-  bool json = false;          // the last line of `out` is a JSON object
-  std::string hgrm;           // a file for the distribution; empty: none
+  std::uint32_t depth = 1;     // requests under way on each; 1..1024. Over HTTP they are pipelined
+  std::uint32_t batch = 1;     // messages a request; 1..10 over HTTP, 1..1024 binary
+  std::uint32_t body = 1024;   // bytes a message; 1..1 MiB, e2e at least 16
+  double rate = 0;             // 0: closed loop
+  double seconds = 10;         // of sending or receiving
+  std::uint64_t messages = 0;  // ends when so many were sent (receive: received); 0: no limit
+  bool spin = false;           // never sleep: takes a core, and the wake-up out of the figures
+  bool json = false;           // the last line of `out` is a JSON object
+  std::string hgrm;            // a file for the distribution; empty: none
 };
 
 // Runs to the end. Progress and result for people go to `err`, the JSON to `out`.

@@ -144,11 +144,12 @@ std::string Run::go(const std::function<void(const Interval&)>& each_second) {
     fault = flush_dirty();
     if (fault.empty()) fault = poll(now);
     now = monotonic_ns();
-    stopping_ = stopping_ || now >= deadline_;
+    stopping_ = stopping_ || now >= deadline_ || enough();
     report(now, each_second);
   }
   total_.merge(second_);
-  if (now >= deadline_ + grace_ns) errors_ += busy_ + pace_.left(deadline_) * options_.batch;
+  if (now >= deadline_ + grace_ns)
+    errors_ += busy_ + (enough() ? 0 : pace_.left(deadline_) * options_.batch);
   if (messages_ == 0) last_progress_ = now;
   return fault;
 }
@@ -166,7 +167,8 @@ bool Run::over(std::uint64_t now) const {
   if (options_.workload == Workload::receive && drained_ == lines_.size() * options_.depth)
     return true;
   if (!stopping_ || busy_ > 0) return false;
-  if (options_.workload != Workload::receive && pace_.next(now) < deadline_ && pace_.open())
+  if (options_.workload != Workload::receive && pace_.next(now) < deadline_ && pace_.open() &&
+      !enough())
     return false;
   return options_.workload != Workload::e2e || undelivered_ == 0;
 }
@@ -174,7 +176,7 @@ bool Run::over(std::uint64_t now) const {
 std::int64_t Run::sleep_ns(std::uint64_t now) const {
   if (options_.spin) return 0;
   std::uint64_t until = std::min(next_report_, stopping_ ? deadline_ + grace_ns : deadline_);
-  if (free_.count > 0 && pace_.open() && pace_.next(now) < deadline_)
+  if (free_.count > 0 && !enough() && pace_.open() && pace_.next(now) < deadline_)
     until = std::min(until, pace_.next(now));
   if (resting_.count > 0) until = std::min(until, rest_until_[resting_.items[resting_.first]]);
   return until > now ? static_cast<std::int64_t>(until - now) : 0;
@@ -217,10 +219,17 @@ void Run::touch(std::uint32_t line) {
   dirty_.push_back(line);
 }
 
+// As many as were asked for have been sent, or received.
+bool Run::enough() const {
+  if (options_.messages == 0) return false;
+  return (options_.workload == LoadOptions::Workload::receive ? messages_ : issued_) >=
+         options_.messages;
+}
+
 // In an open loop what fell due before the end is still sent after it: those who waited longest
 // count.
 bool Run::may_send() const {
-  if (free_.count == 0) return false;
+  if (free_.count == 0 || enough()) return false;
   if (pace_.open()) return true;
   const bool bounded = options_.workload == LoadOptions::Workload::e2e;
   return !stopping_ && (!bounded || undelivered_ + options_.batch <= backlog_max_);
@@ -237,6 +246,7 @@ void Run::issue_sends(std::uint64_t now) {
     lines_[line].slots[slot] = {.since = due, .doing = Doing::sending};
     lines_[line].codec->append_send(lines_[line].out, slot, due);
     undelivered_ += options_.batch;
+    issued_ += options_.batch;
     ++busy_;
     touch(line);
   }

@@ -77,6 +77,7 @@ class Run {
   std::string open_line(bool consumer);
   void start_consumers();
   void issue_sends(std::uint64_t now);
+  bool enough() const;
   bool may_send() const;
   void receive(std::uint32_t line, std::uint32_t slot, std::uint64_t now);
   void wake_resting(std::uint64_t now);
@@ -112,6 +113,7 @@ class Run {
   std::uint64_t drained_ = 0;  // consumer slots that found the queue empty again and again
 
   std::uint64_t undelivered_ = 0;  // e2e: sent, or on its way, and not yet delivered
+  std::uint64_t issued_ = 0;       // sends
   std::uint64_t messages_ = 0, errors_ = 0;
   std::uint64_t reported_messages_ = 0, reported_errors_ = 0;
   Histogram second_, total_;

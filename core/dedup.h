@@ -56,6 +56,8 @@ class Dedup {
     bool operator==(const Entry&) const = default;
   };
   bool copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const;
+  static constexpr std::uint64_t entry_bytes =
+      sizeof(Entry) + 16;  // in memory, with its place in the index
 
  private:
   static constexpr std::uint32_t numbers = (1u << 31) - 1;

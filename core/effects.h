@@ -39,6 +39,7 @@ struct SendRecord {
   LogPos position = log_pos_none;  // out: set by the log when the record is appended
   TextKey dedup = {};
   Carried carried = {};
+  bool relocated = false;  // the message was there before, elsewhere in the log
 };
 
 // The whole delivery state of one message, absolute, so that replay is idempotent. Also written for a

@@ -63,6 +63,8 @@ enum class Mutant : std::uint8_t {
   forget_places,        // a checkpoint leaves out messages that only wait
   forget_states,        // and those with a state of their own
   checkpoint_too_soon,  // a checkpoint counts before its last slice
+  forget_relocation,    // a start believes that a message is where it was
+  relocate_too_soon,    // its old segment goes while its new place is not on disk
   forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
 };
 

@@ -138,6 +138,7 @@ struct Queue {
       0;  // everything below is past retention; what is not below `low` goes in the turns to come
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
+  std::uint64_t slots = 0;    // messages with a state of their own
   std::uint64_t moving = 0;   // on their way to another queue
   std::uint64_t leaving = 0;  // these, and dead letters that wait to try again
   Instant purged_at{INT64_MIN / 2};

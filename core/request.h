@@ -128,6 +128,7 @@ struct QueueCounts {
   std::uint64_t visible = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
+  std::uint64_t state_bytes = 0;  // that the shard keeps in memory about them, beside their bodies
 };
 
 struct Transfer;

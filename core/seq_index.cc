@@ -6,14 +6,23 @@
 namespace pawl {
 
 std::unique_ptr<PagePool::Page> PagePool::take() {
-  if (spares_.empty()) return std::make_unique<Page>();
+  if (spares_.empty()) {
+    ++made_;
+    return std::make_unique<Page>();
+  }
   std::unique_ptr<Page> page = std::move(spares_.back());
   spares_.pop_back();
   return page;
 }
 
 void PagePool::give(std::unique_ptr<Page> page) {
-  if (spares_.size() < spares_max) spares_.push_back(std::move(page));
+  if (spares_.size() == spares_max) return drop(std::move(page));
+  spares_.push_back(std::move(page));
+}
+
+void PagePool::drop(std::unique_ptr<Page> page) {
+  page.reset();
+  --made_;
 }
 
 PagePool::SparseList PagePool::take_list() {

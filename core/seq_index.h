@@ -70,10 +70,13 @@ class PagePool {
 
   std::unique_ptr<Page> take();
   void give(std::unique_ptr<Page> page);  // empty
-  SparseList take_list();                 // empty, with its memory
+  void drop(std::unique_ptr<Page> page);
+  SparseList take_list();  // empty, with its memory
   void give_list(SparseList list);
+  std::size_t bytes() const { return made_ * sizeof(Page); }
 
  private:
+  std::size_t made_ = 0;  // pages there are
   std::vector<std::unique_ptr<Page>> spares_;
   std::vector<SparseList> spare_lists_;
 };
@@ -177,6 +180,7 @@ bool SeqIndex::drain_page(Visit&& visit) {
   }
   size_ -= page.live;
   for (std::size_t set = 0; set < 2; ++set) ready_[set] -= page.ready[set];
+  if (page.dense) pool_->drop(std::move(page.dense));
   pages_.pop_front();
   ++first_page_;
   return true;

@@ -58,7 +58,8 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::purge:
       return purge(*queue, request, now, effects);
     case Op::count:
-      request.counts = {queue->visible(), queue->in_flight, queue->delayed};
+      request.counts = {queue->visible(), queue->in_flight, queue->delayed,
+                        queue->index.memory() + queue->slots * slot_bytes};
       request.config = queue->config;
       effects.replies.push_back({&request, false});
       return;
@@ -373,6 +374,13 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   if (!place.is_slot() || place.slot() != entry.subject) return true;
   show(queue, entry.subject);
   return true;
+}
+
+Shard::Memory Shard::memory() const {
+  return {.index = pages_.bytes(),
+          .slots = slots_.bytes(),
+          .timers = timers_.bytes(),
+          .dedup = deduplicated_ * Dedup::entry_bytes};
 }
 
 std::uint64_t Shard::messages() const {

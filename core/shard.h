@@ -77,6 +77,12 @@ class Shard {
   // The body of a message cannot be read: its queue goes on without it. It is tried again at the next start.
   void set_aside(QueueId queue, Seq seq);
 
+  // --- relocation: see wal/relocation.h ---
+  // Where the record of a message is; log_pos_none: the message has gone.
+  LogPos position_of(QueueId queue, Seq seq);
+  // It is there now. The message is there.
+  void relocated(QueueId queue, Seq seq, LogPos position);
+
   // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
   bool cancel(Request& request);
 
@@ -129,6 +135,15 @@ class Shard {
   // Queues that are not in the directory go; `freed` names their records.
   void finish_recovery(Instant now, std::vector<LogPos>& freed);
 
+  // Bytes in memory, of all queues. What is small or does not grow with the messages is not counted.
+  struct Memory {
+    std::uint64_t index = 0;   // 8.3 bytes a message
+    std::uint64_t slots = 0;   // 64 bytes for each that is or was not just waiting
+    std::uint64_t timers = 0;  // 16 bytes each
+    std::uint64_t dedup = 0;   // 48 bytes a send to a FIFO queue, for five minutes
+    std::uint64_t sum() const { return index + slots + timers + dedup; }
+  };
+  Memory memory() const;
   std::uint64_t messages() const;
   std::size_t waiting() const { return waiters_.taken(); }
   std::uint64_t set_aside() const { return set_aside_; }        // messages since the start
@@ -138,6 +153,7 @@ class Shard {
 
  private:
   using State = Slot::State;
+  static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
   enum Timer : std::uint16_t {
     timer_message = 1,
     timer_waiter,
@@ -210,6 +226,7 @@ class Shard {
   void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
   void erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed);
   void give_back(Place place, std::vector<LogPos>& freed);
+  void set_position(Queue& queue, Seq seq, Place place, LogPos position);
   MessageState state_of(const Queue& queue, const Slot& slot) const;
   void record(const Slot& slot, Effects& effects) const;
   void delay_anew(Queue& queue, Instant now);
@@ -262,6 +279,7 @@ class Shard {
   void restore_part(const UnsettledRecord& record);
 
   // shard_recovery.cc
+  void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
   void resume(Queue& queue, Instant now);
   void abandon(Queue& queue, std::vector<LogPos>& freed);
 

@@ -28,6 +28,8 @@ void Shard::restore(const HeadRecord& record) {
 // A checkpoint may have told of the message already; or it was there and is not any more, and what says so comes.
 void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.queue);
+  if (record.relocated && !MUTANT(forget_relocation))
+    return restore_relocated(queue, record, freed);
   const Carried& carried = record.carried;
   const bool moved = carried.from.seq != 0;
   if (moved) unsettled_[carried.from] = {record.queue, carried.task};
@@ -56,6 +58,14 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   } else if (carried.receive_count > 0) {
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
   }
+}
+
+// Nothing but its place is new: the checkpoint before it has the message, or it was deleted by then.
+void Shard::restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed) {
+  const Place place = queue.index.find(record.seq);
+  if (place.absent()) return freed.push_back(record.position);
+  freed.push_back(place.is_slot() ? LogPos{slots_[place.slot()].position} : place.position());
+  set_position(queue, record.seq, place, record.position);
 }
 
 void Shard::restore(const ReceiveRecord& record) {

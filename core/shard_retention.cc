@@ -37,7 +37,7 @@ void Shard::doom(Queue& queue) {
   if (!MUTANT(purge_keeps_dedup)) queue.fifo.reset();
   queue.times.clear();
   queue.aged.clear();
-  queue.in_flight = queue.delayed = queue.leaving = 0;
+  queue.in_flight = queue.delayed = queue.slots = queue.leaving = 0;
   queue.low = queue.next_seq;
 }
 

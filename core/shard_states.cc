@@ -22,6 +22,7 @@ std::uint32_t Shard::take_slot(Queue& queue, Seq seq, State state, LogPos positi
   slot.queue = queue.id;
   slot.generation = generation;
   queue.index.put(seq, Place::slot(row));
+  ++queue.slots;
   return row;
 }
 
@@ -36,6 +37,7 @@ std::uint32_t Shard::new_slot(Queue& queue, Seq seq, const Content& content) {
   const std::uint32_t row = take_slot(queue, seq, State::sent, log_pos_none);
   if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
   queue.index.erase(seq);
+  --queue.slots;
   slots_.give(row);
   return Slab<Slot>::none;
 }
@@ -105,6 +107,7 @@ void Shard::erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed
   if (place.is_slot()) {
     change_state(queue, place.slot(), State::free);
     if (slots_[place.slot()].group != 0) queue.groups->leave(place.slot());
+    --queue.slots;
   }
   give_back(place, freed);
   queue.index.erase(seq);
@@ -136,6 +139,26 @@ void Shard::set_aside(QueueId id, Seq seq) {
   queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &MessageState::seq),
                           message);
   ++set_aside_;
+}
+
+LogPos Shard::position_of(QueueId id, Seq seq) {
+  const Queue* const queue = find_queue(id);
+  const Place place = queue == nullptr ? Place() : queue->index.find(seq);
+  if (place.absent()) return log_pos_none;
+  return place.is_slot() ? LogPos{slots_[place.slot()].position} : place.position();
+}
+
+void Shard::relocated(QueueId id, Seq seq, LogPos position) {
+  Queue& queue = *find_queue(id);
+  set_position(queue, seq, queue.index.find(seq), position);
+}
+
+void Shard::set_position(Queue& queue, Seq seq, Place place, LogPos position) {
+  if (place.is_slot()) {
+    slots_[place.slot()].position = position;
+  } else {
+    queue.index.put(seq, Place::log(position));
+  }
 }
 
 void Shard::give_back(Place place, std::vector<LogPos>& freed) {

@@ -42,6 +42,9 @@ class Slab {
     return blocks_[(index - 1) / block_rows][(index - 1) % block_rows];
   }
   std::size_t taken() const { return made_ - free_.size(); }
+  std::size_t bytes() const {
+    return blocks_.size() * block_rows * sizeof(Row) + free_.capacity() * sizeof(std::uint32_t);
+  }
   bool full() const { return free_.empty() && made_ == rows_max_; }
 
  private:

@@ -40,7 +40,10 @@ void TimerWheel::free_chain(Chunk* chain) {
 }
 
 TimerWheel::Chunk* TimerWheel::take_chunk() {
-  if (spare_ == nullptr) return new Chunk;
+  if (spare_ == nullptr) {
+    ++chunks_;
+    return new Chunk;
+  }
   Chunk* const chunk = spare_;
   spare_ = chunk->next;
   --spares_;
@@ -51,6 +54,7 @@ void TimerWheel::drop_chunk(Chunk* chunk) {
   if (chunk == sweep_after_) sweep_after_ = nullptr;  // the sweep begins this chain again
   if (spares_ == spares_max) {
     delete chunk;
+    --chunks_;
     return;
   }
   chunk->next = spare_;

@@ -81,6 +81,7 @@ class TimerWheel {
 
   std::size_t size() const { return size_; }
   std::size_t stale() const { return stale_; }
+  std::size_t bytes() const { return chunks_ * sizeof(Chunk); }
 
  private:
   struct Chunk {
@@ -134,6 +135,7 @@ class TimerWheel {
   Chunk* opening_ = nullptr;  // taken out of a slot, being put where its entries now belong
   Chunk* spare_ = nullptr;
   std::size_t spares_ = 0;
+  std::size_t chunks_ = 0;  // with the spare ones
   std::array<Lane, lanes_max> lanes_;
   std::size_t size_ = 0;
   std::size_t stale_ = 0;

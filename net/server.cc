@@ -20,6 +20,7 @@
 
 #include "core/check.h"
 #include "net/listen.h"
+#include "net/start_watch.h"
 
 namespace pawl {
 
@@ -203,6 +204,8 @@ std::expected<void, std::string> Server::recover() {
   const std::uint32_t each = options_.address_connections_max;
   shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
   phases_ = std::make_unique<Phases>(identity.shards);
+  const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
+  const StartWatch watch(admin->fd, *admin_guard_, shared_->replays);
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
                                                              << 32;
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
@@ -364,47 +367,13 @@ Server::~Server() {
 }
 
 std::string Server::admin_answer(std::string_view path, int& status) const {
-  if (path == "/livez" || path == "/readyz" || path == "/healthz") return "ok\n";
-  if (path != "/metrics") {
-    status = 404;
-    return "not found; there are /livez /readyz /healthz /metrics\n";
-  }
-  std::string text;
-  const auto metric = [&](const char* name, const char* type, const char* help, auto number) {
-    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      text += fmt::format("{}{{shard=\"{}\"}} {}\n", name, i,
-                          number(workers_[i]->numbers()).load(std::memory_order_relaxed));
-    }
-  };
-  using Numbers = Worker::Numbers;
-  metric("pawl_messages_sent_total", "counter", "Messages accepted.",
-         [](const Numbers& n) -> auto& { return n.sent; });
-  metric("pawl_messages_received_total", "counter", "Messages handed out.",
-         [](const Numbers& n) -> auto& { return n.received; });
-  metric("pawl_messages_deleted_total", "counter", "Messages deleted.",
-         [](const Numbers& n) -> auto& { return n.deleted; });
-  metric("pawl_requests_total", "counter", "Requests decided.",
-         [](const Numbers& n) -> auto& { return n.requests; });
-  metric("pawl_turns_total", "counter", "Turns of the shard's loop.",
-         [](const Numbers& n) -> auto& { return n.turns; });
-  metric("pawl_sleeps_total", "counter", "Times the loop went to sleep.",
-         [](const Numbers& n) -> auto& { return n.sleeps; });
-  metric("pawl_messages", "gauge", "Messages held.",
-         [](const Numbers& n) -> auto& { return n.messages; });
-  metric("pawl_long_polls_waiting", "gauge", "Long polls waiting.",
-         [](const Numbers& n) -> auto& { return n.waiting; });
-  metric("pawl_wal_frames_total", "counter", "Frames written to the log.",
-         [](const Numbers& n) -> auto& { return n.frames; });
-  metric("pawl_wal_bytes_total", "counter", "Bytes written to the log.",
-         [](const Numbers& n) -> auto& { return n.log_bytes; });
-  metric("pawl_memory_bytes", "gauge", "Memory of the log's image.",
-         [](const Numbers& n) -> auto& { return n.image_bytes; });
-  metric("pawl_wal_flush_microseconds", "gauge", "Moving average of a durable write.",
-         [](const Numbers& n) -> auto& { return n.flush_us; });
-  metric("pawl_yield_microseconds_max", "gauge", "Longest yield of the loop.",
-         [](const Numbers& n) -> auto& { return n.yield_us_max; });
-  return text;
+  if (path == "/livez" || path == "/readyz") return "ok\n";
+  std::vector<const ShardNumbers*> numbers;
+  for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
+  if (path == "/metrics") return metrics_text(numbers);
+  if (path == "/healthz") return health_text(numbers);
+  status = 404;
+  return "not found; there are /livez /readyz /healthz /metrics\n";
 }
 
 }  // namespace pawl

@@ -7,8 +7,8 @@
 
 namespace pawl {
 
-ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker)
-    : shard_(&shard), log_(&log), port_(&port), asker_(&asker) {}
+ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max)
+    : shard_(&shard), log_(&log), port_(&port), asker_(&asker), memory_max_(memory_max) {}
 
 void ShardLoop::submit(Request& request, ShardId target) {
   request.home = port_->self();
@@ -49,11 +49,12 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   ++stats_.turns;
   now_ = now;
   const Lsn durable_before = log_->durable();
+  share_memory();
   log_->pump(now, now_us, false);
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
-  const bool applied = !queued_.empty();
+  const bool applied = retry_held(now) || !queued_.empty();
   for (std::size_t left = queued_.size(); left > 0; --left) {
     Request* const request = queued_.front();
     queued_.pop_front();
@@ -65,6 +66,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   append(now);
+  relocate(now, !worked);
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
   return worked || more_ || log_->durable() != durable_before;
@@ -125,13 +127,8 @@ void ShardLoop::back_home(Request& request) {
 void ShardLoop::apply(Request& request, Instant now) {
   ++stats_.requests;
   if (request.op == Op::send) {
-    std::uint64_t bytes = 0;
-    for (const SendEntry& entry : request.sends) {
-      bytes +=
-          entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
-    }
-    if (!accept(request, bytes, Log::From::sender)) return answer(request);
-    stats_.sent += request.sends.size();
+    if (!held_.empty() || !send(request, now)) held_.push_back(&request);
+    return;
   }
   if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
@@ -141,10 +138,43 @@ void ShardLoop::apply(Request& request, Instant now) {
   shard_->apply(request, now, effects_);
 }
 
+// False: it is to wait, the disk is only slower than its senders.
+bool ShardLoop::send(Request& request, Instant now) {
+  std::uint64_t bytes = 0;
+  for (const SendEntry& entry : request.sends) {
+    bytes +=
+        entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
+  }
+  if (accept(request, bytes, Log::From::sender)) {
+    stats_.sent += request.sends.size();
+    shard_->apply(request, now, effects_);
+    return true;
+  }
+  if (!full_ && log_->room_is_coming()) return false;
+  ++stats_.refused;
+  answer(request);
+  return true;
+}
+
+// Whether any of them could go on.
+bool ShardLoop::retry_held(Instant now) {
+  const std::size_t before = held_.size();
+  while (!held_.empty() && send(*held_.front(), now)) held_.pop_front();
+  return held_.size() != before;
+}
+
 bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
-  request.error = log_->room(bytes, from);
+  request.error = full_ ? Errc::no_memory : log_->room(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;
+}
+
+void ShardLoop::share_memory() {
+  if (memory_max_ == 0) return;
+  const std::uint64_t image_min = memory_max_ / image_share_min;
+  const std::uint64_t state = shard_->memory().sum();
+  full_ = state + image_min > memory_max_;
+  log_->set_memory_max(full_ ? image_min : memory_max_ - state);
 }
 
 void ShardLoop::append(Instant now) {
@@ -191,6 +221,21 @@ void ShardLoop::write_checkpoint(Instant now) {
   for (const LogPos position : slice_.freed) log_->release(position);
   if (!checkpointing_) log_->end_checkpoint();
   more_ |= checkpointing_;
+}
+
+// Says again what is left in a segment that is to be used again, a little in a turn. Into the room of messages from other
+// queues: more is won than it takes.
+void ShardLoop::relocate(Instant now, bool idle) {
+  if (draining_ || !log_->relocation_due()) return;
+  std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
+  Relocatable found;
+  while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::queue) == Errc::ok &&
+         log_->next_relocatable(found)) {
+    left -= std::min(left, found.record.size());
+    if (shard_->position_of(found.queue, found.seq) != found.position) continue;
+    shard_->relocated(found.queue, found.seq, log_->relocate(found, now));
+  }
+  more_ |= left == 0;
 }
 
 void ShardLoop::progress(Instant now) {
@@ -288,7 +333,7 @@ void ShardLoop::begin_drain() {
 }
 
 bool ShardLoop::drained() const {
-  return queued_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
+  return queued_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
          !port_->backlog() && shard_->transfers() == 0 && !log_->pending();
 }
 

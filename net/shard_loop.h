@@ -8,7 +8,8 @@
 // said that it knows them.
 //
 // Units:  Instant ms; `now_us` is a monotonic clock in microseconds.
-// Limits: mesh_a_turn messages of each other shard a turn.
+// Limits: mesh_a_turn messages of each other shard a turn; memory_max: the image of the log has what the state leaves, but an
+//         eighth in any case. When the state takes more than the rest, sends are refused.
 // Errors: failure() of the log is final; the caller must stop the process.
 // Owner:  one shard's thread. Requests belong to whoever submitted them until answered() names them.
 #pragma once
@@ -47,13 +48,19 @@ struct LoopStats {
   std::uint64_t requests = 0;
   std::uint64_t sent = 0, received = 0, deleted = 0;
   std::uint64_t from_mesh = 0;
+  std::uint64_t refused = 0;  // sends, for want of disk or memory
 };
 
 class ShardLoop {
  public:
   static constexpr std::size_t mesh_a_turn = 64;
+  static constexpr std::size_t relocated_idle_turn = 64 << 10;  // bytes
+  static constexpr std::size_t relocated_busy_turn = 4 << 10;
+  static constexpr std::uint64_t image_share_min = 8;  // an eighth
 
-  ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker);
+  // `memory_max`: bytes for the shard's state and the log's image together; 0: the log's options say how large
+  // that may be.
+  ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max = 0);
 
   // Takes a request on its way to the shard that decides it.
   void submit(Request& request, ShardId target);
@@ -100,8 +107,12 @@ class ShardLoop {
   void take(ShardId from, const MeshMessage& message);
   void apply(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
+  bool send(Request& request, Instant now);
+  bool retry_held(Instant now);
+  void share_memory();
   void append(Instant now);
   void write_checkpoint(Instant now);
+  void relocate(Instant now, bool idle);
   void progress(Instant now);  // what became durable
   void answer(Request& request);
   void route(Request& request, ShardId target);
@@ -123,14 +134,17 @@ class ShardLoop {
   Log* log_;
   MeshPort* port_;
   Asker* asker_;
+  std::uint64_t memory_max_;
   Effects effects_;
   RingQueue<Request*> queued_;  // to apply in the next turn
+  RingQueue<Request*> held_;    // sends for which the log is making room
   RingQueue<Waiting> waiting_;  // answered when the log is durable
   std::vector<std::unique_ptr<ConfigChange>> changes_;
   Instant now_;
   std::uint64_t wakes_ = 0;
   std::size_t from_mesh_ = 0;
   std::uint64_t unread_ = 0;  // bodies on their way from the disk
+  bool full_ = false;         // the state fills the memory
   bool draining_ = false;
   bool more_ = false;  // there is more to do at once
   CheckpointSlice slice_;

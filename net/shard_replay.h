@@ -3,6 +3,8 @@
 // Owner: whoever opens the log, for the length of the call.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "core/shard.h"
@@ -10,9 +12,15 @@
 
 namespace pawl {
 
+// How far it is, in bytes of the log; any thread may look.
+struct ReplayProgress {
+  std::atomic<std::uint64_t> read{0}, total{0};
+};
+
 class ShardReplay : public Replay {
  public:
-  explicit ShardReplay(Shard& shard) : shard_(&shard) {}
+  explicit ShardReplay(Shard& shard, ReplayProgress* progress = nullptr)
+      : shard_(&shard), progress_(progress) {}
 
   void config(const ConfigRecord& record) override { shard_->restore(record); }
   void head(const HeadRecord& record) override { shard_->restore(record); }
@@ -31,9 +39,15 @@ class ShardReplay : public Replay {
   void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }
+  void progress(std::uint64_t read, std::uint64_t total) override {
+    if (progress_ == nullptr) return;
+    progress_->read.store(read, std::memory_order_relaxed);
+    progress_->total.store(total, std::memory_order_relaxed);
+  }
 
  private:
   Shard* shard_;
+  ReplayProgress* progress_;
 };
 
 }  // namespace pawl

@@ -17,7 +17,6 @@
 
 #include "core/check.h"
 #include "net/doctor.h"
-#include "net/shard_replay.h"
 
 namespace pawl {
 namespace {
@@ -68,10 +67,14 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   }
 
   ShardLimits limits;
+  const std::uint64_t memory = options_.log.memory_max;
+  limits.slots_max = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(limits.slots_max, memory / 2 / sizeof(Slot)));
+  limits.dedup_max = std::min(limits.dedup_max, memory / 4 / Dedup::entry_bytes);
   shard_ = std::make_unique<Shard>(
       ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, limits,
       shared_->clock.now());
-  ShardReplay replay(*shard_);
+  ShardReplay replay(*shard_, &shared_->replays[raw(options_.id)]);
   std::string complaint;
   auto log = Log::open(*disk_, options_.log, replay, report_, complaint);
   if (!log) {
@@ -168,7 +171,8 @@ void Worker::run(const ConnectionContext& context,
                  const std::vector<std::pair<int, Protocol>>& listeners) {
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
-  loop_ = std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_);
+  loop_ =
+      std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_, options_.log.memory_max);
   connections_->use(*loop_);
   loop_->settle(moved_);
   arm_accepts(listeners);
@@ -295,22 +299,10 @@ void Worker::second_passed() {
   for (const std::uint32_t listener : std::exchange(postponed_accepts_, {})) {
     if (!draining_) arm_accept(listener);
   }
-  const LoopStats& loop = loop_->stats();
-  const LogStats log = log_->stats();
-  const auto put = [](std::atomic<std::uint64_t>& to, std::uint64_t value) {
-    to.store(value, std::memory_order_relaxed);
-  };
-  put(numbers_.sent, loop.sent);
-  put(numbers_.received, loop.received);
-  put(numbers_.deleted, loop.deleted);
-  put(numbers_.requests, loop.requests);
-  put(numbers_.turns, loop.turns);
-  put(numbers_.messages, shard_->messages());
-  put(numbers_.waiting, shard_->waiting());
-  put(numbers_.frames, log.frames);
-  put(numbers_.log_bytes, log.bytes_written);
-  put(numbers_.image_bytes, log.image_bytes);
-  put(numbers_.flush_us, log.flush_us_ewma);
+  numbers_.take(loop_->stats());
+  numbers_.take(log_->stats());
+  numbers_.take(*shard_);
+  numbers_.disk_full.store(log_->disk_full() ? 1 : 0, std::memory_order_relaxed);
 }
 
 // Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then

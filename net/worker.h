@@ -21,9 +21,11 @@
 #include "net/clock.h"
 #include "net/connections.h"
 #include "net/mesh.h"
+#include "net/metrics.h"
 #include "net/peers.h"
 #include "net/ring.h"
 #include "net/shard_loop.h"
+#include "net/shard_replay.h"
 #include "net/uring_disk.h"
 #include "wal/log.h"
 
@@ -45,12 +47,17 @@ struct WorkerOptions {
 // What the workers of a server share.
 struct WorkerShared {
   WorkerShared(std::uint32_t shards, std::uint32_t connections_max, std::uint32_t address_max)
-      : mesh(shards), ring_fds(shards), open_counts(shards), peers(connections_max, address_max) {}
+      : mesh(shards),
+        ring_fds(shards),
+        open_counts(shards),
+        replays(shards),
+        peers(connections_max, address_max) {}
 
   Mesh mesh;
   EngineClock clock;
   std::vector<std::atomic<int>> ring_fds;               // to wake by MSG_RING
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
+  std::vector<ReplayProgress> replays;
   Peers peers;
   std::atomic<bool> stopping{false};
   std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
@@ -79,14 +86,7 @@ class Worker {
   // Ends a sleep, from any thread.
   void nudge() const;
 
-  // A copy of its numbers, refreshed about once a second; any thread may read them.
-  struct Numbers {
-    std::atomic<std::uint64_t> sent{0}, received{0}, deleted{0}, requests{0}, turns{0}, messages{0},
-        waiting{0};
-    std::atomic<std::uint64_t> frames{0}, log_bytes{0}, image_bytes{0}, flush_us{0},
-        yield_us_max{0}, sleeps{0};
-  };
-  const Numbers& numbers() const { return numbers_; }
+  const ShardNumbers& numbers() const { return numbers_; }
 
  private:
   void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
@@ -128,7 +128,7 @@ class Worker {
   bool draining_ = false;
   bool said_quiet_ = false;
   bool stopped_ = false;
-  Numbers numbers_;
+  ShardNumbers numbers_;
 };
 
 }  // namespace pawl

@@ -139,7 +139,7 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
 WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionConfig& config) {
   const auto magic = in.take<std::uint32_t>();
   const auto major = in.take<std::uint16_t>();
-  in.take<std::uint16_t>();  // minor: nothing depends on it yet
+  session.minor_ = in.take<std::uint16_t>();
   const auto features = in.take<std::uint32_t>();
   const auto auth = in.take<std::uint8_t>();
   const std::string_view name = in.take_short();

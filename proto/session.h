@@ -77,7 +77,8 @@ class Session {
   }
 
   bool greeted_ = false;
-  bool groups_ = false;  // the client knows of feature_groups
+  std::uint16_t minor_ = 0;  // the client's
+  bool groups_ = false;      // the client knows of feature_groups
   bool challenged_ = false;
   Challenge challenge_{};
   std::string client_;

@@ -58,6 +58,7 @@ WireCall::Next WireCall::resume(Session& session, const Directory&, const Sessio
       put(answer_, request_.counts.visible);
       put(answer_, request_.counts.in_flight);
       put(answer_, request_.counts.delayed);
+      if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
       return Next::respond;
     case WireOp::receive:
       return received();

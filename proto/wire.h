@@ -31,7 +31,7 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
 inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
-inline constexpr std::uint16_t wire_minor = 1;            // additions an older peer may ignore
+inline constexpr std::uint16_t wire_minor = 2;            // additions an older peer may ignore
 
 // Features: bits offered in HELLO; the answer has those both ends know.
 inline constexpr std::uint32_t feature_checksum = 1;

@@ -50,6 +50,11 @@ void add_shape(CLI::App& workload, LoadOptions& options) {
   workload.add_option("--seconds", options.seconds, "How long")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  workload
+      .add_option(
+          "--messages", options.messages,
+          "Ends when so many were sent, or received, at the latest after --seconds; 0: no limit")
+      ->capture_default_str();
   workload.add_flag("--spin", options.spin,
                     "Never sleep: takes a core, and the wake-up out of the figures");
 }

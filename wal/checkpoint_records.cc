@@ -142,6 +142,22 @@ void read_unsettled(Decoder& in, RecordSink& sink) {
   if (in.done()) sink.checkpoint(record);
 }
 
+void read_segments(Decoder& in, RecordSink& sink) {
+  const auto count = in.fixed<std::uint32_t>();
+  std::vector<SegmentRecord> segments;
+  SegmentRecord record;
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint64_t step = in.varint();
+    if (i > 0 && step == 0) in.fail();
+    record.number += step;
+    record.sends = in.varint();
+    record.bytes = in.varint();
+    segments.push_back(record);
+  }
+  if (!in.done()) return;
+  for (const SegmentRecord& segment : segments) sink.segment(segment);
+}
+
 }  // namespace
 
 std::size_t places_bytes_max(std::size_t entries) {
@@ -243,6 +259,24 @@ std::size_t encode_unsettled(std::byte* out, const UnsettledRecord& record, std:
   return to.finish(RecordType::unsettled, 0, stream);
 }
 
+std::size_t segments_bytes_max(std::size_t entries) {
+  return align_record(run_bytes + entries * 3 * varint_bytes_max);
+}
+
+std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
+                            std::uint64_t stream) {
+  CHECK(run.size() <= segments_max, "{}", run.size());
+  Encoder to(out);
+  to.fixed(static_cast<std::uint32_t>(run.size()));
+  std::uint64_t number = 0;
+  for (const SegmentRecord& segment : run) {
+    to.varint(segment.number - std::exchange(number, segment.number));
+    to.varint(segment.sends);
+    to.varint(segment.bytes);
+  }
+  return to.finish(RecordType::segments, 0, stream);
+}
+
 Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink) {
   switch (type) {
     case RecordType::places:
@@ -259,6 +293,9 @@ Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& si
       return {};
     case RecordType::unsettled:
       read_unsettled(in, sink);
+      return {};
+    case RecordType::segments:
+      read_segments(in, sink);
       return {};
     default:
       return fail(Errc::version, "record type");

@@ -116,6 +116,7 @@ class Image {
   void end_load(std::uint64_t extent, bool read);
   // Takes memory of settled extents until one more fits; false: it does not.
   bool make_room();
+  void set_memory_max(std::uint64_t bytes) { extents_max_ = bytes >> shift_; }
   std::uint64_t evicted() const { return evicted_; }
 
   // Every extent below `extent` can only lose records from now on.
@@ -126,6 +127,7 @@ class Image {
   void forget(std::uint64_t extent);
 
   std::uint64_t bytes() const { return in_use_ << shift_; }
+  std::uint64_t spare_bytes() const { return spare_.size() << shift_; }  // besides
   // Of these, what is needed where it is.
   std::uint64_t needed() const { return (in_use_ - evictable_) << shift_; }
 

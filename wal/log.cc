@@ -19,6 +19,7 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       image_(geometry.extent_bytes, options.memory_max),
       pool_(disk, geometry, options.spare_segments),
       reader_(disk, geometry, image_, pool_),
+      relocation_(disk, geometry, image_, pool_, options.dead_bytes_max),
       manifest_(std::move(manifest)),
       writer_(disk, geometry, image_, pool_, options.lazy_max) {}
 
@@ -45,6 +46,14 @@ Lsn Log::append(Effects& effects, Instant now) {
   return writer_.append(effects, now);
 }
 
+LogPos Log::relocate(const Relocatable& found, Instant now) {
+  const LogPos position = writer_.append_relocated(found.record, now);
+  relocated_bytes_ += found.record.size();
+  image_.release(found.position);
+  pool_.release(geometry_.segment_of(found.position), MUTANT(relocate_too_soon) ? 0 : appended());
+  return position;
+}
+
 // A start reads what was appended since the last one began: so much at least, and so much more than the checkpoint
 // itself that those are a small part of what is written.
 bool Log::wants_checkpoint() const {
@@ -65,6 +74,7 @@ void Log::begin_checkpoint() {
 
 void Log::append(const CheckpointSlice& slice, Instant now) {
   const Lsn from = writer_.frame_start();
+  if (checkpoint_->begin == 0) writer_.append(pool_.sent(), now);
   writer_.append(slice, now);
   if (checkpoint_->begin == 0) checkpoint_->begin = writer_.first_frame_from(from);
 }
@@ -87,6 +97,8 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     return;
   }
   reader_.pump();
+  if (!stopping_) relocation_.choose(manifest_->current().first, room_left(From::queue));
+  relocation_.pump(stopping_);
   writer_.submit(now, now_us, idle);
 }
 
@@ -132,16 +144,22 @@ std::uint64_t Log::reserve() const {
 Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
   if (image_.needed() + accepted_ + bytes > memory_max_) return Errc::no_memory;
+  return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
+}
+
+std::uint64_t Log::room_left(From from) const {
   const std::uint64_t for_queues = from == From::sender ? geometry_.segment_bytes / 8 : 0;
+  const Lsn needed = appended() + reserve() + accepted_ + for_queues;
   const Lsn end = geometry_.segment_base(pool_.ready_end());
-  return appended() + reserve() + accepted_ + for_queues + bytes <= end ? Errc::ok : Errc::no_space;
+  return end - std::min(end, needed);
 }
 
 Result<void> Log::close_clean() {
   CHECK(!closed_);
   stopping_ = true;
   if (failure_) return fail(Errc::io, failure_->what, failure_->sys);
-  if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle())
+  if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle() ||
+      relocation_.reading())
     return fail(Errc::not_ready, "close");
   Manifest next = manifest_->current();
   next.durable = next.clean = durable();
@@ -156,12 +174,15 @@ LogStats Log::stats() const {
           .padding_bytes = writer_.padding_bytes(),
           .records = writer_.records(),
           .image_bytes = image_.bytes(),
+          .image_spare_bytes = image_.spare_bytes(),
           .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
+          .disk_bytes = pool_.bytes(),
           .flush_us_ewma = writer_.flush_us_ewma(),
           .checkpoint_bytes = manifest_->current().checkpoint_end - manifest_->current().checkpoint,
           .bodies_read = reader_.bytes_read(),
           .extents_evicted = image_.evicted(),
+          .relocated_bytes = relocated_bytes_,
           .damaged = damaged_ + reader_.damaged()};
 }
 

@@ -43,6 +43,7 @@
 #include "wal/image.h"
 #include "wal/manifest.h"
 #include "wal/records.h"
+#include "wal/relocation.h"
 #include "wal/segment_pool.h"
 #include "wal/writer.h"
 
@@ -56,7 +57,9 @@ struct LogOptions {
       2 << 20;  // unit of RAM; a power of two, from 16 KiB; fixed when made
   std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of image
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
-  Duration lazy_max{10};                              // how long a lazy record may wait for company
+  // So much may lie dead in segments besides as much as is alive, before messages are relocated.
+  std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
+  Duration lazy_max{10};  // how long a lazy record may wait for company
 };
 
 // What recovery found: what the latest checkpoint alone has, then all records in log order from where it begins.
@@ -80,6 +83,8 @@ class Replay {
   virtual void remove(const RemoveRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
+  // So many bytes have been read, of so many or less.
+  virtual void progress(std::uint64_t /*read*/, std::uint64_t /*total*/) {}
 };
 
 struct RecoveryReport {
@@ -99,12 +104,14 @@ struct LogFailure {
 
 struct LogStats {
   std::uint64_t frames = 0, bytes_written = 0, padding_bytes = 0, records = 0;
-  std::uint64_t image_bytes = 0, segments = 0, spare_segments = 0;
+  std::uint64_t image_bytes = 0, image_spare_bytes = 0, segments = 0, spare_segments = 0;
+  std::uint64_t disk_bytes = 0;  // of all segments, those kept for later use too
   std::uint64_t flush_us_ewma = 0;
   std::uint64_t checkpoint_bytes = 0;  // that the latest took
   std::uint64_t bodies_read = 0;       // bytes read back
   std::uint64_t extents_evicted = 0;
-  std::uint64_t damaged = 0;  // bodies that could not be read, or were not what was written
+  std::uint64_t relocated_bytes = 0;  // said again, of segments that were emptied
+  std::uint64_t damaged = 0;          // bodies that could not be read, or were not what was written
 };
 
 // Where one lies that is being written, or is not in the manifest yet.
@@ -139,6 +146,12 @@ class Log {
   void append(const CheckpointSlice& slice, Instant now);
   void end_checkpoint();
 
+  // --- relocation: see wal/relocation.h ---
+  bool relocation_due() const { return relocation_.due(); }
+  bool next_relocatable(Relocatable& found) { return relocation_.next(found); }
+  // Its message is there; where it is now. The record it had is released.
+  LogPos relocate(const Relocatable& found, Instant now);
+
   // Looks at finished I/O, moves durable(), decides whether to write. `idle`: the turn had nothing else
   // to do. `now_us` is a monotonic clock in microseconds, for the flush estimate alone.
   void pump(Instant now, std::uint64_t now_us, bool idle);
@@ -155,15 +168,29 @@ class Log {
   Lsn durable() const { return writer_.durable(); }    // everything below is on disk
   bool write_in_flight() const { return writer_.write_in_flight(); }
   bool pending() const { return appended() > durable(); }  // something appended is not yet durable
-  // When pump() is to be called at the latest: a lazy record is due to be written, or a full disk is to
-  // be tried again; `never` if neither.
-  Instant next_lazy() const { return std::min(writer_.next_lazy(), pool_.next_retry()); }
+  // When pump() is to be called at the latest: a lazy record is due to be written, a full disk is to be tried again, or
+  // a file is to go; `never` if none.
+  Instant next_lazy() const {
+    return std::min(writer_.next_lazy(), stopping_ ? never : pool_.next_due());
+  }
 
   // Whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a failure.
   enum class From : std::uint8_t { sender, queue };
   Errc room(std::uint64_t bytes, From from = From::sender) const;
+  // There is none, but it is being made: what is under way on the disk, which is not full, gives some.
+  bool room_is_coming() const {
+    return !failure_ && !stopping_ && !pool_.full() &&
+           (pool_.making() || pending() || accepted_ > 0);
+  }
+  // There was no room for another segment: when those that are there are full, sends are refused.
+  bool disk_full() const { return pool_.full(); }
   // They are, and will be appended in this turn: they count from now on.
   void accepted(std::uint64_t bytes) { accepted_ += bytes; }
+  // From now on. What is more than that goes as room is needed.
+  void set_memory_max(std::uint64_t bytes) {
+    memory_max_ = bytes;
+    image_.set_memory_max(bytes);
+  }
   // The largest record there may be: body, attributes and everything else of a message.
   std::size_t max_record_bytes() const {
     return std::min(record_bytes_max, geometry_.record_room());
@@ -200,6 +227,7 @@ class Log {
   std::uint64_t reserve() const;
   void note_checkpoint();
   void reclaim();
+  std::uint64_t room_left(From from) const;
 
   Disk* disk_;
   Geometry geometry_;
@@ -208,11 +236,13 @@ class Log {
   Image image_;
   SegmentPool pool_;
   BodyReader reader_;
+  Relocation relocation_;
   std::unique_ptr<ManifestFiles> manifest_;
   Writer writer_;
 
   std::optional<CheckpointPlace> checkpoint_;
   std::uint64_t damaged_ = 0;
+  std::uint64_t relocated_bytes_ = 0;
   bool stopping_ = false;
   bool closed_ = false;
   std::optional<LogFailure> failure_;

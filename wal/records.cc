@@ -92,6 +92,7 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
     message.carried.arrived = Instant{in.fixed<std::int64_t>()};
     message.carried.task = in.fixed<std::uint32_t>();
   }
+  message.relocated = (fields & field_relocated) != 0;
   message.content.body = in.rest();
   return message;
 }
@@ -307,6 +308,20 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
   }
   to.bytes(content.body);
   return to.finish(RecordType::send, fields, stream);
+}
+
+std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
+                             std::uint64_t stream) {
+  RecordHead head;
+  std::memcpy(out, record.data(), record.size());
+  std::memcpy(&head, out, sizeof head);
+  head.fields |= field_relocated;
+  std::memcpy(out, &head, sizeof head);
+  head.hash = record_hash(out, head.length, stream);
+  std::memcpy(out, &head, sizeof head);
+  const std::size_t bytes = align_record(record.size());
+  std::memset(out + record.size(), 0, bytes - record.size());
+  return bytes;
 }
 
 std::size_t config_bytes(const QueueConfig& config) {

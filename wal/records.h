@@ -45,6 +45,7 @@ enum class RecordType : std::uint8_t {
   times = 11,
   dedup = 12,
   unsettled = 13,
+  segments = 14,
 };
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
@@ -64,11 +65,20 @@ enum SendField : std::uint16_t {
   field_expiry = 1 << 11,        // i64 ms
   field_priority = 1 << 12,      // u8
   field_from = 1 << 13,          // shard u8, queue u32, seq u48, arrived i64 ms, task u32
+  field_relocated = 1 << 14,     // nothing: the message was there before, elsewhere in the log
 };
 inline constexpr std::uint16_t known_fields =
     field_deliver_at | field_body_md5 | field_message_id | field_receive_state | field_dedup_key |
     field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
-    field_from;
+    field_from | field_relocated;
+
+// What was sent in a segment, dead or alive. Of a checkpoint.
+struct SegmentRecord {
+  std::uint64_t number = 0;
+  std::uint64_t sends = 0;
+  std::uint64_t bytes = 0;  // of these
+  bool operator==(const SegmentRecord&) const = default;
+};
 
 // The content of a stored message; spans point into the bytes it was read from. Out of a Log they hold until
 // the record is released.
@@ -82,6 +92,7 @@ struct StoredMessage {
   Carried carried;
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
+  bool relocated = false;
 };
 
 constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
@@ -98,6 +109,9 @@ inline constexpr std::size_t settled_bytes = 24;
 std::size_t task_bytes_max(const MoveTask& task, std::size_t removed);
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
+// A SEND of this log as it is, but that its message was there before.
+std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
+                             std::uint64_t stream);
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
@@ -126,6 +140,7 @@ class RecordSink {
   virtual void task(const TaskRecord& record) = 0;
   virtual void settled(const SettledRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
+  virtual void segment(const SegmentRecord& /*record*/) {}
 };
 
 // Reads `count` records, which must fill `bytes` exactly.

@@ -52,8 +52,9 @@ Result<std::unique_ptr<Log>> Recovery::run() {
   if (auto opened = open_segments(*listed); !opened) return std::unexpected(opened.error());
   if (auto adopted = adopt_segments(); !adopted) return std::unexpected(adopted.error());
   log_->image_.start(geometry_.extent_of(geometry_.segment_base(log_->pool_.first())));
-  log_->image_.skip_to(geometry_.extent_of(
-      manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first)));
+  log_->image_.skip_to(geometry_.extent_of(begin()));
+  to_read_ = geometry_.segment_base(whole_end_) - begin() + manifest_.checkpoint_end -
+             manifest_.checkpoint;
   if (auto replayed = replay_checkpoint(); !replayed) return std::unexpected(replayed.error());
   if (auto replayed = replay_frames(); !replayed) return std::unexpected(replayed.error());
   return finish();
@@ -182,6 +183,11 @@ Result<void> Recovery::adopt_older(SegmentFile& segment) {
 
 // --- frames ---
 
+// Where reading the log begins.
+Lsn Recovery::begin() const {
+  return manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first);
+}
+
 // What a damaged frame in it means, the second reading says.
 Result<void> Recovery::replay_checkpoint() {
   of_checkpoint_ = true;
@@ -201,8 +207,7 @@ Result<void> Recovery::replay_checkpoint() {
 }
 
 Result<void> Recovery::replay_frames() {
-  tail_ =
-      manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first);
+  tail_ = begin();
   for (;;) {
     const auto found = next_frame();
     if (!found) return std::unexpected(found.error());
@@ -271,11 +276,19 @@ Result<std::byte*> Recovery::load(std::uint64_t extent) {
 Result<std::byte*> Recovery::read_extent(std::uint64_t extent, std::byte* memory) {
   const Lsn lsn = extent * geometry_.extent_bytes;
   const FileId file = log_->pool_.file(geometry_.segment_of(lsn));
-  const auto bytes =
-      disk_.read_now(file, geometry_.offset_of(lsn), {memory, geometry_.extent_bytes});
-  if (!bytes) return pass_on(bytes.error(), "reading a segment");
-  std::memset(memory + *bytes, 0, geometry_.extent_bytes - *bytes);
+  const auto bytes = read(file, geometry_.offset_of(lsn), {memory, geometry_.extent_bytes});
+  if (!bytes) return std::unexpected(bytes.error());
   return memory;
+}
+
+// How much there was; the rest is zeros.
+Result<std::uint64_t> Recovery::read(FileId file, std::uint64_t offset, std::span<std::byte> into) {
+  const auto bytes = disk_.read_now(file, offset, into);
+  if (!bytes) return pass_on(bytes.error(), "reading a segment");
+  std::ranges::fill(into.subspan(*bytes), std::byte{0});
+  read_ += into.size();
+  replay_.progress(read_, to_read_);
+  return *bytes;
 }
 
 Result<void> Recovery::replay_frame(const Found& found) {
@@ -287,6 +300,7 @@ Result<void> Recovery::replay_frame(const Found& found) {
   if (!extent) return std::unexpected(extent.error());
   const std::span<const std::byte> records(*extent + records_at_ % geometry_.extent_bytes,
                                            header.length - log_frame_header_bytes);
+  records_ = records.data();
   auto read = decode_records(records, header.records, geometry_.stream, *this);
   if (read && bad_position_) read = fail(Errc::corrupt, "a position behind it");
   if (!read) {
@@ -323,9 +337,8 @@ Result<void> Recovery::look_ahead() {
 Result<void> Recovery::look_through(const SegmentFile& segment, std::uint64_t offset) {
   for (std::uint64_t base = offset - offset % scratch_.size(); base < segment.bytes;
        base += scratch_.size()) {
-    const auto bytes = disk_.read_now(segment.file, base, scratch_.span());
-    if (!bytes) return pass_on(bytes.error(), "reading a segment");
-    std::memset(scratch_.data() + *bytes, 0, scratch_.size() - *bytes);
+    const auto bytes = read(segment.file, base, scratch_.span());
+    if (!bytes) return std::unexpected(bytes.error());
     for (std::uint64_t skip = base < offset ? offset - base : 0; skip < *bytes;
          skip += block_bytes) {
       look_at(scratch_.span().subspan(skip), segment, base + skip);
@@ -428,9 +441,12 @@ std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
 // A checkpoint has settings and what it alone has; the rest comes when all is read.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
   if (of_checkpoint_) return;
-  const SendRecord record{message.queue,    message.seq,          message.sent,  message.deliver_at,
-                          &message.content, records_at_ + offset, message.dedup, message.carried};
+  const SendRecord record{message.queue,      message.seq,      message.sent,
+                          message.deliver_at, &message.content, records_at_ + offset,
+                          message.dedup,      message.carried,  message.relocated};
   hold(record.position);
+  log_->pool_.note_send(geometry_.segment_of(record.position),
+                        align_record(record_length(records_ + offset)));
   replay_.send(record, freed_);
   release_freed();
 }
@@ -459,6 +475,11 @@ void Recovery::checkpoint(const CheckpointRecord& record) {
   if (const auto* places = std::get_if<PlacesRecord>(&record)) hold_all(places->entries);
   if (const auto* states = std::get_if<StatesRecord>(&record)) hold_all(states->entries);
   if (!bad_position_) replay_.checkpoint(record);
+}
+
+// It is of the time when the checkpoint began.
+void Recovery::segment(const SegmentRecord& record) {
+  if (of_checkpoint_) log_->pool_.restore(record);
 }
 
 void Recovery::purge(const PurgeRecord& record) {

@@ -59,6 +59,7 @@ class Recovery final : private RecordSink {
   Result<void> adopt_segments();
   Result<void> adopt_older(SegmentFile& segment);
 
+  Lsn begin() const;
   Result<void> replay_checkpoint();
   Result<void> replay_frames();
   Result<Found> next_frame();
@@ -66,6 +67,7 @@ class Recovery final : private RecordSink {
   Result<void> replay_frame(const Found& found);
   Result<std::byte*> load(std::uint64_t extent);
   Result<std::byte*> read_extent(std::uint64_t extent, std::byte* memory);
+  Result<std::uint64_t> read(FileId file, std::uint64_t offset, std::span<std::byte> into);
 
   Result<void> look_ahead();
   Result<void> look_through(const SegmentFile& segment, std::uint64_t offset);
@@ -88,6 +90,7 @@ class Recovery final : private RecordSink {
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord& record) override;
   void checkpoint(const CheckpointRecord& record) override;
+  void segment(const SegmentRecord& record) override;
   void hold(LogPos position);
   void release_freed();
 
@@ -107,12 +110,15 @@ class Recovery final : private RecordSink {
       segments_;  // from manifest_.first on, rising; the files are the pool's once adopted
   std::uint64_t whole_end_ = 0;  // segments below it are whole and in the pool
 
+  std::uint64_t read_ = 0;      // bytes, of
+  std::uint64_t to_read_ = 0;   // so many
   bool of_checkpoint_ = false;  // only what checkpoints are made of is read
   bool bad_position_ = false;   // a checkpoint names a message that cannot have been there
   Lsn tail_ = 0;                // end of the last good frame
   Lsn last_frame_ = 0;          // its start; 0: none yet
   Lsn records_at_ = 0;          // of the frame being replayed
   Lsn records_end_ = 0;
+  const std::byte* records_ = nullptr;
   std::uint64_t epoch_ = 0;
   std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
   std::string witness_;           // where a frame says that more was acknowledged than can be read

@@ -59,6 +59,51 @@ void SegmentPool::want_ahead(std::uint64_t bytes) {
 
 void SegmentPool::add_live(std::uint64_t number) { ++row(number).live; }
 
+void SegmentPool::note_send(std::uint64_t number, std::uint64_t bytes) {
+  Row& r = row(number);
+  ++r.sends;
+  r.bytes += bytes;
+}
+
+std::vector<SegmentRecord> SegmentPool::sent() const {
+  std::vector<SegmentRecord> all;
+  for (std::uint64_t n = first_; n < ready_end_; ++n) {
+    const Row& r = row(n);
+    if (r.live > 0 && r.sends > 0) all.push_back({n, r.sends, r.bytes});
+  }
+  return all;
+}
+
+void SegmentPool::restore(const SegmentRecord& record) {
+  if (!ready(record.number)) return;  // it has gone since
+  Row& r = row(record.number);
+  r.sends = record.sends;
+  r.bytes = std::min(record.bytes, geometry_.segment_bytes);
+}
+
+SegmentPool::Use SegmentPool::use(std::uint64_t below) const {
+  Use use{.emptiest = ready_end_, .left = UINT64_MAX, .oldest = ready_end_};
+  for (std::uint64_t n = first_; n < ready_end_ && n <= tail_; ++n) {
+    const Row& r = row(n);
+    if (r.file == FileId::none) continue;
+    use.bytes += geometry_.segment_bytes;
+    if (r.live == 0) continue;
+    const std::uint64_t left = left_in(r);
+    use.live += left;
+    if (n >= below || r.tried) continue;
+    use.oldest = std::min(use.oldest, n);
+    if (left >= use.left) continue;
+    use.left = left;
+    use.emptiest = n;
+  }
+  return use;
+}
+
+void SegmentPool::begin_emptying(std::uint64_t number) {
+  row(number).tried = true;
+  add_live(number);
+}
+
 void SegmentPool::release(std::uint64_t number, Lsn lsn) {
   Row& r = row(number);
   CHECK(r.live > 0, "segment {} has no message", number);
@@ -101,8 +146,13 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     const std::int32_t result = io_.result;
     io_ = {};
     if (result < 0) {
-      if (step_ != Step::fill && !disk_is_full(-result))
+      if ((step_ != Step::fill && !disk_is_full(-result)) || step_ == Step::dir_sync)
         return fail(Errc::io, "new segment", -result);
+      // What a failed flush was to make durable may be gone: it is written again.
+      if (step_ == Step::fill_sync) {
+        step_ = Step::fill;
+        filled_ = 0;
+      }
       retry_later(now);
       return {};
     }
@@ -144,6 +194,7 @@ void SegmentPool::made() {
   adopt(ready_end_, making_);
   making_ = FileId::none;
   step_ = Step::none;
+  full_ = false;
 }
 
 Result<void> SegmentPool::issue(Instant now) {
@@ -212,9 +263,12 @@ std::size_t SegmentPool::choose_retired() const {
 
 // Gives back to the file system what the next segments will not need.
 void SegmentPool::trim(Instant now) {
-  if (retired_.size() <= std::max<std::uint64_t>(spares_, 1)) return;
+  if (!too_many_retired()) return;
   const Retired gone = retired_.back();
-  if (!disk_.remove(segment_name(gone.number))) return retry_later(now);
+  if (!disk_.remove(segment_name(gone.number))) {
+    retry_at_ = now + retry_after;
+    return;
+  }
   disk_.close(gone.file);
   retired_.pop_back();
 }

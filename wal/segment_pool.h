@@ -15,10 +15,12 @@
 //
 // Limits: `spares` ready ahead; as many retired files are kept for the next ones, more are removed.
 // Errors: ENOSPC and EDQUOT (and any error while filling, as a short write hides the reason): the step is
-//         tried again every second. Any other error is final and set as the log's failure.
+//         tried again four times a second, a flush with all that it was to make durable. Any other error, and one of the
+//         directory's flush, is final and set as the log's failure.
 // Owner:  the log of one shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -29,6 +31,7 @@
 #include "wal/disk.h"
 #include "wal/format.h"
 #include "wal/image.h"
+#include "wal/records.h"
 
 namespace pawl {
 
@@ -37,7 +40,7 @@ bool disk_is_full(int sys);
 
 class SegmentPool {
  public:
-  static constexpr Duration retry_after{1000};
+  static constexpr Duration retry_after{250};
   static constexpr std::size_t fill_bytes_max = 1 << 20;  // in one write
 
   SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares);
@@ -54,17 +57,23 @@ class SegmentPool {
   // --- the table; numbers from first() to ready_end() ---
   std::uint64_t first() const { return first_; }
   std::uint64_t ready_end() const { return ready_end_; }
+  std::uint64_t tail() const { return tail_; }
   bool ready(std::uint64_t number) const {
     return number >= first_ && number < ready_end() && row(number).file != FileId::none;
   }
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
+  std::uint64_t bytes() const {  // on the disk; one that is being made counts in full
+    return (files_ + retired_.size() + (making_ != FileId::none ? 1 : 0)) * geometry_.segment_bytes;
+  }
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
 
   // So many bytes are to be ready ahead of the tail, besides a segment that is filled; not less than `spares` says.
   void want_ahead(std::uint64_t bytes);
   void enter(std::uint64_t number) { tail_ = number; }  // the tail is in this segment now
   void add_live(std::uint64_t number);
+  // A message of so many bytes was sent in it.
+  void note_send(std::uint64_t number, std::uint64_t bytes);
   // A message in it has gone; what says so is below `lsn`.
   void release(std::uint64_t number, Lsn lsn);
   // Retires segments below `below` in which no message is left, as far as that is durable.
@@ -72,19 +81,45 @@ class SegmentPool {
   // The first that has messages and no file; ready_end() if there is none.
   std::uint64_t first_missing() const;
 
+  // --- what is left in them ---
+  // What was sent in those with messages, and out of a checkpoint.
+  std::vector<SegmentRecord> sent() const;
+  void restore(const SegmentRecord& record);
+  struct Use {
+    std::uint64_t bytes = 0;     // of all that are in use
+    std::uint64_t live = 0;      // of the messages in them, about
+    std::uint64_t emptiest = 0;  // with messages, of those that may be emptied; ready_end(): none
+    std::uint64_t left = 0;      // in it, about
+    std::uint64_t oldest = 0;    // of those that may be emptied
+  };
+  // `below`: of those the oldest and the emptiest are.
+  Use use(std::uint64_t below) const;
+  // Holds it, and does not offer it again.
+  void begin_emptying(std::uint64_t number);
+  void end_emptying(std::uint64_t number) { release(number, 0); }
+
   // Goes on with what is under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
   bool busy() const { return io_.armed || io_.done; }
-  // When pump() wants to be called even if no operation finishes.
-  Instant next_retry() const { return retry_at_; }
+  bool making() const { return step_ != Step::none; }
+  // The disk had no room for the last one that was tried.
+  bool full() const { return full_; }
+  // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
+  Instant next_due() const {
+    if (retry_at_ != never) return retry_at_;
+    return step_ == Step::none && too_many_retired() ? Instant{0} : never;
+  }
 
  private:
   enum class Step : std::uint8_t { none, begin, fill, fill_sync, header, dir_sync };
 
   struct Row {
     FileId file = FileId::none;
-    std::uint64_t live = 0;  // messages
-    Lsn emptied = 0;         // when this is durable, none is left
+    std::uint64_t live = 0;   // messages
+    Lsn emptied = 0;          // when this is durable, none is left
+    std::uint64_t sends = 0;  // in it, of messages that have gone too; 0: not known
+    std::uint64_t bytes = 0;  // of these
+    bool tried = false;       // to be emptied
   };
   struct Retired {
     std::uint64_t number = 0;
@@ -93,13 +128,20 @@ class SegmentPool {
   };
 
   Row& row(std::uint64_t number);  // made if it is behind the last
+  std::uint64_t left_in(const Row& row) const {
+    return row.sends == 0 ? geometry_.segment_bytes : row.bytes * row.live / row.sends;
+  }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
   Result<void> make_now();
   Result<void> issue(Instant now);
   Result<void> begin(Instant now);
   void made();
   void trim(Instant now);
-  void retry_later(Instant now) { retry_at_ = now + retry_after; }
+  bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(spares_, 1); }
+  void retry_later(Instant now) {
+    full_ = true;
+    retry_at_ = now + retry_after;
+  }
   std::size_t choose_retired() const;
   std::span<const std::byte> fill_piece() const;
 
@@ -120,6 +162,7 @@ class SegmentPool {
   FileId making_ = FileId::none;
   std::uint64_t filled_ = 0;
   Io io_;
+  bool full_ = false;
   Instant retry_at_ = never;
   PageBlock header_;
 };

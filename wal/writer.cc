@@ -139,10 +139,36 @@ void Writer::append_sends(Effects& effects) {
   for (SendRecord& record : effects.sends) {
     std::byte* out = reserve(send_bytes(record));
     record.position = tail_;
-    image_.add_live(tail_);
-    pool_.add_live(geometry_.segment_of(tail_));
-    commit(encode_send(out, record, geometry_.stream));
+    const std::size_t bytes = encode_send(out, record, geometry_.stream);
+    note_send(bytes);
+    commit(bytes);
   }
+}
+
+// At the tail.
+void Writer::note_send(std::size_t bytes) {
+  const std::uint64_t segment = geometry_.segment_of(tail_);
+  image_.add_live(tail_);
+  pool_.add_live(segment);
+  pool_.note_send(segment, bytes);
+}
+
+LogPos Writer::append_relocated(std::span<const std::byte> record, Instant now) {
+  wall_ = now;
+  std::byte* const out = reserve(align_record(record.size()));
+  const LogPos position = tail_;
+  const std::size_t bytes = encode_relocated(out, record, geometry_.stream);
+  note_send(bytes);
+  commit(bytes);
+  if (lazy_since_ == never) lazy_since_ = now;
+  return position;
+}
+
+void Writer::append(std::span<const SegmentRecord> segments, Instant now) {
+  wall_ = now;
+  in_runs(segments, segments_max, [&](auto run) {
+    commit(encode_segments(reserve(segments_bytes_max(run.size())), run, geometry_.stream));
+  });
 }
 
 void Writer::append_receives(const Effects& effects) {

@@ -57,6 +57,10 @@ class Writer {
   Lsn append(Effects& effects, Instant now);
   // A part of a checkpoint. Nobody waits for it.
   void append(const CheckpointSlice& slice, Instant now);
+  // What was sent in segments, of a checkpoint.
+  void append(std::span<const SegmentRecord> segments, Instant now);
+  // A SEND that is there already, elsewhere in the log; nobody waits for it. Where it is now.
+  LogPos append_relocated(std::span<const std::byte> record, Instant now);
   // A reader that begins there finds everything that is appended from now on; no frame may begin there yet.
   Lsn frame_start() const { return open_ ? frame_start_ : tail_; }
   // The first frame at `lsn` or behind it, of those not yet handed to the disk.
@@ -101,6 +105,7 @@ class Writer {
   void append_heads(std::span<const HeadRecord> heads);
   void append_task(const TaskRecord& record);
   void append_sends(Effects& effects);
+  void note_send(std::size_t bytes);
   void append_receives(const Effects& effects);
   void append_removes(const Effects& effects);
   // Room for `bytes` at the tail, in the open frame or a new one; commit() says how many were used.

@@ -146,6 +146,7 @@ bool take_counts(std::string_view payload, Client::Counts& counts) {
   counts.visible = in.take<std::uint64_t>();
   counts.in_flight = in.take<std::uint64_t>();
   counts.delayed = in.take<std::uint64_t>();
+  if (!in.finished()) counts.state_bytes = in.take<std::uint64_t>();  // since 1.2
   return in.finished();
 }
 

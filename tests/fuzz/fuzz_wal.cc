@@ -57,6 +57,12 @@ class Sum final : public RecordSink {
     std::visit([this](const auto& part) { again(part); }, record);
   }
 
+  void segment(const SegmentRecord& record) override {
+    std::vector<std::byte> again(segments_bytes_max(1));
+    CHECK(encode_segments(again.data(), {&record, 1}, stream) <= again.size());
+    add(record.number ^ record.sends ^ record.bytes);
+  }
+
   std::uint64_t sum = 0;
   std::uint32_t records = 0;
 

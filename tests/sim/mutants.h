@@ -65,6 +65,8 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_places),
     PAWL_MUTANT_NAME(forget_states),
     PAWL_MUTANT_NAME(checkpoint_too_soon),
+    PAWL_MUTANT_NAME(forget_relocation),
+    PAWL_MUTANT_NAME(relocate_too_soon),
     PAWL_MUTANT_NAME(forget_delay_anew),
 };
 #undef PAWL_MUTANT_NAME

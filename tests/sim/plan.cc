@@ -22,6 +22,7 @@ void choose_log(Plan& plan, Random random) {
   plan.log.lazy_max = milliseconds(static_cast<std::int64_t>(one_of(random, {1, 10, 10, 50})));
   plan.log.memory_max = one_of(random, {6, 16, 4096}) * plan.log.extent_bytes;
   plan.slice_entries = one_of(random, {1, 4, 16, 512});
+  plan.log.dead_bytes_max = one_of(random, {0, 4, 4096}) * plan.log.segment_bytes;
   plan.disk.delay_us_min = one_of(random, {5, 50, 50, 200});
   plan.disk.delay_us_max = plan.disk.delay_us_min + one_of(random, {100, 1000, 5000, 20000});
 }
@@ -63,6 +64,8 @@ void choose_kinds(Plan& plan, Random random) {
   // its policy has gone meanwhile, a task is completed with a message left that should have been there.
   if (plan.moves)
     plan.log.memory_max = std::max<std::uint64_t>(plan.log.memory_max, 64 * plan.log.extent_bytes);
+  else
+    plan.memory = one_of(random, {0, 0, 0, 384 << 10});
   if (plan.moves) {
     plan.weights[static_cast<std::size_t>(Act::start_move)] = 2;
     plan.weights[static_cast<std::size_t>(Act::cancel_move)] = random.chance(1, 2) ? 1 : 0;

@@ -50,6 +50,8 @@ struct Plan {
   std::uint32_t shards = 1;
   LogOptions log;
   SimDiskOptions disk;
+  std::uint64_t memory =
+      0;  // of state and image together; 0: the log's options say how large that is
   std::uint64_t slice_entries = 512;  // of a checkpoint, a turn
 
   std::uint32_t queue_names = 3;

@@ -39,6 +39,7 @@ Outcome Simulation::run() {
   outcome_.refused = clients_.refused();
   outcome_.simulated_us = world_.now_us();
   outcome_.bodies_read = world_.bodies_read();
+  outcome_.relocated = world_.relocated();
   for (std::uint32_t i = 0; i < plan_.shards; ++i) outcome_.faults += world_.disk(i).stats().faults;
   return outcome_;
 }

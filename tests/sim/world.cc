@@ -118,8 +118,8 @@ Start World::start(std::int64_t jump_ms) {
       return loaded.error().code == Errc::io ? Start::no_disk : Start::refused;
     }
     machine.port = std::make_unique<MeshPort>(*mesh_, machine.desk.home);
-    machine.loop =
-        std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port, machine.desk);
+    machine.loop = std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port,
+                                               machine.desk, plan_.memory);
     machine.asleep = machine.drowsy = machine.kicked = machine.closed = false;
     machine.wake_at = UINT64_MAX;
     machine.stalled_until = 0;
@@ -160,7 +160,9 @@ Start World::open(std::uint32_t shard, Instant& newest) {
 
 void World::tear_down() {
   for (auto& machine : machines_) {
-    if (machine->log) bodies_read_ += machine->log->stats().bodies_read;
+    if (!machine->log) continue;
+    bodies_read_ += machine->log->stats().bodies_read;
+    relocated_ += machine->log->stats().relocated_bytes;
     machine->loop.reset();
     machine->port.reset();
     machine->log.reset();

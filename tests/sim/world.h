@@ -82,6 +82,7 @@ class World {
 
   // Bytes of bodies that came back from the disks, up to the last crash or stop.
   std::uint64_t bodies_read() const { return bodies_read_; }
+  std::uint64_t relocated() const { return relocated_; }
 
   // --- time and turns ---
   std::uint64_t now_us() const { return now_us_; }
@@ -166,6 +167,7 @@ class World {
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t bodies_read_ = 0;
+  std::uint64_t relocated_ = 0;
   std::optional<Flip> flip_;
   bool up_ = false;
   bool inside_turn_ = false;

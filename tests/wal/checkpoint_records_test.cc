@@ -26,6 +26,9 @@ struct Nothing final : RecordSink {
   void task(const TaskRecord&) override { ++seen; }
   void settled(const SettledRecord&) override { ++seen; }
   void checkpoint(const CheckpointRecord&) override { ++seen; }
+  void segment(const SegmentRecord& record) override {
+    seen += record.number == 3 ? 1 : 0;
+  }  // the first
   int seen = 0;
 };
 
@@ -100,6 +103,12 @@ const std::vector<Sample> samples = {
                             .from = {ShardId{1}, QueueId{2}, 3}, .queue = QueueId{4}, .task = 5},
                         stream);
      }, {}},
+    {"segments",
+     [](std::byte* out) {
+       const SegmentRecord run[] = {
+           {3, 900, 70'000}, {9, 1, 200}, {10, 2, 300}};
+       encode_segments(out, run, stream);
+     }, {body_at}},
 };
 
 TEST(CheckpointRecords, OfAnyOtherLengthAreRefused) {
@@ -179,15 +188,16 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
     std::size_t sample, at;
     unsigned char value;
   } cases[] = {
-      {"places: the same number again", 0, 23, 0},
-      {"states: FIFO is 0 or 1",        1, 20, 2},
-      {"states: grouped is 0 or 1",     1, 34, 2},
-      {"times: first or not is 0 or 1", 2, 24, 2},
+      {"places: the same number again",   0, 23, 0},
+      {"states: FIFO is 0 or 1",          1, 20, 2},
+      {"states: grouped is 0 or 1",       1, 34, 2},
+      {"times: first or not is 0 or 1",   2, 24, 2},
+      {"segments: the same number again", 5, 22, 0},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     auto record = samples[c.sample].record();
-    EXPECT_LE(record[c.at], std::byte{1});
+    EXPECT_NE(record[c.at], std::byte{c.value});
     record[c.at] = std::byte{c.value};
     EXPECT_EQ(decoded(record, record.size()), Errc::corrupt);
   }

@@ -35,6 +35,7 @@ struct Recovered final : Replay {
   void config(const ConfigRecord& record) override { configs.push_back(record); }
   void head(const HeadRecord& record) override { heads[raw(record.queue)] = record.next_seq; }
   void send(const SendRecord& record, std::vector<LogPos>& freed) override {
+    if (record.relocated) return relocated(record, freed);
     const auto [it, added] = messages.insert({
         {raw(record.queue),                 record.seq     },
         {std::string(record.content->body), record.position}
@@ -69,6 +70,12 @@ struct Recovered final : Replay {
     for (const Seq seq : record.removed) remove({record.task.source, seq}, freed);
   }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+
+  void relocated(const SendRecord& record, std::vector<LogPos>& freed) {
+    const auto it = messages.find({raw(record.queue), record.seq});
+    freed.push_back(it == messages.end() ? record.position
+                                         : std::exchange(it->second.position, record.position));
+  }
 
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;

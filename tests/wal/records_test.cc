@@ -31,6 +31,7 @@ struct Seen final : RecordSink {
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;
   std::vector<CheckpointRecord> parts;
+  std::vector<SegmentRecord> segments;
 
   void send(const StoredMessage& m, std::size_t offset) override {
     sends.push_back({m, std::string(m.content.body), std::string(m.content.attributes),
@@ -46,6 +47,7 @@ struct Seen final : RecordSink {
   void task(const TaskRecord& record) override { tasks.push_back(record); }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
   void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
+  void segment(const SegmentRecord& record) override { segments.push_back(record); }
 };
 
 struct Bytes {
@@ -261,6 +263,37 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
     EXPECT_EQ(std::get<UnsettledRecord>(seen.parts[4]), unsettled);
   }
+}
+
+TEST(Records, WhatWasSentInSegmentsComesBack) {
+  std::vector<SegmentRecord> all;
+  for (std::uint64_t i = 0; i < segments_max; ++i)
+    all.push_back({3 + i * i, 1 + 100 * i, 70'000 * i});
+  Bytes bytes;
+  const std::size_t used = encode_segments(bytes.at(), all, stream);
+  EXPECT_LE(used, segments_bytes_max(all.size()));
+  bytes.add(used);
+  Seen seen;
+  ASSERT_TRUE(bytes.decode(seen));
+  EXPECT_EQ(seen.segments, all);
+}
+
+TEST(Records, ARelocatedSendIsTheSameButSaysSo) {
+  const Bytes first = one_send("somewhere else");
+  Bytes again;
+  const std::size_t length = record_length(first.span().data());
+  again.add(encode_relocated(again.at(), first.span().first(length), stream));
+  EXPECT_EQ(again.used, first.used);
+  Seen before, after;
+  ASSERT_TRUE(first.decode(before));
+  ASSERT_TRUE(again.decode(after));
+  ASSERT_EQ(after.sends.size(), 1u);
+  EXPECT_FALSE(before.sends[0].head.relocated);
+  EXPECT_TRUE(after.sends[0].head.relocated);
+  EXPECT_EQ(after.sends[0].body, "somewhere else");
+  EXPECT_EQ(after.sends[0].head.queue, before.sends[0].head.queue);
+  EXPECT_EQ(after.sends[0].head.seq, before.sends[0].head.seq);
+  EXPECT_EQ(after.sends[0].head.sent, before.sends[0].head.sent);
 }
 
 TEST(Records, APlaceOfACheckpointTakesTwoBytes) {

@@ -143,14 +143,14 @@ TEST_F(Pool, AFullDiskIsTriedAgainEverySecondWhereItStopped) {
     disk.capacity = geometry.segment_bytes + c.capacity;
     pump(100);
     EXPECT_EQ(pool->spares(), 0u);
-    EXPECT_EQ(pool->next_retry(), now + Duration{1000});
+    EXPECT_EQ(pool->next_due(), now + SegmentPool::retry_after);
     disk.capacity = UINT64_MAX;
     pump(100);
     EXPECT_EQ(pool->spares(), 0u) << "not before its time";
-    now = now + Duration{1000};
+    now = now + SegmentPool::retry_after;
     pump(100);
     EXPECT_EQ(pool->spares(), 2u);
-    EXPECT_EQ(pool->next_retry(), never);
+    EXPECT_EQ(pool->next_due(), never);
   }
 }
 
@@ -160,6 +160,36 @@ TEST_F(Pool, AFlushThatFailsIsFinal) {
   for (int i = 0; i < 10 && pumped; ++i) pumped = pool->pump(now, false);
   ASSERT_FALSE(pumped);
   EXPECT_EQ(pumped.error().sys, EIO);
+}
+
+// What it was to make durable may be gone, and a second one would succeed without it.
+TEST_F(Pool, AFlushThatFindsNoRoomIsNotRepeatedAlone) {
+  disk.hold = disk.trace = true;
+  const auto finish = [&](MemoryDisk::Kind kind, std::int32_t result) {
+    for (int i = 0; i < 100; ++i) {
+      pump();
+      ASSERT_EQ(disk.under_way(), 1u);
+      const bool there = disk.op(0).kind == kind;
+      if (there) {
+        disk.finish(0, result);
+        return;
+      }
+      disk.finish(0);
+    }
+    FAIL();
+  };
+  finish(MemoryDisk::Kind::sync, -ENOSPC);
+  pump();
+  EXPECT_EQ(disk.under_way(), 0u) << "tried again in a second";
+  now = now + SegmentPool::retry_after;
+  disk.calls.clear();
+  finish(MemoryDisk::Kind::sync, 0);
+  EXPECT_TRUE(std::ranges::any_of(disk.calls, [](const std::string& call) {
+    return call.starts_with("write ");
+  })) << "the zeros again";
+
+  finish(MemoryDisk::Kind::sync_dir, -ENOSPC);
+  EXPECT_FALSE(pool->pump(now, false));
 }
 
 TEST_F(Pool, StoppingFinishesWhatIsUnderWayAndStartsNothing) {

@@ -133,6 +133,7 @@ class Client {
   using QueueAttribute = std::pair<std::string_view, std::string_view>;
   struct Counts {
     std::uint64_t visible = 0, in_flight = 0, delayed = 0;
+    std::uint64_t state_bytes = 0;  // in the server's memory, beside bodies; counts() alone has it
   };
   struct QueueDescription {
     Counts counts;

@@ -1,0 +1,138 @@
+#include "net/metrics.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace pawl {
+namespace {
+
+using Numbers = ShardNumbers;
+
+struct Metric {
+  std::string_view name, type, help;
+  Numbers::Number Numbers::* number;
+  std::string_view kind = {};  // of what, where a metric has several
+};
+
+constexpr std::string_view counter = "counter", gauge = "gauge";
+
+// Those of one name stand together.
+constexpr Metric metrics[] = {
+    {"pawl_messages_sent_total", counter, "Messages accepted.", &Numbers::sent},
+    {"pawl_messages_received_total", counter, "Messages handed out.", &Numbers::received},
+    {"pawl_messages_deleted_total", counter, "Messages deleted.", &Numbers::deleted},
+    {"pawl_sends_refused_total", counter, "Sends refused for want of disk or memory.",
+     &Numbers::refused},
+    {"pawl_requests_total", counter, "Requests decided.", &Numbers::requests},
+    {"pawl_turns_total", counter, "Turns of the shard's loop.", &Numbers::turns},
+    {"pawl_sleeps_total", counter, "Times the loop went to sleep.", &Numbers::sleeps},
+    {"pawl_yield_microseconds_max", gauge, "Longest yield of the loop.", &Numbers::yield_us_max},
+    {"pawl_messages", gauge, "Messages held.", &Numbers::messages},
+    {"pawl_long_polls_waiting", gauge, "Long polls waiting.", &Numbers::waiting},
+    {"pawl_wal_frames_total", counter, "Frames written to the log.", &Numbers::frames},
+    {"pawl_wal_bytes_total", counter, "Bytes written to the log.", &Numbers::log_bytes},
+    {"pawl_wal_padding_bytes_total", counter, "Of these, padding to whole blocks.",
+     &Numbers::padding_bytes},
+    {"pawl_wal_flush_microseconds", gauge, "Moving average of a durable write.",
+     &Numbers::flush_us},
+    {"pawl_wal_segments", gauge, "Segments that a start reads or that hold messages.",
+     &Numbers::segments},
+    {"pawl_wal_disk_bytes", gauge, "Disk taken by the log, spare segments included.",
+     &Numbers::disk_bytes},
+    {"pawl_wal_disk_full", gauge, "1 while the disk has no room for another segment.",
+     &Numbers::disk_full},
+    {"pawl_wal_checkpoint_bytes", gauge, "Size of the latest checkpoint.",
+     &Numbers::checkpoint_bytes},
+    {"pawl_wal_relocated_bytes_total", counter,
+     "Bytes said again so that segments could be used again.", &Numbers::relocated_bytes},
+    {"pawl_memory_bytes", gauge, "Memory by kind.", &Numbers::bodies, "bodies"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::index, "index"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::slots, "slots"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::timers, "timers"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::dedup, "dedup"},
+    {"pawl_bodies_read_bytes_total", counter, "Bytes of bodies read back from the disk.",
+     &Numbers::bodies_read},
+    {"pawl_extents_evicted_total", counter, "Extents of bodies taken out of memory.",
+     &Numbers::evicted},
+    {"pawl_bodies_damaged_total", counter, "Bodies that could not be read or were damaged.",
+     &Numbers::damaged},
+    {"pawl_messages_set_aside_total", counter,
+     "Messages set aside because their bodies cannot be read.", &Numbers::set_aside},
+};
+
+void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
+
+}  // namespace
+
+void ShardNumbers::take(const LoopStats& loop) {
+  put(sent, loop.sent);
+  put(received, loop.received);
+  put(deleted, loop.deleted);
+  put(refused, loop.refused);
+  put(requests, loop.requests);
+  put(turns, loop.turns);
+}
+
+void ShardNumbers::take(const LogStats& log) {
+  put(frames, log.frames);
+  put(log_bytes, log.bytes_written);
+  put(padding_bytes, log.padding_bytes);
+  put(flush_us, log.flush_us_ewma);
+  put(segments, log.segments);
+  put(disk_bytes, log.disk_bytes);
+  put(checkpoint_bytes, log.checkpoint_bytes);
+  put(relocated_bytes, log.relocated_bytes);
+  put(bodies, log.image_bytes + log.image_spare_bytes);
+  put(bodies_read, log.bodies_read);
+  put(evicted, log.extents_evicted);
+  put(damaged, log.damaged);
+}
+
+void ShardNumbers::take(const Shard& shard) {
+  const Shard::Memory memory = shard.memory();
+  put(messages, shard.messages());
+  put(waiting, shard.waiting());
+  put(set_aside, shard.set_aside());
+  put(index, memory.index);
+  put(slots, memory.slots);
+  put(timers, memory.timers);
+  put(dedup, memory.dedup);
+}
+
+std::string health_text(std::span<const ShardNumbers* const> shards) {
+  std::string text;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto number = [&](Numbers::Number Numbers::* which) {
+      return (shards[i]->*which).load(std::memory_order_relaxed);
+    };
+    if (number(&Numbers::disk_full) != 0)
+      text += fmt::format(
+          "shard {}: no room on the disk for another segment: sends are refused, all else goes "
+          "on\n",
+          i);
+    if (const std::uint64_t messages = number(&Numbers::set_aside); messages > 0)
+      text += fmt::format("shard {}: {} messages are set aside, their bodies cannot be read\n", i,
+                          messages);
+  }
+  return text.empty() ? "ok\n" : text;
+}
+
+std::string metrics_text(std::span<const ShardNumbers* const> shards) {
+  std::string text;
+  std::string_view last;
+  for (const Metric& metric : metrics) {
+    if (metric.name != last)
+      text +=
+          fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", metric.name, metric.help, metric.type);
+    last = metric.name;
+    const std::string kind = metric.kind.empty() ? "" : fmt::format(",kind=\"{}\"", metric.kind);
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      text += fmt::format("{}{{shard=\"{}\"{}}} {}\n", metric.name, i, kind,
+                          (shards[i]->*metric.number).load(std::memory_order_relaxed));
+    }
+  }
+  return text;
+}
+
+}  // namespace pawl

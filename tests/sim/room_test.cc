@@ -1,0 +1,95 @@
+// Room for messages: on a disk that is slow, on one that is full, in memory.
+#include "tests/sim/shard_loop_fixture.h"
+
+namespace pawl::sim {
+namespace {
+
+class RoomTest : public ShardLoopTest {
+ protected:
+  struct Send {
+    std::string body;
+    SendEntry entry;
+    Request request;
+  };
+
+  void send(QueueId queue, int count, std::size_t bytes) {
+    for (int i = 0; i < count; ++i) {
+      auto& send = sends.emplace_back(std::make_unique<Send>());
+      send->body.assign(bytes, 'x');
+      send->entry.content.body = send->body;
+      send->request.op = Op::send;
+      send->request.queue = queue;
+      send->request.sends = {&send->entry, 1};
+      world->submit(send->request, zero, zero);
+    }
+  }
+  std::size_t with(Errc error) const {
+    return static_cast<std::size_t>(std::ranges::count_if(sends, [&](const auto& send) {
+      return is_answered(send->request) && send->request.error == error;
+    }));
+  }
+
+  std::vector<std::unique_ptr<Send>> sends;
+};
+
+TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
+  start(1);
+  const QueueId queue = make_queue(zero);
+  send(queue, 200, 2000);  // six segments at once, two are there
+  run(100);
+  EXPECT_LT(with(Errc::ok), 200u) << "they do not fit, or there is nothing to show";
+  run(2'000'000);
+  EXPECT_EQ(with(Errc::ok), 200u);
+  EXPECT_EQ(world->loop(0).stats().refused, 0u);
+}
+
+TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
+  start(1);
+  const QueueId queue = make_queue(zero);
+  world->disk(0).set_capacity(world->disk(0).bytes_used());
+  send(queue, 200, 2000);
+  run(2'000'000);
+  EXPECT_EQ(with(Errc::ok) + with(Errc::no_space), 200u);
+  EXPECT_GT(with(Errc::no_space), 0u);
+  EXPECT_TRUE(world->loop(0).log().disk_full());
+
+  world->disk(0).set_capacity(UINT64_MAX);
+  run(1'100'000);  // it is tried again once a second
+  EXPECT_FALSE(world->loop(0).log().disk_full());
+  sends.clear();
+  answers.clear();
+  send(queue, 1, 2000);
+  run(100'000);
+  EXPECT_EQ(with(Errc::ok), 1u);
+}
+
+TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
+  Plan plan = calm_plan(1);
+  plan.memory = 256 << 10;
+  start(plan);
+  const QueueId queue = make_queue(zero);
+  const auto state = [&] { return world->loop(0).shard().memory().sum(); };
+  for (int round = 0; round < 200 && with(Errc::no_memory) == 0; ++round) {
+    send(queue, 2000, 1);
+    run(20'000);
+  }
+  EXPECT_GT(with(Errc::no_memory), 0u);
+  EXPECT_GT(with(Errc::ok), 10'000u) << "8.3 bytes each";
+  EXPECT_GT(state(), plan.memory - plan.memory / 8);
+  EXPECT_LT(state(), plan.memory);
+
+  // What is deleted makes room.
+  Request purge;
+  purge.op = Op::purge;
+  purge.queue = queue;
+  world->submit(purge, zero, zero);
+  run(1'000'000);
+  sends.clear();
+  answers.clear();
+  send(queue, 1, 1);
+  run(100'000);
+  EXPECT_EQ(with(Errc::ok), 1u);
+}
+
+}  // namespace
+}  // namespace pawl::sim

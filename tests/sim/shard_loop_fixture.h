@@ -1,0 +1,72 @@
+// A broker without faults and who asks it, for tests of the shard loop.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/shard_loop.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/world.h"
+
+namespace pawl::sim {
+
+inline constexpr ShardId zero{0};
+
+inline Plan calm_plan(std::uint32_t shards) {
+  Plan plan;
+  plan.seed = 1;
+  plan.shards = shards;
+  plan.extra_turns = 0;
+  plan.log.segment_bytes = 64 << 10;
+  plan.log.extent_bytes = 16 << 10;
+  return plan;
+}
+
+// A broker and who asks it.
+class ShardLoopTest : public testing::Test, public Audience {
+ protected:
+  void answered(ShardId, Request& request) override { answers.push_back(&request); }
+  void turned(const Turn&) override {}
+
+  void start(std::uint32_t shards) { start(calm_plan(shards)); }
+  void start(const Plan& plan) {
+    world = std::make_unique<World>(plan, trace, *this);
+    ASSERT_EQ(world->start(0), Start::up);
+  }
+  bool is_answered(const Request& request) const {
+    return std::ranges::find(answers, &request) != answers.end();
+  }
+  void run(std::uint64_t us) {
+    for (const std::uint64_t end = world->now_us() + us; world->now_us() < end;
+         world->advance(10)) {
+      for (std::uint32_t shard = 0; shard < world->shards(); ++shard)
+        if (world->runnable(shard)) {
+          EXPECT_TRUE(world->turn(shard));
+        }
+    }
+  }
+  // A queue that the shard owns; one of each prefix.
+  QueueId make_queue(ShardId owner, const std::string& prefix = "q") {
+    for (int n = 0;; ++n) {
+      QueueSpec spec{.account = "0", .name = prefix + std::to_string(n), .changes = {}, .tags = {}};
+      if (place(spec.account, spec.name, world->shards()) != owner) continue;
+      Request create;
+      create.op = Op::create_queue;
+      create.spec = &spec;
+      world->submit(create, zero, control_shard);
+      run(10'000);
+      EXPECT_TRUE(is_answered(create));
+      return create.config->id;
+    }
+  }
+
+  Trace trace{false};
+  std::unique_ptr<World> world;
+  std::vector<Request*> answers;
+};
+
+}  // namespace pawl::sim

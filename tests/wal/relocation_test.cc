@@ -1,0 +1,210 @@
+// Relocation: segments with little left in them are emptied, and nothing is lost on the way.
+#include "wal/relocation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/wal/log_fixture.h"
+
+namespace pawl {
+namespace {
+
+class Relocations : public LogTest {
+ protected:
+  static constexpr std::size_t body_bytes = 12'000;  // one an extent, four a segment
+
+  void SetUp() override {
+    options.dead_bytes_max = 0;
+    open();
+    settle();
+  }
+  void send_some(int messages) {
+    for (; messages > 0; --messages) {
+      ++seq;
+      send(seq, body_of(seq, body_bytes));
+    }
+  }
+  void remove(Seq s) {
+    const LogPos position = alive.at(s);
+    append_remove(s);
+    log->release(position);
+  }
+  // Of 40 messages every eighth stays; all of them are older than the checkpoint.
+  void leave_few() {
+    remove_most();
+    let_go();
+  }
+  void remove_most() {
+    send_some(40);
+    for (Seq s = 1; s <= 40; ++s) {
+      if (s % 8 != 0) remove(s);
+    }
+    send_some(8);
+  }
+  // From then on segments are emptied.
+  void let_go() {
+    checkpoint();
+    settle();
+  }
+  // What the shard loop does in a turn. Whether there was anything to do.
+  bool relocate() {
+    Relocatable next;
+    bool any = false;
+    while (log->next_relocatable(next)) {
+      any = true;
+      const auto it = alive.find(next.seq);
+      if (it != alive.end() && it->second == next.position) {
+        it->second = log->relocate(next, now);
+        ++moved;
+      }
+    }
+    appended = log->appended();
+    return any;
+  }
+  void relocate_all() {
+    for (int i = 0; i < 100; ++i) {
+      settle();
+      relocate();
+    }
+  }
+  void expect_all() {
+    for (const auto& [s, position] : alive) {
+      EXPECT_EQ(body_at(position), body_of(s, body_bytes)) << s;
+    }
+  }
+  std::uint64_t segment(Seq s) const { return alive.at(s) / options.segment_bytes; }
+
+  Seq seq = 0;
+  int moved = 0;
+};
+
+TEST_F(Relocations, EmptySegmentsWithLittleLeftInThem) {
+  leave_few();
+  const std::uint64_t before = log->stats().segments;
+  const auto was = alive;
+  relocate_all();
+  EXPECT_GT(moved, 2);
+  EXPECT_LT(log->stats().segments, before);
+  EXPECT_GT(segment(8), was.at(8) / options.segment_bytes);
+  EXPECT_GT(log->stats().relocated_bytes, 2 * body_bytes);
+  expect_all();
+
+  const auto now_at = alive;
+  open();
+  EXPECT_EQ(alive, now_at);
+  expect_all();
+}
+
+TEST_F(Relocations, AStartBehindTheNextCheckpointKnowsTheNewPlaces) {
+  leave_few();
+  relocate_all();
+  checkpoint();
+  settle();
+  const auto now_at = alive;
+  open();
+  EXPECT_EQ(alive, now_at);
+  expect_all();
+}
+
+TEST_F(Relocations, LoseNothingInACrashBeforeTheyAreDurable) {
+  leave_few();
+  const auto was = alive;
+  settle();
+  disk->hold = true;  // no write of what is relocated ends
+  while (!relocate()) {
+    pump(true);
+    disk->finish_all();
+  }
+  ASSERT_GT(moved, 0);
+  for (int i = 0; i < 100; ++i) pump(true);
+  EXPECT_TRUE(disk->files.contains(segment_name(was.at(8) / options.segment_bytes)))
+      << "the new place is not durable";
+  auto after = disk->copy();
+  log.reset();
+  disk = std::move(after);
+  open();
+  EXPECT_EQ(alive.size(), was.size());
+  expect_all();
+}
+
+TEST_F(Relocations, LeaveSegmentsAloneWhenEnoughIsAlive) {
+  send_some(40);
+  for (Seq s = 1; s <= 40; s += 4) remove(s);
+  checkpoint();
+  settle();
+  relocate_all();
+  EXPECT_EQ(moved, 0);
+}
+
+TEST_F(Relocations, LeaveSegmentsAloneWhileLittleIsDead) {
+  options.dead_bytes_max = std::uint64_t{1} << 30;
+  open();
+  leave_few();
+  relocate_all();
+  EXPECT_EQ(moved, 0);
+}
+
+TEST_F(Relocations, OfADeletedMessageAreForgotten) {
+  leave_few();
+  relocate_all();
+  ASSERT_GT(moved, 0);
+  remove(8);
+  settle();
+  open();
+  EXPECT_FALSE(alive.contains(8));
+}
+
+TEST_F(Relocations, WhatIsDamagedStaysAndIsLeftAlone) {
+  remove_most();
+  settle();
+  const LogPos at = alive.at(8);
+  disk->content(segment_name(at / options.segment_bytes))[at % options.segment_bytes + 100] ^=
+      std::byte{1};
+  let_go();
+  relocate_all();
+  EXPECT_GT(moved, 0) << "the others";
+  EXPECT_EQ(alive.at(8), at);
+  EXPECT_TRUE(disk->files.contains(segment_name(at / options.segment_bytes)));
+  const int before = moved;
+  send_some(20);
+  relocate_all();
+  EXPECT_EQ(alive.at(8), at);
+  EXPECT_LT(moved, before + 20) << "it is not tried for ever";
+}
+
+TEST_F(Relocations, KnowAfterAStartHowMuchWasSentInASegment) {
+  options.dead_bytes_max = std::uint64_t{1} << 30;
+  open();
+  leave_few();
+  options.dead_bytes_max = 0;
+  open();
+  send_some(8);  // the log comes to another segment
+  relocate_all();
+  EXPECT_GT(moved, 2) << "with nothing known of a segment it counts as full";
+  expect_all();
+}
+
+TEST_F(Relocations, MakeRoomOnADiskThatIsFull) {
+  options.dead_bytes_max = std::uint64_t{1} << 30;
+  open();
+  leave_few();
+  disk->capacity = 0;
+  for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
+  for (int i = 0; i < 200 && log->room(1000) == Errc::ok; ++i) {
+    ++seq;
+    append_send(seq, body_of(seq, 1000));
+    settle();
+  }
+  ASSERT_EQ(log->room(1000), Errc::no_space);
+  for (int i = 0; i < 10; ++i) {
+    now = now + seconds(2);
+    relocate_all();
+  }
+  EXPECT_GT(moved, 0);
+  EXPECT_EQ(log->room(1000), Errc::ok) << "segments that were emptied are used again";
+}
+
+}  // namespace
+}  // namespace pawl
