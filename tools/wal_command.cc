@@ -10,6 +10,7 @@
 
 #include "core/queue_config.h"
 #include "tools/commands.h"
+#include "tools/wal_repair_command.h"
 #include "tools/wal_walk.h"
 #include "wal/records.h"
 
@@ -156,7 +157,8 @@ int examine_logs(const std::string& directory, bool print) {
 }  // namespace
 
 void add_wal_command(CLI::App& app, int& code) {
-  CLI::App* verb = app.add_subcommand("wal", "Reads the log of a server that is not running");
+  CLI::App* verb =
+      app.add_subcommand("wal", "Reads or repairs the log of a server that is not running");
   verb->require_subcommand(1);
   const auto directory = std::make_shared<std::string>();
   const auto add = [&](const char* name, const char* help, bool print) {
@@ -167,6 +169,13 @@ void add_wal_command(CLI::App& app, int& code) {
   add("dump", "Prints every frame and record, bodies by their size", true);
   add("verify", "Checks every frame and record; exit code 4 when acknowledged data is damaged",
       false);
+  CLI::App* repair = verb->add_subcommand(
+      "repair", "Shows what a start refuses, and what would be lost without it; changes nothing");
+  const auto apply = std::make_shared<bool>(false);
+  repair->add_option("--data", *directory, "The data directory")->required();
+  repair->add_flag("--apply", *apply,
+                   "Do it; what is overwritten is copied to DIR/repair-<n> before");
+  repair->callback([directory, apply, &code] { code = repair_logs(*directory, *apply); });
 }
 
 }  // namespace pawl

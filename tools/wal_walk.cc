@@ -1,69 +1,20 @@
 #include "tools/wal_walk.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "tools/wal_content.h"
+#include "tools/wal_manifests.h"
 #include "wal/records.h"
 
 namespace pawl {
 namespace {
-
-// Reads up to `bytes`; fewer at the end of the file.
-Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
-                                         std::size_t bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return fail(Errc::io, "open", errno);
-  std::vector<std::byte> content(bytes);
-  std::size_t done = 0;
-  int error = 0;
-  while (done < bytes) {
-    const ssize_t n =
-        pread(file, content.data() + done, bytes - done, static_cast<off_t>(offset + done));
-    if (n < 0) error = errno;
-    if (n <= 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  ::close(file);
-  if (error != 0) return fail(Errc::io, "read", error);
-  content.resize(done);
-  return content;
-}
-
-Result<Manifest> newest_manifest(const std::string& directory) {
-  std::optional<Manifest> newest;
-  for (const std::string_view name : manifest_names) {
-    const auto content = read_file(directory + "/" + std::string(name), 0, block_bytes);
-    if (!content && content.error().sys == ENOENT) continue;
-    if (!content) return std::unexpected(content.error());
-    if (content->size() < block_bytes) continue;
-    const auto manifest = read_manifest(ConstBlock(content->data(), block_bytes));
-    if (!manifest && manifest.error().code == Errc::version) return manifest;
-    if (manifest && (!newest || manifest->generation > newest->generation)) newest = *manifest;
-  }
-  if (!newest) return fail(Errc::corrupt, "neither manifest is whole");
-  return *newest;
-}
-
-// The numbers in the names of segments, rising.
-std::vector<std::uint64_t> segments_in(const std::string& directory) {
-  std::vector<std::uint64_t> numbers;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::int64_t number = segment_number(entry.path().filename().string());
-    if (number >= 0) numbers.push_back(static_cast<std::uint64_t>(number));
-  }
-  std::ranges::sort(numbers);
-  return numbers;
-}
 
 // Which messages of the checkpoint are in segments that are not there; and what queues there are.
 class Contents final : public RecordSink {
@@ -99,6 +50,7 @@ class Contents final : public RecordSink {
     }
   }
   void checkpoint(const CheckpointRecord& record) override {
+    if (report_.manifest.checkpoint == 0) return;  // a start reads none
     if (const auto* places = std::get_if<PlacesRecord>(&record)) {
       for (const auto& entry : places->entries) look_for(places->queue, entry.seq, entry.position);
     } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
@@ -318,9 +270,10 @@ bool holds_manifest(const std::filesystem::path& directory) {
 
 Result<WalkReport> walk_log(const std::string& directory, const FrameVisitor& visit) {
   if (!holds_manifest(directory)) return fail(Errc::invalid, "no log in this directory");
-  const auto manifest = newest_manifest(directory);
-  if (!manifest) return std::unexpected(manifest.error());
-  WalkReport report{.manifest = *manifest};
+  const auto manifests = read_manifests(directory);
+  if (!manifests) return std::unexpected(manifests.error());
+  if (!manifests->newest) return fail(Errc::corrupt, "neither manifest is whole");
+  WalkReport report{.manifest = *manifests->newest};
   Walk walk(directory, visit, report);
   if (const auto done = walk.run(); !done) return std::unexpected(done.error());
   return report;

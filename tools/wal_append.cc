@@ -1,0 +1,82 @@
+#include "tools/wal_append.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/check.h"
+
+namespace pawl {
+
+void Appendix::heads(std::span<const HeadRecord> heads) {
+  while (!heads.empty()) {
+    const auto run = heads.first(std::min(heads.size(), batch_max));
+    std::vector<std::byte> record(heads_bytes_max(run.size()));
+    record.resize(encode_heads(record.data(), run, content_.geometry().stream));
+    copy(std::move(record));
+    heads = heads.subspan(run.size());
+  }
+}
+
+void Appendix::config(const ConfigRecord& config) {
+  std::vector<std::byte> record(config_bytes(*config.config));
+  record.resize(encode_config(record.data(), config, content_.geometry().stream));
+  copy(std::move(record));
+}
+
+void Appendix::removes(QueueId queue, const std::set<Seq>& seqs) {
+  std::vector<RemoveRecord> all;
+  for (const Seq seq : seqs) all.push_back({queue, seq});
+  for (std::span<const RemoveRecord> rest(all); !rest.empty();) {
+    const auto run = rest.first(std::min(rest.size(), batch_max));
+    std::vector<std::byte> record(removes_bytes_max(run.size()));
+    record.resize(encode_removes(record.data(), run, content_.geometry().stream));
+    copy(std::move(record));
+    rest = rest.subspan(run.size());
+  }
+}
+
+// Into the open frame, if it has room, or into one that begins where it ends.
+void Appendix::copy(std::vector<std::byte> record) {
+  const Geometry& at = content_.geometry();
+  record.resize(align_record(record.size()));
+  const auto fits = [&](Lsn lsn, std::size_t bytes) { return lsn + bytes <= at.extent_end(lsn); };
+  if (!frame_.empty() && (!fits(frame_at_, frame_.size() + record.size()) ||
+                          frame_.size() + record.size() > log_frame_bytes_max))
+    close_frame();
+  if (frame_.empty()) {
+    frame_at_ = at.frame_place(start_.tail);
+    if (!fits(frame_at_, log_frame_header_bytes + record.size()))
+      frame_at_ = at.frame_place(at.extent_end(frame_at_));
+    frame_.resize(log_frame_header_bytes);
+    records_ = 0;
+    content_.make_whole(at.segment_of(frame_at_));
+    if (begin_ == 0) begin_ = frame_at_;
+  }
+  frame_.insert(frame_.end(), record.begin(), record.end());
+  ++records_;
+}
+
+void Appendix::finish() {
+  if (!frame_.empty()) close_frame();
+}
+
+void Appendix::close_frame() {
+  LogFrameHeader header;
+  header.length = static_cast<std::uint32_t>(frame_.size());
+  header.lsn = frame_at_;
+  header.stream = content_.geometry().stream;
+  header.epoch = start_.epoch;
+  header.prev = start_.last == 0 ? 0 : static_cast<std::uint32_t>(frame_at_ - start_.last);
+  header.records = records_;
+  header.wall_ms = start_.wall_ms;
+  header.durable = frame_at_;
+  std::memcpy(frame_.data(), &header, sizeof header);
+  seal_frame(frame_);
+  frame_.resize(align_up(frame_.size(), block_bytes));
+  start_.tail = frame_at_ + frame_.size();
+  start_.last = frame_at_;
+  content_.put(frame_at_, std::exchange(frame_, {}));
+}
+
+}  // namespace pawl

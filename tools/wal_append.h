@@ -1,0 +1,49 @@
+// Appendix: frames put behind the end of a log that is not open, in an epoch of their own.
+//
+//   records ... -> finish()
+//
+// Owner:  one LogContent, for as long as records are added; wal/writer.h does the same for a log that is open.
+// Source: wal/FORMAT.md, "A frame".
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "tools/wal_content.h"
+#include "wal/records.h"
+
+namespace pawl {
+
+class Appendix {
+ public:
+  struct Start {
+    Lsn tail = 0;  // end of the last frame
+    Lsn last = 0;  // its beginning; 0: there is none
+    std::uint32_t epoch = 0;
+    std::int64_t wall_ms = 0;
+  };
+  Appendix(LogContent& content, const Start& start) : content_(content), start_(start) {}
+
+  void heads(std::span<const HeadRecord> heads);
+  void config(const ConfigRecord& record);
+  void removes(QueueId queue, const std::set<Seq>& seqs);
+  void copy(std::vector<std::byte> record);  // as it is, without padding
+  void finish();
+
+  Lsn begin() const { return begin_; }  // 0: nothing was appended
+  Lsn end() const { return start_.tail; }
+
+ private:
+  void close_frame();
+
+  LogContent& content_;
+  Start start_;
+  Lsn begin_ = 0;
+  Lsn frame_at_ = 0;
+  std::vector<std::byte> frame_;  // the open one; empty: none is
+  std::uint32_t records_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,109 @@
+#include "tools/wal_content.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/check.h"
+
+namespace pawl {
+
+Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
+                                         std::size_t bytes) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return fail(Errc::io, "open", errno);
+  std::vector<std::byte> content(bytes);
+  std::size_t done = 0;
+  int error = 0;
+  while (done < bytes) {
+    const ssize_t n =
+        pread(file, content.data() + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0) error = errno;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  ::close(file);
+  if (error != 0) return fail(Errc::io, "read", error);
+  content.resize(done);
+  return content;
+}
+
+std::vector<std::uint64_t> segments_in(const std::string& directory) {
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::int64_t number = segment_number(entry.path().filename().string());
+    if (number >= 0) numbers.push_back(static_cast<std::uint64_t>(number));
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+Result<void> LogContent::open() {
+  for (const std::uint64_t number : segments_in(directory_)) {
+    const std::string path = directory_ + "/" + segment_name(number);
+    std::error_code error;
+    File file{.bytes = std::filesystem::file_size(path, error)};
+    const auto block = read_file(path, 0, block_bytes);
+    if (!block) return std::unexpected(block.error());
+    if (block->size() == block_bytes) {
+      const auto header = read_segment_header(ConstBlock(block->data(), block_bytes));
+      const bool ours = header && header->stream == at_.stream;
+      if (ours && header->number != number)
+        file.is_another = static_cast<std::int64_t>(header->number);
+      file.header = ours && header->number == number;
+      file.whole = file.header && file.bytes == at_.segment_bytes;
+    }
+    files_[number] = file;
+  }
+  return {};
+}
+
+Result<std::span<const std::byte>> LogContent::from(Lsn lsn) {
+  if (number_ != at_.segment_of(lsn)) {
+    if (auto loaded = load(at_.segment_of(lsn)); !loaded) return std::unexpected(loaded.error());
+  }
+  return std::span<const std::byte>(segment_).subspan(at_.offset_of(lsn),
+                                                      at_.extent_end(lsn) - lsn);
+}
+
+Result<void> LogContent::load(std::uint64_t number) {
+  number_ = UINT64_MAX;
+  segment_.clear();
+  if (there(number)) {
+    auto content = read_file(directory_ + "/" + segment_name(number), 0, at_.segment_bytes);
+    if (!content) return std::unexpected(content.error());
+    segment_ = std::move(*content);
+  }
+  segment_.resize(at_.segment_bytes);
+  number_ = number;
+  const Lsn base = at_.segment_base(number);
+  for (auto it = changes_.lower_bound(base);
+       it != changes_.end() && it->first < base + at_.segment_bytes; ++it) {
+    lay_over(it->first, it->second);
+  }
+  return {};
+}
+
+void LogContent::lay_over(Lsn lsn, std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, segment_.begin() + static_cast<std::ptrdiff_t>(at_.offset_of(lsn)));
+}
+
+void LogContent::put(Lsn lsn, std::vector<std::byte> bytes) {
+  CHECK(at_.offset_of(lsn) + bytes.size() <= at_.segment_bytes, "{} bytes at {}", bytes.size(),
+        lsn);
+  if (number_ == at_.segment_of(lsn)) lay_over(lsn, bytes);
+  changes_[lsn] = std::move(bytes);
+}
+
+void LogContent::make_whole(std::uint64_t number) {
+  const auto file = files_.find(number);
+  if (file == files_.end() || !file->second.whole) made_whole_.insert(number);
+}
+
+}  // namespace pawl

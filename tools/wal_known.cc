@@ -1,0 +1,127 @@
+#include "tools/wal_known.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace pawl {
+
+const Known::Queue* Known::find(QueueId id) const {
+  const auto it = queues_.find(id);
+  return it == queues_.end() ? nullptr : &it->second;
+}
+
+bool Known::live(QueueId id) const {
+  const auto it = configs_.find(id);
+  return it != configs_.end() && !it->second.gone;
+}
+
+std::map<QueueId, Seq> Known::latest() const {
+  std::map<QueueId, Seq> found;
+  for (const auto& [id, queue] : queues_) found[id] = queue.latest;
+  return found;
+}
+
+void Known::go_on_from(const std::map<QueueId, Seq>& latest) {
+  for (const auto& [id, seq] : latest) queue(id).latest = seq;
+}
+
+Known::Queue& Known::queue(QueueId id) {
+  queue_ids_end_ = std::max(queue_ids_end_, raw(id) + 1);
+  return queues_[id];
+}
+
+void Known::gave_out(Queue& queue, Seq below) {
+  const bool comparable = queue.latest != 0 || from_the_first_;
+  for (Seq seq = queue.latest + 1; damaged_ && comparable && seq < below; ++seq) {
+    if (seq >= queue.low) queue.missing.insert(seq);
+  }
+  queue.latest = std::max(queue.latest, below - 1);
+  queue.next = std::max(queue.next, below);
+}
+
+void Known::gone(Queue& queue, Seq seq) {
+  queue.messages.erase(seq);
+  queue.missing.erase(seq);
+}
+
+void Known::send(const StoredMessage& message, std::size_t offset) {
+  if (part_ == Part::checkpoint || message.seq == 0) return;
+  Queue& q = queue(message.queue);
+  if (message.relocated) return relocate(q, message.seq, records_ + offset);
+  gave_out(q, message.seq);
+  q.latest = std::max(q.latest, message.seq);
+  q.next = std::max(q.next, message.seq + 1);
+  q.missing.erase(message.seq);
+  if (message.seq >= q.low) q.messages.emplace(message.seq, records_ + offset);
+}
+
+// If a checkpoint was read and has it not, what says that it is gone comes.
+void Known::relocate(Queue& queue, Seq seq, LogPos position) {
+  queue.next = std::max(queue.next, seq + 1);
+  if (seq >= queue.low && (!with_checkpoint_ || queue.messages.contains(seq)))
+    queue.messages[seq] = position;
+}
+
+void Known::receive(const ReceiveRecord& record) {
+  if (part_ == Part::log) gave_out(queue(record.queue), record.seq + 1);
+}
+
+void Known::remove(const RemoveRecord& record) {
+  if (part_ == Part::checkpoint) return;
+  Queue& q = queue(record.queue);
+  gave_out(q, record.seq + 1);
+  gone(q, record.seq);
+}
+
+void Known::purge(const PurgeRecord& record) {
+  Queue& q = queue(record.queue);
+  q.low = std::max(q.low, record.below);
+  q.next = std::max(q.next, record.below);
+  if (part_ == Part::log) q.latest = std::max(q.latest, record.below == 0 ? 0 : record.below - 1);
+  q.messages.erase(q.messages.begin(), q.messages.lower_bound(q.low));
+  q.missing.erase(q.missing.begin(), q.missing.lower_bound(q.low));
+}
+
+void Known::config(const ConfigRecord& record) {
+  queue_ids_end_ = std::max(queue_ids_end_, raw(record.config->id) + 1);
+  configs_[record.config->id] = record;
+  if (record.gone) queues_.erase(record.config->id);
+}
+
+// A repair's begin with one of no queue that says nothing.
+void Known::head(const HeadRecord& record) {
+  if (record.queue == QueueId::none) {
+    guessed_ |= record.next_seq == 0;
+    queue_ids_end_ = std::max(queue_ids_end_, static_cast<std::uint32_t>(record.next_seq));
+    return;
+  }
+  Queue& q = queue(record.queue);
+  if (part_ == Part::log && record.next_seq > 0) {
+    if (guessed_) q.latest = std::max(q.latest, record.next_seq - 1);
+    gave_out(q, record.next_seq);
+  }
+  q.next = std::max(q.next, record.next_seq);
+}
+
+void Known::task(const TaskRecord& record) {
+  Queue& q = queue(record.task.source);
+  for (const Seq seq : record.removed) {
+    if (part_ == Part::log) gave_out(q, seq + 1);
+    gone(q, seq);
+  }
+}
+
+void Known::checkpoint(const CheckpointRecord& record) {
+  if (part_ == Part::log) return;
+  const auto note = [&](QueueId id, const auto& entries) {
+    Queue& q = queue(id);
+    for (const auto& entry : entries) {
+      q.messages[entry.seq] = entry.position;
+      q.next = std::max(q.next, entry.seq + 1);
+    }
+  };
+  if (const auto* places = std::get_if<PlacesRecord>(&record)) note(places->queue, places->entries);
+  if (const auto* states = std::get_if<StatesRecord>(&record)) note(states->queue, states->entries);
+}
+
+}  // namespace pawl

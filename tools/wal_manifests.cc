@@ -1,0 +1,26 @@
+#include "tools/wal_manifests.h"
+
+#include <cerrno>
+
+#include "tools/wal_content.h"
+
+namespace pawl {
+
+Result<Manifests> read_manifests(const std::string& directory) {
+  Manifests found;
+  for (const std::string_view name : manifest_names) {
+    const auto content = read_file(directory + "/" + std::string(name), 0, block_bytes);
+    if (!content && content.error().sys == ENOENT) continue;
+    if (!content) return std::unexpected(content.error());
+    if (content->size() < block_bytes) continue;
+    const auto manifest = read_manifest(ConstBlock(content->data(), block_bytes));
+    if (!manifest && manifest.error().code == Errc::version)
+      return std::unexpected(manifest.error());
+    if (!manifest) continue;
+    ++found.whole;
+    if (!found.newest || manifest->generation > found.newest->generation) found.newest = *manifest;
+  }
+  return found;
+}
+
+}  // namespace pawl

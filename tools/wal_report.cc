@@ -1,0 +1,43 @@
+#include "tools/wal_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace pawl {
+
+std::string place_in(const Geometry& at, Lsn lsn) {
+  return fmt::format("{} at byte {} (lsn {})", segment_name(at.segment_of(lsn)), at.offset_of(lsn),
+                     lsn);
+}
+
+std::string numbers(const std::set<Seq>& seqs) {
+  std::vector<std::string> runs;
+  for (auto it = seqs.begin(); it != seqs.end();) {
+    const Seq first = *it;
+    Seq last = first;
+    while (++it != seqs.end() && *it == last + 1) last = *it;
+    runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+std::string describe_guess(const Guess& guess) {
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : guess.records) {
+    std::vector<std::string> which(guess.settings.begin(), guess.settings.end());
+    if (type != "settings") which.clear();
+    if (const auto messages = guess.messages.find(type); messages != guess.messages.end()) {
+      for (const auto& [queue, seqs] : messages->second)
+        which.push_back(fmt::format("queue {}: {}", raw(queue), numbers(seqs)));
+    }
+    parts.push_back(fmt::format("{} {}{}", count, type,
+                                which.empty() ? "" : fmt::format(" ({})", fmt::join(which, "; "))));
+  }
+  if (guess.untold_bytes > 0)
+    parts.push_back(fmt::format("{} bytes that cannot be told", guess.untold_bytes));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace pawl

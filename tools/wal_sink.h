@@ -1,0 +1,25 @@
+// QuietSink: a RecordSink for those that look at few kinds of records.
+//
+// Owner: values.
+#pragma once
+
+#include <cstddef>
+
+#include "wal/records.h"
+
+namespace pawl {
+
+class QuietSink : public RecordSink {
+ public:
+  void send(const StoredMessage&, std::size_t) override {}
+  void receive(const ReceiveRecord&) override {}
+  void remove(const RemoveRecord&) override {}
+  void purge(const PurgeRecord&) override {}
+  void config(const ConfigRecord&) override {}
+  void head(const HeadRecord&) override {}
+  void task(const TaskRecord&) override {}
+  void settled(const SettledRecord&) override {}
+  void checkpoint(const CheckpointRecord&) override {}
+};
+
+}  // namespace pawl
