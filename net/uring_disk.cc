@@ -52,7 +52,14 @@ Result<std::unique_ptr<UringDisk>> UringDisk::open_dir(Ring& ring, const std::st
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail(Errc::io, "mkdir", errno);
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return fail(Errc::io, "open directory", errno);
-  return std::unique_ptr<UringDisk>(new UringDisk(ring, fd));
+  std::unique_ptr<UringDisk> disk(new UringDisk(ring, fd));
+  // Its own name has to be durable, or a power cut takes all that is in it along. Always: whoever made it may have
+  // been killed before this.
+  const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
+  if (parent >= 0) ::close(parent);
+  if (error != 0) return fail(Errc::io, "fsync of the parent directory", error);
+  return disk;
 }
 
 UringDisk::~UringDisk() { ::close(directory_); }

@@ -37,7 +37,7 @@ struct Calibration {
 
 class UringDisk final : public Disk {
  public:
-  // Opens the directory, making it if needed.
+  // Opens the directory, making it if needed; its name is durable then.
   static Result<std::unique_ptr<UringDisk>> open_dir(Ring& ring, const std::string& path);
   ~UringDisk() override;
 

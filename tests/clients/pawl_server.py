@@ -30,6 +30,7 @@ class Pawl:
     def __init__(self, binary, data=None, extra=()):
         self.binary = str(pathlib.Path(binary).resolve())
         self.data = data or tempfile.mkdtemp(prefix="pawl-test-", dir=scratch())
+        self.errors_file = self.data.rstrip("/") + ".stderr"
         self.extra = list(extra)
         self.process = None
         self.ready = None
@@ -46,7 +47,7 @@ class Pawl:
         for flag in ("--http", "--admin", "--binary"):
             if flag not in self.extra:
                 command += [flag, "127.0.0.1:0"]
-        self.stderr = open(self.data.rstrip("/") + ".stderr", "ab")
+        self.stderr = open(self.errors_file, "ab")
         self.began = time.monotonic()
         self.process = subprocess.Popen(command + self.extra, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=self.stderr, text=True)
@@ -97,7 +98,7 @@ class Pawl:
 
     def remove_data(self):
         shutil.rmtree(self.data, ignore_errors=True)
-        pathlib.Path(self.stderr.name).unlink(missing_ok=True)
+        pathlib.Path(self.errors_file).unlink(missing_ok=True)
 
     def arn(self, url):
         return f"arn:aws:sqs:us-east-1:{self.account}:{url.rsplit('/', 1)[1]}"

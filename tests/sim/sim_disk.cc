@@ -67,6 +67,7 @@ void SimDisk::settle() {
 }
 
 bool SimDisk::spend_power() {
+  if (watcher_) watcher_();
   if (power_left_ == 0) return false;
   if (power_left_ != UINT64_MAX) --power_left_;
   ++stats_.steps;

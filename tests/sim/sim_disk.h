@@ -20,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -78,6 +79,8 @@ class SimDisk final : public Disk {
   std::unique_ptr<SimDisk> copy_after_crash(Crash kind, std::uint64_t seed) const;
   void cut_power_after(std::uint64_t steps) { power_left_ = steps; }
   bool has_power() const { return power_left_ > 0; }
+  // Is called before each step of I/O; it may look at the disk and no more.
+  void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
 
   // --- faults, by call ---
   // Fails one operation of that kind with errno `error`, after letting `skip` of them pass; with
@@ -122,6 +125,8 @@ class SimDisk final : public Disk {
   void sync_dir(Io& io) override;
 
  private:
+  friend class PowerCut;  // tests/exhaustive/
+
   // A write that is not durable. `finished` orders them; 0 while under way.
   struct Pending {
     std::uint64_t id = 0;
@@ -203,6 +208,7 @@ class SimDisk final : public Disk {
   std::uint64_t first_due_ = UINT64_MAX;  // of operations_
   std::array<std::optional<Fault>, io_kinds> faults_;
   std::optional<std::size_t> short_read_;
+  std::function<void()> watcher_;
   SimDiskStats stats_;
 };
 

@@ -1,0 +1,333 @@
+"""4 producers and 4 consumers with a ledger of what was acknowledged, on a server that comes and goes.
+
+At the end the queues are drained and the ledger is checked:
+
+  lost      a send was acknowledged, no delete was tried, and the message is not there
+  returned  a delete was acknowledged, and a receive that began later delivered the message
+  foreign   a delivered body is not one that was sent, byte for byte
+"""
+
+import collections
+import hashlib
+import http.client
+import json
+import pathlib
+import random
+import signal
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from pawl_server import Pawl  # noqa: E402, F401
+
+PRODUCERS = CONSUMERS = 4
+QUEUES = 6
+VISIBILITY_SECONDS = 2
+BACKLOG_MAX = 20_000  # producers pause above it, so that the end can be drained in seconds
+DRAIN_SECONDS = 60
+REQUEST_BYTES_MAX = 1_000_000
+
+
+class Refused(Exception):
+    """The server answered, and not with success."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
+class Client:
+    """One keep-alive connection that follows the server from one life to the next."""
+
+    def __init__(self, load):
+        self.load = load
+        self.connection = None
+        self.life = 0
+
+    def call(self, action, **request):
+        """The answer; OSError or HTTPException when the server died meanwhile: then nobody knows."""
+        life, address = self.load.address()
+        if self.connection is None or life != self.life:
+            self.close()
+            host, port = address.rsplit(":", 1)
+            self.connection = http.client.HTTPConnection(host, int(port), timeout=30)
+            self.life = life
+        try:
+            self.connection.request("POST", "/", json.dumps(request).encode(), {
+                "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action})
+            response = self.connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        if response.status != 200:
+            raise Refused(f"{action}: {response.status} {body[:200]!r}", response.status)
+        return json.loads(body) if body else {}
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+
+class Ledger:
+    """What was tried and what was acknowledged. One lock: correctness before speed."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.sends_tried = set()
+        self.sends_acked = {}  # body -> the server's life in which the acknowledgement came
+        self.deletes_tried = set()
+        self.deletes_acked = {}  # body -> when the acknowledgement came
+        self.seen = set()
+        self.receives = collections.Counter()
+        self.returned = []
+        self.foreign = []
+
+    def backlog(self):
+        return len(self.sends_acked) - len(self.deletes_acked)
+
+    def delivered(self, body, asked_at):
+        with self.lock:
+            self.receives[body] += 1
+            self.seen.add(body)
+            if body not in self.sends_tried:
+                self.foreign.append(body)
+            if self.deletes_acked.get(body, asked_at) < asked_at:
+                self.returned.append(body)
+
+    def delivered_again(self):
+        return sum(count - 1 for count in self.receives.values())
+
+
+class Load:
+    """The server, its lives, and those who talk to it."""
+
+    SIZES = (0, 0, 100, 2000, 20_000)  # of bodies, but for their labels
+
+    def __init__(self, pawl, seed):
+        self.pawl = pawl
+        self.random = random.Random(seed)
+        self.ledger = Ledger()
+        self.state = threading.Condition()
+        self.life = 0
+        self.up = None  # address of the server while it is believed to be up
+        self.ending = threading.Event()
+        self.refused = []
+        self.threads = []
+        self.recovery_ms = []
+        self.stopped = 0  # exit codes of SIGTERM, or-ed
+
+    # --- the server's lives ---
+
+    def address(self):
+        with self.state:
+            while self.up is None:
+                self.state.wait(0.1)
+            return self.life, self.up
+
+    def come_up(self):
+        self.pawl.start()
+        self.recovery_ms.append(self.pawl.start_seconds * 1000)
+        with self.state:
+            self.life += 1
+            self.up = self.pawl.ready["http"]
+            self.state.notify_all()
+
+    def unreachable(self):
+        with self.state:
+            self.up = None
+
+    def go_down(self):
+        self.unreachable()
+        self.pawl.kill()
+
+    def restart(self):
+        self.stopped |= self.pawl.stop()
+        self.come_up()
+
+    def abandon(self):
+        """Of one that is ended early: nothing runs on, nothing is left behind."""
+        if self.pawl.process is not None:
+            self.pawl.kill()
+        self.pawl.remove_data()
+
+    def run_or_abandon(self, *arguments):
+        """What run() returns; SIGTERM and Ctrl-C end the server too."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended early"))
+        try:
+            return self.run(*arguments)
+        except (SystemExit, KeyboardInterrupt):
+            self.abandon()
+            raise
+
+    # --- the workers ---
+
+    def create_queues(self, client):
+        for number in range(QUEUES):
+            client.call("CreateQueue", QueueName=f"crash-{number}",
+                        Attributes={"VisibilityTimeout": str(VISIBILITY_SECONDS)})
+
+    def start_workers(self):
+        client = Client(self)
+        self.create_queues(client)
+        client.close()
+        workers = []
+        for i in range(PRODUCERS):
+            workers.append((self.produce(f"p{i}"), self.random.random()))
+        for i in range(CONSUMERS):
+            workers.append((self.consume(f"c{i}"), self.random.random()))
+        self.threads = [threading.Thread(target=self.work, args=worker, daemon=True) for worker in workers]
+        for thread in self.threads:
+            thread.start()
+
+    def stop_workers(self):
+        self.ending.set()
+        for thread in self.threads:
+            thread.join()
+
+    def work(self, step, seed):
+        client = Client(self)
+        luck = random.Random(seed)
+        number = 0
+        while not self.ending.is_set():
+            number += 1
+            try:
+                step(client, luck, number)
+            except Refused as refusal:
+                self.refused.append(refusal)
+                time.sleep(0.01)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.001)
+        client.close()
+
+    def produce(self, name):
+        def step(client, luck, number):
+            if self.ledger.backlog() > BACKLOG_MAX:
+                time.sleep(0.01)
+                return
+            queue = luck.randrange(QUEUES)
+            size = luck.choice(self.SIZES)
+            count = luck.choice((1, 1, 10)) if size * 10 < REQUEST_BYTES_MAX else 1
+            labels = [f"{name}-{number}-{i}-q{queue}-" for i in range(count)]
+            self.send(client, queue, [body_of(label, size) for label in labels])
+        return step
+
+    def consume(self, _name):
+        def step(client, luck, _number):
+            queue = luck.randrange(QUEUES)
+            messages = self.receive(client, queue, wait=luck.choice((0, 0, 1)))
+            keep = luck.random() < 0.1  # let some time out, to be delivered again
+            if messages and not keep:
+                self.delete(client, queue, messages, single=luck.random() < 0.3)
+        return step
+
+    # --- requests, as the ledger sees them ---
+
+    def queue_url(self, number):
+        return f"http://localhost/000000000000/crash-{number}"
+
+    def send(self, client, queue, bodies):
+        with self.ledger.lock:
+            self.ledger.sends_tried.update(bodies)
+        if len(bodies) == 1:
+            client.call("SendMessage", QueueUrl=self.queue_url(queue), MessageBody=bodies[0])
+            acked = bodies
+        else:
+            entries = [{"Id": str(i), "MessageBody": body} for i, body in enumerate(bodies)]
+            answer = client.call("SendMessageBatch", QueueUrl=self.queue_url(queue), Entries=entries)
+            acked = [bodies[int(entry["Id"])] for entry in answer["Successful"]]
+        with self.ledger.lock:
+            self.ledger.sends_acked.update(dict.fromkeys(acked, client.life))
+
+    def receive(self, client, queue, wait):
+        asked_at = time.monotonic()
+        answer = client.call("ReceiveMessage", QueueUrl=self.queue_url(queue), MaxNumberOfMessages=10,
+                             WaitTimeSeconds=wait)
+        messages = answer.get("Messages", [])
+        for message in messages:
+            self.ledger.delivered(message["Body"], asked_at)
+        return messages
+
+    def delete(self, client, queue, messages, single):
+        bodies = [message["Body"] for message in messages]
+        with self.ledger.lock:
+            self.ledger.deletes_tried.update(bodies[:1] if single else bodies)
+        if single:
+            client.call("DeleteMessage", QueueUrl=self.queue_url(queue), ReceiptHandle=messages[0]["ReceiptHandle"])
+            acked = bodies[:1]
+        else:
+            entries = [{"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(messages)]
+            answer = client.call("DeleteMessageBatch", QueueUrl=self.queue_url(queue), Entries=entries)
+            acked = [bodies[int(entry["Id"])] for entry in answer.get("Successful", [])]
+        now = time.monotonic()
+        with self.ledger.lock:
+            for body in acked:
+                self.ledger.deletes_acked.setdefault(body, now)
+
+    # --- the end ---
+
+    def drain(self, client):
+        """Receives and deletes until nothing comes any more for longer than a visibility timeout."""
+        left = set(self.ledger.sends_acked) - self.ledger.deletes_tried
+        seen_before = set(self.ledger.seen)
+        self.ledger.seen.clear()
+        deadline = time.monotonic() + DRAIN_SECONDS
+        quiet_since = time.monotonic()
+        while time.monotonic() < deadline and time.monotonic() - quiet_since < VISIBILITY_SECONDS + 1:
+            for queue in range(QUEUES):
+                try:
+                    while messages := self.receive(client, queue, wait=0):
+                        quiet_since = time.monotonic()
+                        self.delete(client, queue, messages, single=False)
+                except Refused as refusal:  # its messages count as lost
+                    self.refused.append(refusal)
+            time.sleep(0.05)
+        lost = left - self.ledger.seen
+        self.ledger.seen |= seen_before
+        return lost
+
+    def drain_and_check(self):
+        """Stops in order, drains, starts once more. Returns what was lost, and counts that should all be 0."""
+        self.restart()
+        client = Client(self)
+        lost = self.drain(client)
+        self.restart()
+        after_restart = 0 if lost else sum(len(self.receive(client, queue, wait=0)) for queue in range(QUEUES))
+        self.unreachable()
+        self.stopped |= self.pawl.stop()
+        client.close()
+        return lost, {
+            "acknowledged sends lost": len(lost),
+            "acknowledged deletes seen again": len(self.ledger.returned),
+            "foreign bodies": len(self.ledger.foreign),
+            "messages after the drain": after_restart,
+            "exit code after SIGTERM": self.stopped,
+        }
+
+    def report(self, lost, checks, acked_min):
+        """Prints a line for each check, and examples. Returns how many are good, and how many are not."""
+        ledger = self.ledger
+        few = len(ledger.sends_acked) <= 10 * acked_min or len(ledger.deletes_acked) <= acked_min
+        for name, count in checks.items():
+            print(f"{'ok' if count == 0 else 'FAILED':7} {name}: {count}")
+        examples = {"lost, with the life that acknowledged it": [f"{ledger.sends_acked[body]} {body}" for body in sorted(lost)],
+                    "returned": ledger.returned, "foreign": ledger.foreign, "refused": self.refused}
+        for name, found in examples.items():
+            for example in found[:5]:
+                print(f"  {name}: {str(example)[:200]}")
+        print(f"{'FAILED' if few else 'ok':7} enough was acknowledged for this to mean something")
+        bad = sum(1 for count in checks.values() if count != 0) + few
+        return len(checks) + 1 - bad, bad
+
+    def figures(self, lost):
+        """For the line that sums up a run."""
+        ledger = self.ledger
+        return (f"{len(ledger.sends_acked)} sends acked, {len(lost)} lost, {len(ledger.deletes_acked)} deletes acked, "
+                f"{len(ledger.returned)} seen again")
+
+
+def body_of(label, size):
+    """The label, and so many more bytes that follow from it."""
+    return label + (hashlib.md5(label.encode()).hexdigest() * (size // 32 + 1))[:size]

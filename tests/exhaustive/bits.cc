@@ -1,0 +1,282 @@
+// Every bit of a segment flipped, one at a time; every length it may be cut to, every block of it zeroed, swapped with
+// its neighbour, or replaced by what an earlier generation had there.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+
+#include "core/check.h"
+#include "tests/exhaustive/inspect.h"
+#include "tests/exhaustive/part.h"
+#include "tests/exhaustive/power_cut.h"
+#include "tests/exhaustive/stories.h"
+#include "tools/wal_walk.h"
+#include "wal/format.h"
+
+namespace pawl::exhaustive {
+namespace {
+
+constexpr ShardId zero{0};
+constexpr Duration hidden = seconds(20);
+
+// Records of all kinds: older ones, whose bodies alone are needed, in segment 0; a checkpoint and what followed in 1.
+void of_all_kinds(Client& c) {
+  const auto q = c.make_queue("q", zero);
+  const auto gone = c.make_queue("gone", zero);
+  const auto target = c.make_queue("target", zero);
+  const auto letters = c.make_queue("letters", zero,
+                                    {
+                                        {Attribute::max_receive_count,  1,  {}            },
+                                        {Attribute::dead_letter_target, -1, c.text(target)}
+  });
+  const auto fifo = c.make_queue("f", zero,
+                                 {
+                                     {Attribute::fifo_queue, 1, {}}
+  });
+  const auto scratch = c.make_queue("scratch", zero);
+  c.ledger().link(letters, target);
+  c.ledger().link(letters, q);
+  c.ledger().link(target, q);
+  for (int round = 0; round < 2; ++round) {
+    c.send(q, 5, 700);
+    c.send(fifo, 3, 300, "a");
+    c.send(fifo, 2, 300, "b");
+    c.send(letters, 2, 200);
+    c.send(gone, 2, 100);
+    c.wait();
+    c.receive(fifo, 1, hidden);
+    c.wait();
+    c.remove(c.take());
+    c.receive(letters, 2, seconds(0));
+    c.wait();
+    c.take();
+    c.receive(letters, 1, hidden);
+    c.wait();
+    c.take();
+    c.rest();
+    if (round == 0) {
+      c.purge(gone);
+      c.wait();
+    } else {
+      c.start_move(target, c.text(q));
+      c.wait();
+      c.rest();
+      c.delete_queue(gone);
+      c.wait();
+    }
+    for (int i = 0; i < (round == 0 ? 11 : 5); ++i) {
+      c.send(scratch, 2, 7000);
+      c.send(q, 1, 500);
+      c.wait();
+      c.receive(scratch, 2, hidden);
+      c.wait();
+      c.change(c.take(), seconds(0));
+      c.receive(scratch, 2, hidden);
+      c.wait();
+      c.remove(c.take());
+      c.wait();
+    }
+  }
+  c.pass(seconds(1));
+  c.stop();
+}
+
+struct Damage {
+  std::uint64_t detected = 0, harmless = 0;
+};
+
+class Judge {
+ public:
+  explicit Judge(Part& part) : part_(part) {
+    scene_.segment_bytes = 256 << 10;
+    scene_.extent_bytes = 64 << 10;
+    scene_.memory_max = 1 << 20;
+    disks_ = new_disks(scene_);
+    Client client(scene_, ledger_, pointers(disks_), {disks_[0].get()});
+    CHECK(client.start());
+    of_all_kinds(client);
+    CHECK(client.complaint.empty(), "{}", client.complaint);
+    cut_.emplace_back(*disks_[0]);
+    CHECK(cut_[0].pieces() == 0, "the log was closed");
+    Disks whole;
+    whole.push_back(cut_[0].outcome({}).disk);
+    const Inspection found = inspect(scene_, ledger_, whole);
+    CHECK(found.verdict == Verdict::good, "{}", found.what);
+  }
+
+  std::uint64_t bytes(const std::string& file) const {
+    return disks_[0]->exists(file) ? disks_[0]->content(file).size() : 0;
+  }
+  const sim::SimDisk& disk() const { return *disks_[0]; }
+
+  template <typename Harm>
+  void judge(const std::string& again, Damage& damage, Harm harm) {
+    part_.looking_at(again);
+    Disks disks;
+    disks.push_back(cut_[0].outcome({}).disk);
+    harm(*disks[0]);
+    const Inspection found = inspect(scene_, ledger_, disks);
+    part_.count();
+    if (found.verdict == Verdict::good) {
+      ++damage.harmless;
+    } else if (found.verdict == Verdict::unreadable ||
+               (found.verdict == Verdict::refused && found.refused == Errc::corrupt)) {
+      ++damage.detected;
+    } else {
+      part_.fail(again, found.what);
+    }
+  }
+
+ private:
+  Part& part_;
+  Scene scene_;
+  Ledger ledger_;
+  Disks disks_;
+  std::vector<sim::PowerCut> cut_;
+};
+
+// The same files where `pawl wal verify` can walk them.
+class Walked {
+ public:
+  explicit Walked(sim::SimDisk& disk) {
+    char name[] = "/dev/shm/pawl_exhaustive.XXXXXX";
+    char other[] = "/tmp/pawl_exhaustive.XXXXXX";
+    const char* made = mkdtemp(name);
+    if (made == nullptr) made = mkdtemp(other);
+    CHECK(made != nullptr);
+    directory_ = made;
+    const auto files = disk.list();
+    CHECK(files.has_value());
+    for (const FileInfo& info : files.value()) {
+      const auto content = disk.content(info.name);
+      write(info.name, 0, content);
+    }
+  }
+  ~Walked() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  bool finds() const {
+    const auto report = walk_log(directory_);
+    return !report || !report->damage.empty() || !report->missed.empty();
+  }
+  void write(const std::string& file, std::uint64_t at, std::span<const std::byte> bytes) const {
+    const int fd = ::open((directory_ + "/" + file).c_str(), O_CREAT | O_WRONLY, 0600);
+    CHECK(fd >= 0);
+    CHECK(pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at)) ==
+          static_cast<ssize_t>(bytes.size()));
+    ::close(fd);
+  }
+
+ private:
+  std::string directory_;
+};
+
+std::string again(const std::string& file, std::string_view what, std::uint64_t at) {
+  return fmt::format("--story {} --state {} --point {}", file, what, at);
+}
+
+class Files {
+ public:
+  Files(Part& part, Judge& judge, std::string file)
+      : part_(part), judge_(judge), file_(std::move(file)), bytes_(judge.bytes(file_)) {}
+
+  void flip_all() {
+    each("bit", bytes_ * 8, part_.settings().stride, [&](sim::SimDisk& disk, std::uint64_t i) {
+      disk.flip_bit(file_, i / 8, static_cast<unsigned>(i % 8));
+    });
+  }
+  void cut_all() {
+    each("cut", bytes_ / 512, 1,
+         [&](sim::SimDisk& disk, std::uint64_t i) { disk.truncate(file_, i * 512); });
+  }
+  void zero_all() {
+    each("zero", bytes_ / block_bytes, 1, [&](sim::SimDisk& disk, std::uint64_t i) {
+      disk.overwrite(file_, i * block_bytes, std::array<std::byte, block_bytes>{});
+    });
+  }
+  void swap_all() {
+    each("swap", bytes_ / block_bytes - 1, 1, [&](sim::SimDisk& disk, std::uint64_t i) {
+      const auto old = disk.content(file_);
+      const std::span all(old);
+      disk.overwrite(file_, i * block_bytes, all.subspan((i + 1) * block_bytes, block_bytes));
+      disk.overwrite(file_, (i + 1) * block_bytes, all.subspan(i * block_bytes, block_bytes));
+    });
+  }
+  // As if a write had not come to the place where an older segment was.
+  void stale_all(const std::string& older) {
+    const auto old = judge_.disk().content(older);
+    each("stale", bytes_ / block_bytes, 1, [&](sim::SimDisk& disk, std::uint64_t i) {
+      disk.overwrite(file_, i * block_bytes, std::span(old).subspan(i * block_bytes, block_bytes));
+    });
+  }
+  // One bit of every byte.
+  std::string walk(sim::SimDisk& disk) {
+    const Walked walked(disk);
+    CHECK(!walked.finds(), "damage in a log that has none");
+    const auto content = disk.content(file_);
+    std::uint64_t found = 0, all = 0;
+    for (std::uint64_t at = 0; at < bytes_;
+         at += std::max<std::uint64_t>(part_.settings().stride / 8, 1)) {
+      const std::byte flipped = content[at] ^ std::byte(1u << (at % 8));
+      walked.write(file_, at, {&flipped, 1});
+      found += walked.finds();
+      ++all;
+      walked.write(file_, at, {&content[at], 1});
+    }
+    return fmt::format("{} {}: wal verify finds {} of {}", file_, "walk", found, all);
+  }
+  std::string said;
+
+ private:
+  template <typename Harm>
+  void each(std::string_view what, std::uint64_t number, std::uint64_t stride, Harm harm) {
+    const Settings& settings = part_.settings();
+    if (settings.one() && settings.state != what) return;
+    Damage damage;
+    const std::uint64_t failed = part_.failures();
+    for (std::uint64_t i = settings.one()  ? settings.point
+                           : what == "bit" ? settings.first
+                                           : 0;
+         i < number && !part_.full(); i += stride) {
+      judge_.judge(again(file_, what, i), damage, [&](sim::SimDisk& disk) { harm(disk, i); });
+      if (settings.one()) break;
+    }
+    said += fmt::format("\n  {} {}: {} detected, {} harmless, {} wrong", file_, what,
+                        damage.detected, damage.harmless, part_.failures() - failed);
+  }
+
+  Part& part_;
+  Judge& judge_;
+  std::string file_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace
+
+void run_bits(Part& part) {
+  const Settings& settings = part.settings();
+  Judge judge(part);
+  const std::string older = segment_name(0), newer = segment_name(1);
+  for (const std::string& file :
+       {newer, older, std::string(manifest_names[0]), std::string(manifest_names[1])}) {
+    if (!settings.story.empty() && settings.story != file) continue;
+    Files files(part, judge, file);
+    files.flip_all();
+    const bool segment = file == newer || file == older;
+    if (segment) {
+      files.cut_all();
+      files.zero_all();
+      files.swap_all();
+      files.stale_all(file == newer ? older : newer);
+    }
+    part.detail += files.said;
+    if (segment && settings.walk && !settings.one())
+      part.detail += "\n  " + files.walk(const_cast<sim::SimDisk&>(judge.disk()));
+  }
+}
+
+}  // namespace pawl::exhaustive

@@ -1,0 +1,117 @@
+// Client: asks a broker for what a story wants, one thing after the other, and writes down in a Ledger what it asked
+// and what it heard.
+//
+//   start() -> send(), remove()... (asked) -> wait() (answered) -> ...; dead(): nothing is asked any more
+//
+// Questions are under way together until wait(), so that a story decides what may be on its way to the disk at once.
+//
+// Units:  bytes; Duration ms.
+// Limits: wait_max of the broker's time for an answer; more is `complaint`.
+// Owner:  one story. The disks are the caller's and outlive it.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/exhaustive/broker.h"
+#include "tests/exhaustive/ledger.h"
+#include "tests/sim/sim_disk.h"
+
+namespace pawl::exhaustive {
+
+inline constexpr std::string_view account = "0";
+
+class Client final : public Asker {
+ public:
+  static constexpr Duration wait_max = seconds(120);
+  struct Held {
+    std::size_t queue = 0;
+    std::size_t message = 0;
+    ReceiptHandle handle{};
+  };
+
+  // `seen` is what the broker gets for its disks; they are the same but for a wrapping.
+  Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
+         std::vector<Disk*> seen, Instant now = story_begin);
+  ~Client() override;
+
+  // False: not up; `refusal` and `complaint` say why.
+  bool start();
+  bool dead() const { return dead_; }
+  Broker& broker() { return *broker_; }
+  Ledger& ledger() { return ledger_; }
+  std::string complaint;  // what must not happen
+  std::string refusal;    // why it did not start
+  Errc refused = Errc::ok;
+  std::function<void()> after_turn = {};
+
+  // --- questions; queues by their number in the ledger ---
+  std::size_t make_queue(std::string name, ShardId owner,
+                         std::vector<AttributeChange> changes = {});
+  void delete_queue(std::size_t queue);
+  // One batch.
+  void send(std::size_t queue, std::size_t count, std::size_t bytes, const std::string& group = {});
+  void send_again(std::size_t message);
+  void receive(std::size_t queue, std::uint32_t max, Duration visibility);
+  void remove(const std::vector<Held>& held);
+  void change(const std::vector<Held>& held, Duration visibility);
+  void purge(std::size_t queue);
+  void start_move(std::size_t queue, const std::string& destination);
+  bool wait();
+  // A turn and what comes behind it, so that the next question finds the last one on its way.
+  void step_once() {
+    if (!dead_) step(now());
+  }
+  void pass(Duration time);
+  // Until nothing moves by itself.
+  void rest();
+  void stop();
+  // What receives have brought since the last take.
+  std::vector<Held> take() { return std::exchange(held_, {}); }
+  std::uint64_t unreadable() const { return unreadable_; }
+  Instant now() const;
+  std::string text(std::size_t queue) const;
+
+ private:
+  struct Call {
+    Request request;
+    QueueSpec spec;
+    std::string destination;
+    std::vector<SendEntry> sends;
+    std::vector<ReceiptEntry> receipts;
+    std::vector<Delivery> room;
+    std::vector<std::size_t> messages;  // of sends, receipts, a purge
+    std::size_t queue = 0;
+    bool answered = false;
+  };
+
+  void answered(Request& request) override;
+  void connection(std::uint64_t) override {}
+  void hear_send(Call& call);
+  void hear_receive(Call& call);
+  void hear_gone(Call& call, bool done);
+  Call& make(Op op, std::size_t queue);
+  void submit(Call& call);
+  void ask_gone(Call& call, std::size_t message);
+  void ask_gone_all(Call& call);
+  bool step(Instant end);
+  bool all_answered() const;
+  QueueId id_of(std::size_t queue) const;
+
+  Scene scene_;
+  Ledger& ledger_;
+  std::vector<sim::SimDisk*> disks_;
+  std::unique_ptr<Broker> broker_;
+  std::uint64_t now_us_ = 1'000'000;
+  Instant base_;
+  std::deque<Call> calls_;
+  std::vector<Held> held_;
+  std::uint64_t unreadable_ = 0;
+  bool dead_ = false;
+};
+
+}  // namespace pawl::exhaustive

@@ -1,0 +1,23 @@
+// Stories: small workloads, each about one thing that a log has to get right.
+//
+// Owner:  nothing; a story asks a Client, and goes on to its end even if that is dead.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tests/exhaustive/client.h"
+
+namespace pawl::exhaustive {
+
+struct Story {
+  std::string_view name;
+  std::uint32_t shards = 1;
+  void (*tell)(Client& client) = nullptr;
+};
+
+std::span<const Story> stories();
+const Story* story_named(std::string_view name);
+Scene scene_of(const Story& story, std::uint64_t seed);
+
+}  // namespace pawl::exhaustive

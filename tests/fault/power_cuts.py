@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+"""Power cuts and failing disks under load: the real program on a file system that loses what was not flushed.
+
+The ledger of tests/crash/load.py over pawl_faultfs:
+
+  births  the power goes during the very first start, and again after the first sends
+  cuts    the power goes, sometimes in the middle of a start; the disk keeps some of what was not flushed
+  errors  a write or a flush fails with EIO: the process must end by itself, and not with success; then a cut
+  full    the disk fills up: sends are refused with an error that says to retry, receives and deletes go on,
+          and sends are taken again when there is room
+
+At the end: nothing acknowledged is lost, nothing deleted returns, no foreign body. Prints one line with the
+figures, and the seed: with it the same times and choices come again, as far as threads allow.
+Where nothing can be mounted it says so, and that nothing was tested.
+"""
+
+import argparse
+import collections
+import http.client
+import pathlib
+import random
+import statistics
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "crash"))
+from fault_disk import FaultDisk, why_not  # noqa: E402
+from load import Client, Load, Pawl, QUEUES, Refused, body_of  # noqa: E402
+from pawl_server import scratch  # noqa: E402
+
+END_SECONDS = 20  # for a process whose disk has failed
+FULL_BODY_BYTES = 250_000
+FULL_SENDS_MAX = 2_000
+RETRIED = {429, 500, 503}  # what SDKs send again
+
+
+class Story(Load):
+    """A server on a disk with faults."""
+
+    def __init__(self, options, seed, extra=()):
+        self.options, self.seed = options, seed
+        self.disk = FaultDisk(options.faultfs, scratch(), options.lie)
+        pawl = Pawl(options.pawl, data=str(self.disk.path / "data"), extra=extra)
+        pawl.errors_file = str(self.disk.directory / "stderr")  # outlives the cuts
+        super().__init__(pawl, seed)
+        self.what_cuts_did = collections.Counter()
+        self.disk.mount()
+
+    def cut(self):
+        self.what_cuts_did.update(self.disk.cut(self.random.randrange(1 << 32)))
+
+    def lose_power(self):
+        self.cut()
+        self.go_down()
+        self.replace_power()
+
+    def replace_power(self):
+        self.disk.unmount()
+        self.disk.mount()
+
+    def abandon(self):
+        super().abandon()
+        self.disk.close()
+
+    def run_or_keep(self, *rounds):
+        """What run() returns. A start that fails is a failure, and leaves the disk as it is."""
+        try:
+            return self.run_or_abandon(*rounds)
+        except RuntimeError as error:
+            print(f"FAILED  {error}\nseed {self.seed}; what is on the disk is kept: {self.disk.backing}")
+            self.disk.close(keep=True)
+            return 0, 1
+
+    def finish(self, name, more_checks, acked_min, figures=""):
+        lost, checks = self.drain_and_check()
+        good, bad = self.report(lost, checks | more_checks, acked_min)
+        print(f"{name}: {figures}{self.figures(lost)}, seed {self.seed}", flush=True)
+        if bad:
+            print(f"what is on the disk is kept: {self.disk.backing}")
+        self.disk.close(keep=bad)
+        return good, bad
+
+
+# --- the first start ---
+
+class Birth(Story):
+    """A new disk: names of directories and files are at stake that later cuts find durable."""
+
+    SENDS = 10
+
+    def run(self):
+        self.pawl.launch()
+        time.sleep(self.random.uniform(0, 0.5))
+        self.lose_power()
+        self.come_up()
+        client = Client(self)
+        self.create_queues(client)
+        for number in range(self.SENDS):
+            self.send(client, number % QUEUES, [body_of(f"birth-{number}-", 100)])
+        self.lose_power()
+        self.come_up()
+        try:
+            while any(self.receive(client, queue, wait=0) for queue in range(QUEUES)):
+                pass
+        except Refused as refused:
+            print(f"  {refused}")
+        bad = bool(self.ledger.sends_acked.keys() - self.ledger.seen)
+        self.go_down()
+        if bad:
+            print(f"seed {self.seed}; what is on the disk is kept: {self.disk.backing}")
+        self.disk.close(keep=bad)
+        return int(not bad), int(bad)
+
+
+def births(options, count):
+    good = bad = 0
+    for number in range(count):
+        passed, failed = Birth(options, options.seed + number).run_or_keep()
+        good, bad = good + passed, bad + failed
+    print(f"{'FAILED' if bad else 'ok':7} {count} cuts during the first start and behind it; {bad} lost something", flush=True)
+    return good, bad
+
+
+# --- cuts and errors ---
+
+class Cuts(Story):
+    SIZES = (0, 100, 2000, 20_000, 200_000)  # so that there is a new segment every few rounds
+
+    def __init__(self, options, seed):
+        super().__init__(options, seed)
+        self.cuts_in_recovery = 0
+        self.ran_on = 0  # after an error of the disk
+        self.ended_well = 0
+
+    def cut_round(self):
+        self.disk.tell(f"delay {self.random.choice((0, 0, 0, 5, 20))}")
+        time.sleep(self.random.uniform(0.05, 0.3))
+        self.lose_power()
+        if self.random.random() < 0.2:  # and once more, in the middle of recovery
+            self.pawl.launch()
+            time.sleep(self.random.uniform(0, 0.1))
+            self.cuts_in_recovery += 1
+            self.lose_power()
+
+    def error_round(self):
+        time.sleep(self.random.uniform(0.05, 0.2))
+        deadline = time.monotonic() + END_SECONDS
+        # Again if it did not hit: a segment that is being made is tried again.
+        while self.pawl.process.poll() is None and time.monotonic() < deadline:
+            self.disk.tell(f"fail {self.random.choice(('write', 'fsync'))} EIO {self.random.randrange(5)} 1")
+            patience = time.monotonic() + 1
+            while self.pawl.process.poll() is None and time.monotonic() < patience:
+                time.sleep(0.01)
+        self.ran_on += self.pawl.process.poll() is None
+        self.ended_well += self.pawl.process.poll() == 0
+        self.lose_power()
+
+    def run(self, cuts, errors):
+        self.come_up()
+        self.start_workers()
+        rounds = [self.cut_round] * cuts + [self.error_round] * errors
+        self.random.shuffle(rounds)
+        for step in rounds:
+            step()
+            self.come_up()
+        time.sleep(0.2)
+        self.stop_workers()
+        did = self.what_cuts_did
+        return self.finish("power cuts", {
+            "processes that ran on after an error of the disk": self.ran_on,
+            "processes that ended with success after one": self.ended_well,
+            "requests refused, but for the disk": sum(refusal.status not in RETRIED for refusal in self.refused),
+            "no cut lost anything that was not flushed": int(did["sectors_lost"] == 0),
+        }, acked_min=cuts + errors, figures=(
+            f"{cuts} rounds + {self.cuts_in_recovery} in recovery + {errors} after EIO, unflushed: "
+            f"{did['sectors_kept']} sectors kept, {did['sectors_lost']} lost, {did['names_kept']} names kept, "
+            f"{did['names_lost']} lost; start to ready p50 {statistics.median(self.recovery_ms):.0f} ms "
+            f"max {max(self.recovery_ms):.0f} ms; "))
+
+
+# --- a full disk ---
+
+class Full(Story):
+    def __init__(self, options, seed):
+        super().__init__(options, seed, extra=["--shards", "1"])
+        self.client = Client(self)
+        self.sent = 0
+
+    def send_one(self):
+        self.sent += 1
+        self.send(self.client, self.sent % QUEUES, [body_of(f"full-{self.sent}-", FULL_BODY_BYTES)])
+
+    def refusal(self):
+        """Sends one; what the server has against it, or None."""
+        try:
+            self.send_one()
+        except Refused as refused:
+            return refused
+        return None
+
+    def fill(self):
+        """Until it is refused; with what."""
+        while self.sent < FULL_SENDS_MAX:
+            if refused := self.refusal():
+                return refused
+        return Refused("nothing", 0)
+
+    def use(self, deletes):
+        """Receives and deletes so many. Returns how many requests were refused."""
+        refused = done = 0
+        while done < deletes and refused < deletes:
+            try:
+                queue = self.random.randrange(QUEUES)
+                if messages := self.receive(self.client, queue, wait=0):
+                    self.delete(self.client, queue, messages, single=True)
+                    done += 1
+            except Refused as again:
+                self.refused.append(again)
+                refused += 1
+        return refused
+
+    def seconds_to_resume(self):
+        began = time.monotonic()
+        while self.refusal() and time.monotonic() - began < END_SECONDS:
+            time.sleep(0.005)
+        return time.monotonic() - began
+
+    def run(self):
+        self.come_up()
+        self.create_queues(self.client)
+        self.disk.tell(f"capacity {self.disk.figures()['used']}")
+        refused = self.fill()
+        unusable = self.use(deletes=20)
+        still = self.refusal()
+        self.disk.tell("capacity 0")
+        resumed = self.seconds_to_resume()
+        for _ in range(20):
+            self.send_one()
+        self.lose_power()
+        self.come_up()
+        return self.finish("full disk", {
+            f"a send is not refused with an error to retry, but with {refused}": int(refused.status not in RETRIED),
+            "receives and deletes refused meanwhile": unusable,
+            "a later send is taken while the disk is full": int(not still),
+            "no send is taken when there is room again": int(resumed >= END_SECONDS),
+        }, acked_min=10, figures=f"sends taken again {resumed * 1000:.0f} ms after there was room, ")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pawl", default="build/release/pawl", help="the program")
+    parser.add_argument("--faultfs", default="build/release/tests/fault/pawl_faultfs")
+    parser.add_argument("--rounds", type=int, default=20, help="cuts; a tenth as many errors and first starts come on top")
+    parser.add_argument("--lie", action="store_true", help="the disk's flushes do nothing: this test must fail then")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    if reason := why_not(options.faultfs, scratch()):
+        print(f"SKIPPED power_cuts: {reason}\n0 passed, 0 failed")
+        return 0
+    tenth = max(2, options.rounds // 10)
+    results = [births(options, tenth), Cuts(options, options.seed).run_or_keep(options.rounds, tenth),
+               Full(options, options.seed).run_or_keep()]
+    good, bad = map(sum, zip(*results, strict=True))
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
