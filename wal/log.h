@@ -147,6 +147,7 @@ class Log {
   void end_checkpoint();
 
   // --- relocation: see wal/relocation.h ---
+  void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
   bool relocation_due() const { return relocation_.due(); }
   bool next_relocatable(Relocatable& found) { return relocation_.next(found); }
   // Its message is there; where it is now. The record it had is released.

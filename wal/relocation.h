@@ -47,6 +47,10 @@ class Relocation {
   // Begins with a segment below `below`, if it is time; `room`: bytes that can be said again now. Looks at the
   // segments only when the log has come to another one.
   void choose(std::uint64_t below, std::uint64_t room);
+  void set_dead_bytes_max(std::uint64_t bytes) {
+    dead_max_ = bytes;
+    looked_tail_ = none;
+  }
   // Looks at a finished read, begins the next unless `stopping`.
   void pump(bool stopping);
   bool next(Relocatable& found);

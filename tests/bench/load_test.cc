@@ -292,11 +292,11 @@ TEST_F(LoadRun, EndsWithAsManyMessagesAsItIsTold) {
   options_.seconds = 60;
   options_.messages = 300;
   EXPECT_EQ(run(LoadOptions::Workload::send, "messages"), 300);
-  EXPECT_EQ(run(LoadOptions::Workload::e2e, "errors"), 0);
   options_.messages = 99;
   const double received = run(LoadOptions::Workload::receive, "messages");
   EXPECT_GE(received, 99);
   EXPECT_LT(received, 300);
+  EXPECT_GE(run(LoadOptions::Workload::e2e, "messages"), 99);
   options_.messages = 100;
   std::FILE* nowhere = std::fopen("/dev/null", "w");
   EXPECT_EQ(run_load(options_, nowhere, nowhere), 2) << "no multiple of a batch of 3";

@@ -56,6 +56,7 @@ class Broker final : public Asker {
   }
   const RecoveryReport& report() const { return report_; }
   Shard& shard() { return shard_; }
+  Log& log() { return *log_; }
   Instant now() const { return now_; }
 
   // --- time ---

@@ -336,6 +336,7 @@ struct Seen final : RecordSink {
     types.insert(
         static_cast<RecordType>(static_cast<std::size_t>(RecordType::places) + record.index()));
   }
+  void segment(const SegmentRecord&) override { types.insert(RecordType::segments); }
 };
 
 // Fails when the format has something new: write_fixture has to use it, and the next fixture is due (README.md).
@@ -366,7 +367,7 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   }
   using enum RecordType;
   EXPECT_EQ(seen.types, (std::set{send, remove, receive, purge, config, heads, task, settled,
-                                  places, states, times, dedup, unsettled}));
+                                  places, states, times, dedup, unsettled, segments}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.removed);
 }
