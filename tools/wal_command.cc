@@ -21,7 +21,7 @@ namespace {
 class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
-    fmt::print("  send    queue {} seq {} body {} B attributes {} B sent {}{}{}\n",
+    fmt::print("  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}\n",
                raw(message.queue), message.seq, message.content.body.size(),
                message.content.attributes.size(), message.sent.ms,
                message.deliver_at == message.sent
@@ -30,7 +30,8 @@ class Printer final : public RecordSink {
                message.carried.from.seq == 0
                    ? ""
                    : fmt::format(" from shard {} queue {} seq {}", raw(message.carried.from.shard),
-                                 raw(message.carried.from.queue), message.carried.from.seq));
+                                 raw(message.carried.from.queue), message.carried.from.seq),
+               message.relocated ? " relocated" : "");
   }
   void receive(const ReceiveRecord& record) override {
     fmt::print("  receive queue {} seq {} count {} hidden until {}\n", raw(record.queue),
@@ -60,6 +61,9 @@ class Printer final : public RecordSink {
   }
   void checkpoint(const CheckpointRecord& record) override {
     std::visit([](const auto& part) { print(part); }, record);
+  }
+  void segment(const SegmentRecord& record) override {
+    fmt::print("  segment {} sends {} bytes {}\n", record.number, record.sends, record.bytes);
   }
 
  private:

@@ -63,6 +63,7 @@ class Known final : public RecordSink {
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord&) override {}
   void checkpoint(const CheckpointRecord& record) override;
+  void segment(const SegmentRecord&) override {}
 
  private:
   Queue& queue(QueueId id);

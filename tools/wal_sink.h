@@ -20,6 +20,7 @@ class QuietSink : public RecordSink {
   void task(const TaskRecord&) override {}
   void settled(const SettledRecord&) override {}
   void checkpoint(const CheckpointRecord&) override {}
+  void segment(const SegmentRecord&) override {}
 };
 
 }  // namespace pawl

@@ -11,13 +11,14 @@
 
 #include "tools/wal_content.h"
 #include "tools/wal_manifests.h"
+#include "tools/wal_sink.h"
 #include "wal/records.h"
 
 namespace pawl {
 namespace {
 
 // Which messages of the checkpoint are in segments that are not there; and what queues there are.
-class Contents final : public RecordSink {
+class Contents final : public QuietSink {
  public:
   Contents(const Geometry& geometry, WalkReport& report) : at_(geometry), report_(report) {}
 
@@ -29,10 +30,10 @@ class Contents final : public RecordSink {
     for (const auto& [message, segment] : missed_) ++report_.missed[{segment, message.first}];
   }
 
-  void send(const StoredMessage&, std::size_t) override {}
-  void receive(const ReceiveRecord&) override {}
-  void head(const HeadRecord&) override {}
-  void settled(const SettledRecord&) override {}
+  // It is there again, at another place than the checkpoint says.
+  void send(const StoredMessage& message, std::size_t) override {
+    if (message.relocated) missed_.erase({message.queue, message.seq});
+  }
   void remove(const RemoveRecord& record) override { missed_.erase({record.queue, record.seq}); }
   void purge(const PurgeRecord& record) override {
     missed_.erase(missed_.lower_bound({record.queue, 0}),

@@ -140,7 +140,7 @@ class RecordSink {
   virtual void task(const TaskRecord& record) = 0;
   virtual void settled(const SettledRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
-  virtual void segment(const SegmentRecord& /*record*/) {}
+  virtual void segment(const SegmentRecord& record) = 0;
 };
 
 // Reads `count` records, which must fill `bytes` exactly.

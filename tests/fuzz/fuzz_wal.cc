@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "tools/wal_sink.h"
 #include "wal/checkpoint_records.h"
 #include "wal/format.h"
 #include "wal/records.h"
@@ -124,16 +125,8 @@ class Sum final : public RecordSink {
 
 // Keeps the one part of a checkpoint that there is.
 template <typename Part>
-class Kept final : public RecordSink {
+class Kept final : public QuietSink {
  public:
-  void send(const StoredMessage&, std::size_t) override {}
-  void receive(const ReceiveRecord&) override {}
-  void remove(const RemoveRecord&) override {}
-  void purge(const PurgeRecord&) override {}
-  void config(const ConfigRecord&) override {}
-  void head(const HeadRecord&) override {}
-  void task(const TaskRecord&) override {}
-  void settled(const SettledRecord&) override {}
   void checkpoint(const CheckpointRecord& record) override { part = std::get<Part>(record); }
   Part part;
 };

@@ -20,6 +20,27 @@ from pawl_server import Pawl, main  # noqa: E402
 import pawl_server  # noqa: E402
 
 MESSAGES = 40
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "upgrade"
+
+
+class OlderLogs(unittest.TestCase):
+    """Logs of every format version; in the newest, messages were relocated since its checkpoint."""
+
+    def wal(self, action, log):
+        return subprocess.run([pawl_server.ServedTest.binary, "wal", action, log], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_they_are_sound(self):
+        logs = sorted(FIXTURES.glob("v*"))
+        self.assertGreaterEqual(len(logs), 3)
+        for log in logs:
+            with self.subTest(log=log.name):
+                verified = self.wal("verify", log)
+                self.assertEqual(verified.returncode, 0, verified)
+
+    def test_relocated_messages_and_segments_are_printed(self):
+        dump = self.wal("dump", FIXTURES / "v3").stdout
+        self.assertRegex(dump, r"(?m)^  send +queue 2 seq \d+ .* relocated$")
+        self.assertRegex(dump, r"(?m)^  segment \d+ sends \d+ bytes \d+$")
 
 
 class WalCommand(unittest.TestCase):
