@@ -80,6 +80,7 @@ void ShardNumbers::take(const LogStats& log) {
   put(padding_bytes, log.padding_bytes);
   put(flush_us, log.flush_us_ewma);
   put(segments, log.segments);
+  put(disk_full, log.disk_full ? 1 : 0);
   put(disk_bytes, log.disk_bytes);
   put(checkpoint_bytes, log.checkpoint_bytes);
   put(relocated_bytes, log.relocated_bytes);

@@ -302,7 +302,6 @@ void Worker::second_passed() {
   numbers_.take(loop_->stats());
   numbers_.take(log_->stats());
   numbers_.take(*shard_);
-  numbers_.disk_full.store(log_->disk_full() ? 1 : 0, std::memory_order_relaxed);
 }
 
 // Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then

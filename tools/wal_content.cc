@@ -1,6 +1,7 @@
 #include "tools/wal_content.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +32,11 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
   if (error != 0) return fail(Errc::io, "read", error);
   content.resize(done);
   return content;
+}
+
+std::string place_in(const Geometry& at, Lsn lsn) {
+  return fmt::format("{} at byte {} (lsn {})", segment_name(at.segment_of(lsn)), at.offset_of(lsn),
+                     lsn);
 }
 
 std::vector<std::uint64_t> segments_in(const std::string& directory) {

@@ -25,6 +25,9 @@ namespace pawl {
 Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
                                          std::size_t bytes);
 
+// As it is said to people.
+std::string place_in(const Geometry& at, Lsn lsn);
+
 // The numbers in the names of segments, rising.
 std::vector<std::uint64_t> segments_in(const std::string& directory);
 

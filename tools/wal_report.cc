@@ -7,11 +7,6 @@
 
 namespace pawl {
 
-std::string place_in(const Geometry& at, Lsn lsn) {
-  return fmt::format("{} at byte {} (lsn {})", segment_name(at.segment_of(lsn)), at.offset_of(lsn),
-                     lsn);
-}
-
 std::string numbers(const std::set<Seq>& seqs) {
   std::vector<std::string> runs;
   for (auto it = seqs.begin(); it != seqs.end();) {

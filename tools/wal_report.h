@@ -9,13 +9,11 @@
 
 #include "core/ids.h"
 #include "tools/wal_salvage.h"
-#include "wal/format.h"
 
 namespace pawl {
 
 using MessageList = std::map<QueueId, std::set<Seq>>;
 
-std::string place_in(const Geometry& at, Lsn lsn);
 // "1-3, 7"; all of them, for nothing is dropped that was not shown.
 std::string numbers(const std::set<Seq>& seqs);
 // "1 send (queue 1: 7), 300 bytes that cannot be told"; empty: nothing.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "tools/wal_content.h"
+#include "tools/wal_frames.h"
 #include "tools/wal_manifests.h"
 #include "tools/wal_sink.h"
 #include "wal/records.h"
@@ -221,8 +222,8 @@ class Walk {
     ++report_.frames;
     report_.records += header.records;
     report_.bytes += header.length;
-    report_.end = lsn + align_up(header.length, block_bytes);
-    const auto records = extent_from(lsn).first(header.length).subspan(log_frame_header_bytes);
+    report_.end = end_of(header);
+    const auto records = records_of(extent_from(lsn), header);
     if (const auto decoded = decode_records(records, header.records, header.stream, contents_);
         !decoded)
       report_.damage.push_back(fmt::format("{}: {}", place(lsn), decoded.error().what));
@@ -245,10 +246,7 @@ class Walk {
                                            describe(fault), proven));
   }
 
-  std::string place(Lsn lsn) const {
-    return fmt::format("{} at byte {} (lsn {})", segment_name(at_.segment_of(lsn)),
-                       at_.offset_of(lsn), lsn);
-  }
+  std::string place(Lsn lsn) const { return place_in(at_, lsn); }
 
   const std::string& directory_;
   const FrameVisitor& visit_;

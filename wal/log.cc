@@ -177,6 +177,7 @@ LogStats Log::stats() const {
           .image_spare_bytes = image_.spare_bytes(),
           .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
+          .disk_full = pool_.full(),
           .disk_bytes = pool_.bytes(),
           .flush_us_ewma = writer_.flush_us_ewma(),
           .checkpoint_bytes = manifest_->current().checkpoint_end - manifest_->current().checkpoint,

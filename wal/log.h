@@ -105,6 +105,8 @@ struct LogFailure {
 struct LogStats {
   std::uint64_t frames = 0, bytes_written = 0, padding_bytes = 0, records = 0;
   std::uint64_t image_bytes = 0, image_spare_bytes = 0, segments = 0, spare_segments = 0;
+  bool disk_full =
+      false;  // there was no room for another segment; when those that are there are full, sends are refused
   std::uint64_t disk_bytes = 0;  // of all segments, those kept for later use too
   std::uint64_t flush_us_ewma = 0;
   std::uint64_t checkpoint_bytes = 0;  // that the latest took
@@ -183,8 +185,6 @@ class Log {
     return !failure_ && !stopping_ && !pool_.full() &&
            (pool_.making() || pending() || accepted_ > 0);
   }
-  // There was no room for another segment: when those that are there are full, sends are refused.
-  bool disk_full() const { return pool_.full(); }
   // They are, and will be appended in this turn: they count from now on.
   void accepted(std::uint64_t bytes) { accepted_ += bytes; }
   // From now on. What is more than that goes as room is needed.

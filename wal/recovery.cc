@@ -444,9 +444,9 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
   const SendRecord record{message.queue,      message.seq,      message.sent,
                           message.deliver_at, &message.content, records_at_ + offset,
                           message.dedup,      message.carried,  message.relocated};
-  hold(record.position);
-  log_->pool_.note_send(geometry_.segment_of(record.position),
-                        align_record(record_length(records_ + offset)));
+  log_->image_.hold(record.position);
+  log_->pool_.add_send(geometry_.segment_of(record.position),
+                       align_record(record_length(records_ + offset)));
   replay_.send(record, freed_);
   release_freed();
 }

@@ -39,7 +39,6 @@ void Relocation::end() {
   pool_.end_emptying(std::exchange(segment_, none));
   memory_ = PageBlock();
   looked_tail_ = none;  // there may be another one
-  ++segments_;
 }
 
 void Relocation::pump(bool stopping) {

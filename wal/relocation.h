@@ -58,7 +58,6 @@ class Relocation {
   bool active() const { return segment_ != none; }
   bool due() const { return have_; }  // next() has something to look at
   bool reading() const { return io_.armed || io_.done; }
-  std::uint64_t segments() const { return segments_; }  // that were gone through
 
  private:
   static constexpr std::uint64_t none = UINT64_MAX;
@@ -86,7 +85,6 @@ class Relocation {
   Lsn at_ = 0;                 // where the next frame may be
   Lsn record_ = 0;             // the next record of the frame before
   std::uint32_t records_ = 0;  // left of it
-  std::uint64_t segments_ = 0;
 };
 
 }  // namespace pawl

@@ -59,8 +59,9 @@ void SegmentPool::want_ahead(std::uint64_t bytes) {
 
 void SegmentPool::add_live(std::uint64_t number) { ++row(number).live; }
 
-void SegmentPool::note_send(std::uint64_t number, std::uint64_t bytes) {
+void SegmentPool::add_send(std::uint64_t number, std::uint64_t bytes) {
   Row& r = row(number);
+  ++r.live;
   ++r.sends;
   r.bytes += bytes;
 }

@@ -72,8 +72,8 @@ class SegmentPool {
   void want_ahead(std::uint64_t bytes);
   void enter(std::uint64_t number) { tail_ = number; }  // the tail is in this segment now
   void add_live(std::uint64_t number);
-  // A message of so many bytes was sent in it.
-  void note_send(std::uint64_t number, std::uint64_t bytes);
+  // The same of one that was sent in it with so many bytes; one that is only held, or named by a checkpoint, was not.
+  void add_send(std::uint64_t number, std::uint64_t bytes);
   // A message in it has gone; what says so is below `lsn`.
   void release(std::uint64_t number, Lsn lsn);
   // Retires segments below `below` in which no message is left, as far as that is durable.

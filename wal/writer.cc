@@ -139,27 +139,21 @@ void Writer::append_sends(Effects& effects) {
   for (SendRecord& record : effects.sends) {
     std::byte* out = reserve(send_bytes(record));
     record.position = tail_;
-    const std::size_t bytes = encode_send(out, record, geometry_.stream);
-    note_send(bytes);
-    commit(bytes);
+    commit_send(encode_send(out, record, geometry_.stream));
   }
 }
 
-// At the tail.
-void Writer::note_send(std::size_t bytes) {
-  const std::uint64_t segment = geometry_.segment_of(tail_);
+void Writer::commit_send(std::size_t bytes) {
   image_.add_live(tail_);
-  pool_.add_live(segment);
-  pool_.note_send(segment, bytes);
+  pool_.add_send(geometry_.segment_of(tail_), bytes);
+  commit(bytes);
 }
 
 LogPos Writer::append_relocated(std::span<const std::byte> record, Instant now) {
   wall_ = now;
   std::byte* const out = reserve(align_record(record.size()));
   const LogPos position = tail_;
-  const std::size_t bytes = encode_relocated(out, record, geometry_.stream);
-  note_send(bytes);
-  commit(bytes);
+  commit_send(encode_relocated(out, record, geometry_.stream));
   if (lazy_since_ == never) lazy_since_ = now;
   return position;
 }

@@ -1,17 +1,16 @@
 // What the admin port says: numbers, health, and how far a start is.
 #include "net/metrics.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <sstream>
 #include <string>
 
+#include "net/listen.h"
 #include "net/start_watch.h"
+#include "tests/net/live_server.h"
 
 namespace pawl {
 namespace {
@@ -62,24 +61,17 @@ TEST(Health, SaysWhatIsWrongAndWhere) {
 class StartWatchTest : public testing::Test {
  protected:
   void SetUp() override {
-    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    ASSERT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_), &size_), 0);
+    const auto bound = bind_to("admin", "127.0.0.1:0", false);
+    ASSERT_TRUE(bound) << bound.error();
+    listener_ = *bound;
   }
   void TearDown() override { ::close(listener_); }
 
+  int connect() const { return connect_to(port_of(address_text(listener_))); }
   std::string ask(const std::string& request) const {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address_), size_), 0);
-    EXPECT_EQ(::send(socket, request.data(), request.size(), 0),
-              static_cast<ssize_t>(request.size()));
-    std::string answer;
-    char bytes[1024];
-    for (ssize_t n = 0; (n = ::recv(socket, bytes, sizeof bytes, 0)) > 0;)
-      answer.append(bytes, static_cast<std::size_t>(n));
+    const int socket = connect();
+    send_all(socket, request);
+    std::string answer = read_responses(socket, 1);
     ::close(socket);
     return answer;
   }
@@ -88,8 +80,6 @@ class StartWatchTest : public testing::Test {
   }
 
   int listener_ = -1;
-  sockaddr_in address_{};
-  socklen_t size_ = sizeof address_;
   HttpGuard guard_{[] {
     HttpGuardRules rules;
     rules.ask = true;
@@ -121,9 +111,8 @@ TEST_F(StartWatchTest, EndsWhileSomebodyIsSlow) {
   int socket = -1;
   {
     const StartWatch watch(listener_, guard_, progress_);
-    socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address_), size_), 0);
-    ASSERT_EQ(::send(socket, "GET", 3, 0), 3);
+    socket = connect();
+    send_all(socket, "GET");
   }
   ::close(socket);
 }

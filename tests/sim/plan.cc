@@ -62,11 +62,10 @@ void choose_kinds(Plan& plan, Random random) {
   plan.own_fifo = random.chance(1, 3);
   // A dead letter that found no room is hidden for a second, from move tasks too. The model does not know that: when
   // its policy has gone meanwhile, a task is completed with a message left that should have been there.
-  if (plan.moves)
-    plan.log.memory_max = std::max<std::uint64_t>(plan.log.memory_max, 64 * plan.log.extent_bytes);
-  else
+  if (!plan.moves) {
     plan.memory = one_of(random, {0, 0, 0, 384 << 10});
-  if (plan.moves) {
+  } else {
+    plan.log.memory_max = std::max<std::uint64_t>(plan.log.memory_max, 64 * plan.log.extent_bytes);
     plan.weights[static_cast<std::size_t>(Act::start_move)] = 2;
     plan.weights[static_cast<std::size_t>(Act::cancel_move)] = random.chance(1, 2) ? 1 : 0;
     plan.weights[static_cast<std::size_t>(Act::list_moves)] = 3;

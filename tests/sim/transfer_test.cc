@@ -8,23 +8,12 @@
 #include <vector>
 
 #include "core/transfer.h"
-#include "tests/sim/plan.h"
-#include "tests/sim/world.h"
+#include "tests/sim/shard_loop_fixture.h"
 
 namespace pawl::sim {
 namespace {
 
-constexpr ShardId zero{0}, one{1};
-
-Plan calm_plan() {
-  Plan plan;
-  plan.seed = 1;
-  plan.shards = 2;
-  plan.extra_turns = 0;
-  plan.log.segment_bytes = 64 << 10;
-  plan.log.extent_bytes = 16 << 10;
-  return plan;
-}
+constexpr ShardId one{1};
 
 struct Received {
   std::string body, origin;
@@ -132,7 +121,7 @@ class TwoShards : public testing::Test, public Audience {
   }
 
   Trace trace{false};
-  World world{calm_plan(), trace, *this};
+  World world{calm_plan(2), trace, *this};
   std::string target_name;
   QueueId source{}, target{};
   std::set<const Request*> answers;

@@ -43,7 +43,24 @@ class OlderLogs(unittest.TestCase):
         self.assertRegex(dump, r"(?m)^  segment \d+ sends \d+ bytes \d+$")
 
 
-class WalCommand(unittest.TestCase):
+class KilledServer(unittest.TestCase):
+    """`pawl` is a killed server, made by setUpClass; each test gets a copy of its data."""
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pawl.remove_data()
+
+    def setUp(self):
+        self.data = self.pawl.data + "-copy"
+        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
+        self.copy()
+
+    def copy(self):
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.copytree(self.pawl.data, self.data)
+
+
+class WalCommand(KilledServer):
     @classmethod
     def setUpClass(cls):
         """One queue with 40 messages, each in a frame of its own; then kill -9."""
@@ -60,16 +77,6 @@ class WalCommand(unittest.TestCase):
             call("SendMessage", QueueUrl=url, MessageBody=f"body {i} " + "x" * 500)
         connection.close()
         cls.pawl.kill()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.pawl.remove_data()
-
-    def setUp(self):
-        self.data = self.pawl.data + "-copy"
-        shutil.rmtree(self.data, ignore_errors=True)
-        shutil.copytree(self.pawl.data, self.data)
-        self.addCleanup(shutil.rmtree, self.data)
 
     def wal(self, action):
         return subprocess.run([self.pawl.binary, "wal", action, self.data], capture_output=True, text=True, timeout=60, check=False)
@@ -143,7 +150,7 @@ class WalCommandOnCheckpoints(unittest.TestCase):
     def setUp(self):
         self.data = tempfile.mkdtemp(prefix="pawl-wal-")
         self.addCleanup(shutil.rmtree, self.data)
-        shutil.copytree(pathlib.Path(__file__).resolve().parents[1] / "upgrade" / "v2", self.data, dirs_exist_ok=True)
+        shutil.copytree(FIXTURES / "v2", self.data, dirs_exist_ok=True)
 
     def wal(self, action):
         return subprocess.run([pawl_server.ServedTest.binary, "wal", action, self.data], capture_output=True, text=True, timeout=60,
@@ -222,8 +229,8 @@ def new_data(segment_bytes, shards):
     return data
 
 
-class Repair(unittest.TestCase):
-    """Tools of the tests of `pawl wal repair`; `pawl` is the killed server whose data each test gets a copy of."""
+class Repair(KilledServer):
+    """Tools of the tests of `pawl wal repair`."""
 
     segment_bytes = 4 << 20
     shards = 1
@@ -233,19 +240,6 @@ class Repair(unittest.TestCase):
         cls.pawl = Pawl(pawl_server.ServedTest.binary, data=new_data(cls.segment_bytes, cls.shards)).start()
         cls.fill()
         cls.pawl.kill()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.pawl.remove_data()
-
-    def setUp(self):
-        self.data = self.pawl.data + "-copy"
-        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
-        self.copy()
-
-    def copy(self):
-        shutil.rmtree(self.data, ignore_errors=True)
-        shutil.copytree(self.pawl.data, self.data)
 
     def run_pawl(self, *words):
         return subprocess.run([self.pawl.binary, *words], capture_output=True, text=True, timeout=60, check=False)

@@ -1,0 +1,49 @@
+"""What the benchmarks here share: a server of their own on free ports of loopback, and one run of `pawl bench`."""
+import json
+import pathlib
+import signal
+import subprocess
+import urllib.request
+
+
+def pinned(cpu, command):
+    return command if cpu is None else ["taskset", "-c", str(cpu), *command]
+
+
+class Server:
+    """Ready when it is made; `ready` has the addresses. Whoever makes it ends it."""
+
+    def __init__(self, pawl, data, *more, cpu=None):
+        command = [pawl, "serve", "--data", data, "--shards", "1", *more]
+        for flag in ("--http", "--admin", "--binary"):
+            command += [flag, "127.0.0.1:0"]
+        self.process = subprocess.Popen(pinned(cpu, command), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.ready = json.loads(self.process.stdout.readline())
+
+    def resident(self):
+        """Bytes."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise SystemExit("the server has gone")
+
+    def metrics(self):
+        """Of its one shard, by name and kind; they are a second old at most."""
+        with urllib.request.urlopen(f"http://{self.ready['admin']}/metrics") as answer:
+            lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+        return {name.replace('shard="0"', "").replace("{,", "{").replace("{}", ""): int(value)
+                for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.process.wait(timeout=60)
+
+
+def bench(pawl, *arguments, cpu=1):
+    """The result of one run, and its command; any error ends the program."""
+    command = pinned(cpu, [pawl, "bench", *arguments, "--json"])
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = json.loads(run.stdout.strip().splitlines()[-1])
+    if result["errors"]:
+        raise SystemExit(f"{result['errors']} errors: {' '.join(command)}")
+    return result, " ".join(command)
