@@ -1,7 +1,7 @@
 // What a shard decided in one turn: records for the log, answers for the askers, space given back.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frames: configs, sends, receives, settled, removes, purges,
+// Their order is the order in the log's frames: configs, heads, sends, receives, settled, removes, purges,
 // tasks. Replaying a
 // record twice, or one for a message that is gone, changes nothing.
 //
@@ -73,10 +73,11 @@ struct ConfigRecord {
 };
 
 // The sequence numbers of a queue go on from here. Written with a checkpoint, so that numbers are never
-// reused when older segments are.
+// reused when older segments are; and ahead of time, for those that are given out before their messages are durable.
 struct HeadRecord {
   QueueId queue = QueueId::none;
   Seq next_seq = 0;
+  bool reserved = false;  // not all below have been given out, nor will be
 };
 
 // A move task as it is from now on, and what it has moved away: out of its source in the same stroke.
@@ -92,11 +93,13 @@ struct SettledRecord {
 
 struct Reply {
   Request* request = nullptr;
-  bool after_flush = false;  // leaves only when this turn's records are durable
+  // Leaves only when this turn's records are durable, or before as Request::durability says.
+  bool after_flush = false;
 };
 
 struct Effects {
   std::vector<ConfigRecord> configs;
+  std::vector<HeadRecord> heads;
   std::vector<SendRecord> sends;
   std::vector<ReceiveRecord> receives;
   std::vector<RemoveRecord> removes;
@@ -108,11 +111,12 @@ struct Effects {
   std::vector<Transfer*> transfers;  // to be given their content and sent on their way
 
   bool has_records() const {
-    return !configs.empty() || !sends.empty() || !receives.empty() || !removes.empty() ||
-           !purges.empty() || !tasks.empty() || !settled.empty();
+    return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
+           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty();
   }
   void clear() {
     configs.clear();
+    heads.clear();
     sends.clear();
     receives.clear();
     removes.clear();

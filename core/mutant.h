@@ -65,6 +65,8 @@ enum class Mutant : std::uint8_t {
   checkpoint_too_soon,  // a checkpoint counts before its last slice
   forget_relocation,    // a start believes that a message is where it was
   relocate_too_soon,    // its old segment goes while its new place is not on disk
+  forget_reserved,      // numbers are given out early that a start does not know of
+  outlive_window,       // an async queue is answered however far the log is behind
   forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
 };
 

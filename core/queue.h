@@ -133,7 +133,9 @@ struct Queue {
   // stay where they are, and are tried again at the next start.
   std::vector<MessageState> set_aside;
   Seq next_seq = 1;
-  Seq low = 1;  // everything below is gone: purged or past retention
+  Seq reserved = 0;          // numbers below it may be given out before their messages are durable,
+  Seq reserved_durable = 0;  // once it is durable that they may: below this one it is
+  Seq low = 1;               // everything below is gone: purged or past retention
   Seq expired =
       0;  // everything below is past retention; what is not below `low` goes in the turns to come
   std::uint64_t in_flight = 0;

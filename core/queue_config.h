@@ -35,6 +35,7 @@ enum class Attribute : std::uint8_t {
   deduplication_scope = 9,          // FIFO: a DeduplicationScope
   fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; nothing is limited
   max_receive_count = 11,           // of the RedrivePolicy; 0: none
+  durability = 12,                  // a Durability
   // from here on: texts
   policy = 32,
   redrive_policy = 33,
@@ -45,10 +46,19 @@ enum class Attribute : std::uint8_t {
       37,  // not a queue but a topic, which has a place in the directory and no messages; what it
            // is set to, as proto/sns_topic.h says
 };
-inline constexpr std::size_t number_attributes = 12;
+inline constexpr std::size_t number_attributes = 13;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
+
+// What is true of a send or a delete when it is answered. Everything else, a receive from a FIFO queue too, is as with
+// fsync whatever the queue is set to.
+enum class Durability : std::int64_t {
+  fsync = 0,   // it is on the disk
+  async = 1,   // it is on its way there. Messages are handed out when they are there
+  memory = 2,  // it is remembered; it goes to the disk later. Messages are handed out at once
+};
+inline constexpr std::array<std::string_view, 3> durability_words = {"fsync", "async", "memory"};
 
 // A queue by account and name, where its id will not do: the queue may be deleted and made again.
 struct QueueName {
@@ -75,8 +85,8 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1,
-                                                      1, 0,         0,       0, 0,  0};
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1,
+                                                      0, 0,         0,       0, 0,  0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
   Tags tags;
 
@@ -88,6 +98,7 @@ struct QueueConfig {
   bool has(const AttributeChange& change) const;
 
   bool is_fifo() const { return number(Attribute::fifo_queue) == 1; }
+  Durability durability() const { return Durability{number(Attribute::durability)}; }
   Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }

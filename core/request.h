@@ -150,6 +150,8 @@ struct Request {
   std::uint32_t unreadable =
       0;  // out: so many behind these were to be delivered, and cannot be read
 
+  Durability durability = Durability::fsync;  // out, of a send or a delete: what its answer means
+
   QueueCounts counts;  // out
   MoveParams move;
   Transfer* transfer = nullptr;

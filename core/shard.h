@@ -5,7 +5,7 @@
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
 // (net/shard_loop.h) calls it, writes what it decides to the log, and tells it what became durable; a
-// message is handed out only after that.
+// message is handed out only after that, but for those of queues whose durability is memory.
 //
 // Units:  Instant and Duration are ms.
 // Limits: ShardLimits; each is answered with an error of its request, never by forgetting something.
@@ -105,7 +105,7 @@ class Shard {
 
   // When expire() is due next.
   Instant next_deadline() {
-    return doomed_.empty() && begun_.empty() ? timers_.next() : Instant{0};
+    return doomed_.empty() && begun_.empty() && at_once_.empty() ? timers_.next() : Instant{0};
   }
   bool wants_match() const { return !match_list_.empty(); }
 
@@ -168,11 +168,12 @@ class Shard {
     std::uint32_t generation = 0;
     bool settling = false;  // waits only for dead letters to be gone, not for messages
   };
-  struct Commit {  // messages sent, or a move task started, but not yet durable
+  struct Commit {  // messages sent, numbers reserved, or a move task started, but not yet durable
     QueueId queue = QueueId::none;
     std::uint32_t task = 0;
     Seq first = 0;
     std::uint32_t count = 0;
+    Seq reserved = 0;
     Lsn lsn = 0;
   };
   struct Doomed {  // of a purged or deleted queue
@@ -192,7 +193,9 @@ class Shard {
   bool send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup, Instant now,
                 Effects& effects);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
-  void sent(Queue& queue, Seq first, Instant now);
+  void reserve_numbers(Queue& queue, Effects& effects);
+  void sent(Queue& queue, Seq first, bool at_once, Instant now);
+  void make_available(const Commit& commit, Instant now);
   void receive(Queue& queue, Request& request, Instant now, Effects& effects);
   bool receive_again(Queue& queue, Request& request, Instant now, Effects& effects);
   void note_attempt(Queue& queue, const Request& request, Instant now);
@@ -311,7 +314,8 @@ class Shard {
   Slab<Waiter> waiters_;
   TimerWheel timers_;
   RingQueue<Commit> commits_;
-  std::size_t commits_unplaced_ = 0;                      // at the end of commits_: of this turn
+  std::size_t commits_unplaced_ = 0;  // at the end of commits_: of this turn
+  std::vector<Commit> at_once_;       // handed out from the next turn on, durable or not
   std::vector<std::pair<QueueId, std::uint32_t>> begun_;  // tasks whose start has become durable
   std::vector<QueueId> match_list_;
   std::deque<Doomed> doomed_;  // given back bit by bit

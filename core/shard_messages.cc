@@ -12,6 +12,9 @@ namespace {
 // they belong. That takes a flush of the target's log.
 constexpr Duration settling_max = seconds(5);
 
+// A start goes on behind them: a crash costs so many numbers at most.
+constexpr Seq numbers_reserved = 1 << 18;
+
 Duration or_default(Duration asked, Duration queue_setting) {
   return asked.ms < 0 ? queue_setting : asked;
 }
@@ -24,15 +27,29 @@ void Shard::send(Queue& queue, Request& request, Instant now, Effects& effects) 
   const Seq first = queue.next_seq;
   const bool fifo = queue.config->is_fifo();
   const Duration delay = queue.config->delay();
+  const Durability durability = queue.config->durability();
+  if (durability != Durability::fsync) reserve_numbers(queue, effects);
   bool accepted = false;
   for (SendEntry& entry : request.sends) {
     if (entry.error != Errc::ok) continue;
     accepted |= fifo ? send_in_order(queue, entry, now, effects)
                      : send_one(queue, entry, or_default(entry.delay, delay), {}, now, effects);
   }
-  if (queue.next_seq > first) sent(queue, first, now);
+  if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
+    request.durability = durability;
+  if (queue.next_seq > first) sent(queue, first, request.durability == Durability::memory, now);
   // Of a duplicate too: the first one may not be durable yet.
   effects.replies.push_back({&request, accepted});
+}
+
+// What is answered before it is durable may be lost in a crash. Its number must not be given out again: a handle that
+// somebody still has would delete another message.
+void Shard::reserve_numbers(Queue& queue, Effects& effects) {
+  if (queue.next_seq + numbers_reserved / 2 <= queue.reserved) return;
+  queue.reserved = queue.next_seq + numbers_reserved;
+  if (!MUTANT(forget_reserved)) effects.heads.push_back({queue.id, queue.reserved, true});
+  commits_.push_back({.queue = queue.id, .reserved = queue.reserved});
+  ++commits_unplaced_;
 }
 
 bool Shard::send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects) {
@@ -85,16 +102,18 @@ bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Ins
   return true;
 }
 
-// The messages from `first` on are to be handed out once they are durable.
-void Shard::sent(Queue& queue, Seq first, Instant now) {
+// The messages from `first` on are to be handed out once they are durable, or as soon as they have their places.
+void Shard::sent(Queue& queue, Seq first, bool at_once, Instant now) {
   const bool armed = !queue.times.empty();
   // Sent at the same time, those in between are in the buckets of these two.
   queue.times.note(first, now, queue.config->retention());
   queue.times.note(queue.next_seq - 1, now, queue.config->retention());
   if (!armed) arm_retention(queue);
-  commits_.push_back({.queue = queue.id,
+  const Commit commit{.queue = queue.id,
                       .first = first,
-                      .count = static_cast<std::uint32_t>(queue.next_seq - first)});
+                      .count = static_cast<std::uint32_t>(queue.next_seq - first)};
+  if (at_once) return at_once_.push_back(commit);
+  commits_.push_back(commit);
   ++commits_unplaced_;
 }
 
@@ -125,26 +144,33 @@ void Shard::appended(Effects& effects, Lsn lsn) {
 }
 
 void Shard::committed(Lsn durable, Instant now) {
+  for (const Commit& commit : at_once_) make_available(commit, now);
+  at_once_.clear();
   while (commits_.size() > commits_unplaced_ &&
          (commits_.front().lsn <= durable || MUTANT(deliver_before_durable))) {
     const Commit commit = commits_.front();
     commits_.pop_front();
-    Queue* const queue = find_queue(commit.queue);
-    if (queue == nullptr) continue;
-    if (commit.task != 0) begun_.emplace_back(commit.queue, commit.task);
-    for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
-      const Place place = queue->index.find(seq);
-      if (place.absent()) continue;  // purged meanwhile
-      if (!place.is_slot()) {
-        queue->index.make_ready(seq, SeqIndex::Set::fresh);
-      } else if (slots_[place.slot()].deadline > now) {
-        hide(*queue, place.slot(), State::delayed, slots_[place.slot()].deadline);
-      } else {
-        show(*queue, place.slot());
-      }
-    }
-    want_match(*queue);
+    make_available(commit, now);
   }
+}
+
+void Shard::make_available(const Commit& commit, Instant now) {
+  Queue* const queue = find_queue(commit.queue);
+  if (queue == nullptr) return;
+  if (commit.task != 0) begun_.emplace_back(commit.queue, commit.task);
+  queue->reserved_durable = std::max(queue->reserved_durable, commit.reserved);
+  for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
+    const Place place = queue->index.find(seq);
+    if (place.absent()) continue;  // purged meanwhile
+    if (!place.is_slot()) {
+      queue->index.make_ready(seq, SeqIndex::Set::fresh);
+    } else if (slots_[place.slot()].deadline > now) {
+      hide(*queue, place.slot(), State::delayed, slots_[place.slot()].deadline);
+    } else {
+      show(*queue, place.slot());
+    }
+  }
+  want_match(*queue);
 }
 
 // --- receive -------------------------------------------------------------------------------------------

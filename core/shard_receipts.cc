@@ -25,6 +25,7 @@ Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry)
 
 void Shard::remove(Queue& queue, Request& request, Effects& effects) {
   for (ReceiptEntry& entry : request.receipts) entry.error = remove_one(queue, entry, effects);
+  request.durability = queue.config->durability();
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
   effects.replies.push_back({&request, true});
 }

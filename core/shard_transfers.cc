@@ -202,7 +202,7 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
                   .first_received = transfer.first_received,
                   .last_received = transfer.last_received}
   });
-  sent(*queue, seq, now);
+  sent(*queue, seq, false, now);
 }
 
 // Back at the source: the target has it, or refused it.

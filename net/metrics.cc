@@ -24,6 +24,13 @@ constexpr Metric metrics[] = {
     {"pawl_messages_deleted_total", counter, "Messages deleted.", &Numbers::deleted},
     {"pawl_sends_refused_total", counter, "Sends refused for want of disk or memory.",
      &Numbers::refused},
+    {"pawl_answers_before_flush_total", counter,
+     "Sends and deletes answered before they were on the disk, by durability of the queue.", &Numbers::early_async, "async"},
+    {"pawl_answers_before_flush_total", counter, "", &Numbers::early_memory, "memory"},
+    {"pawl_answers_async_waited_total", counter,
+     "Of async queues, those that waited because the log was 100 ms behind.", &Numbers::late_async},
+    {"pawl_async_behind_milliseconds_max", gauge,
+     "How far the log was behind at most when an async queue was answered before the flush.", &Numbers::async_behind},
     {"pawl_requests_total", counter, "Requests decided.", &Numbers::requests},
     {"pawl_turns_total", counter, "Turns of the shard's loop.", &Numbers::turns},
     {"pawl_sleeps_total", counter, "Times the loop went to sleep.", &Numbers::sleeps},
@@ -70,6 +77,10 @@ void ShardNumbers::take(const LoopStats& loop) {
   put(received, loop.received);
   put(deleted, loop.deleted);
   put(refused, loop.refused);
+  put(early_async, loop.early_async);
+  put(early_memory, loop.early_memory);
+  put(late_async, loop.late_async);
+  put(async_behind, static_cast<std::uint64_t>(loop.async_behind_max));
   put(requests, loop.requests);
   put(turns, loop.turns);
 }

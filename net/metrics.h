@@ -20,6 +20,7 @@ struct ShardNumbers {
   using Number = std::atomic<std::uint64_t>;
 
   Number sent{0}, received{0}, deleted{0}, refused{0}, requests{0};
+  Number early_async{0}, early_memory{0}, late_async{0}, async_behind{0};
   Number turns{0}, sleeps{0}, yield_us_max{0};
   Number messages{0}, waiting{0}, set_aside{0};
   Number frames{0}, log_bytes{0}, padding_bytes{0}, flush_us{0};

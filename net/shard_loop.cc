@@ -15,6 +15,7 @@ void ShardLoop::submit(Request& request, ShardId target) {
   request.copied.clear();
   request.unread = request.unreadable = 0;
   request.unflushed = false;
+  request.durability = Durability::fsync;
   route(request, target);
 }
 
@@ -187,7 +188,9 @@ void ShardLoop::append(Instant now) {
   send_transfers();
   for (const Reply& reply : effects_.replies) {
     Request& request = *reply.request;
-    request.unflushed = reply.after_flush && lsn > log_->durable() && !MUTANT(ack_before_flush);
+    request.unflushed = reply.after_flush && lsn > log_->durable() && !leaves_early(request, now) &&
+                        !MUTANT(ack_before_flush);
+    if (request.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
     // What it is to hand out may be deleted by the time it leaves, and another shard cannot read it here.
     if (request.op == Op::receive)
       fetch(request, request.unflushed || request.home != port_->self());
@@ -206,6 +209,24 @@ void ShardLoop::append(Instant now) {
   for (const LogPos position : effects_.freed) log_->release(position);
   effects_.clear();
   write_checkpoint(now);
+}
+
+// Whether what is not durable yet need not be waited for.
+bool ShardLoop::leaves_early(const Request& request, Instant now) {
+  const Duration behind = now - log_->unflushed_since();
+  const bool in_time = behind < async_window || MUTANT(outlive_window);
+  switch (request.durability) {
+    case Durability::fsync:
+      return false;
+    case Durability::async:
+      ++(in_time ? stats_.early_async : stats_.late_async);
+      if (in_time) stats_.async_behind_max = std::max(stats_.async_behind_max, behind.ms);
+      return in_time;
+    case Durability::memory:
+      ++stats_.early_memory;
+      return true;
+  }
+  return false;
 }
 
 // A slice, when there is one to write. While the server stops none is: the log that is left is short.

@@ -49,6 +49,10 @@ struct LoopStats {
   std::uint64_t sent = 0, received = 0, deleted = 0;
   std::uint64_t from_mesh = 0;
   std::uint64_t refused = 0;  // sends, for want of disk or memory
+  // Sends and deletes answered before they were on the disk; and those that waited although their queue is async.
+  std::uint64_t early_async = 0, early_memory = 0, late_async = 0;
+  std::int64_t async_behind_max =
+      0;  // ms: how far the log was behind at most when one of async was answered early
 };
 
 class ShardLoop {
@@ -57,6 +61,9 @@ class ShardLoop {
   static constexpr std::size_t relocated_idle_turn = 64 << 10;  // bytes
   static constexpr std::size_t relocated_busy_turn = 4 << 10;
   static constexpr std::uint64_t image_share_min = 8;  // an eighth
+  // What a crash takes of all that async queues were promised was answered within so long. While the log is further
+  // behind, they are answered as those of fsync are.
+  static constexpr Duration async_window{100};
 
   // `memory_max`: bytes for the shard's state and the log's image together; 0: the log's options say how large
   // that may be.
@@ -111,6 +118,7 @@ class ShardLoop {
   bool retry_held(Instant now);
   void share_memory();
   void append(Instant now);
+  bool leaves_early(const Request& request, Instant now);
   void write_checkpoint(Instant now);
   void relocate(Instant now, bool idle);
   void progress(Instant now);  // what became durable

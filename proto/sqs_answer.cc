@@ -80,6 +80,13 @@ void append_json_error(const SqsState& s, const SqsFaultInfo& fault, std::string
   json.end_object();
 }
 
+// What a send or a delete was promised by its answer.
+std::size_t promise(const SqsState& s, HttpHeader& header) {
+  if (s.request.op != Op::send && s.request.op != Op::remove) return 0;
+  header = {"x-pawl-durability", durability_words[static_cast<std::size_t>(s.request.durability)]};
+  return 1;
+}
+
 void make_texts_printable(SqsState& s) {
   make_printable(s.refusal.text);
   const std::size_t entries = std::min(s.entries.size(), s.input.entries.size());
@@ -151,7 +158,8 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
     append(type, body, std::span(headers.headers).first(headers.count));
   } else {
     json ? append_json_result(s, body) : append_xml_result(s, body);
-    append(type, body, {});
+    HttpHeader promised;
+    append(type, body, std::span(&promised, promise(s, promised)));
   }
   if (body.capacity() > keep_max) std::string().swap(body);
 }

@@ -1,6 +1,9 @@
 #include "proto/sqs_queue_attributes.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <string>
@@ -17,7 +20,7 @@ using F = SqsFault;
 enum class Kind : std::uint8_t {
   integer,  // of min..max
   truth,    // true or false, in any case
-  choice,   // one of two words
+  choice,   // one of a few words
   policy,   // a JSON object with statements
   redrive,  // sqs_redrive.h
   redrive_allow,
@@ -43,14 +46,15 @@ struct Row {
   Attribute attribute{};
   std::int64_t min = 0, max = 0;
   Fifo fifo = Fifo::either;
-  std::string_view words[2] = {};
+  std::array<std::string_view, 3> words = {};  // by number; of a choice
+  bool ours = false;                           // not SQS's: left out while it is 0
 };
 
 using A = Attribute;
 constexpr Row choice(std::string_view name, A attribute, std::string_view no,
                      std::string_view yes) {
   return {
-      name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes}
+      name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
   };
 }
 constexpr Row table[] = {
@@ -76,6 +80,7 @@ constexpr Row table[] = {
     {"ContentBasedDeduplication", Kind::truth, A::content_based_deduplication, 0, 0, Fifo::unknown},
     choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
     choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
+    {"x-durability", Kind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
 };
 static_assert(std::size(table) <= 32);
 
@@ -101,6 +106,13 @@ bool refuse_value(std::string_view name, Refusal& refusal) {
   return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter {}.", name);
 }
 
+// SQS has no text for it, so it can say more.
+bool refuse_own(const Row& row, Refusal& refusal) {
+  return refusal.because(F::invalid_attribute_value,
+                         "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
+                         fmt::join(row.words, ", "));
+}
+
 bool read_integer(const Row& row, std::string_view value, AttributeChange& out) {
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, out.number);
@@ -118,7 +130,7 @@ bool read_truth(std::string_view value, AttributeChange& out) {
 
 bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
   out.number = std::ranges::find(row.words, value) - std::begin(row.words);
-  return out.number < std::ssize(row.words);
+  return !value.empty() && out.number <= row.max;
 }
 
 // An empty text is always right: it removes the attribute.
@@ -181,7 +193,7 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
     default:
       good = read_text(*row, value, change);
   }
-  if (!good) return refuse_value(name, refusal);
+  if (!good) return row->ours ? refuse_own(*row, refusal) : refuse_value(name, refusal);
   out.push_back(std::move(change));
   return true;
 }
@@ -214,12 +226,13 @@ std::string value_of(const Row& row, const QueueConfig& queue) {
   if (row.fifo != Fifo::either && !queue.is_fifo()) return {};
   if (is_text(row.attribute)) return std::string(queue.text(row.attribute));
   const std::int64_t number = queue.number(row.attribute);
+  if (row.ours && number == 0) return {};
   switch (row.kind) {
     case Kind::truth:
     case Kind::fifo:
       return number == 1 ? "true" : "false";
     case Kind::choice:
-      return std::string(row.words[number == 1 ? 1 : 0]);
+      return std::string(row.words[static_cast<std::size_t>(number)]);
     default:
       break;
   }

@@ -48,7 +48,8 @@ class Printer final : public RecordSink {
                record.gone ? " gone" : "");
   }
   void head(const HeadRecord& record) override {
-    fmt::print("  head    queue {} next {}\n", raw(record.queue), record.next_seq);
+    fmt::print("  head    queue {} {} {}\n", raw(record.queue),
+               record.reserved ? "reserved below" : "next", record.next_seq);
   }
   void task(const TaskRecord& record) override {
     fmt::print("  task    queue {} task {} moved {} of {} status {}\n", raw(record.task.source),

@@ -17,6 +17,7 @@ class CheckpointMarks final : public QuietSink {
 
   // The number of the next queue is said by the first slice alone; one of 0 fills a gap.
   void head(const HeadRecord& record) override {
+    if (record.reserved) return;
     any |= record.next_seq > 0;
     begins |= record.queue == QueueId::none && record.next_seq > 0;
   }

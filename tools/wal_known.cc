@@ -1,6 +1,7 @@
 #include "tools/wal_known.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace pawl {
@@ -15,14 +16,14 @@ bool Known::live(QueueId id) const {
   return it != configs_.end() && !it->second.gone;
 }
 
-std::map<QueueId, Seq> Known::latest() const {
-  std::map<QueueId, Seq> found;
-  for (const auto& [id, queue] : queues_) found[id] = queue.latest;
+std::map<QueueId, Known::Given> Known::given() const {
+  std::map<QueueId, Given> found;
+  for (const auto& [id, queue] : queues_) found[id] = queue;
   return found;
 }
 
-void Known::go_on_from(const std::map<QueueId, Seq>& latest) {
-  for (const auto& [id, seq] : latest) queue(id).latest = seq;
+void Known::go_on_from(const std::map<QueueId, Given>& given) {
+  for (const auto& [id, so_far] : given) static_cast<Given&>(queue(id)) = so_far;
 }
 
 Known::Queue& Known::queue(QueueId id) {
@@ -31,6 +32,9 @@ Known::Queue& Known::queue(QueueId id) {
 }
 
 void Known::gave_out(Queue& queue, Seq below) {
+  // A start goes on behind what was reserved before it.
+  for (const Seq end : {queue.reserved_before, queue.reserved})
+    if (queue.latest < end && end <= below) queue.latest = end - 1;
   const bool comparable = queue.latest != 0 || from_the_first_;
   for (Seq seq = queue.latest + 1; damaged_ && comparable && seq < below; ++seq) {
     if (seq >= queue.low) queue.missing.insert(seq);
@@ -96,11 +100,16 @@ void Known::head(const HeadRecord& record) {
     return;
   }
   Queue& q = queue(record.queue);
+  q.next = std::max(q.next, record.next_seq);
+  if (record.reserved) {
+    if (record.next_seq > q.reserved)
+      q.reserved_before = std::exchange(q.reserved, record.next_seq);
+    return;
+  }
   if (part_ == Part::log && record.next_seq > 0) {
     if (guessed_) q.latest = std::max(q.latest, record.next_seq - 1);
     gave_out(q, record.next_seq);
   }
-  q.next = std::max(q.next, record.next_seq);
 }
 
 void Known::task(const TaskRecord& record) {

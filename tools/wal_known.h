@@ -20,12 +20,17 @@ namespace pawl {
 
 class Known final : public RecordSink {
  public:
-  struct Queue {
+  // How far the log itself, not a checkpoint, has shown that numbers of a queue were given out.
+  struct Given {
+    Seq latest = 0;  // the highest; 0: none
+    // Those below may be left out, when a start has gone on behind them; and those below the one before it.
+    Seq reserved = 0, reserved_before = 0;
+  };
+  struct Queue : Given {
     std::map<Seq, LogPos> messages;
     std::set<Seq> missing;  // numbers that were given out and whose SEND was not read
     Seq low = 0;            // everything below is gone
     Seq next = 1;           // above all that are known
-    Seq latest = 0;         // the highest that the log itself, not a checkpoint, has shown; 0: none
   };
   // What of the records that come is read: those of checkpoints, or all others.
   enum class Part { checkpoint, log };
@@ -44,9 +49,9 @@ class Known final : public RecordSink {
   // Nothing of the log comes before: its numbers begin at 1.
   void from_the_first() { from_the_first_ = true; }
 
-  // The highest number of each queue that the log itself has shown; and so far they had come before what is read next.
-  std::map<QueueId, Seq> latest() const;
-  void go_on_from(const std::map<QueueId, Seq>& latest);
+  // How far numbers have been given out; and so far they had come before what is read next.
+  std::map<QueueId, Given> given() const;
+  void go_on_from(const std::map<QueueId, Given>& given);
 
   const std::map<QueueId, Queue>& queues() const { return queues_; }
   const std::map<QueueId, ConfigRecord>& configs() const { return configs_; }

@@ -117,11 +117,12 @@ class Planner {
   std::vector<std::pair<LogFrameHeader, bool>> log_;  // frames as they will be; rebuilt
   std::optional<LogFrameHeader> last_;
   Lsn tail_ = 0;
-  Known all_;                                     // by all records there are
-  Known start_;                                   // by those a start reads
-  std::optional<std::map<QueueId, Seq>> before_;  // numbers given out where a start begins to read
-  std::uint64_t lost_bytes_ = 0;                  // of what a start reads
-  std::uint64_t lost_checkpoint_bytes_ = 0;       // of these, in the checkpoint
+  Known all_;    // by all records there are
+  Known start_;  // by those a start reads
+  std::optional<std::map<QueueId, Known::Given>>
+      before_;                               // numbers given out where a start begins to read
+  std::uint64_t lost_bytes_ = 0;             // of what a start reads
+  std::uint64_t lost_checkpoint_bytes_ = 0;  // of these, in the checkpoint
   MessageList unreadable_, forgotten_;
   std::map<std::pair<QueueId, Seq>, LogPos> forgotten_at_;
   std::vector<ConfigRecord> forgotten_settings_;
@@ -282,7 +283,7 @@ Result<void> Planner::take(const LogFrameHeader& header, bool rebuilt) {
   if (!bytes) return std::unexpected(bytes.error());
   // Unless a segment is missing before it, all numbers up to here are known.
   if (header.lsn >= begin() && !before_ && last_ && header.lsn - header.prev == last_->lsn)
-    before_ = all_.latest();
+    before_ = all_.given();
   if (header.lsn >= begin() && !before_) before_.emplace();
   all_.at(header.lsn + log_frame_header_bytes);
   const auto read = decode_records(records_of(*bytes, header), header.records, at_.stream, all_);

@@ -169,6 +169,8 @@ class Log {
 
   Lsn appended() const { return writer_.appended(); }  // end of everything appended
   Lsn durable() const { return writer_.durable(); }    // everything below is on disk
+  // When the oldest of what is pending was appended; `never`: nothing is.
+  Instant unflushed_since() const { return writer_.unflushed_since(); }
   bool write_in_flight() const { return writer_.write_in_flight(); }
   bool pending() const { return appended() > durable(); }  // something appended is not yet durable
   // When pump() is to be called at the latest: a lazy record is due to be written, a full disk is to be tried again, or

@@ -126,10 +126,10 @@ void read_receives(Decoder& in, RecordSink& sink) {
   }
 }
 
-void read_heads(Decoder& in, RecordSink& sink) {
+void read_heads(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   const auto count = in.fixed<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    HeadRecord record;
+    HeadRecord record{.reserved = (fields & heads_reserved) != 0};
     record.queue = QueueId{in.fixed<std::uint32_t>()};
     record.next_seq = in.u48();
     if (in.ok()) sink.head(record);
@@ -213,10 +213,11 @@ Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t str
     return fail(Errc::corrupt, "record checksum");
   }
   if (head.flags != 0) return fail(Errc::version, "record flags");
-  const bool known = head.type == static_cast<std::uint8_t>(RecordType::send)
-                         ? (head.fields & ~known_fields) == 0
-                         : head.fields == 0;
-  if (!known) return fail(Errc::version, "record fields");
+  const auto type = static_cast<RecordType>(head.type);
+  const unsigned known = type == RecordType::send    ? known_fields
+                         : type == RecordType::heads ? heads_reserved
+                                                     : 0u;
+  if ((head.fields & ~known) != 0) return fail(Errc::version, "record fields");
   return head;
 }
 
@@ -239,7 +240,7 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       read_purge(in, sink);
       break;
     case RecordType::heads:
-      read_heads(in, sink);
+      read_heads(in, head.fields, sink);
       break;
     case RecordType::settled:
       read_settled(in, sink);
@@ -445,13 +446,15 @@ std::size_t heads_bytes_max(std::size_t entries) {
 
 std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::uint64_t stream) {
   CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
+  const bool reserved = run.front().reserved;
   Encoder to(out);
   to.fixed(static_cast<std::uint32_t>(run.size()));
   for (const HeadRecord& record : run) {
+    CHECK(record.reserved == reserved);
     to.fixed(raw(record.queue));
     to.u48(record.next_seq);
   }
-  return to.finish(RecordType::heads, 0, stream);
+  return to.finish(RecordType::heads, reserved ? heads_reserved : std::uint16_t{0}, stream);
 }
 
 Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t count,

@@ -72,6 +72,9 @@ inline constexpr std::uint16_t known_fields =
     field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
     field_from | field_relocated;
 
+// The bit of a HEADS' `fields`: all its numbers are HeadRecord::reserved.
+inline constexpr std::uint16_t heads_reserved = 1 << 0;
+
 // What was sent in a segment, dead or alive. Of a checkpoint.
 struct SegmentRecord {
   std::uint64_t number = 0;
@@ -122,7 +125,7 @@ std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Se
 std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run, std::uint64_t stream);
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
                             std::uint64_t stream);
-// Of any queues, at most batch_max.
+// Of any queues, at most batch_max; all of them reserved, or none.
 std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::uint64_t stream);
 
 // --- reading ---

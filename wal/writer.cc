@@ -48,6 +48,7 @@ Lsn Writer::append(Effects& effects, Instant now) {
   for (const ConfigRecord& record : effects.configs) {
     commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
   }
+  append_heads(effects.heads);
   append_sends(effects);
   append_receives(effects);
   for (const SettledRecord& record : effects.settled) {
@@ -130,9 +131,15 @@ void Writer::append_part(const UnsettledRecord& record) {
 }
 
 void Writer::append_heads(std::span<const HeadRecord> heads) {
-  in_runs(heads, batch_max, [&](auto run) {
+  while (!heads.empty()) {
+    std::size_t alike = 1;
+    while (alike < std::min(heads.size(), batch_max) &&
+           heads[alike].reserved == heads.front().reserved)
+      ++alike;
+    const auto run = heads.first(alike);
     commit(encode_heads(reserve(heads_bytes_max(run.size())), run, geometry_.stream));
-  });
+    heads = heads.subspan(alike);
+  }
 }
 
 void Writer::append_sends(Effects& effects) {
@@ -234,6 +241,7 @@ void Writer::begin_frame(std::size_t bytes) {
   frame_limit_ = std::min(geometry_.extent_end(start), start + std::max(log_frame_bytes_max, need));
   frame_memory_ = image_.open(geometry_.extent_of(start)) + start % geometry_.extent_bytes;
   frame_records_ = 0;
+  frame_since_ = wall_;
   tail_ = start + log_frame_header_bytes;
 }
 
@@ -251,7 +259,7 @@ void Writer::close_frame() {
   const Lsn end = align_up(tail_, block_bytes);
   std::memset(frame_memory_ + header.length, 0, end - tail_);
   padding_bytes_ += end - tail_;
-  frames_.push_back({frame_start_, end, header.length, false});
+  frames_.push_back({frame_start_, end, header.length, frame_since_, false});
   last_frame_ = frame_start_;
   tail_ = end;
   open_ = false;

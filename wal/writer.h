@@ -74,6 +74,10 @@ class Writer {
   Lsn appended() const { return tail_; }
   Lsn durable() const { return durable_; }
   std::uint64_t segment() const { return segment_; }  // the last one begun
+  // When the oldest of what is not durable was appended; `never`: everything is.
+  Instant unflushed_since() const {
+    return !frames_.empty() ? frames_.front().since : open_ ? frame_since_ : never;
+  }
   bool write_in_flight() const { return under_way_ > 0; }
   Instant next_lazy() const;
 
@@ -88,6 +92,7 @@ class Writer {
     Lsn start = 0;
     Lsn end = 0;  // padded
     std::uint32_t length = 0;
+    Instant since;  // when its first record was appended
     bool done = false;
   };
   struct Write {
@@ -134,7 +139,8 @@ class Writer {
   Lsn frame_limit_ = 0;
   std::byte* frame_memory_ = nullptr;  // of frame_start_
   std::uint32_t frame_records_ = 0;
-  Instant wall_;  // of the last append
+  Instant wall_;         // of the last append
+  Instant frame_since_;  // of its first record
   Lsn last_frame_ = 0;
   std::uint64_t segment_ = 0;
 

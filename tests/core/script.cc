@@ -68,6 +68,7 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
       {"fifo",        Attribute::fifo_queue                       },
       {"scope",       Attribute::deduplication_scope              },
       {"max_receive", Attribute::max_receive_count                },
+      {"durability",  Attribute::durability                       },
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options) {

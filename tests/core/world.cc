@@ -144,7 +144,7 @@ bool World::one_turn(std::span<Ask* const> asks) {
   for (Ask* const ask : asks) shard_->apply(ask->request, now_, effects_);
   shard_->match(now_, effects_);
   write(effects_);
-  if (!holding_) commit();
+  holding_ ? shard_->committed(durable_, now_) : commit();
   release_answers();
   return more;
 }
@@ -152,6 +152,7 @@ bool World::one_turn(std::span<Ask* const> asks) {
 void World::write(Effects& effects) {
   Frame frame;
   for (const ConfigRecord& record : effects.configs) frame.records.emplace_back(record);
+  for (const HeadRecord& record : effects.heads) frame.records.emplace_back(record);
   for (SendRecord& record : effects.sends) {
     record.position = next_position_++;
     const Content& content = *record.content;
@@ -181,7 +182,8 @@ void World::write(Effects& effects) {
       EXPECT_TRUE(live_.contains(delivery.position))
           << "handed out what the log no longer keeps: " << delivery.position;
     }
-    pending_.push_back({reply.request, reply.after_flush ? appended_ : 0});
+    const bool waits = reply.after_flush && request.durability == Durability::fsync;
+    pending_.push_back({reply.request, waits ? appended_ : 0});
   }
   collect_freed(effects.freed);
 }

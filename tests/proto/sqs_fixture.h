@@ -59,6 +59,7 @@ class FakeBroker {
   const Md5* body_md5 = nullptr;         // that was kept with all messages
   std::map<Op, int> seen;                // how often each Op was applied
   Request last;                          // as it came
+  Durability durability{};               // what it promises
 
   // How many requests came.
   std::size_t applied() const {
@@ -71,6 +72,7 @@ class FakeBroker {
     ++seen[request.op];
     last = request;
     request.error = refuse_with;
+    request.durability = durability;
     if (refuse_with != Errc::ok) {
       request.differing = Attribute::visibility_timeout;
       request.config = refused_with_config;

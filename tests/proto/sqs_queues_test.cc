@@ -41,6 +41,26 @@ TEST_F(SqsQueues, ANewQueueIsAnsweredWithItsUrl) {
   }));
 }
 
+TEST_F(SqsQueues, DurabilityIsAnAttributeThatIsNotShownUntilItIsSet) {
+  create("q");
+  EXPECT_EQ(attributes(R"("All")").body.find("x-durability"), std::string::npos);
+  EXPECT_EQ(attributes(R"("x-durability")").body, "{}");
+  for (const std::string_view word : {"async", "memory"}) {
+    EXPECT_EQ(set(fmt::format(R"({{"x-durability":"{}"}})", word)).status, 200);
+    EXPECT_EQ(attributes(R"("x-durability")").body,
+              fmt::format(R"({{"Attributes":{{"x-durability":"{}"}}}})", word));
+    EXPECT_NE(attributes(R"("All")").body.find("x-durability"), std::string::npos);
+  }
+  EXPECT_EQ(set(R"({"x-durability":"fsync"})").status, 200);
+  EXPECT_EQ(attributes(R"("x-durability")").body, "{}");
+  for (const std::string_view bad : {"", "Async", "1", "none"}) {
+    expect_error(set(fmt::format(R"({{"x-durability":"{}"}})", bad)),
+                 "com.amazonaws.sqs#InvalidAttributeValue",
+                 "Invalid value for the parameter x-durability. Reason: It is one of fsync, async, "
+                 "memory.");
+  }
+}
+
 TEST_F(SqsQueues, NamesHaveUpTo80LettersDigitsHyphensAndUnderscores) {
   const std::string n80(80, 'n'), n81(81, 'n');
   for (const std::string_view good : {"a", "A-z_9", n80.c_str()}) {

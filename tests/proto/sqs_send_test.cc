@@ -27,6 +27,18 @@ std::string value(std::string_view text, std::string_view type = "String") {
   return fmt::format(R"({{"DataType":"{}","StringValue":"{}"}})", type, text);
 }
 
+TEST_F(SqsSend, SaysWhatTheAnswerMeans) {
+  for (std::size_t i = 0; i < durability_words.size(); ++i) {
+    broker.durability = Durability{static_cast<std::int64_t>(i)};
+    EXPECT_EQ(send(R"("MessageBody":"b")").header("x-pawl-durability"), durability_words[i]);
+    EXPECT_EQ(on_queue("DeleteMessage", R"("ReceiptHandle":"AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB")")
+                  .header("x-pawl-durability"),
+              durability_words[i]);
+  }
+  EXPECT_EQ(send(R"("MessageBody":"")").header("x-pawl-durability"), "") << "it was refused";
+  EXPECT_EQ(on_queue("ReceiveMessage", "").header("x-pawl-durability"), "");
+}
+
 TEST_F(SqsSend, KeepsBodyAttributesAndDigest) {
   const SqsResponse answer = send_attributes(R"({"N":{"DataType":"Number.int","StringValue":"1"},)"
                                              R"("A":{"DataType":"String","StringValue":"x y"},)"

@@ -220,6 +220,8 @@ std::vector<AttributeChange> Clients::some_attributes(std::uint64_t name) {
     changes.push_back(number(Attribute::message_retention_period, choose({60, 60, 120, 345'600})));
   if (random_.chance(plan_.long_polls, 100))
     changes.push_back(number(Attribute::receive_message_wait_time_seconds, choose({0, 1, 5})));
+  if (random_.chance(plan_.relaxed, 100))
+    changes.push_back(number(Attribute::durability, choose({0, 1, 2})));
   if (random_.chance(plan_.dead_letters, 100)) add_policy(name, changes);
   return changes;
 }

@@ -103,8 +103,12 @@ void Clients::turned(const Turn& turn) {
       model_->decided_sends(*call, true, turn);
   }
   const auto comes_first = [](const Call* call) {
-    return call->request.op != Op::receive && call->request.op != Op::change_visibility &&
-           call->request.op != Op::undeliver && call->request.op != Op::count;
+    // A delete that did not wait for the disk may have been decided behind a receive of the same turn.
+    const bool at_once =
+        call->request.op == Op::remove && call->request.durability != Durability::fsync;
+    return !at_once && call->request.op != Op::receive &&
+           call->request.op != Op::change_visibility && call->request.op != Op::undeliver &&
+           call->request.op != Op::count;
   };
   const auto hear_all = [&](auto which) {
     for (Call* call : heard_)

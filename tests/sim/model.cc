@@ -184,8 +184,65 @@ Instant Model::decided_high(const Call& call, const Turn& turn) const {
 }
 
 void Model::durable(ShardId shard, std::uint64_t step) {
-  std::uint64_t& durable = shards_[raw(shard)].durable_step;
-  durable = std::max(durable, step);
+  ShardView& view = shards_[raw(shard)];
+  if (step <= view.durable_step) return;
+  view.durable_step = step;
+  std::erase_if(view.removed_early, [&](const auto& removed) { return removed.second <= step; });
+  std::erase_if(view.early, [&](std::uint32_t id) {
+    Message& message = messages_[id];
+    if (message.sent != Message::Sent::early) return true;
+    if (message.decided_step > step) return false;
+    message.sent = Message::Sent::acked;
+    message.acked_step = world_->step();
+    return true;
+  });
+}
+
+// What was deleted and answered before that was on disk may be back.
+void Model::removes_undone(ShardView& shard) {
+  for (const auto& [id, step] : shard.removed_early) {
+    Message& message = messages_[id];
+    QueueRow& queue = row(message);
+    if (queue.state == QueueRow::State::deleted) continue;
+    message.gone = Message::Gone::maybe;
+    if (std::ranges::find(queue.messages, id) == queue.messages.end()) queue.messages.push_back(id);
+  }
+  shard.removed_early.clear();
+  shard.early.clear();
+}
+
+// An answer says no less than the queue is set to.
+void Model::check_promise(const Call& call) {
+  const QueueRow& queue = row(call);
+  const auto promised = static_cast<std::int64_t>(call.request.durability);
+  if (promised == 0 || queue.sets > 0 || queue.set_step > call.asked_step) return;
+  if (!queue.durability.holds(promised))
+    trace_->broken("an answer says what it means", "durability {} of call {}, set to {}..{}",
+                   promised, call.number, queue.durability.low, queue.durability.high);
+}
+
+// All that a crash has taken from async queues was answered within one window.
+void Model::check_windows() const {
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<Instant, Instant>> windows;
+  for (const QueueRow& queue : queues_) {
+    if (queue.state != QueueRow::State::live) continue;
+    for (const std::uint32_t id : queue.messages) {
+      const Message& message = messages_[id];
+      const bool lost = message.sent == Message::Sent::doubtful &&
+                        message.promised == Durability::async && !message.wanders &&
+                        message.gone == Message::Gone::no && !may_be_expired(message);
+      if (!lost) continue;
+      const auto [at, fresh] =
+          windows.try_emplace({raw(queue.owner), message.start}, message.sent_at, message.sent_at);
+      auto& [first, last] = at->second;
+      first = std::min(first, message.sent_at);
+      last = std::max(last, message.sent_at);
+      if (last - first >= ShardLoop::async_window)
+        return trace_->broken("an async queue loses no more than its window",
+                              "shard {} lost what was answered from {} to {}", raw(queue.owner),
+                              first.ms, last.ms);
+    }
+  }
 }
 
 // --- requests ---
@@ -307,12 +364,13 @@ void Model::started() {
     shards_[i].now = world_->now();
     shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});
     shards_[i].swept = Instant{};
-    shards_[i].durable_step = world_->step();
+    durable(ShardId{static_cast<std::uint8_t>(i)}, world_->step());
   }
 }
 
 void Model::rested(std::uint64_t step) {
-  for (ShardView& shard : shards_) shard.durable_step = std::max(shard.durable_step, step);
+  for (std::uint32_t i = 0; i < world_->shards(); ++i)
+    durable(ShardId{static_cast<std::uint8_t>(i)}, step);
 }
 
 void Model::stopped() {
@@ -322,6 +380,7 @@ void Model::stopped() {
 
 void Model::crashed() {
   creates_.clear();
+  for (ShardView& shard : shards_) removes_undone(shard);
   for (QueueRow& queue : queues_) {
     const std::uint64_t durable_step = shards_[raw(queue.owner)].durable_step;
     if (queue.deletes > 0 && queue.state == QueueRow::State::live)
@@ -329,7 +388,7 @@ void Model::crashed() {
     for (const std::uint32_t id : queue.messages) {
       Message& message = messages_[id];
       if (message.sent == Message::Sent::asked) message.sent = Message::Sent::refused;
-      if (message.sent == Message::Sent::unacked) {
+      if (message.sent == Message::Sent::unacked || message.sent == Message::Sent::early) {
         const bool on_disk = message.decided_step <= durable_step;
         message.sent = on_disk ? Message::Sent::acked : Message::Sent::doubtful;
         message.acked_step = world_->step();
@@ -362,6 +421,7 @@ void Model::tidy(QueueRow& queue) {
 // --- for clients ---
 
 void Model::conclude() {
+  check_windows();
   for (QueueRow& queue : queues_) {
     for (const std::uint32_t id : queue.messages) {
       Message& message = messages_[id];

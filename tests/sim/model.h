@@ -3,7 +3,9 @@
 // into the broker.
 //
 //   asked --decided--> unacked --answered--> acked --> gone (deleted, purged, expired, queue deleted)
-//                         \--crash--> doubtful --delivered--> acked
+//                        |\--crash--> doubtful --delivered--> acked
+//                        \--answered before it is on disk--> early --known to be on disk--> acked
+//                                                              \--crash--> doubtful
 //
 // What cannot be known is a range: a request of another shard is decided somewhere between its submission
 // and its answer; after a crash a lazy record (a delivery, a change of visibility) is there or not. As soon
@@ -42,7 +44,7 @@ struct View {
 };
 
 struct Message {
-  enum class Sent : std::uint8_t { asked, refused, unacked, acked, doubtful };
+  enum class Sent : std::uint8_t { asked, refused, unacked, early, acked, doubtful };
   enum class Gone : std::uint8_t { no, maybe, yes };
 
   std::uint32_t queue = 0;
@@ -55,8 +57,10 @@ struct Message {
   Gone gone = Gone::no;
   const char* why = "";
   Seq seq = 0;
+  Durability promised = Durability::fsync;  // by the answer
+  std::uint64_t start = 0;                  // the broker's, at which it was answered early
   std::uint64_t decided_step = 0;
-  std::uint64_t acked_step = 0;
+  std::uint64_t acked_step = 0;  // since then it is known to be on disk
   Instant sent_at;
   Instant latest;    // the newest time that was ever seen when it was sent
   Instant aged;      // the earliest that its retention may count from
@@ -126,7 +130,8 @@ struct QueueRow {
   std::uint64_t deleted_step = 0;
   std::uint32_t deletes = 0, purges = 0, sets = 0;  // requests under way
   std::uint64_t set_step = 0;
-  Range visibility, delay, wait;                      // ms
+  Range visibility, delay, wait;  // ms
+  Range durability;
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
   Range purged{-1,
                -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
@@ -225,7 +230,10 @@ class Model {
     Instant now, fired;
     Instant
         swept;  // messages past their retention had gone by then; after a start the first turn does it
-    std::uint64_t durable_step = 0;  // what was decided up to this turn survives a crash
+    std::uint64_t durable_step = 0;    // what was decided up to this turn survives a crash
+    std::vector<std::uint32_t> early;  // messages answered before that was known
+    std::vector<std::pair<std::uint32_t, std::uint64_t>>
+        removed_early;  // in which turn at the latest
   };
 
   // model_queues.cc
@@ -301,6 +309,9 @@ class Model {
   Instant decided_low(const Call& call) const;
   Instant decided_high(const Call& call, const Turn& turn) const;
   void durable(ShardId shard, std::uint64_t step);
+  void removes_undone(ShardView& shard);
+  void check_promise(const Call& call);
+  void check_windows() const;
   void tidy(QueueRow& queue);
 
   const World* world_;

@@ -64,7 +64,7 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   queue.by_seq[seq] = id + 1;
   if (before == 0) return;
   Message& other = messages_[before - 1];
-  if (other.sent != Message::Sent::doubtful) {
+  if (other.sent != Message::Sent::doubtful || other.promised != Durability::fsync) {
     trace_->broken("numbers are not used again", "queue {} seq {} was message {}, is {}",
                    raw(queue.id), seq, before - 1, id);
   }
@@ -73,6 +73,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
 
 void Model::answered_send(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
+  const Durability promised = call.request.durability;
+  check_promise(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
     Message& message = messages_[call.messages[i]];
     if (!taken || call.sends[i].error != Errc::ok) {
@@ -80,16 +82,24 @@ void Model::answered_send(const Call& call, const Turn& turn) {
       continue;
     }
     if (call.sends[i].duplicate) {
-      durable(call.target, message.decided_step);
+      if (promised == Durability::fsync) durable(call.target, message.decided_step);
       continue;
     }
     if (message.sent == Message::Sent::asked) {
       trace_->broken("an answer names the message's number", "message {}", call.messages[i]);
       return;
     }
+    ShardView& shard = shards_[raw(call.target)];
+    if (promised != Durability::fsync && message.decided_step > shard.durable_step) {
+      if (message.sent != Message::Sent::acked) message.sent = Message::Sent::early;
+      message.promised = promised;
+      message.start = starts_;
+      shard.early.push_back(call.messages[i]);
+      continue;
+    }
     message.sent = Message::Sent::acked;
     message.acked_step = turn.step;
-    durable(call.target, message.decided_step);
+    if (promised == Durability::fsync) durable(call.target, message.decided_step);
   }
 }
 
@@ -151,6 +161,8 @@ void Model::check_delivery(std::uint32_t id, const Delivery& delivery, bool agai
   using Sent = Message::Sent;
   if (message.sent == Sent::refused || message.sent == Sent::asked)
     return trace_->broken("only what was sent is delivered", "message {}", id);
+  if (message.sent == Sent::early && message.promised == Durability::async)
+    durable(row(message).owner, message.decided_step);  // or it would not have come
   if (message.sent == Sent::unacked && message.sender_is_local)
     return trace_->broken("nothing is delivered before it is durable", "message {}", id);
   if (message.gone == Message::Gone::yes)
@@ -257,7 +269,9 @@ void Model::check_rest(const Call& call) {
 
 void Model::answered_remove(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
-  if (taken) durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  const bool early = call.request.durability != Durability::fsync;
+  check_promise(call);
+  if (taken && !early) durable(call.target, call.exact ? call.decided_step : call.asked_step);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     const std::uint32_t id = call.messages[i];
     if (id == UINT32_MAX) {
@@ -280,7 +294,12 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     if (call.receipts[i].error != Errc::ok)
       trace_->broken("a handle deletes", "message {}: {}", id, name_of(call.receipts[i].error));
     trace_->note("  message {} deleted", id);
-    if (message.gone != Message::Gone::yes) lose(message, "deleted");
+    lose(message, "deleted");
+    if (!early) continue;
+    shards_[raw(call.target)].removed_early.emplace_back(
+        id, call.exact ? call.decided_step : turn.step);
+    row(call).lost_step[message.group] =
+        turn.step + 1;  // receives of this turn may have come first
   }
 }
 

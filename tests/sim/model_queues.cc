@@ -15,6 +15,11 @@ Policy policy_of(const QueueConfig& config) {
           config.number(Attribute::max_receive_count)};
 }
 
+Range number_of(const QueueConfig& config) {
+  const std::int64_t number = config.number(Attribute::durability);
+  return {number, number};
+}
+
 }  // namespace
 
 // Whether the request was taken. Everything else it may have been told is judged here.
@@ -76,6 +81,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.visibility = exactly(config.visibility());
   queue.delay = exactly(config.delay());
   queue.wait = exactly(config.wait());
+  queue.durability = number_of(config);
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
   queue.group_scope = config.number(Attribute::deduplication_scope) ==
@@ -95,6 +101,8 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
       return queue.delay.widen(value);
     case Attribute::receive_message_wait_time_seconds:
       return queue.wait.widen(value);
+    case Attribute::durability:
+      return queue.durability.widen(change.number);
     case Attribute::message_retention_period:
       queue.retention_min = std::min(queue.retention_min, value);
       queue.retention_max = std::max(queue.retention_max, value);
@@ -109,11 +117,13 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
 void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue) {
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
   const bool known = queue.visibility.holds(config.visibility().ms) &&
-                     queue.delay.holds(config.delay().ms) && queue.wait.holds(config.wait().ms);
+                     queue.delay.holds(config.delay().ms) && queue.wait.holds(config.wait().ms) &&
+                     queue.durability.holds(config.number(Attribute::durability));
   if (!known) trace_->broken("attributes are as they were set", "queue {}", raw(queue.id));
   queue.visibility = {config.visibility().ms, config.visibility().ms};
   queue.delay = {config.delay().ms, config.delay().ms};
   queue.wait = {config.wait().ms, config.wait().ms};
+  queue.durability = number_of(config);
   const Policy policy = policy_of(config);
   if (std::ranges::find(queue.policies, policy) == queue.policies.end())
     trace_->broken("attributes are as they were set", "policy of queue {}", raw(queue.id));
@@ -180,6 +190,8 @@ void Model::answered_set(const Call& call) {
     if (change.attribute == Attribute::visibility_timeout) queue.visibility = now;
     if (change.attribute == Attribute::delay_seconds) queue.delay = now;
     if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
+    if (change.attribute == Attribute::durability)
+      queue.durability = {change.number, change.number};
   }
   if (const auto policy = policy_of(call.changes)) settle_policy(queue, *policy);
   redelay(queue);

@@ -67,6 +67,8 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(checkpoint_too_soon),
     PAWL_MUTANT_NAME(forget_relocation),
     PAWL_MUTANT_NAME(relocate_too_soon),
+    PAWL_MUTANT_NAME(forget_reserved),
+    PAWL_MUTANT_NAME(outlive_window),
     PAWL_MUTANT_NAME(forget_delay_anew),
 };
 #undef PAWL_MUTANT_NAME

@@ -58,6 +58,12 @@ void choose_kinds(Plan& plan, Random random) {
   plan.duplicates = one_of(random, {5, 30, 60});
   plan.fair = one_of(random, {0, 0, 50, 100});
   plan.dead_letters = one_of(random, {0, 0, 30, 70});
+  plan.relaxed = one_of(random, {0, 0, 30, 100});
+  if (plan.relaxed > 0 &&
+      random.chance(1, 3)) {  // what async queues answer early then may be far ahead
+    plan.disk.delay_us_min = one_of(random, {50, 20'000, 60'000});
+    plan.disk.delay_us_max = 300'000;
+  }
   plan.moves = random.chance(1, 3);
   plan.own_fifo = random.chance(1, 3);
   // A dead letter that found no room is hidden for a second, from move tasks too. The model does not know that: when
@@ -117,12 +123,12 @@ std::string describe(const Plan& plan) {
       "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
-      "moves {}",
+      "relaxed {} moves {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
-      plan.dead_letters, plan.moves ? 1 : 0);
+      plan.dead_letters, plan.relaxed, plan.moves ? 1 : 0);
 }
 
 }  // namespace pawl::sim

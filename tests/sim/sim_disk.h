@@ -91,6 +91,8 @@ class SimDisk final : public Disk {
   void fail_next_read(int error) { fail(IoKind::read, error); }
   void short_next_read(std::size_t bytes) { short_read_ = bytes; }
   void set_capacity(std::uint64_t bytes) { options_.capacity = bytes; }
+  // What is asked for from now on takes so long.
+  void set_delay(std::uint64_t us) { options_.delay_us_min = options_.delay_us_max = us; }
   void heal_errors();  // no faults any more, but no more room either
   void heal();         // no faults any more
 

@@ -417,6 +417,30 @@ class WalRepair(Repair):
         self.assertFalse(os.path.exists(self.data))
 
 
+class WalRepairOfReservedNumbers(Repair):
+    """The queue reserves its numbers ahead, and the second start leaves out what the first one had reserved."""
+
+    @classmethod
+    def fill(cls):
+        url = call(cls.pawl, "CreateQueue", QueueName="a", Attributes={"x-durability": "async"})["QueueUrl"]
+        for i in range(MESSAGES):
+            if i == MESSAGES // 2:
+                cls.pawl.kill()
+                cls.pawl.start()
+            call(cls.pawl, "SendMessage", QueueUrl=url, MessageBody=f"body {i} " + "x" * 500)
+            # This is answered when it is on the disk: each message is in a frame of its own.
+            call(cls.pawl, "SetQueueAttributes", QueueUrl=url, Attributes={"VisibilityTimeout": str(i)})
+
+    def test_numbers_that_were_left_out_are_not_missing(self):
+        frames = [(at, seqs) for at, seqs in self.frames() if seqs]
+        self.assertEqual(len(frames), MESSAGES)
+        self.assertGreater(frames[-1][1][0], 100000)
+        at, (seq,) = frames[5]
+        self.overwrite(at, bytes(4096))
+        self.assertIn(f"lost: 1 message of queue 1, by the numbers that are missing: {seq}\n", self.repair())
+        self.assertEqual(len(self.served()), MESSAGES - 1)
+
+
 class WalRepairOnCheckpoints(Repair):
     """On a log with a checkpoint and older segments: of the first 140 messages five are left."""
 

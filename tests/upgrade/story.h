@@ -54,6 +54,7 @@ inline constexpr std::string_view news = "news";           // a topic
 inline constexpr std::string_view quiet = "quiet";         // its one message is long gone
 inline constexpr std::string_view last = "last";           // was deleted, long ago
 inline constexpr std::string_view mill = "mill";           // from v2 on: as churn, and has messages
+inline constexpr std::string_view hasty = "hasty";         // from v4 on: its numbers are reserved
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 
@@ -87,6 +88,10 @@ inline std::vector<QueueSpec> queues(int version) {
       queue(last),
   };
   if (version >= 2) all.push_back(queue(mill));
+  if (version >= 4)
+    all.push_back(queue(hasty, {
+                                   {durability, 1, {}}
+    }));
   return all;
 }
 

@@ -12,7 +12,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 3;  // of the fixture that is written
+constexpr int version = 4;  // of the fixture that is written
 
 class Author {
  public:
@@ -27,6 +27,8 @@ class Author {
     end_two_tasks();
     send(quiet, "x");
     take(quiet, "x");
+    send(hasty, "x");
+    take(hasty, "x");
     drop(last);
     broker_.wear_out(id(churn), 10);  // all of the above is in checkpoints now
     fill_mail();

@@ -313,6 +313,7 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
     std::vector<RemoveRecord> removes(n);
     std::vector<ReceiveRecord> receives(n);
     std::vector<HeadRecord> heads(n);
+    const bool reserved = random.below(2) == 0;
     for (std::size_t i = 0; i < n; ++i) {
       removes[i] = {queue, random.any() & seq_max};
       receives[i] = {queue,
@@ -322,7 +323,8 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
                      random.instant(),
                      random.instant(),
                      random.instant()};
-      heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max};
+      heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max,
+                  reserved};
     }
     const PurgeRecord purge{queue, random.any() & seq_max, random.instant()};
 
@@ -349,6 +351,7 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
       EXPECT_EQ(seen.removes[i].seq, removes[i].seq);
       EXPECT_EQ(seen.heads[i].queue, heads[i].queue);
       EXPECT_EQ(seen.heads[i].next_seq, heads[i].next_seq);
+      EXPECT_EQ(seen.heads[i].reserved, reserved);
       const ReceiveRecord &got = seen.receives[i], &want = receives[i];
       EXPECT_EQ(got.queue, queue);
       EXPECT_EQ(got.seq, want.seq);

@@ -1,0 +1,104 @@
+// Answers that leave before the flush: how far the log may be behind.
+#include "tests/sim/shard_loop_fixture.h"
+
+namespace pawl::sim {
+namespace {
+
+class DurabilityTest : public ShardLoopTest {
+ protected:
+  struct Send {
+    SendEntry entry;
+    Request request;
+  };
+
+  void start_with(Durability durability) {
+    Plan plan = calm_plan(1);
+    plan.disk.delay_us_min = plan.disk.delay_us_max = 2000;
+    start(plan);
+    queue = make_queue(zero);
+    AttributeChange change{.attribute = Attribute::durability,
+                           .number = static_cast<std::int64_t>(durability)};
+    Request set;
+    set.op = Op::set_attributes;
+    set.queue = queue;
+    set.changes = {&change, 1};
+    world->submit(set, zero, control_shard);
+    run(100'000);
+    ASSERT_TRUE(is_answered(set));
+    send();  // reserves numbers
+    run(100'000);
+    ASSERT_TRUE(is_answered(sends.front()->request));
+    sends.clear();
+  }
+  Send& send() {
+    Send& made = *sends.emplace_back(std::make_unique<Send>());
+    made.entry.content.body = "x";
+    made.request.op = Op::send;
+    made.request.queue = queue;
+    made.request.sends = {&made.entry, 1};
+    world->submit(made.request, zero, zero);
+    return made;
+  }
+
+  QueueId queue{};
+  std::vector<std::unique_ptr<Send>> sends;
+};
+
+TEST_F(DurabilityTest, AnAnswerSaysWhatItMeans) {
+  start_with(Durability::async);
+  Send& early = send();
+  run(50);
+  ASSERT_TRUE(is_answered(early.request));
+  EXPECT_EQ(early.request.durability, Durability::async);
+  EXPECT_TRUE(world->loop(0).log().pending());
+  EXPECT_EQ(world->loop(0).stats().early_async, 1u);
+}
+
+TEST_F(DurabilityTest, AsyncWaitsWhenTheLogIsFarBehind) {
+  start_with(Durability::async);
+  world->disk(0).set_delay(400'000);
+  Send& first = send();
+  run(90'000);
+  Send& in_time = send();
+  run(5'000);
+  EXPECT_TRUE(is_answered(first.request) && is_answered(in_time.request));
+  run(10'000);
+  Send& late = send();
+  run(100'000);
+  EXPECT_FALSE(is_answered(late.request)) << "the log is 100 ms behind";
+  run(400'000);
+  ASSERT_TRUE(is_answered(late.request));
+  EXPECT_EQ(late.request.durability, Durability::fsync);
+  const LoopStats& stats = world->loop(0).stats();
+  EXPECT_EQ(stats.late_async, 1u);
+  EXPECT_GE(stats.async_behind_max, 85);
+  EXPECT_LT(stats.async_behind_max, ShardLoop::async_window.ms);
+}
+
+TEST_F(DurabilityTest, MemoryNeverWaits) {
+  start_with(Durability::memory);
+  world->disk(0).set_delay(400'000);
+  for (int i = 0; i < 30; ++i) {
+    Send& sent = send();
+    run(10'000);
+    EXPECT_TRUE(is_answered(sent.request)) << i;
+    EXPECT_EQ(sent.request.durability, Durability::memory);
+  }
+}
+
+TEST_F(DurabilityTest, WhatIsOnTheDiskAlreadyIsCalledSo) {
+  start_with(Durability::memory);
+  Receipt none{.queue = queue, .seq = 99};
+  ReceiptEntry entry{.handle = seal(world->secret(), none)};
+  Request remove;
+  remove.op = Op::remove;
+  remove.queue = queue;
+  remove.receipts = {&entry, 1};
+  world->submit(remove, zero, zero);
+  run(100);
+  ASSERT_TRUE(is_answered(remove));
+  EXPECT_EQ(remove.durability, Durability::fsync);
+}
+
+}  // namespace
+}  // namespace pawl::sim
