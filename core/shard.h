@@ -232,6 +232,7 @@ class Shard {
   void set_position(Queue& queue, Seq seq, Place place, LogPos position);
   MessageState state_of(const Queue& queue, const Slot& slot) const;
   void record(const Slot& slot, Effects& effects) const;
+  static Instant delay_end(const Queue& queue, const Slot& slot);
   void delay_anew(Queue& queue, Instant now);
 
   // shard_retention.cc

@@ -114,11 +114,11 @@ void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
 
 void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from); }
 
-// The queue was deleted; what it had goes.
+// The queue was deleted; what it had goes. What came from other queues they have to forget all the same (`unsettled_`),
+// or it would be back there.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
   queue.index.for_each([&](Seq, Place place) { give_back(place, freed); });
   CHECK(queue.set_aside.empty());  // nothing was read yet
-  std::erase_if(unsettled_, [&](const auto& entry) { return entry.second.queue == queue.id; });
 }
 
 void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
@@ -141,7 +141,6 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
 
 // All records have been read: what is ready, what is hidden until when.
 void Shard::resume(Queue& queue, Instant now) {
-  const bool fifo = queue.config->is_fifo();
   // hide() and show() change what is ready, not what is present: the walk may go on under them.
   queue.index.for_each([&](Seq seq, Place place) {
     if (!place.is_slot()) {
@@ -149,8 +148,7 @@ void Shard::resume(Queue& queue, Instant now) {
       return;
     }
     Slot& slot = slots_[place.slot()];
-    if (fifo && slot.receive_count == 0 && slot.since.ms != 0)
-      slot.deadline = slot.since + queue.config->delay();
+    if (const Instant end = delay_end(queue, slot); end.ms != 0) slot.deadline = end;
     if (slot.deadline > now) {
       hide(queue, place.slot(), slot.receive_count == 0 ? State::delayed : State::in_flight,
            slot.deadline);
@@ -158,7 +156,7 @@ void Shard::resume(Queue& queue, Instant now) {
       show(queue, place.slot());
     }
   });
-  if (fifo) queue.aged.clear();  // they go by when they came
+  if (queue.config->is_fifo()) queue.aged.clear();  // they go by when they came
   queue.times.coarsen(queue.config->retention());
   arm_retention(queue);
   arm_dedup(queue, now);

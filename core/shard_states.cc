@@ -185,6 +185,13 @@ void Shard::record(const Slot& slot, Effects& effects) const {
                               .last_received = slot.since});
 }
 
+// When the delay of a message ends as its queue is set now: of a FIFO queue, and one that nobody has received. 0: it
+// has none, or one of its own.
+Instant Shard::delay_end(const Queue& queue, const Slot& slot) {
+  const bool its_own = slot.receive_count > 0 || slot.since.ms == 0;
+  return its_own || !queue.config->is_fifo() ? Instant{} : slot.since + queue.config->delay();
+}
+
 // The delay of a FIFO queue is the queue's: a new one counts for what is in it, as long as nobody has
 // received it.
 void Shard::delay_anew(Queue& queue, Instant now) {
@@ -192,8 +199,8 @@ void Shard::delay_anew(Queue& queue, Instant now) {
     if (!place.is_slot()) return;
     Slot& slot = slots_[place.slot()];
     const bool waits = slot.state == State::delayed || slot.state == State::visible;
-    if (slot.receive_count > 0 || slot.since.ms == 0) return;
-    const Instant deadline = slot.since + queue.config->delay();
+    const Instant deadline = delay_end(queue, slot);
+    if (deadline.ms == 0) return;
     if (slot.state == State::sent) {
       slot.deadline = deadline;
     } else if (waits && deadline > now) {

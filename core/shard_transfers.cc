@@ -241,6 +241,9 @@ void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant no
   // the control shard is full.
   const bool gone =
       transfer.request.error == Errc::no_such_queue && !is_dead_letter(queue, slots_[row]);
+  // Its queue may have another delay since it left.
+  if (const Instant delayed = delay_end(queue, slots_[row]); delayed > now)
+    return hide(queue, row, State::delayed, delayed);
   if (gone || transfer.task != 0) return show(queue, row);
   hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
 }

@@ -1,5 +1,6 @@
 #include "net/http_connection.h"
 
+#include "net/clock.h"
 #include "net/connections.h"
 
 namespace pawl {
@@ -72,6 +73,7 @@ void HttpConnection::begin_call() {
     call_.deny(request, table().sqs(), why, table().next_request_number());
     return finish_call();
   }
+  request.arrived = EngineClock::wall();
   guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
   const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
                                 table().now(), table().next_request_number());

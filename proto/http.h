@@ -28,6 +28,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/time.h"
+
 namespace pawl {
 
 struct HttpHeader {
@@ -48,6 +50,8 @@ struct HttpRequest {
   // which knows about TLS and proxies, fills it in.
   std::string_view scheme = "http";
   std::string_view public_host;  // empty: the Host header
+  // When it came, by the wall clock: what the times of signatures are compared with.
+  Instant arrived;
 
   // The value of the first header of that name, nullptr when absent. `name` in lower case.
   const std::string_view* header(std::string_view name) const;

@@ -245,7 +245,7 @@ Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const S
   s.directory = &directory;
   s.config = &config;
   note_request(s, http, request_number);
-  if (!sqs::know_caller(s, http, now)) {
+  if (!sqs::know_caller(s, http)) {
     s.protocol = protocol_of(http);
     return Next::respond;
   }

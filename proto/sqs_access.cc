@@ -17,12 +17,12 @@ bool is_open(const HttpRequest& http) {
 
 }  // namespace
 
-bool know_caller(SqsState& s, const HttpRequest& http, Instant now) {
+bool know_caller(SqsState& s, const HttpRequest& http) {
   thread_local SignatureVerifier verifier;
   s.account = s.config->account;
   if (s.config->keys == nullptr || is_open(http)) return true;
   Identity identity;
-  const AuthFault fault = verifier.verify(http, *s.config->keys, now, identity);
+  const AuthFault fault = verifier.verify(http, *s.config->keys, http.arrived, identity);
   if (fault != AuthFault::none) {
     refuse(s.refusal, fault);
     return false;

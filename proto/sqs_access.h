@@ -17,7 +17,7 @@
 namespace pawl::sqs {
 
 // Sets the account of the call. False, and refused, when a signature is wanted and not right.
-[[nodiscard]] bool know_caller(SqsState& s, const HttpRequest& http, Instant now);
+[[nodiscard]] bool know_caller(SqsState& s, const HttpRequest& http);
 
 // Whether the caller may do that to the queue.
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue);

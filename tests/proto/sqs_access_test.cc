@@ -386,6 +386,16 @@ TEST_F(SqsAccess, AWrongClockIsNamedAsSuch) {
   EXPECT_EQ(send(request).header("x-amzn-query-error"), "RequestExpired;Sender");
 }
 
+// The server's own time follows a wall clock that was set by 500 ppm; what others sign does so at once.
+TEST_F(SqsAccess, SignaturesAreComparedWithTheWallClock) {
+  const SignedRequest request = signer_of(ann).sign(json_request("ListQueues", "{}"));
+  wall_ahead = seconds(3600);
+  now = now - wall_ahead;
+  EXPECT_EQ(send(request).status, 200);
+  now = now + wall_ahead;
+  EXPECT_EQ(send(request).header("x-amzn-query-error"), "RequestExpired;Sender");
+}
+
 TEST_F(SqsAccess, SignedQueriesArePostedGottenAndPresigned) {
   EXPECT_EQ(query_as(ann, "Action=SendMessage&MessageBody=m", "/111111111111/q").status, 200);
   const SqsResponse answer = query_as(bob, "Action=SendMessage&MessageBody=m", "/111111111111/q");

@@ -234,7 +234,9 @@ class SqsTest : public testing::Test {
     }
     EXPECT_EQ(parser.error_status(), 0) << parser.error_text();
     if (parser.error_status() != 0) return {};
-    auto next = call.begin(parser.request(), broker.directory, config, now, ++requests_);
+    HttpRequest request = parser.request();
+    request.arrived = now + wall_ahead;
+    auto next = call.begin(request, broker.directory, config, now, ++requests_);
     while (next == SqsCall::Next::route) {
       for (const SqsRoute& route : call.routes()) broker.apply(*route.request);
       next = call.resume(broker.directory, config);
@@ -293,6 +295,7 @@ class SqsTest : public testing::Test {
 
   FakeBroker broker;
   Instant now{1};
+  Duration wall_ahead{0};  // the wall clock was set
   SqsConfig config;
   SqsCall call;
 

@@ -70,7 +70,7 @@ struct Call {
   std::uint64_t delivered_step = 0;
   bool again = false;               // a receive that got what the same attempt had got before
   std::uint64_t starts_before = 0;  // start_move: so many had been asked for, this one included
-  // When it was asked: start_move, a task may have been running; list_moves, a start was under way.
+  // When it was asked: start_move, a task may have been running; list and cancel, a start was under way.
   bool was_busy = false;
   bool alone = false;  // nothing else was under way but parked long polls
 };

@@ -19,6 +19,11 @@ void Simulation::maybe_fail() {
   if (strikes(Fault::stall)) world_.stall(shard(), random_.between(1000, 3'000'000));
   if (strikes(Fault::disk_error)) fail_a_disk();
   if (strikes(Fault::disk_full)) fill_a_disk();
+  if (strikes(Fault::clock_step)) {
+    const std::int64_t ms = clock_jump();
+    trace_.note("{} us: the wall clock is set, {} ms", world_.now_us(), ms);
+    world_.step_wall_clock(ms);
+  }
   if (strikes(Fault::burst)) outcome_.operations += clients_.burst();
   if (strikes(Fault::long_pause)) {
     const std::uint64_t pauses[] = {50'000, 1'100'000, 6'000'000, 31'000'000, 290'000'000};
@@ -26,6 +31,11 @@ void Simulation::maybe_fail() {
     run_until(world_.now_us() + pauses[random_.below(choices)]);
   }
   if (!in_trouble() && strikes(Fault::quiet)) look_at_rest();
+}
+
+std::int64_t Simulation::clock_jump() {
+  const std::int64_t jumps_ms[] = {-3'600'000, -5000, -1, 1, 5000, 40'000, 250'000};
+  return jumps_ms[random_.below(std::size(jumps_ms))];
 }
 
 void Simulation::fail_a_disk() {
@@ -121,8 +131,7 @@ bool Simulation::stop() {
 void Simulation::start() {
   std::int64_t jump_ms = 0;
   if (random_.chance(plan_.clock_jumps, 100)) {
-    const std::int64_t jumps[] = {-3'600'000, -5000, -1, 1, 5000, 40'000, 250'000};
-    jump_ms = jumps[random_.below(std::size(jumps))];
+    jump_ms = clock_jump();
   }
   for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal_errors();
   while (random_.chance(plan_.nested_crashes, 100) && !in_trouble()) {

@@ -299,6 +299,7 @@ void Model::asked(Call& call) {
     case Op::start_move:
       return asked_start(call, queue);
     case Op::list_moves:
+    case Op::cancel_move:
       call.was_busy = queue.starts > 0;
       return;
     default:

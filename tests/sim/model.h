@@ -24,6 +24,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -135,9 +136,9 @@ struct QueueRow {
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
   Range purged{-1,
                -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
-  Instant purged_high = Instant{-1};    // the latest that any may have happened
-  std::vector<std::uint32_t> messages;  // not known to be gone
-  std::vector<std::uint32_t> by_seq;    // message + 1
+  Instant purged_high = Instant{-1};              // the latest that any may have happened
+  std::vector<std::uint32_t> messages;            // not known to be gone
+  std::unordered_map<Seq, std::uint32_t> by_seq;  // numbers may be far apart
 
   // FIFO.
   bool fifo = false;

@@ -59,14 +59,13 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
 void Model::take_seq(std::uint32_t id, Seq seq) {
   QueueRow& queue = row(messages_[id]);
   messages_[id].seq = seq;
-  if (queue.by_seq.size() <= seq) queue.by_seq.resize(seq + 1);
-  const std::uint32_t before = queue.by_seq[seq];
-  queue.by_seq[seq] = id + 1;
-  if (before == 0) return;
-  Message& other = messages_[before - 1];
+  const auto [at, fresh] = queue.by_seq.try_emplace(seq, id);
+  if (fresh) return;
+  const std::uint32_t before = std::exchange(at->second, id);
+  Message& other = messages_[before];
   if (other.sent != Message::Sent::doubtful || other.promised != Durability::fsync) {
     trace_->broken("numbers are not used again", "queue {} seq {} was message {}, is {}",
-                   raw(queue.id), seq, before - 1, id);
+                   raw(queue.id), seq, before, id);
   }
   lose(other, "lost in a crash, its number is another's");
 }

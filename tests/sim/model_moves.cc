@@ -128,7 +128,8 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   Message& message = messages_[id];
   QueueRow& to = queues_[at];
   QueueRow& from = row(message);
-  const bool old = delivery.seq < to.by_seq.size() && to.by_seq[delivery.seq] == id + 1;
+  const auto known = to.by_seq.find(delivery.seq);
+  const bool old = known != to.by_seq.end() && known->second == id;
   const Names reached = reach(message.queue);
   const bool possible = message.wanders && (reached & to.bit) != 0;
   if (old || !possible)
@@ -391,8 +392,11 @@ void Model::check_tasks_ended() {
   for (const QueueRow& queue : queues_) {
     if (queue.state != QueueRow::State::live) continue;
     std::uint64_t moved = 0;
-    for (const TaskRow& row : queue.tasks) {
-      if (row.seen.status == MoveTask::Status::running)
+    for (std::size_t i = 0; i < queue.tasks.size(); ++i) {
+      const TaskRow& row = queue.tasks[i];
+      // Older ones are in no list any more.
+      const bool listed = queue.tasks.size() - i <= tasks_kept;
+      if (row.seen.status == MoveTask::Status::running && listed)
         trace_->broken("a task ends", "{} of queue {}", row.seen.number, raw(queue.id));
       moved += row.seen.moved;
     }

@@ -91,6 +91,7 @@ void choose_faults(Plan& plan, Random random) {
   chance(Fault::burst, 2);
   chance(Fault::long_pause, 40);
   chance(Fault::quiet, 30);
+  chance(Fault::clock_step, 10);
   plan.power_cuts = one_of(random, {0, 50, 90, 100});
   plan.nested_crashes = one_of(random, {0, 10, 40});
   plan.double_starts = one_of(random, {0, 0, 10, 40});

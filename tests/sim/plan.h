@@ -41,8 +41,9 @@ enum class Fault : std::uint8_t {
   burst,       // more requests for another shard than its ring holds
   long_pause,  // time goes on by seconds
   quiet,       // everything comes to rest, and is looked at
+  clock_step,  // somebody sets the wall clock
 };
-inline constexpr std::size_t faults = 8;
+inline constexpr std::size_t faults = 9;
 
 struct Plan {
   std::uint64_t seed = 0;

@@ -51,6 +51,7 @@ class Simulation {
 
   // --- faults.cc ---
   void maybe_fail();
+  std::int64_t clock_jump();
   void fail_a_disk();
   void fill_a_disk();
   void heal();

@@ -37,13 +37,9 @@ class TwoShards : public testing::Test, public Audience {
 
   void SetUp() override {
     ASSERT_EQ(world.start(0), Start::up);
-    target = make_queue("target", one, {});
-    source = make_queue("source", zero,
-                        {
-                            {Attribute::max_receive_count,  1,  {}         },
-                            {Attribute::dead_letter_target, -1, target_name},
-                            {Attribute::visibility_timeout, 1,  {}         }
-    });
+    const std::string target_name = name_on(one, "target");
+    target = make_queue(target_name, {});
+    source = make_queue(name_on(zero, "source"), wearing_out(target_name));
   }
   void run(std::uint64_t us) {
     for (const std::uint64_t end = world.now_us() + us; world.now_us() < end; world.advance(20)) {
@@ -63,16 +59,25 @@ class TwoShards : public testing::Test, public Audience {
     run(patience_us);
     return answers.contains(&request);
   }
-  // A queue of that name, or of one that begins so, on that shard.
-  QueueId make_queue(std::string name, ShardId owner, std::vector<AttributeChange> changes) {
+  // That name, or one that begins so, of a queue on that shard.
+  static std::string name_on(ShardId owner, std::string name) {
     while (place("0", name, 2) != owner) name += "x";
-    if (owner == one) target_name = "0/" + name;
+    return name;
+  }
+  QueueId make_queue(const std::string& name, std::vector<AttributeChange> changes) {
     QueueSpec spec{.account = "0", .name = name, .changes = std::move(changes), .tags = {}};
     Request create;
     create.op = Op::create_queue;
     create.spec = &spec;
     EXPECT_TRUE(ask(create, control_shard));
     return create.config->id;
+  }
+  static std::vector<AttributeChange> wearing_out(const std::string& target_name) {
+    return {
+        {Attribute::max_receive_count,  1,  {}                },
+        {Attribute::dead_letter_target, -1, "0/" + target_name},
+        {Attribute::visibility_timeout, 1,  {}                }
+    };
   }
   void set(QueueId queue, AttributeChange change) {
     Request request;
@@ -81,14 +86,17 @@ class TwoShards : public testing::Test, public Audience {
     request.changes = {&change, 1};
     EXPECT_TRUE(ask(request, control_shard));
   }
-  void send(const std::vector<std::string>& bodies) {
+  void send(const std::vector<std::string>& bodies) { send(source, zero, bodies); }
+  void send(QueueId queue, ShardId owner, const std::vector<std::string>& bodies,
+            std::string_view group = {}) {
     std::vector<SendEntry> entries(bodies.size());
-    for (std::size_t i = 0; i < bodies.size(); ++i) entries[i].content.body = bodies[i];
+    for (std::size_t i = 0; i < bodies.size(); ++i)
+      entries[i].content = {.body = bodies[i], .group = group, .dedup_id = group};
     Request request;
     request.op = Op::send;
-    request.queue = source;
+    request.queue = queue;
     request.sends = entries;
-    EXPECT_TRUE(ask(request, zero));
+    EXPECT_TRUE(ask(request, owner));
   }
   // What a short poll gets.
   std::vector<Received> receive(QueueId queue, ShardId owner) {
@@ -122,7 +130,6 @@ class TwoShards : public testing::Test, public Audience {
 
   Trace trace{false};
   World world{calm_plan(2), trace, *this};
-  std::string target_name;
   QueueId source{}, target{};
   std::set<const Request*> answers;
   std::vector<Received> received;
@@ -175,6 +182,76 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
   EXPECT_EQ(count(target, one).visible, 0u);
   EXPECT_EQ(world.loop(1).shard().messages(), 0u);
   EXPECT_EQ(world.loop(0).shard().messages(), 0u);
+}
+
+// A queue that was deleted had taken it; that its source has let go may be on the disk or not.
+TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
+  const std::string letters_name = name_on(zero, "letters");
+  const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(letters_name));
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    const QueueId letters = make_queue(letters_name, {});
+    send(worn, one, {"a"});
+    EXPECT_EQ(receive(worn, one).size(), 1u);
+    run(1'100'000);
+    world.disk(1).set_delay(10'000'000);
+    Request nudge;
+    std::vector<Delivery> room(1);
+    nudge.op = Op::receive;
+    nudge.queue = worn;
+    nudge.receive.wait = seconds(1);
+    nudge.deliveries = room;
+    submit(nudge, one);
+    run(20'000);
+    ASSERT_EQ(count(letters, zero).visible, 1u);
+    Request drop;
+    drop.op = Op::delete_queue;
+    drop.queue = letters;
+    ASSERT_TRUE(ask(drop, control_shard));
+    ASSERT_TRUE(world.loop(1).log().pending());
+    world.crash(Crash::power);
+    world.disk(1).set_delay(1000);
+    ASSERT_EQ(world.start(0), Start::up) << world.complaint();
+    run(1'100'000);
+    ASSERT_EQ(count(worn, one).visible, 0u);
+    EXPECT_TRUE(world.loop(0).shard().unsettled().empty());
+    EXPECT_EQ(transfers(), 0u);
+  }
+}
+
+TEST_F(TwoShards, WhatComesBackFromAMoveHasTheDelayThatItsQueueHasByThen) {
+  const std::string there_name = name_on(one, "there");
+  const QueueId there = make_queue(there_name, {
+                                                   {Attribute::fifo_queue, 1, {}}
+  });
+  const QueueId here = make_queue(name_on(zero, "here"), {
+                                                             {Attribute::fifo_queue, 1, {}}
+  });
+  send(here, zero, {"a"}, "g");
+  world.stall(1, 50'000);
+  const std::string destination = "0/" + there_name;
+  Request move;
+  move.op = Op::start_move;
+  move.queue = here;
+  move.move.destination = destination;
+  ASSERT_TRUE(ask(move, zero));
+  ASSERT_EQ(transfers(), 1u);
+  AttributeChange delay{Attribute::delay_seconds, 10, {}};
+  Request set, drop;
+  set.op = Op::set_attributes;
+  set.queue = here;
+  set.changes = {&delay, 1};
+  submit(set, control_shard);
+  drop.op = Op::delete_queue;
+  drop.queue = there;
+  submit(drop, control_shard);
+  run(100'000);
+  ASSERT_TRUE(answers.contains(&set) && answers.contains(&drop));
+  ASSERT_EQ(transfers(), 0u);
+  EXPECT_EQ(count(here, zero).delayed, 1u);
+  EXPECT_TRUE(receive(here, zero).empty());
+  run(10'000'000);
+  EXPECT_EQ(receive(here, zero).size(), 1u);
 }
 
 TEST_F(TwoShards, AStopEndsOnlyWhenNothingIsUnderWay) {

@@ -88,7 +88,9 @@ World::~World() { tear_down(); }
 
 Start World::start(std::int64_t jump_ms) {
   CHECK(!up_);
-  offset_us_ += jump_ms * 1000;
+  wall_ms_ahead_ += jump_ms;
+  clock_ = std::make_unique<EngineClock>(clocks_);
+  seen_ = {};
   complaint_.clear();
   fingerprint_ = 0;
   Instant newest;
@@ -98,8 +100,7 @@ Start World::start(std::int64_t jump_ms) {
     tear_down();
     return opened;
   }
-  // Time does not start before the newest frame: EngineClock::not_before.
-  if (newest > now()) offset_us_ += (newest - now()).ms * 1000;
+  clock_->not_before(newest);
   newest_now_ = std::max(newest_now_, now());
   mesh_ = std::make_unique<Mesh>(plan_.shards);
   std::vector<ConfigPtr> configs;
@@ -202,7 +203,7 @@ void World::stopped() {
 
 std::uint64_t World::at_us(Instant instant) const {
   if (instant == never) return UINT64_MAX;
-  const std::int64_t us = instant.ms * 1000 - offset_us_;
+  const std::int64_t us = clock_->running_us_at(instant);
   return us <= 0 ? 0 : static_cast<std::uint64_t>(us);
 }
 
@@ -232,6 +233,10 @@ bool World::turn(std::uint32_t shard) {
   inside_turn_ = true;
   const bool worked = machine.loop->turn(turn.now, now_us_);
   inside_turn_ = false;
+  if (machine.desk.home == control_shard && now_us_ - followed_us_ > 1'000'000) {
+    followed_us_ = now_us_;
+    clock_->follow();
+  }
   const Instant due = machine.loop->next_deadline();
   machine.due = due;
   if (due > turn.now || machine.shard->next_deadline() > turn.now) machine.fired = turn.now;

@@ -7,17 +7,20 @@
 // sleep: here it wakes only for a reason (a wake-up of the mesh, a finished disk operation, a request, a
 // deadline), so a reason that gets lost leaves something stuck.
 //
-// Units:  now_us() counts from 1 s; now() is the broker's clock, which may jump when it starts.
+// Units:  now_us() counts from 1 s; now() is the broker's clock, which may jump when it starts. The wall clock may jump
+//         at any time.
 // Errors: what must not happen is a broken invariant of the Trace.
 // Owner:  one simulation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "net/clock.h"
 #include "net/mesh.h"
 #include "net/shard_loop.h"
 #include "net/shard_replay.h"
@@ -86,7 +89,8 @@ class World {
 
   // --- time and turns ---
   std::uint64_t now_us() const { return now_us_; }
-  Instant now() const { return Instant{(static_cast<std::int64_t>(now_us_) + offset_us_) / 1000}; }
+  // As a shard sees it: what the clock is slewed back by does not count until the next start.
+  Instant now() const { return seen_ = std::max(seen_, clock_->now()); }
   Instant newest_now() const { return newest_now_; }  // the latest it ever was
   std::uint64_t step() const { return step_; }
   Instant fired(ShardId shard) const { return machines_[raw(shard)]->fired; }
@@ -105,6 +109,7 @@ class World {
     machines_[shard]->stalled_until = now_us_ + us;
   }
   void unstall();
+  void step_wall_clock(std::int64_t ms) { wall_ms_ahead_ += ms; }
   // A worker that stops looks every millisecond, whether anything happened or not.
   void wake(std::uint32_t shard) { kick(shard); }
 
@@ -145,6 +150,13 @@ class World {
 
   static constexpr std::uint32_t spins_max = 4;
 
+  struct Clocks final : MachineClocks {
+    explicit Clocks(const World& of) : world(&of) {}
+    std::int64_t running_us() const override { return static_cast<std::int64_t>(world->now_us_); }
+    std::int64_t wall_us() const override { return running_us() + world->wall_ms_ahead_ * 1000; }
+    const World* world;
+  };
+
   Start open(std::uint32_t shard, Instant& newest);
   bool flipped() const;
   std::vector<std::byte> around(const Flip& flip) const;
@@ -162,7 +174,11 @@ class World {
   std::unique_ptr<Mesh> mesh_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::uint64_t now_us_ = 1'000'000;
-  std::int64_t offset_us_ = 1'700'000'000'000'000;
+  std::int64_t wall_ms_ahead_ = 1'700'000'000'000;
+  Clocks clocks_{*this};
+  std::unique_ptr<EngineClock> clock_ = std::make_unique<EngineClock>(clocks_);
+  mutable Instant seen_;
+  std::uint64_t followed_us_ = 0;
   Instant newest_now_;
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
