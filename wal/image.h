@@ -80,6 +80,8 @@ class Image {
     make_rows(position >> shift_);
     add_live(position);
   }
+  // At a start: not all of what was read into it was looked at.
+  void doubt(std::uint64_t extent) { row(extent).loaded = true; }
   // At a start: extents below `extent` are settled, wherever they are.
   void skip_to(std::uint64_t extent);
   bool settled(std::uint64_t extent) const { return extent < settled_; }
@@ -101,7 +103,7 @@ class Image {
     e.touched = true;
     return std::exchange(e.ahead, false);
   }
-  // Its bytes came back from the disk: each record's hash is to be looked at.
+  // Its bytes came back from the disk, or are in doubt: each record's hash is to be looked at.
   bool loaded(Lsn lsn) const { return row(lsn >> shift_).loaded; }
   // One more message of it is wanted that is not in memory; how many were since it was.
   void note_want(Lsn lsn) {

@@ -265,7 +265,10 @@ Result<std::byte*> Recovery::load(std::uint64_t extent) {
   Image& image = log_->image_;
   if (!of_checkpoint_) {
     if (image.has(extent)) return image.at(extent * geometry_.extent_bytes);
-    return read_extent(extent, image.open(extent));
+    const auto memory = read_extent(extent, image.open(extent));
+    // What is in it before the first frame that is read is looked at by nobody.
+    if (extent == geometry_.extent_of(begin())) image.doubt(extent);
+    return memory;
   }
   if (scratch_extent_ == extent) return scratch_.data();
   if (!scratch_) scratch_ = PageBlock(geometry_.extent_bytes);

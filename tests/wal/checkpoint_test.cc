@@ -155,6 +155,23 @@ TEST_F(Checkpoints, WhatIsBeforeItIsNotLookedAt) {
   expect_messages({6});
 }
 
+// It shares an extent with what is read, and is not believed for that.
+TEST_F(Checkpoints, WhatIsBeforeItIsLookedAtWhenItIsUsed) {
+  send_some(1);
+  checkpoint_durably();
+  send_some(1);
+  const LogPos damaged = alive.at(1);
+  ASSERT_EQ(damaged / options.extent_bytes, manifest().checkpoint / options.extent_bytes);
+  for (const std::size_t byte : {20u, 40u, 60u}) {
+    *at(damaged + byte) ^= std::byte{4};
+    open();
+    EXPECT_EQ(found.messages.at({7, 1}).body, "not to be read") << byte;
+    EXPECT_EQ(found.messages.at({7, 2}).body, body_of(2, 40));
+    EXPECT_EQ(log->stats().damaged, 1u);
+    *at(damaged + byte) ^= std::byte{4};
+  }
+}
+
 TEST_F(Checkpoints, WhatHappensBetweenItsSlicesIsTrue) {
   send_some(6);
   log->begin_checkpoint();
