@@ -6,11 +6,6 @@ namespace {
 
 class DurabilityTest : public ShardLoopTest {
  protected:
-  struct Send {
-    SendEntry entry;
-    Request request;
-  };
-
   void start_with(Durability durability) {
     Plan plan = calm_plan(1);
     plan.disk.delay_us_min = plan.disk.delay_us_max = 2000;
@@ -30,18 +25,9 @@ class DurabilityTest : public ShardLoopTest {
     ASSERT_TRUE(is_answered(sends.front()->request));
     sends.clear();
   }
-  Send& send() {
-    Send& made = *sends.emplace_back(std::make_unique<Send>());
-    made.entry.content.body = "x";
-    made.request.op = Op::send;
-    made.request.queue = queue;
-    made.request.sends = {&made.entry, 1};
-    world->submit(made.request, zero, zero);
-    return made;
-  }
+  Send& send() { return ShardLoopTest::send(queue, "x"); }
 
   QueueId queue{};
-  std::vector<std::unique_ptr<Send>> sends;
 };
 
 TEST_F(DurabilityTest, AnAnswerSaysWhatItMeans) {

@@ -6,36 +6,20 @@ namespace {
 
 class RoomTest : public ShardLoopTest {
  protected:
-  struct Send {
-    std::string body;
-    SendEntry entry;
-    Request request;
-  };
-
-  void send(QueueId queue, int count, std::size_t bytes) {
-    for (int i = 0; i < count; ++i) {
-      auto& send = sends.emplace_back(std::make_unique<Send>());
-      send->body.assign(bytes, 'x');
-      send->entry.content.body = send->body;
-      send->request.op = Op::send;
-      send->request.queue = queue;
-      send->request.sends = {&send->entry, 1};
-      world->submit(send->request, zero, zero);
-    }
+  void send_many(QueueId queue, int count, std::size_t bytes) {
+    for (int i = 0; i < count; ++i) send(queue, std::string(bytes, 'x'));
   }
   std::size_t with(Errc error) const {
     return static_cast<std::size_t>(std::ranges::count_if(sends, [&](const auto& send) {
       return is_answered(send->request) && send->request.error == error;
     }));
   }
-
-  std::vector<std::unique_ptr<Send>> sends;
 };
 
 TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
   start(1);
   const QueueId queue = make_queue(zero);
-  send(queue, 200, 2000);  // six segments at once, two are there
+  send_many(queue, 200, 2000);  // six segments at once, two are there
   run(100);
   EXPECT_LT(with(Errc::ok), 200u) << "they do not fit, or there is nothing to show";
   run(2'000'000);
@@ -47,7 +31,7 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   start(1);
   const QueueId queue = make_queue(zero);
   world->disk(0).set_capacity(world->disk(0).bytes_used());
-  send(queue, 200, 2000);
+  send_many(queue, 200, 2000);
   run(2'000'000);
   EXPECT_EQ(with(Errc::ok) + with(Errc::no_space), 200u);
   EXPECT_GT(with(Errc::no_space), 0u);
@@ -58,7 +42,7 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   EXPECT_FALSE(world->loop(0).log().stats().disk_full);
   sends.clear();
   answers.clear();
-  send(queue, 1, 2000);
+  send_many(queue, 1, 2000);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1u);
 }
@@ -70,7 +54,7 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   const QueueId queue = make_queue(zero);
   const auto state = [&] { return world->loop(0).shard().memory().sum(); };
   for (int round = 0; round < 200 && with(Errc::no_memory) == 0; ++round) {
-    send(queue, 2000, 1);
+    send_many(queue, 2000, 1);
     run(20'000);
   }
   EXPECT_GT(with(Errc::no_memory), 0u);
@@ -86,7 +70,7 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   run(1'000'000);
   sends.clear();
   answers.clear();
-  send(queue, 1, 1);
+  send_many(queue, 1, 1);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1u);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/shard_loop.h"
@@ -64,9 +65,26 @@ class ShardLoopTest : public testing::Test, public Audience {
     }
   }
 
+  struct Send {
+    std::string body;
+    SendEntry entry;
+    Request request;
+  };
+  Send& send(QueueId queue, std::string body) {
+    Send& made = *sends.emplace_back(std::make_unique<Send>());
+    made.body = std::move(body);
+    made.entry.content.body = made.body;
+    made.request.op = Op::send;
+    made.request.queue = queue;
+    made.request.sends = {&made.entry, 1};
+    world->submit(made.request, zero, zero);
+    return made;
+  }
+
   Trace trace{false};
   std::unique_ptr<World> world;
   std::vector<Request*> answers;
+  std::vector<std::unique_ptr<Send>> sends;  // to queues of shard 0
 };
 
 }  // namespace pawl::sim
