@@ -252,12 +252,18 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
   const bool begins = manifest_.first > 0 || manifest_.checkpoint > 0;
   const bool follows =
       last_frame_ == 0 ? (begins || header.prev == 0) : at - last_frame_ == header.prev;
-  if (header.epoch < epoch_ && !MUTANT(ignore_epoch)) {
+  if (stale(header) && !MUTANT(ignore_epoch)) {
     found.check.fault = LogFault::epoch;
   } else if (!follows) {
     found.check.fault = LogFault::prev;
   }
   return found;
+}
+
+// The log went on without it, in a newer epoch: there, or before.
+bool Recovery::stale(const LogFrameHeader& header) const {
+  return header.epoch < epoch_ ||
+         (header.lsn >= manifest_.durable && header.epoch < manifest_.epoch);
 }
 
 // Those of the checkpoint's own reading are not kept: most of what lies between its slices comes again.
@@ -360,7 +366,7 @@ void Recovery::look_at(std::span<const std::byte> rest, const SegmentFile& segme
   const FrameCheck check = check_frame(rest, geometry_.stream, header.lsn);
   if (check.fault != LogFault::none) return;
   epoch_seen_ = std::max<std::uint64_t>(epoch_seen_, header.epoch);
-  if (header.epoch < epoch_) return;
+  if (stale(header)) return;
   remains_ = true;
   if (header.durable <= tail_ || !witness_.empty()) return;
   witness_ = fmt::format("acknowledged frames follow at {} offset {}", segment_name(segment.number),

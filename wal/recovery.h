@@ -64,6 +64,7 @@ class Recovery final : private RecordSink {
   Result<void> replay_frames();
   Result<Found> next_frame();
   Result<Found> look(Lsn at);
+  bool stale(const LogFrameHeader& header) const;
   Result<void> replay_frame(const Found& found);
   Result<std::byte*> load(std::uint64_t extent);
   Result<std::byte*> read_extent(std::uint64_t extent, std::byte* memory);

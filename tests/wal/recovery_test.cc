@@ -207,6 +207,40 @@ TEST_F(Recover, AFrameFromBeforeTheTearIsNeverAcceptedAgain) {
   EXPECT_FALSE(found.messages.contains({7, 4}));
 }
 
+// Of the first of two writes nothing but the zeros behind its end arrives. They make the frame whole that lay there,
+// cut off for its padding alone, and the second write would follow that.
+TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
+  fill(2);
+  send(3, "lost");
+  const Files whole = keep();
+  damage(first_segment, frame(3) - 1);
+  open();
+  expect_messages(2);
+  EXPECT_EQ(report.torn_at, frame(2));
+  disk->hold = true;
+  for (const Seq seq : {3, 4}) {
+    append_send(seq, "new!");
+    log->flush_all();
+    pump();
+  }
+  ASSERT_EQ(disk->under_way(), 2u);
+  disk->finish(1);
+  disk->finish(0);
+  disk->hold = false;
+  Files again = keep();
+  std::memcpy(again[first_segment].data() + frame(2), whole.at(first_segment).data() + frame(2),
+              block_bytes);
+  put_back(again);
+  EXPECT_GT(header(frame(3)).epoch, header(frame(2)).epoch);
+  EXPECT_EQ(header(frame(3)).prev, block_bytes) << "it would follow";
+  open();
+  expect_messages(2);
+  EXPECT_EQ(report.torn_at, frame(2));
+  send(3, body_of(3, 40));
+  open();
+  expect_messages(3);
+}
+
 TEST_F(Recover, AFrameMissingBeforeAnExtentsEndIsNoticed) {
   fill(1);
   send(2, body_of(2, 3000));
