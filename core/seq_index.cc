@@ -16,7 +16,7 @@ std::unique_ptr<PagePool::Page> PagePool::take() {
 }
 
 void PagePool::give(std::unique_ptr<Page> page) {
-  if (spares_.size() == spares_max) return drop(std::move(page));
+  if (spares_.size() >= spares_kept_) return drop(std::move(page));
   spares_.push_back(std::move(page));
 }
 

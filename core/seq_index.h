@@ -55,6 +55,9 @@ class PagePool {
   static constexpr std::size_t page_entries = 1024;
   static constexpr std::size_t words = page_entries / 64;
   static constexpr std::size_t spares_max = 64;
+
+  explicit PagePool(std::size_t spares = spares_max) : spares_kept_(spares) {}
+
   struct Page {
     std::array<Place, page_entries> entries{};
     std::array<std::array<std::uint64_t, words>, 2> ready{};
@@ -76,6 +79,7 @@ class PagePool {
   std::size_t bytes() const { return made_ * sizeof(Page); }
 
  private:
+  std::size_t spares_kept_;
   std::size_t made_ = 0;  // pages there are
   std::vector<std::unique_ptr<Page>> spares_;
   std::vector<SparseList> spare_lists_;

@@ -8,12 +8,26 @@
 
 namespace pawl {
 
+ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
+  ShardLimits limits;
+  limits.slots_max = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(limits.slots_max, bytes / 2 / sizeof(Slot)));
+  limits.dedup_max = std::min(limits.dedup_max, bytes / 4 / Dedup::entry_bytes);
+  limits.spare_bytes = std::min<std::uint64_t>(limits.spare_bytes, bytes / 64);
+  return limits;
+}
+
 Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant start)
     : identity_(identity),
       limits_(limits),
-      slots_(limits.slots_max),
+      pages_(std::min(PagePool::spares_max, limits.spare_bytes / sizeof(PagePool::Page))),
+      slots_(limits.slots_max,
+             std::max<std::size_t>(1, limits.spare_bytes / Slab<Slot>::block_bytes())),
       waiters_(limits.waiters_max),
-      timers_(Instant{std::max<std::int64_t>(1, start.ms) - 1}),  // due at `start` is not done yet
+      // What is due at `start` is not done yet.
+      timers_(Instant{std::max<std::int64_t>(1, start.ms) - 1},
+              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
+              std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
       nonce_(identity.nonce_seed) {}
 
 Queue* Shard::find_queue(QueueId id) {
@@ -311,10 +325,12 @@ bool Shard::expire(Instant now, Effects& effects) {
 bool Shard::live(const TimerEntry& entry) const {
   switch (entry.kind) {
     case timer_message: {
+      if (!slots_.there(entry.subject)) return false;
       const Slot& slot = slots_[entry.subject];
       return slot.timer_armed && slot.generation == entry.generation;
     }
     case timer_waiter: {
+      if (!waiters_.there(entry.subject)) return false;
       const Waiter& waiter = waiters_[entry.subject];
       return waiter.request != nullptr && waiter.generation == entry.generation;
     }
@@ -339,7 +355,9 @@ bool Shard::live(const TimerEntry& entry) const {
 
 // Returns whether the entry still meant something.
 bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
-  if (!live(entry) && !(MUTANT(fire_timer_twice) && entry.kind == timer_message)) return false;
+  const bool again =
+      MUTANT(fire_timer_twice) && entry.kind == timer_message && slots_.there(entry.subject);
+  if (!live(entry) && !again) return false;
   if (entry.kind == timer_retention) {
     Queue& queue = *queues_.find(entry.subject)->second;
     queue.retention_armed = never;

@@ -48,6 +48,11 @@ struct ShardLimits {
   std::uint32_t moves_under_way = 64;  // of one move task
   std::uint32_t dead_letters_a_receive = 64;
   std::size_t slice_entries = 512;  // of a checkpoint, a turn
+  // Kept for reuse, each, of what slots, the index and timers need no more.
+  std::size_t spare_bytes = 1 << 20;
+
+  // For a shard whose state and image of the log have so many bytes together.
+  static ShardLimits for_memory(std::uint64_t bytes);
 };
 
 struct ShardIdentity {

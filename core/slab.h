@@ -1,9 +1,17 @@
 // A slab: rows of one type, known by a 32-bit index, taken and given back in O(1), never moved.
 //
+// Memory comes in blocks of `block_rows` rows. Rows are taken from the lowest block that has a free one, so that the
+// others become empty; empty blocks go, but for `spare_blocks`. The rows of a block that is made again begin with a
+// generation that none of those that went had.
+//
 // Limits: `rows_max` rows; take() answers none when they are used up.
-// Owner:  one shard. Memory comes in blocks of `block_rows` rows and is kept.
+// Owner:  one shard.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,40 +26,122 @@ class Slab {
   static constexpr std::uint32_t none = 0;  // rows count from 1
   static constexpr std::uint32_t block_rows = rows_a_block;
 
-  explicit Slab(std::uint32_t rows_max) : rows_max_(rows_max) {}
+  explicit Slab(std::uint32_t rows_max, std::size_t spare_blocks = 1)
+      : rows_max_(rows_max), spare_blocks_(spare_blocks) {}
 
-  // A row as it was left (its generation survives), or `none` when all are taken.
+  // A row as it was left, or of a block that is new; `none` when all are taken.
   std::uint32_t take() {
-    if (!free_.empty()) {
-      const std::uint32_t index = free_.back();
-      free_.pop_back();
-      return index;
-    }
-    if (made_ == rows_max_) return none;
-    if (made_ % block_rows == 0) blocks_.push_back(std::make_unique<Row[]>(block_rows));
-    return ++made_;
+    const std::uint32_t number = block_with_room();
+    if (number == no_block) return none;
+    Block& block = *blocks_[number];
+    if (block.taken == 0) --empty_;
+    const std::uint32_t at = block.free;
+    block.free = block.next_free[at];
+    if (++block.taken == rows_of(number)) set_room(number, false);
+    ++taken_;
+    return number * block_rows + at + 1;
   }
   void give(std::uint32_t index) {
-    VERIFY(index != none && index <= made_);
-    free_.push_back(index);
+    VERIFY(index != none && there(index));
+    const std::uint32_t number = (index - 1) / block_rows;
+    Block& block = *blocks_[number];
+    const auto at = static_cast<std::uint16_t>((index - 1) % block_rows);
+    block.next_free[at] = static_cast<std::uint16_t>(block.free);
+    block.free = at;
+    --taken_;
+    set_room(number, true);
+    if (--block.taken == 0 && ++empty_ > spare_blocks_) release(number);
   }
+  // Whether the row is there still; ask before looking at one that may have been given back.
+  bool there(std::uint32_t index) const { return blocks_[(index - 1) / block_rows] != nullptr; }
   Row& operator[](std::uint32_t index) {
-    return blocks_[(index - 1) / block_rows][(index - 1) % block_rows];
+    return blocks_[(index - 1) / block_rows]->rows[(index - 1) % block_rows];
   }
   const Row& operator[](std::uint32_t index) const {
-    return blocks_[(index - 1) / block_rows][(index - 1) % block_rows];
+    return blocks_[(index - 1) / block_rows]->rows[(index - 1) % block_rows];
   }
-  std::size_t taken() const { return made_ - free_.size(); }
-  std::size_t bytes() const {
-    return blocks_.size() * block_rows * sizeof(Row) + free_.capacity() * sizeof(std::uint32_t);
-  }
-  bool full() const { return free_.empty() && made_ == rows_max_; }
+  std::size_t taken() const { return taken_; }
+  std::size_t bytes() const { return made_ * sizeof(Block); }
+  bool full() const { return taken_ == rows_max_; }
+  static constexpr std::size_t block_bytes() { return sizeof(Block); }
 
  private:
+  struct Block {
+    std::array<Row, block_rows> rows{};
+    std::array<std::uint16_t, block_rows> next_free;
+    std::uint32_t free = 0;  // the first; there is one while taken is below rows_of()
+    std::uint32_t taken = 0;
+  };
+  static constexpr std::uint32_t no_block = UINT32_MAX;
+  static constexpr bool has_generations = requires(Row row) { row.generation; };
+
+  std::uint32_t rows_of(std::uint32_t number) const {
+    return std::min(block_rows, rows_max_ - number * block_rows);
+  }
+
+  std::uint32_t block_with_room() {
+    for (; lowest_ < room_.size(); ++lowest_) {
+      if (const std::uint64_t word = room_[lowest_]; word != 0)
+        return lowest_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
+    }
+    if (taken_ == rows_max_) return no_block;
+    return make_block();
+  }
+  // All there are are taken.
+  std::uint32_t make_block() {
+    auto number = static_cast<std::uint32_t>(blocks_.size());
+    if (gone_.empty()) {
+      blocks_.emplace_back();
+      if (number % 64 == 0) room_.push_back(0);
+    } else {
+      number = gone_.back();
+      gone_.pop_back();
+    }
+    blocks_[number] = std::make_unique<Block>();
+    Block& block = *blocks_[number];
+    for (std::uint32_t at = 0; at < block_rows; ++at)
+      block.next_free[at] = static_cast<std::uint16_t>(at + 1);
+    if constexpr (has_generations) {
+      for (Row& row : block.rows) row.generation = generation_;
+    }
+    ++made_;
+    ++empty_;
+    set_room(number, true);
+    return number;
+  }
+  void release(std::uint32_t number) {
+    if constexpr (has_generations) {
+      for (const Row& row : blocks_[number]->rows) {
+        if (static_cast<std::int32_t>(row.generation - generation_) >= 0)
+          generation_ = row.generation + 1;
+      }
+    }
+    blocks_[number].reset();
+    gone_.push_back(number);
+    --made_;
+    --empty_;
+    set_room(number, false);
+  }
+  void set_room(std::uint32_t number, bool room) {
+    const std::uint64_t bit = std::uint64_t{1} << number % 64;
+    if (room) {
+      room_[number / 64] |= bit;
+      lowest_ = std::min(lowest_, number / 64);
+    } else {
+      room_[number / 64] &= ~bit;
+    }
+  }
+
   std::uint32_t rows_max_;
-  std::uint32_t made_ = 0;
-  std::vector<std::unique_ptr<Row[]>> blocks_;
-  std::vector<std::uint32_t> free_;
+  std::size_t spare_blocks_;
+  std::vector<std::unique_ptr<Block>> blocks_;  // null: gone
+  std::vector<std::uint32_t> gone_;             // of blocks_
+  std::vector<std::uint64_t> room_;             // a bit for each block that has a free row
+  std::uint32_t lowest_ = 0;                    // no word of room_ before it has a bit
+  std::size_t taken_ = 0;
+  std::size_t made_ = 0;   // blocks
+  std::size_t empty_ = 0;  // of them
+  std::uint32_t generation_ = 0;
 };
 
 }  // namespace pawl

@@ -5,7 +5,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t spares_max = 256;  // chunks kept for reuse: 256 KiB
 // Less than a turn of the top level: an entry a whole turn away would share the slot of now, and hide
 // nearer ones.
 constexpr std::uint64_t reach = (std::uint64_t{1} << 36) - (std::uint64_t{1} << 30);
@@ -52,7 +51,7 @@ TimerWheel::Chunk* TimerWheel::take_chunk() {
 
 void TimerWheel::drop_chunk(Chunk* chunk) {
   if (chunk == sweep_after_) sweep_after_ = nullptr;  // the sweep begins this chain again
-  if (spares_ == spares_max) {
+  if (spares_ == spares_kept_) {
     delete chunk;
     --chunks_;
     return;

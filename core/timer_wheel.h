@@ -18,7 +18,7 @@
 // grows without copying and gives its memory back.
 //
 // Units:  Instant, ms. An entry is visited at its deadline or later, never earlier.
-// Limits: lanes_max distinct timeouts have a lane; sweep_slack stale entries are tolerated.
+// Limits: lanes_max distinct timeouts have a lane; as many stale entries as live ones and `slack` are tolerated.
 // Owner:  one shard. No clock, no callbacks kept.
 // Source: tokio's wheel (level from the highest differing bit), Linux kernel/time/timer.c.
 #pragma once
@@ -49,9 +49,13 @@ class TimerWheel {
   static constexpr unsigned lanes_max = 8;
   static constexpr std::size_t sweep_slack = 64 * 1024;
   static constexpr std::size_t looks_a_cancel = 4;
+  static constexpr std::size_t chunk_bytes = 1024;
+  static constexpr std::size_t spares_max = 256;
 
-  explicit TimerWheel(Instant start, std::size_t slack = sweep_slack)
-      : slack_(slack), elapsed_(static_cast<std::uint64_t>(start.ms)) {}
+  // At most `slack` stale entries are tolerated, `spares` chunks are kept for reuse.
+  explicit TimerWheel(Instant start, std::size_t slack = sweep_slack,
+                      std::size_t spares = spares_max)
+      : slack_(slack), spares_kept_(spares), elapsed_(static_cast<std::uint64_t>(start.ms)) {}
   ~TimerWheel();
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
@@ -91,7 +95,7 @@ class TimerWheel {
     std::uint32_t first;  // 0 but for the head of a lane
     std::uint32_t count;
   };
-  static_assert(sizeof(Chunk) == 1024);
+  static_assert(sizeof(Chunk) == chunk_bytes);
 
   struct Lane {  // of one timeout, so in order of deadline
     std::int64_t timeout_ms = -1;
@@ -128,6 +132,7 @@ class TimerWheel {
   }
 
   std::size_t slack_;
+  std::size_t spares_kept_;
   std::uint64_t elapsed_;  // everything at or before this ms has been visited
   std::array<std::uint64_t, levels> occupied_{};
   std::array<std::array<Chunk*, slots>, levels> wheel_{};

@@ -66,14 +66,9 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        std::strerror(measured.error().sys)));
   }
 
-  ShardLimits limits;
-  const std::uint64_t memory = options_.log.memory_max;
-  limits.slots_max = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(limits.slots_max, memory / 2 / sizeof(Slot)));
-  limits.dedup_max = std::min(limits.dedup_max, memory / 4 / Dedup::entry_bytes);
   shard_ = std::make_unique<Shard>(
-      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()}, limits,
-      shared_->clock.now());
+      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()},
+      ShardLimits::for_memory(options_.log.memory_max), shared_->clock.now());
   ShardReplay replay(*shard_, &shared_->replays[raw(options_.id)]);
   std::string complaint;
   auto log = Log::open(*disk_, options_.log, replay, report_, complaint);

@@ -4,6 +4,8 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "core/chunk_queue.h"
 #include "core/ring_queue.h"
@@ -51,6 +53,56 @@ TEST(Slab, OfNoRowsIsFull) {
   Slab<int> slab(0);
   EXPECT_TRUE(slab.full());
   EXPECT_EQ(slab.take(), Slab<int>::none);
+}
+
+struct Aged {
+  std::uint32_t generation = 0;
+};
+using SmallSlab = Slab<Aged, 64>;
+
+TEST(Slab, GivesBackTheMemoryOfWhatIsNotTaken) {
+  SmallSlab slab(10'000, 2);
+  std::vector<std::uint32_t> rows;
+  for (int i = 0; i < 1000; ++i) rows.push_back(slab.take());
+  EXPECT_EQ(slab.bytes(), 16 * SmallSlab::block_bytes());
+  for (const std::uint32_t row : rows) slab.give(row);
+  EXPECT_EQ(slab.taken(), 0u);
+  EXPECT_EQ(slab.bytes(), 2 * SmallSlab::block_bytes());
+  for (const std::uint32_t row : rows) EXPECT_EQ(slab.there(row), row <= 2 * 64) << row;
+}
+
+TEST(Slab, TakesWhereOthersAreTaken) {
+  SmallSlab slab(10'000, 0);
+  for (int i = 0; i < 640; ++i) slab.take();
+  for (std::uint32_t row = 1; row <= 640; ++row)
+    if (row % 64 != 1) slab.give(row);
+  EXPECT_EQ(slab.bytes(), 10 * SmallSlab::block_bytes());
+  std::set<std::uint32_t> taken;
+  for (int i = 0; i < 63; ++i) taken.insert(slab.take());
+  EXPECT_EQ(*taken.rbegin(), 64u) << "the lowest first";
+  for (std::uint32_t row = 65; row <= 640; row += 64) slab.give(row);
+  EXPECT_EQ(slab.bytes(), SmallSlab::block_bytes());
+}
+
+TEST(Slab, HasNoGenerationTwice) {
+  SmallSlab slab(128, 0);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  sim::Random random(1);
+  std::vector<std::uint32_t> taken;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool fills = i / 200 % 2 == 0;
+    if (taken.empty() || (fills && !slab.full())) {
+      const std::uint32_t row = slab.take();
+      taken.push_back(row);
+      EXPECT_TRUE(seen.insert({row, ++slab[row].generation}).second);
+    } else {
+      const std::size_t at = random.below(taken.size());
+      slab.give(taken[at]);
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    EXPECT_LE(slab.bytes(), 2 * SmallSlab::block_bytes());
+  }
+  EXPECT_GT(seen.size(), 5'000u);
 }
 
 TEST(RingQueue, DoesWhatADequeWouldDo) {

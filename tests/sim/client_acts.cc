@@ -380,7 +380,8 @@ void Clients::receive_and_delete(std::uint32_t queue) {
   delete_held();
 }
 
-void Clients::delete_held() {
+bool Clients::delete_held() {
+  if (held_.empty()) return false;
   while (!held_.empty()) {
     const Held held = held_.back();
     held_.pop_back();
@@ -389,6 +390,7 @@ void Clients::delete_held() {
     removal.messages.push_back(held.message);
     submit(removal);
   }
+  return true;
 }
 
 void Clients::send_one(std::uint32_t queue) { send(plan_.clients, queue, 1); }

@@ -75,5 +75,34 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
+TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
+  Plan plan = calm_plan(1);
+  plan.memory = 384 << 10;
+  start(plan);
+  const QueueId queue = make_queue(zero);
+  for (int round = 0; round < 200 && with(Errc::no_memory) == 0; ++round) {
+    for (int i = 0; i < 500; ++i) {
+      Send& sent = make_send(queue, "x");
+      sent.entry.delay = seconds(900);
+      world->submit(sent.request, zero, zero);
+    }
+    run(20'000);
+  }
+  EXPECT_GT(with(Errc::no_memory), 0u);
+  EXPECT_GT(with(Errc::ok), 3'000u) << "80 bytes each";
+
+  Request purge;
+  purge.op = Op::purge;
+  purge.queue = queue;
+  world->submit(purge, zero, zero);
+  run(1'000'000);
+  sends.clear();
+  answers.clear();
+  send_many(queue, 1000, 1);
+  run(100'000);
+  EXPECT_EQ(with(Errc::ok), 1000u);
+  EXPECT_LT(world->loop(0).shard().memory().sum(), plan.memory / 3);
+}
+
 }  // namespace
 }  // namespace pawl::sim

@@ -71,13 +71,17 @@ class ShardLoopTest : public testing::Test, public Audience {
     Request request;
   };
   Send& send(QueueId queue, std::string body) {
+    Send& made = make_send(queue, std::move(body));
+    world->submit(made.request, zero, zero);
+    return made;
+  }
+  Send& make_send(QueueId queue, std::string body) {
     Send& made = *sends.emplace_back(std::make_unique<Send>());
     made.body = std::move(body);
     made.entry.content.body = made.body;
     made.request.op = Op::send;
     made.request.queue = queue;
     made.request.sends = {&made.entry, 1};
-    world->submit(made.request, zero, zero);
     return made;
   }
 

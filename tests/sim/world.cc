@@ -142,6 +142,7 @@ Start World::open(std::uint32_t shard, Instant& newest) {
   options.stream = mix(plan_.seed) + shard;
   ShardLimits limits;
   limits.slice_entries = plan_.slice_entries;
+  if (plan_.memory != 0) limits.spare_bytes = ShardLimits::for_memory(plan_.memory).spare_bytes;
   machine.shard = std::make_unique<Shard>(ShardIdentity{machine.desk.home, plan_.shards, secret_,
                                                         static_cast<std::uint32_t>(random_.next())},
                                           limits, now());

@@ -110,6 +110,8 @@ class World {
   }
   void unstall();
   void step_wall_clock(std::int64_t ms) { wall_ms_ahead_ += ms; }
+  // It says what the broker's clock says.
+  void set_wall_clock_right() { wall_ms_ahead_ += now().ms - clocks_.wall_us() / 1000; }
   // A worker that stops looks every millisecond, whether anything happened or not.
   void wake(std::uint32_t shard) { kick(shard); }
 
