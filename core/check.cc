@@ -46,6 +46,8 @@ std::string_view name_of(Errc code) {
       return "task_ended";
     case Errc::source_unknown:
       return "source_unknown";
+    case Errc::not_kept:
+      return "not_kept";
     case Errc::too_large:
       return "too_large";
     case Errc::not_supported:

@@ -79,6 +79,7 @@ struct CheckpointSlice {
   std::vector<HeadRecord> heads;
   std::vector<PurgeRecord> purges;  // everything below is gone
   std::vector<TaskRecord> tasks;
+  std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> records;
   std::vector<LogPos> freed;  // records that nobody needs any more
 };

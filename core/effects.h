@@ -2,8 +2,7 @@
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
 // Their order is the order in the log's frames: configs, heads, sends, receives, settled, removes, purges,
-// tasks. Replaying a
-// record twice, or one for a message that is gone, changes nothing.
+// tasks, replays. Reading a record twice, or one for a message that is gone, changes nothing.
 //
 // Owner: the shard loop (net/shard_loop.h); the simulator in tests.
 #pragma once
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/move_task.h"
+#include "core/replay_task.h"
 #include "core/request.h"
 
 namespace pawl {
@@ -106,13 +106,15 @@ struct Effects {
   std::vector<PurgeRecord> purges;
   std::vector<TaskRecord> tasks;
   std::vector<SettledRecord> settled;
+  std::vector<ReplayRecord> replays;
   std::vector<LogPos> freed;  // records that nobody needs any more
   std::vector<Reply> replies;
   std::vector<Transfer*> transfers;  // to be given their content and sent on their way
 
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
-           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty();
+           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty() ||
+           !replays.empty();
   }
   void clear() {
     configs.clear();
@@ -123,6 +125,7 @@ struct Effects {
     purges.clear();
     tasks.clear();
     settled.clear();
+    replays.clear();
     freed.clear();
     replies.clear();
     transfers.clear();

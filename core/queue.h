@@ -19,6 +19,7 @@
 #include "core/ids.h"
 #include "core/move_task.h"
 #include "core/queue_config.h"
+#include "core/replay_task.h"
 #include "core/ring_queue.h"
 #include "core/seq_index.h"
 #include "core/time.h"
@@ -127,6 +128,8 @@ struct Queue {
   std::unique_ptr<Groups> groups;  // from the first message with a group on
   std::unique_ptr<Fifo> fifo;      // from the first message of a FIFO queue on
   std::unique_ptr<Moves> moves;    // from the first task on
+  std::vector<ReplayTask>
+      replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
   AgedArrivals aged;
   // Messages whose bodies cannot be read, in rising order of number. The queue goes on without them; their records
@@ -157,6 +160,10 @@ struct Queue {
 
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
+  ReplayTask* replaying() {
+    const bool runs = !replays.empty() && replays.back().status == ReplayTask::Status::running;
+    return runs ? &replays.back() : nullptr;
+  }
   // What to hand out next of the messages without a group, or 0. Of four, one that came back and three fresh,
   // so that a message that is received and let go for ever cannot starve new ones.
   Seq next_ready();

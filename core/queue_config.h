@@ -36,6 +36,7 @@ enum class Attribute : std::uint8_t {
   fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; nothing is limited
   max_receive_count = 11,           // of the RedrivePolicy; 0: none
   durability = 12,                  // a Durability
+  replay_retention = 13,            // seconds; 0: nothing can be sent again
   // from here on: texts
   policy = 32,
   redrive_policy = 33,
@@ -46,7 +47,7 @@ enum class Attribute : std::uint8_t {
       37,  // not a queue but a topic, which has a place in the directory and no messages; what it
            // is set to, as proto/sns_topic.h says
 };
-inline constexpr std::size_t number_attributes = 13;
+inline constexpr std::size_t number_attributes = 14;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
@@ -86,7 +87,7 @@ struct QueueConfig {
   Instant created;
   Instant modified;
   std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1,
-                                                      0, 0,         0,       0, 0,  0};
+                                                      0, 0,         0,       0, 0,  0,  0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
   Tags tags;
 
@@ -101,6 +102,7 @@ struct QueueConfig {
   Durability durability() const { return Durability{number(Attribute::durability)}; }
   Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
+  Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
   Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
 };

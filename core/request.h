@@ -25,6 +25,7 @@
 #include "core/move_task.h"
 #include "core/queue_config.h"
 #include "core/receipt.h"
+#include "core/replay_task.h"
 #include "core/result.h"
 #include "core/time.h"
 
@@ -45,6 +46,9 @@ enum class Op : std::uint8_t {
   start_move,  // of dead letters, back to where they came from or elsewhere
   cancel_move,
   list_moves,
+  start_replay,  // of what was sent, deleted or not: core/replay_task.h
+  cancel_replay,
+  list_replays,
   transfer,  // from shard to shard: core/transfer.h
   // to the control shard
   create_queue,
@@ -154,6 +158,7 @@ struct Request {
 
   QueueCounts counts;  // out
   MoveParams move;
+  ReplayParams* replay = nullptr;  // start_replay, cancel_replay, list_replays
   Transfer* transfer = nullptr;
 
   const QueueSpec* spec = nullptr;           // create_queue

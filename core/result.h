@@ -30,6 +30,7 @@ enum class Errc : std::uint8_t {
   no_such_task,       // no move task of that number, or forgotten
   task_ended,         // a cancel of a move task that does not run any more
   source_unknown,     // move task: a message does not say which queue it was dead-lettered from
+  not_kept,           // replay task: of a queue without x-replay-retention
   too_large,          // a message beyond a limit; the limit is named by the caller
   not_supported,      // a well-formed request for something this version does not do
   // Try again.

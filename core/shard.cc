@@ -83,6 +83,12 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       return cancel_move(*queue, request, effects);
     case Op::list_moves:
       return list_moves(*queue, request, effects);
+    case Op::start_replay:
+      return start_replay(*queue, request, now, effects);
+    case Op::cancel_replay:
+      return cancel_replay(*queue, request, effects);
+    case Op::list_replays:
+      return list_replays(*queue, request, effects);
     case Op::transfer:
     case Op::create_queue:
     case Op::delete_queue:
@@ -167,7 +173,10 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
 }
 
 void Shard::put_config(const ConfigPtr& config, Instant now) {
+  const ConfigPtr* const known = directory_.find(config->id);
+  const ConfigPtr latest = known == nullptr ? nullptr : *known;
   directory_.put(config);
+  note_replay_retention(latest, config);
   const auto it = queues_.find(raw(config->id));
   if (it == queues_.end()) return;
   Queue& queue = *it->second;
@@ -179,7 +188,11 @@ void Shard::put_config(const ConfigPtr& config, Instant now) {
 }
 
 void Shard::drop_queue(QueueId id, Effects& effects) {
-  directory_.drop(id);
+  if (const ConfigPtr* const known = directory_.find(id); known != nullptr) {
+    const ConfigPtr latest = *known;
+    directory_.drop(id);
+    note_replay_retention(latest, nullptr);
+  }
   const auto it = queues_.find(raw(id));
   if (it == queues_.end()) return;
   Queue& queue = *it->second;
@@ -189,6 +202,7 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
     request->error = Errc::no_such_queue;
     effects.replies.push_back({request, false});
   }
+  forget_replays(queue);
   if (queue.retention_armed != never) timers_.cancelled();
   if (queue.moves && queue.moves->timer_armed) timers_.cancelled();
   if (queue.dedup_armed) timers_.cancelled();

@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,7 +48,9 @@ struct ShardLimits {
   std::size_t transfers_max = 1024;    // messages on their way to other queues
   std::uint32_t moves_under_way = 64;  // of one move task
   std::uint32_t dead_letters_a_receive = 64;
-  std::size_t slice_entries = 512;  // of a checkpoint, a turn
+  std::size_t slice_entries = 512;   // of a checkpoint, a turn
+  std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
+  std::size_t replays_running = 64;  // of them
   // Kept for reuse, each, of what slots, the index and timers need no more.
   std::size_t spare_bytes = 1 << 20;
 
@@ -108,6 +111,17 @@ class Shard {
   std::vector<Came> unsettled() const;
   Transfer& forget_moved(const Came& came, ShardId target);
 
+  // --- replay tasks: see core/replay_task.h ---
+  // The one that is to go on, the same until it ends; null: there is none. It holds until the next change of any.
+  const ReplayTask* replay_under_way();
+  // So many more of it are sent again, durably, and everything wanted before `position`.
+  void replayed(QueueId source, LogPos position, std::uint64_t sent, Effects& effects);
+  void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects);
+  // The log is to keep what was written so long ago, and from there on; replay_none: no task is running.
+  Duration replay_retention() const { return replay_retention_; }
+  static constexpr LogPos replay_none = UINT64_MAX;
+  LogPos replay_position() const;
+
   // When expire() is due next.
   Instant next_deadline() {
     return doomed_.empty() && begun_.empty() && at_once_.empty() ? timers_.next() : Instant{0};
@@ -137,6 +151,7 @@ class Shard {
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
   void restore(const SettledRecord& record);
+  void restore(const ReplayRecord& record);
   // Queues that are not in the directory go; `freed` names their records.
   void finish_recovery(Instant now, std::vector<LogPos>& freed);
 
@@ -274,6 +289,14 @@ class Shard {
   void arm_moves(Queue& queue, Instant due);
   std::uint32_t next_to_move(Queue& queue);
 
+  // shard_replays.cc
+  void start_replay(Queue& queue, Request& request, Instant now, Effects& effects);
+  void cancel_replay(Queue& queue, Request& request, Effects& effects);
+  static void list_replays(Queue& queue, Request& request, Effects& effects);
+  void keep_replay(Queue& queue, const ReplayTask& task);
+  void forget_replays(Queue& queue);
+  void note_replay_retention(const ConfigPtr& before, const ConfigPtr& after);
+
   // shard_checkpoint.cc
   bool slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left);
   void slice_settings(const Queue& queue, CheckpointSlice& out) const;
@@ -330,6 +353,10 @@ class Shard {
   std::size_t transfers_under_way_ = 0;
   std::vector<QueueId> refused_transfer_;  // queues that wait for one to be over
   std::map<TransferKey, Unsettled> unsettled_;
+  std::set<QueueId> replaying_;        // queues with a running task
+  QueueId replay_at_ = QueueId::none;  // of these, whose turn it is or was
+  std::size_t replays_ = 0;            // tasks of all queues
+  Duration replay_retention_{0};       // the longest of its queues
   CheckpointWalk walk_;
   std::uint64_t set_aside_ = 0;
   bool stopping_ = false;

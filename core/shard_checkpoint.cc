@@ -6,6 +6,11 @@
 #include "core/shard.h"
 
 namespace pawl {
+namespace {
+
+constexpr std::size_t replay_entries = 8;  // messages that a replay task counts for in a slice
+
+}  // namespace
 
 // --- writing ---
 
@@ -38,6 +43,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
     if (it != queues_.end()) {
       forget_set_aside(*it->second, out.freed);
       slice_settings(*it->second, out);
+      left -= std::min(left, replay_entries * it->second->replays.size());
       walk_.aged = it->second->aged.entries();
     }
     walk_.part = Part::aged;
@@ -68,6 +74,7 @@ void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
   if (queue.moves) {
     for (const MoveTask& task : queue.moves->tasks) out.tasks.push_back({task, {}});
   }
+  for (const ReplayTask& task : queue.replays) out.replays.push_back({task, false});
   out.records.push_back(TimesRecord{.queue = queue.id,
                                     .first = true,
                                     .end = queue.times.end(),

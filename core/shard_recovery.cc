@@ -112,12 +112,23 @@ void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
   if (tasks.size() > tasks_kept) tasks.erase(tasks.begin());
 }
 
+// The last one read of a task counts: a checkpoint said what is, and then comes all that led there.
+void Shard::restore(const ReplayRecord& record) {
+  Queue& queue = make_queue(record.task.source);
+  if (!record.progress) return keep_replay(queue, record.task);
+  const auto task = std::ranges::find(queue.replays, record.task.number, &ReplayTask::number);
+  if (task == queue.replays.end()) return;  // forgotten for newer ones
+  task->sent = record.task.sent;
+  task->position = record.task.position;
+}
+
 void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from); }
 
 // The queue was deleted; what it had goes. What came from other queues they have to forget all the same (`unsettled_`),
 // or it would be back there.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
   queue.index.for_each([&](Seq, Place place) { give_back(place, freed); });
+  forget_replays(queue);
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
 
@@ -137,6 +148,7 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
     ++it;
   }
   latest_ = nullptr;
+  directory_.for_each([this](const ConfigPtr& config) { note_replay_retention(nullptr, config); });
 }
 
 // All records have been read: what is ready, what is hidden until when.
@@ -161,6 +173,7 @@ void Shard::resume(Queue& queue, Instant now) {
   arm_retention(queue);
   arm_dedup(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) arm_moves(queue, now);
+  if (queue.replaying() != nullptr) replaying_.insert(queue.id);
 }
 
 }  // namespace pawl

@@ -13,25 +13,6 @@ constexpr Duration refused_pause = seconds(1);
 
 }  // namespace
 
-void Transfer::keep(const Content& stored) {
-  content = stored;
-  bytes.clear();
-  std::string_view* const texts[] = {&content.body,   &content.attributes, &content.system,
-                                     &content.sender, &content.group,      &content.dedup_id,
-                                     &content.origin};
-  std::size_t size = 0;
-  for (const std::string_view* text : texts) size += text->size();
-  bytes.reserve(size);
-  for (std::string_view* text : texts) {
-    const std::size_t at = bytes.size();
-    bytes.append(*text);
-    *text = std::string_view(bytes).substr(at);
-  }
-  if (stored.body_md5 == nullptr) return;
-  md5 = *stored.body_md5;
-  content.body_md5 = &md5;
-}
-
 // --- at the source: on the way ---
 
 bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {

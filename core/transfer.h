@@ -20,12 +20,13 @@
 #include <string_view>
 
 #include "core/ids.h"
+#include "core/kept_content.h"
 #include "core/request.h"
 #include "core/time.h"
 
 namespace pawl {
 
-struct Transfer {
+struct Transfer : KeptContent {
   enum class Stage : std::uint8_t { free, arriving, landed, settling, done };
 
   Request request;  // its queue is the target's
@@ -36,21 +37,15 @@ struct Transfer {
   std::uint32_t task = 0;   // number of the move task; 0: a dead letter
   std::string destination;  // as QueueName::text() has it; empty: where the message came from
 
-  // The message. Until it has been read from the log, `position` says where it is.
+  // The message. Until its content has been read from the log, `position` says where it is.
   LogPos position = log_pos_none;
   Instant sent;
   MessageId id;
   std::uint32_t receive_count = 0;
   Instant first_received;
   Instant last_received;
-  Content content;  // points into what is below
-  std::string bytes;
   std::string origin;
-  std::array<std::uint8_t, 16> md5{};
   std::array<char, 36> uuid{};
-
-  // Takes over what the log has.
-  void keep(const Content& stored);
 };
 
 }  // namespace pawl

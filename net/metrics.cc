@@ -47,6 +47,8 @@ constexpr Metric metrics[] = {
      &Numbers::segments},
     {"pawl_wal_disk_bytes", gauge, "Disk taken by the log, spare segments included.",
      &Numbers::disk_bytes},
+    {"pawl_wal_replay_bytes", gauge,
+     "Disk taken by segments that are kept for x-replay-retention alone.", &Numbers::replay_bytes},
     {"pawl_wal_disk_full", gauge, "1 while the disk has no room for another segment.",
      &Numbers::disk_full},
     {"pawl_wal_checkpoint_bytes", gauge, "Size of the latest checkpoint.",
@@ -93,6 +95,7 @@ void ShardNumbers::take(const LogStats& log) {
   put(segments, log.segments);
   put(disk_full, log.disk_full ? 1 : 0);
   put(disk_bytes, log.disk_bytes);
+  put(replay_bytes, log.replay_bytes);
   put(checkpoint_bytes, log.checkpoint_bytes);
   put(relocated_bytes, log.relocated_bytes);
   put(bodies, log.image_bytes + log.image_spare_bytes);

@@ -8,7 +8,12 @@
 namespace pawl {
 
 ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max)
-    : shard_(&shard), log_(&log), port_(&port), asker_(&asker), memory_max_(memory_max) {}
+    : shard_(&shard),
+      log_(&log),
+      port_(&port),
+      asker_(&asker),
+      memory_max_(memory_max),
+      replayer_(shard, log) {}
 
 void ShardLoop::submit(Request& request, ShardId target) {
   request.home = port_->self();
@@ -51,6 +56,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   now_ = now;
   const Lsn durable_before = log_->durable();
   share_memory();
+  keep_for_replay(now);
   log_->pump(now, now_us, false);
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
@@ -64,6 +70,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   more_ = shard_->expire(now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
+  replay(now);
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   append(now);
@@ -121,7 +128,7 @@ void ShardLoop::back_home(Request& request) {
   if (request.cancel_under_way) {
     request.answered_meanwhile = true;  // the owner may still look at it
   } else {
-    asker_->answered(request);
+    give(request);
   }
 }
 
@@ -136,6 +143,7 @@ void ShardLoop::apply(Request& request, Instant now) {
     return answer(request);
   }
   if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
+  if (request.op == Op::start_replay) look_into_log(request, now);
   shard_->apply(request, now, effects_);
 }
 
@@ -176,6 +184,26 @@ void ShardLoop::share_memory() {
   const std::uint64_t state = shard_->memory().sum();
   full_ = state + image_min > memory_max_;
   log_->set_memory_max(full_ ? image_min : memory_max_ - state);
+}
+
+void ShardLoop::keep_for_replay(Instant now) {
+  const Duration kept = shard_->replay_retention();
+  log_->keep_for_replay(kept == Duration{0} ? never : now - kept, shard_->replay_position());
+}
+
+// Which part of the log a replay task is to read.
+void ShardLoop::look_into_log(Request& request, Instant now) {
+  const ConfigPtr* const config = shard_->directory().find(request.queue);
+  if (config == nullptr) return;  // it is refused
+  ReplayParams& asked = *request.replay;
+  asked.from = std::max(asked.from, now - (*config)->replay_retention());
+  asked.position = log_->first_since(asked.from);
+  asked.end = log_->appended();
+}
+
+void ShardLoop::replay(Instant now) {
+  if (Request* const request = replayer_.turn(now, effects_); request != nullptr)
+    submit(*request, replayer_.target());
 }
 
 void ShardLoop::append(Instant now) {
@@ -249,12 +277,13 @@ void ShardLoop::write_checkpoint(Instant now) {
 void ShardLoop::relocate(Instant now, bool idle) {
   if (draining_ || !log_->relocation_due()) return;
   std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
-  Relocatable found;
+  FoundSend found;
   while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::queue) == Errc::ok &&
          log_->next_relocatable(found)) {
     left -= std::min(left, found.record.size());
-    if (shard_->position_of(found.queue, found.seq) != found.position) continue;
-    shard_->relocated(found.queue, found.seq, log_->relocate(found, now));
+    const StoredMessage& stored = found.stored;
+    if (shard_->position_of(stored.queue, stored.seq) != found.position) continue;
+    shard_->relocated(stored.queue, stored.seq, log_->relocate(found, now));
   }
   more_ |= left == 0;
 }
@@ -296,10 +325,15 @@ void ShardLoop::known(ConfigChange& change) {
 void ShardLoop::answer(Request& request) {
   if (request.op == Op::transfer) return pass_on(*request.transfer);
   if (request.home == port_->self()) {
-    asker_->answered(request);
+    give(request);
   } else {
     port_->send(request.home, {.kind = MeshMessage::Kind::response, .pointer = &request});
   }
+}
+
+void ShardLoop::give(Request& request) {
+  if (replayer_.owns(request)) return replayer_.answered();
+  asker_->answered(request);
 }
 
 // A transfer goes to the shard of its next stage.
@@ -344,18 +378,19 @@ Instant ShardLoop::next_deadline() {
       log_->bodies_due()) {
     return Instant{0};
   }
-  return std::min(shard_->next_deadline(), log_->next_lazy());
+  return std::min({shard_->next_deadline(), log_->next_lazy(), replayer_.next_due()});
 }
 
 void ShardLoop::begin_drain() {
   draining_ = true;
   shard_->release_waiters(effects_);  // and begins no more transfers
+  replayer_.stop();
   log_->flush_all();
 }
 
 bool ShardLoop::drained() const {
   return queued_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
-         !port_->backlog() && shard_->transfers() == 0 && !log_->pending();
+         !port_->backlog() && !asks_others() && !log_->pending();
 }
 
 }  // namespace pawl

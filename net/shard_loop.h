@@ -24,6 +24,7 @@
 #include "core/ring_queue.h"
 #include "core/shard.h"
 #include "net/mesh.h"
+#include "net/replayer.h"
 #include "wal/log.h"
 
 namespace pawl {
@@ -76,6 +77,9 @@ class ShardLoop {
   bool cancel(Request& request, ShardId target);
   void send_connection(ShardId to, std::uint64_t number);
 
+  // How the filters of replay tasks are read; without it none can be.
+  void filter_replays_with(MakeMessageFilter make) { replayer_.filter_with(make); }
+
   // At a start, before the first turn: takes out what has moved to other queues, see moved_from().
   void settle(const std::vector<Moved>& moved);
 
@@ -88,8 +92,10 @@ class ShardLoop {
   Instant next_deadline();
   bool write_in_flight() const { return log_->write_in_flight(); }
 
-  // Stop: long polls are answered empty; then drained() says when all is answered and durable.
+  // Stop: long polls are answered empty; then drained() says when all is answered and durable. Other shards are needed
+  // while asks_others().
   void begin_drain();
+  bool asks_others() const { return shard_->transfers() > 0 || replayer_.under_way(); }
   bool drained() const;
 
   const std::optional<LogFailure>& failure() const { return log_->failure(); }
@@ -113,16 +119,20 @@ class ShardLoop {
   void take_messages();
   void take(ShardId from, const MeshMessage& message);
   void apply(Request& request, Instant now);
+  void look_into_log(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   bool send(Request& request, Instant now);
   bool retry_held(Instant now);
   void share_memory();
+  void keep_for_replay(Instant now);
+  void replay(Instant now);
   void append(Instant now);
   bool leaves_early(const Request& request, Instant now);
   void write_checkpoint(Instant now);
   void relocate(Instant now, bool idle);
   void progress(Instant now);  // what became durable
   void answer(Request& request);
+  void give(Request& request);
   void route(Request& request, ShardId target);
   void pass_on(Transfer& transfer);
   void announce(Request& request);
@@ -144,6 +154,7 @@ class ShardLoop {
   Asker* asker_;
   std::uint64_t memory_max_;
   Effects effects_;
+  Replayer replayer_;
   RingQueue<Request*> queued_;  // to apply in the next turn
   RingQueue<Request*> held_;    // sends for which the log is making room
   RingQueue<Waiting> waiting_;  // answered when the log is durable

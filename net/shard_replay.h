@@ -39,6 +39,7 @@ class ShardReplay : public Replay {
   void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }
+  void replay(const ReplayRecord& record) override { shard_->restore(record); }
   void progress(std::uint64_t read, std::uint64_t total) override {
     if (progress_ == nullptr) return;
     progress_->read.store(read, std::memory_order_relaxed);

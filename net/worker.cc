@@ -17,6 +17,7 @@
 
 #include "core/check.h"
 #include "net/doctor.h"
+#include "net/policy_filter.h"
 
 namespace pawl {
 namespace {
@@ -168,6 +169,7 @@ void Worker::run(const ConnectionContext& context,
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ =
       std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_, options_.log.memory_max);
+  loop_->filter_replays_with(filter_by_policy);
   connections_->use(*loop_);
   loop_->settle(moved_);
   arm_accepts(listeners);
@@ -307,7 +309,7 @@ bool Worker::drain_step() {
     loop_->begin_drain();
     connections_->begin_drain();
   }
-  if (!said_quiet_ && connections_->quiet() && loop_->shard().transfers() == 0) {
+  if (!said_quiet_ && connections_->quiet() && !loop_->asks_others()) {
     said_quiet_ = true;
     shared_->quiet.fetch_add(1);
   }

@@ -47,6 +47,7 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   undelivering_ = false;
   answer_.clear();
   request_ = Request{};
+  replay_.reset();
   request_.home = config.home;
   header_ = FrameHeader{};
   frame_.assign(frame);
@@ -87,12 +88,13 @@ WireCall::Next WireCall::run(Session& session, std::string_view payload, const D
 WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
                                       const Directory& directory) {
   const auto op = static_cast<WireOp>(header_.op);
-  const bool known = op == WireOp::delete_queue || op == WireOp::set_attributes ||
-                     op == WireOp::get_attributes || op == WireOp::purge || op == WireOp::stats ||
-                     op == WireOp::send || op == WireOp::receive || op == WireOp::remove ||
-                     op == WireOp::change || op == WireOp::get_tags || op == WireOp::set_tags ||
-                     op == WireOp::list_sources || op == WireOp::start_move ||
-                     op == WireOp::cancel_move || op == WireOp::list_moves;
+  const bool known =
+      op == WireOp::delete_queue || op == WireOp::set_attributes || op == WireOp::get_attributes ||
+      op == WireOp::purge || op == WireOp::stats || op == WireOp::send || op == WireOp::receive ||
+      op == WireOp::remove || op == WireOp::change || op == WireOp::get_tags ||
+      op == WireOp::set_tags || op == WireOp::list_sources || op == WireOp::start_move ||
+      op == WireOp::cancel_move || op == WireOp::list_moves || op == WireOp::start_replay ||
+      op == WireOp::cancel_replay || op == WireOp::list_replays;
   if (!known) return refuse(Status::unknown_op);
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
@@ -125,6 +127,12 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
       return start_move(in, directory, queue);
     case WireOp::cancel_move:
       return cancel_move(in, queue);
+    case WireOp::start_replay:
+      return start_replay(in, directory, queue);
+    case WireOp::cancel_replay:
+      return cancel_replay(in, queue);
+    case WireOp::list_replays:
+      return list_replays(in, queue);
     default:
       break;
   }

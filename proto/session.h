@@ -134,6 +134,10 @@ class WireCall {
   Next list_sources(WireReader& in, const Directory& directory, const QueueConfig& queue);
   Next start_move(WireReader& in, const Directory& directory, const QueueConfig& queue);
   Next cancel_move(WireReader& in, const QueueConfig& queue);
+  Next start_replay(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_replay(WireReader& in, const QueueConfig& queue);
+  Next list_replays(WireReader& in, const QueueConfig& queue);
+  ReplayParams& about_replays();
   void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
   Next receipts(WireReader& in, const QueueConfig& queue, Op op);
   Next route(Op op, ShardId target);
@@ -141,6 +145,7 @@ class WireCall {
   Next opened(Session& session, const ConfigPtr& config);
   Next described();
   Next moves_listed();
+  Next replays_listed();
   Next received();
   Next refuse(Status status, std::uint32_t detail = no_detail);
   Next hang_up(Status status);
@@ -171,7 +176,8 @@ class WireCall {
   std::vector<AttributeChange> changes_;
   Tags tags_;
   std::string destination_;
-  ConfigPtr described_;  // GET_ATTRIBUTES: as it was when asked
+  std::unique_ptr<ReplayParams> replay_;  // made when it is wanted: few calls are about replays
+  ConfigPtr described_;                   // GET_ATTRIBUTES: as it was when asked
 };
 
 }  // namespace pawl

@@ -70,6 +70,14 @@ WireCall::Next WireCall::resume(Session& session, const Directory&, const Sessio
       return Next::respond;
     case WireOp::list_moves:
       return moves_listed();
+    case WireOp::start_replay:
+      put(answer_, request_.replay->number);
+      return Next::respond;
+    case WireOp::cancel_replay:
+      put(answer_, request_.replay->sent);
+      return Next::respond;
+    case WireOp::list_replays:
+      return replays_listed();
     default:
       return Next::respond;
   }
@@ -86,6 +94,23 @@ WireCall::Next WireCall::moves_listed() {
     put(answer_, task.to_move);
     put(answer_, task.started.ms);
     put_short(answer_, QueueName::from_text(task.destination).name);
+  }
+  return Next::respond;
+}
+
+WireCall::Next WireCall::replays_listed() {
+  put(answer_, static_cast<std::uint16_t>(request_.replay->tasks.size()));
+  for (const ReplayTask& task : request_.replay->tasks) {
+    put(answer_, task.number);
+    put(answer_, static_cast<std::uint8_t>(task.status));
+    put(answer_, static_cast<std::uint16_t>(status_of(task.failure)));
+    put(answer_, task.rate);
+    put(answer_, task.from.ms);
+    put(answer_, task.to.ms);
+    put(answer_, task.started.ms);
+    put(answer_, task.sent);
+    put_short(answer_, QueueName::from_text(task.destination).name);
+    put_short(answer_, task.filter);
   }
   return Next::respond;
 }
@@ -235,6 +260,7 @@ void WireCall::trim() {
   give_back(receipts_, keep_entries_max);
   give_back(deliveries_, keep_entries_max);
   request_ = Request{};
+  replay_.reset();
   described_.reset();
 }
 

@@ -1,11 +1,27 @@
-// What a queue has besides messages: its tags, the queues whose dead letters it takes, move tasks.
+// What a queue has besides messages: its tags, the queues whose dead letters it takes, its tasks.
 #include <algorithm>
 
+#include "proto/filter_policy.h"
 #include "proto/session.h"
 #include "proto/sqs_tags.h"
 #include "proto/wire_queue.h"
 
 namespace pawl {
+namespace {
+
+bool good_filter(std::string_view text) {
+  std::string why;  // the client's to find out: here is no place to say it
+  return text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why) != nullptr;
+}
+
+// To 0 is now. Neither may be before 1970, nor the one behind the other.
+bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to == 0 || to > from); }
+
+// A topic has a place in the directory, and no messages.
+bool is_topic(const QueueConfig& queue) { return !queue.text(Attribute::topic).empty(); }
+
+}  // namespace
+
 WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
   if (!in.finished()) return refuse(Status::bad_frame);
   put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
@@ -81,6 +97,56 @@ WireCall::Next WireCall::cancel_move(WireReader& in, const QueueConfig& queue) {
   request_.move.number = in.take<std::uint32_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   return route(Op::cancel_move, queue.owner);
+}
+
+// --- replay tasks ---
+
+WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory,
+                                      const QueueConfig& queue) {
+  const std::string_view destination = in.take_short();
+  const auto rate = in.take<std::uint32_t>();
+  const auto from = in.take<std::int64_t>();
+  const auto to = in.take<std::int64_t>();
+  const std::string_view filter = in.take_short();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (is_topic(queue)) return refuse(Status::no_such_queue);
+  if (rate > replay_rate_max || !good_range(from, to)) return refuse(Status::invalid);
+  if (filter.size() > replay_filter_bytes_max) return refuse(Status::too_large);
+  if (!good_filter(filter)) return refuse(Status::invalid);
+  const bool elsewhere = !destination.empty() && destination != queue.name;
+  if (elsewhere) {
+    const ConfigPtr* const target = directory.find(queue.account, destination);
+    if (target == nullptr || is_topic(**target)) return refuse(Status::no_such_queue);
+    if ((*target)->is_fifo() != queue.is_fifo()) return refuse(Status::invalid);
+  }
+  destination_ = QueueName{queue.account, elsewhere ? destination : queue.name}.text();
+  ReplayParams& asked = about_replays();
+  asked.destination = destination_;
+  asked.filter = filter;
+  asked.rate = rate;
+  asked.from = Instant{from};
+  asked.to = Instant{to};
+  return route(Op::start_replay, queue.owner);
+}
+
+WireCall::Next WireCall::cancel_replay(WireReader& in, const QueueConfig& queue) {
+  const auto number = in.take<std::uint32_t>();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  about_replays().number = number;
+  return route(Op::cancel_replay, queue.owner);
+}
+
+WireCall::Next WireCall::list_replays(WireReader& in, const QueueConfig& queue) {
+  if (!in.finished()) return refuse(Status::bad_frame);
+  about_replays();
+  return route(Op::list_replays, queue.owner);
+}
+
+// What the request points to, as long as it is under way.
+ReplayParams& WireCall::about_replays() {
+  replay_ = std::make_unique<ReplayParams>();
+  request_.replay = replay_.get();
+  return *replay_;
 }
 
 }  // namespace pawl

@@ -140,6 +140,10 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
       refusal.because(F::invalid_parameter_value,
                       "The message does not say which queue it was dead-lettered from.");
       return;
+    case Errc::not_kept:
+      refusal.because(F::invalid_parameter_value,
+                      "Nothing that was sent to the queue is kept: its x-replay-retention is 0.");
+      return;
     case Errc::too_large:
       refusal.because(F::invalid_parameter_value,
                       "One or more parameters are invalid. Reason: Message must be shorter than {} "

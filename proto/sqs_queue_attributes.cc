@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/replay_task.h"
 #include "proto/json_value.h"
 #include "proto/sqs_arn.h"
 #include "proto/text.h"
@@ -57,6 +58,9 @@ constexpr Row choice(std::string_view name, A attribute, std::string_view no,
       name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
   };
 }
+constexpr Row own_seconds(std::string_view name, A attribute, std::int64_t max) {
+  return {name, Kind::integer, attribute, 0, max, Fifo::either, {}, true};
+}
 constexpr Row table[] = {
     {"ApproximateNumberOfMessages", Kind::computed},
     {"ApproximateNumberOfMessagesNotVisible", Kind::computed},
@@ -81,6 +85,7 @@ constexpr Row table[] = {
     choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
     choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
     {"x-durability", Kind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
+    own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
 };
 static_assert(std::size(table) <= 32);
 
@@ -108,6 +113,12 @@ bool refuse_value(std::string_view name, Refusal& refusal) {
 
 // SQS has no text for it, so it can say more.
 bool refuse_own(const Row& row, Refusal& refusal) {
+  if (row.kind == Kind::integer) {
+    return refusal.because(F::invalid_attribute_value,
+                           "Invalid value for the parameter {}. Reason: It is a number of seconds "
+                           "from {} to {}.",
+                           row.name, row.min, row.max);
+  }
   return refusal.because(F::invalid_attribute_value,
                          "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
                          fmt::join(row.words, ", "));

@@ -39,6 +39,7 @@ constexpr StatusRow statuses[] = {
     {Status::no_such_task, "no_such_task"},
     {Status::task_ended, "task_ended"},
     {Status::source_unknown, "source_unknown"},
+    {Status::not_kept, "not_kept"},
     {Status::overloaded, "overloaded", 10},
     {Status::no_memory, "no_memory", 100},
     {Status::no_space, "no_space", 1000},
@@ -94,6 +95,8 @@ Status status_of(Errc code) {
       return Status::task_ended;
     case Errc::source_unknown:
       return Status::source_unknown;
+    case Errc::not_kept:
+      return Status::not_kept;
     case Errc::too_large:
       return Status::too_large;
     case Errc::not_supported:

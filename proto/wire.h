@@ -31,7 +31,7 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
 inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
-inline constexpr std::uint16_t wire_minor = 2;            // additions an older peer may ignore
+inline constexpr std::uint16_t wire_minor = 3;            // additions an older peer may ignore
 
 // Features: bits offered in HELLO; the answer has those both ends know.
 inline constexpr std::uint32_t feature_checksum = 1;
@@ -84,6 +84,9 @@ enum class WireOp : std::uint8_t {
   start_move = 20,
   cancel_move = 21,
   list_moves = 22,
+  start_replay = 23,
+  cancel_replay = 24,
+  list_replays = 25,
 };
 
 // What an answer, or an entry of a batch's answer, says. The class is the thousands.
@@ -111,6 +114,7 @@ enum class Status : std::uint16_t {
   no_such_task = 1111,
   task_ended = 1112,
   source_unknown = 1113,
+  not_kept = 1114,
   // 2xxx: later; the answer says how many milliseconds to wait.
   overloaded = 2000,
   no_memory = 2001,

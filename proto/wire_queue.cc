@@ -29,6 +29,8 @@ constexpr Attribute all[] = {
     Attribute::content_based_deduplication,
     Attribute::deduplication_scope,
     Attribute::fifo_throughput_limit,
+    Attribute::durability,
+    Attribute::replay_retention,
 };
 
 }  // namespace

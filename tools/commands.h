@@ -26,6 +26,7 @@ void add_serve_command(CLI::App& app, int& code);
 void add_bench_command(CLI::App& app, int& code);
 void add_doctor_command(CLI::App& app, int& code);
 void add_wal_command(CLI::App& app, int& code);
+void add_replay_command(CLI::App& app, int& code);
 void add_version_command(CLI::App& app, int& code);
 
 }  // namespace pawl

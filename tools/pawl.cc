@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
   add_bench_command(app, code);
   add_doctor_command(app, code);
   add_wal_command(app, code);
+  add_replay_command(app, code);
   add_version_command(app, code);
   app.footer(
       "`pawl <verb> --help` says more. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 check "

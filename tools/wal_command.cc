@@ -56,6 +56,12 @@ class Printer final : public RecordSink {
                record.task.number, record.task.moved, record.task.to_move,
                static_cast<int>(record.task.status));
   }
+  void replay(const ReplayRecord& record) override {
+    fmt::print(
+        "  replay  queue {} task {} sent {} at {} status {}\n", raw(record.task.source),
+        record.task.number, record.task.sent, record.task.position,
+        record.progress ? "as before" : fmt::format("{}", static_cast<int>(record.task.status)));
+  }
   void settled(const SettledRecord& record) override {
     fmt::print("  settled shard {} queue {} seq {}\n", raw(record.from.shard),
                raw(record.from.queue), record.from.seq);

@@ -67,6 +67,7 @@ class Known final : public RecordSink {
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord&) override {}
+  void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord&) override {}
 

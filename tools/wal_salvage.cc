@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t record_head_bytes = 12;
 constexpr std::size_t record_bytes_min = settled_bytes;  // padding and all
-constexpr std::array<const char*, 15> type_names{
-    "?",       "send",   "delete", "receive", "purge", "settings", "heads",   "task",
-    "settled", "places", "states", "times",   "dedup", "arrived",  "segments"};
+constexpr std::array<const char*, 16> type_names{
+    "?",       "send",   "delete", "receive", "purge", "settings", "heads",    "task",
+    "settled", "places", "states", "times",   "dedup", "arrived",  "segments", "replay"};
 
 struct Head {
   std::uint8_t type = 0;

@@ -19,6 +19,7 @@ class QuietSink : public RecordSink {
   void head(const HeadRecord&) override {}
   void task(const TaskRecord&) override {}
   void settled(const SettledRecord&) override {}
+  void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord&) override {}
   void segment(const SegmentRecord&) override {}
 };

@@ -20,6 +20,7 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       pool_(disk, geometry, options.spare_segments),
       reader_(disk, geometry, image_, pool_),
       relocation_(disk, geometry, image_, pool_, options.dead_bytes_max),
+      send_reader_(disk, geometry, pool_),
       manifest_(std::move(manifest)),
       writer_(disk, geometry, image_, pool_, options.lazy_max) {}
 
@@ -46,7 +47,7 @@ Lsn Log::append(Effects& effects, Instant now) {
   return writer_.append(effects, now);
 }
 
-LogPos Log::relocate(const Relocatable& found, Instant now) {
+LogPos Log::relocate(const FoundSend& found, Instant now) {
   const LogPos position = writer_.append_relocated(found.record, now);
   relocated_bytes_ += found.record.size();
   image_.release(found.position);
@@ -97,8 +98,14 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     return;
   }
   reader_.pump();
-  if (!stopping_) relocation_.choose(manifest_->current().first, room_left(From::queue));
+  if (!stopping_) {
+    // What is kept for replay gives way on a full disk.
+    const std::uint64_t in_log = manifest_->current().first;
+    const std::uint64_t below = pool_.full() ? in_log : std::min(in_log, pool_.kept_from());
+    relocation_.choose(below, in_log, room_left(From::queue));
+  }
   relocation_.pump(stopping_);
+  send_reader_.pump(durable(), stopping_);
   writer_.submit(now, now_us, idle);
 }
 
@@ -159,7 +166,7 @@ Result<void> Log::close_clean() {
   stopping_ = true;
   if (failure_) return fail(Errc::io, failure_->what, failure_->sys);
   if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle() ||
-      relocation_.reading())
+      relocation_.reading() || send_reader_.reading())
     return fail(Errc::not_ready, "close");
   Manifest next = manifest_->current();
   next.durable = next.clean = durable();
@@ -179,12 +186,13 @@ LogStats Log::stats() const {
           .spare_segments = pool_.spares(),
           .disk_full = pool_.full(),
           .disk_bytes = pool_.bytes(),
+          .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),
           .checkpoint_bytes = manifest_->current().checkpoint_end - manifest_->current().checkpoint,
           .bodies_read = reader_.bytes_read(),
           .extents_evicted = image_.evicted(),
           .relocated_bytes = relocated_bytes_,
-          .damaged = damaged_ + reader_.damaged()};
+          .damaged = damaged_ + reader_.damaged() + send_reader_.damaged()};
 }
 
 }  // namespace pawl

@@ -45,6 +45,7 @@
 #include "wal/records.h"
 #include "wal/relocation.h"
 #include "wal/segment_pool.h"
+#include "wal/send_reader.h"
 #include "wal/writer.h"
 
 namespace pawl {
@@ -83,6 +84,7 @@ class Replay {
   virtual void remove(const RemoveRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void replay(const ReplayRecord& record) = 0;
   // So many bytes have been read, of so many or less.
   virtual void progress(std::uint64_t /*read*/, std::uint64_t /*total*/) {}
 };
@@ -107,7 +109,8 @@ struct LogStats {
   std::uint64_t image_bytes = 0, image_spare_bytes = 0, segments = 0, spare_segments = 0;
   bool disk_full =
       false;  // there was no room for another segment; when those that are there are full, sends are refused
-  std::uint64_t disk_bytes = 0;  // of all segments, those kept for later use too
+  std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
+  std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
   std::uint64_t flush_us_ewma = 0;
   std::uint64_t checkpoint_bytes = 0;  // that the latest took
   std::uint64_t bodies_read = 0;       // bytes read back
@@ -151,9 +154,19 @@ class Log {
   // --- relocation: see wal/relocation.h ---
   void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
   bool relocation_due() const { return relocation_.due(); }
-  bool next_relocatable(Relocatable& found) { return relocation_.next(found); }
+  bool next_relocatable(FoundSend& found) { return relocation_.next(found); }
   // Its message is there; where it is now. The record it had is released.
-  LogPos relocate(const Relocatable& found, Instant now);
+  LogPos relocate(const FoundSend& found, Instant now);
+
+  // --- what has gone is kept for a while, and read again ---
+  // Everything written at `since` or later (never: nothing) and from `position` on. To be said before the first pump().
+  void keep_for_replay(Instant since, Lsn position) {
+    pool_.keep_for_replay(since,
+                          position == UINT64_MAX ? UINT64_MAX : geometry_.segment_of(position));
+  }
+  // Where to begin to look for what was written at `since` or later.
+  Lsn first_since(Instant since) const { return geometry_.segment_base(pool_.first_since(since)); }
+  SendReader& send_reader() { return send_reader_; }
 
   // Looks at finished I/O, moves durable(), decides whether to write. `idle`: the turn had nothing else
   // to do. `now_us` is a monotonic clock in microseconds, for the flush estimate alone.
@@ -240,6 +253,7 @@ class Log {
   SegmentPool pool_;
   BodyReader reader_;
   Relocation relocation_;
+  SendReader send_reader_;
   std::unique_ptr<ManifestFiles> manifest_;
   Writer writer_;
 

@@ -174,6 +174,32 @@ Result<void> read_task(Decoder& in, RecordSink& sink) {
   return {};
 }
 
+Result<void> read_replay(Decoder& in, std::uint16_t fields, RecordSink& sink) {
+  ReplayRecord record;
+  ReplayTask& task = record.task;
+  task.source = QueueId{in.fixed<std::uint32_t>()};
+  task.number = in.fixed<std::uint32_t>();
+  task.position = in.u48();
+  task.sent = in.fixed<std::uint64_t>();
+  record.progress = (fields & replay_progress) != 0;
+  if (!record.progress) {
+    const auto status = in.fixed<std::uint8_t>();
+    if (status > static_cast<std::uint8_t>(ReplayTask::Status::failed))
+      return fail(Errc::version, "replay record");
+    task.status = static_cast<ReplayTask::Status>(status);
+    task.failure = static_cast<Errc>(in.fixed<std::uint8_t>());
+    task.rate = in.fixed<std::uint32_t>();
+    task.from = Instant{in.fixed<std::int64_t>()};
+    task.to = Instant{in.fixed<std::int64_t>()};
+    task.started = Instant{in.fixed<std::int64_t>()};
+    task.end = in.u48();
+    task.destination = in.text<std::uint8_t>();
+    task.filter = in.text<std::uint16_t>();
+  }
+  if (in.done()) sink.replay(record);
+  return {};
+}
+
 Result<void> read_config(Decoder& in, RecordSink& sink) {
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{in.fixed<std::uint32_t>()};
@@ -214,9 +240,10 @@ Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t str
   }
   if (head.flags != 0) return fail(Errc::version, "record flags");
   const auto type = static_cast<RecordType>(head.type);
-  const unsigned known = type == RecordType::send    ? known_fields
-                         : type == RecordType::heads ? heads_reserved
-                                                     : 0u;
+  const unsigned known = type == RecordType::send     ? known_fields
+                         : type == RecordType::heads  ? heads_reserved
+                         : type == RecordType::replay ? replay_progress
+                                                      : 0u;
   if ((head.fields & ~known) != 0) return fail(Errc::version, "record fields");
   return head;
 }
@@ -244,6 +271,9 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       break;
     case RecordType::settled:
       read_settled(in, sink);
+      break;
+    case RecordType::replay:
+      if (auto read = read_replay(in, head.fields, sink); !read) return read;
       break;
     case RecordType::task:
       if (auto read = read_task(in, sink); !read) return read;
@@ -372,6 +402,32 @@ std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uin
   Encoder to(out);
   write_from(to, record.from);
   return to.finish(RecordType::settled, 0, stream);
+}
+
+std::size_t replay_bytes(const ReplayRecord& record) {
+  const std::size_t progress = head_bytes + 4 + 4 + 6 + 8;
+  const std::size_t texts = 1 + record.task.destination.size() + 2 + record.task.filter.size();
+  return align_record(record.progress ? progress : progress + 1 + 1 + 4 + 8 + 8 + 8 + 6 + texts);
+}
+
+std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream) {
+  const ReplayTask& task = record.task;
+  Encoder to(out);
+  to.fixed(raw(task.source));
+  to.fixed(task.number);
+  to.u48(task.position);
+  to.fixed(task.sent);
+  if (record.progress) return to.finish(RecordType::replay, replay_progress, stream);
+  to.fixed(static_cast<std::uint8_t>(task.status));
+  to.fixed(static_cast<std::uint8_t>(task.failure));
+  to.fixed(task.rate);
+  to.fixed(task.from.ms);
+  to.fixed(task.to.ms);
+  to.fixed(task.started.ms);
+  to.u48(task.end);
+  to.text<std::uint8_t>(task.destination);
+  to.text<std::uint16_t>(task.filter);
+  return to.finish(RecordType::replay, 0, stream);
 }
 
 std::size_t task_bytes_max(const MoveTask& task, std::size_t removed) {

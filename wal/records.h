@@ -46,6 +46,8 @@ enum class RecordType : std::uint8_t {
   dedup = 12,
   unsettled = 13,
   segments = 14,
+  // Of the log and of a checkpoint.
+  replay = 15,
 };
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
@@ -74,6 +76,9 @@ inline constexpr std::uint16_t known_fields =
 
 // The bit of a HEADS' `fields`: all its numbers are HeadRecord::reserved.
 inline constexpr std::uint16_t heads_reserved = 1 << 0;
+
+// The bit of a REPLAY's `fields`: ReplayRecord::progress.
+inline constexpr std::uint16_t replay_progress = 1 << 0;
 
 // What was sent in a segment, dead or alive. Of a checkpoint.
 struct SegmentRecord {
@@ -110,6 +115,7 @@ std::size_t heads_bytes_max(std::size_t entries);
 inline constexpr std::size_t purge_bytes = 32;
 inline constexpr std::size_t settled_bytes = 24;
 std::size_t task_bytes_max(const MoveTask& task, std::size_t removed);
+std::size_t replay_bytes(const ReplayRecord& record);
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
 // A SEND of this log as it is, but that its message was there before.
@@ -118,6 +124,7 @@ std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
+std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream);
 // At most batch_max of them removed.
 std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
                         std::uint64_t stream);
@@ -142,6 +149,7 @@ class RecordSink {
   virtual void head(const HeadRecord& record) = 0;
   virtual void task(const TaskRecord& record) = 0;
   virtual void settled(const SettledRecord& record) = 0;
+  virtual void replay(const ReplayRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void segment(const SegmentRecord& record) = 0;
 };

@@ -102,8 +102,8 @@ Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
   return {};
 }
 
-Result<bool> Recovery::whole(const SegmentFile& segment) {
-  PageBlock block(block_bytes);
+Result<bool> Recovery::whole(SegmentFile& segment) {
+  PageBlock block(2 * block_bytes);
   const auto bytes = disk_.read_now(segment.file, 0, block.span());
   if (!bytes) return pass_on(bytes.error(), "reading a segment's header");
   if (*bytes < block_bytes) return false;
@@ -121,7 +121,17 @@ Result<bool> Recovery::whole(const SegmentFile& segment) {
                   fmt::format("{} has {} bytes, expected {}; restore the directory from a copy",
                               name, segment.bytes, geometry_.segment_bytes));
   }
+  segment.begun = begun(block.span(), segment.number);
   return true;
+}
+
+// When the first frame behind a segment's header was written: that is not worth more than a look at what it says itself.
+Instant Recovery::begun(std::span<const std::byte> beginning, std::uint64_t number) const {
+  LogFrameHeader first;
+  std::memcpy(&first, beginning.data() + block_bytes, sizeof first);
+  const bool ours = first.magic == frame_magic && first.stream == geometry_.stream &&
+                    first.lsn == geometry_.segment_base(number) + block_bytes;
+  return ours ? Instant{first.wall_ms} : Instant{};
 }
 
 // The pool makes segments ready in rising order, each durable before the next: from the first one that is read, a whole
@@ -149,7 +159,7 @@ Result<void> Recovery::adopt_segments() {
                       "directory from a copy",
                       segment_name(whole_end_), segment_name(segment.number)));
     }
-    pool.adopt(segment.number, segment.file);
+    pool.adopt(segment.number, segment.file, segment.begun);
     segment.adopted = true;
     ++whole_end_;
   }
@@ -166,15 +176,15 @@ Result<void> Recovery::adopt_segments() {
 // A header that is damaged costs nothing: each record that is read out of it answers for itself. One that names
 // another segment does: this is not the file that it is taken for.
 Result<void> Recovery::adopt_older(SegmentFile& segment) {
-  PageBlock block(block_bytes);
+  PageBlock block(2 * block_bytes);
   const auto bytes = disk_.read_now(segment.file, 0, block.span());
   if (!bytes) return pass_on(bytes.error(), "reading a segment's header");
   const auto header = read_segment_header(ConstBlock(block.data(), block_bytes));
-  const bool anothers = *bytes == block_bytes && header &&
+  const bool anothers = *bytes >= block_bytes && header &&
                         (header->stream != geometry_.stream || header->number != segment.number);
   segment.adopted = true;
   if (segment.bytes == geometry_.segment_bytes && !anothers) {
-    log_->pool_.adopt(segment.number, segment.file);
+    log_->pool_.adopt(segment.number, segment.file, begun(block.span(), segment.number));
   } else {
     log_->pool_.adopt_retired(segment.number, segment.file, false);
   }
@@ -413,6 +423,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   }
   const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
   log_->pool_.enter(segment);
+  log_->pool_.adopted(report_.newest);
   if (auto made = make_ahead(); !made) return pass_on(made.error(), "making a segment");
   log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});
   return std::move(log_);
@@ -455,7 +466,7 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
                           message.dedup,      message.carried,  message.relocated};
   log_->image_.hold(record.position);
   log_->pool_.add_send(geometry_.segment_of(record.position),
-                       align_record(record_length(records_ + offset)));
+                       align_record(record_length(records_ + offset)), record.relocated);
   replay_.send(record, freed_);
   release_freed();
 }
@@ -502,6 +513,8 @@ void Recovery::task(const TaskRecord& record) {
   replay_.task(record, freed_);
   release_freed();
 }
+
+void Recovery::replay(const ReplayRecord& record) { replay_.replay(record); }
 
 void Recovery::head(const HeadRecord& record) { replay_.head(record); }
 

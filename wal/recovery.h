@@ -44,6 +44,7 @@ class Recovery final : private RecordSink {
     std::uint64_t bytes = 0;
     FileId file = FileId::none;
     bool whole = false;    // full size, with the right header
+    Instant begun;         // when its first frame was written; 0: not known
     bool adopted = false;  // the pool closes the file
   };
   // A frame that was found where one may be.
@@ -55,7 +56,8 @@ class Recovery final : private RecordSink {
   Result<std::unique_ptr<Log>> create(std::unique_ptr<ManifestFiles> manifest,
                                       const std::vector<FileInfo>& listed);
   Result<void> open_segments(const std::vector<FileInfo>& listed);
-  Result<bool> whole(const SegmentFile& segment);
+  Result<bool> whole(SegmentFile& segment);
+  Instant begun(std::span<const std::byte> beginning, std::uint64_t number) const;
   Result<void> adopt_segments();
   Result<void> adopt_older(SegmentFile& segment);
 
@@ -90,6 +92,7 @@ class Recovery final : private RecordSink {
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord& record) override;
+  void replay(const ReplayRecord& record) override;
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord& record) override;
   void hold(LogPos position);

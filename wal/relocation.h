@@ -4,8 +4,9 @@
 //   idle --choose()--> reading an extent --> its SENDs one by one: next() --> ... the next extent ... --> idle
 //
 // Chosen is the segment with the least left in it, when more lies dead than is alive and `dead_bytes_max` more; when the
-// disk is full, if what is left of it finds room; and the oldest when the log has become very long, for the tables
-// of segments and extents reach from there to the end.
+// disk is full, if what is left of it finds room; and the oldest when the log has become very long and most of it
+// is not in use, for the tables of segments and extents reach from there to the end. Not chosen, but as the oldest, is one that was filled by relocation
+// while most of that is there: large messages do not fill extents, and it would go on for ever.
 //
 // next() names all SENDs, of messages that have gone too: the shard alone knows. What cannot be read stays where it is,
 // and its segment is not chosen again before the next start.
@@ -25,16 +26,9 @@
 #include "wal/format.h"
 #include "wal/image.h"
 #include "wal/segment_pool.h"
+#include "wal/send_scan.h"
 
 namespace pawl {
-
-// A SEND in a segment that is to be emptied. `record` holds until the next call.
-struct Relocatable {
-  QueueId queue = QueueId::none;
-  Seq seq = 0;
-  LogPos position = log_pos_none;
-  std::span<const std::byte> record;
-};
 
 class Relocation {
  public:
@@ -42,18 +36,23 @@ class Relocation {
 
   Relocation(Disk& disk, const Geometry& geometry, Image& image, SegmentPool& pool,
              std::uint64_t dead_bytes_max)
-      : disk_(disk), geometry_(geometry), image_(image), pool_(pool), dead_max_(dead_bytes_max) {}
+      : disk_(disk),
+        geometry_(geometry),
+        image_(image),
+        pool_(pool),
+        dead_max_(dead_bytes_max),
+        scan_(geometry) {}
 
-  // Begins with a segment below `below`, if it is time; `room`: bytes that can be said again now. Looks at the
-  // segments only when the log has come to another one.
-  void choose(std::uint64_t below, std::uint64_t room);
+  // Begins with a segment below `below`, if it is time; those from there on and below `in_log` are kept for replay and
+  // no waste. `room`: bytes that can be said again now. Looks at the segments only when the log has come to another one.
+  void choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t room);
   void set_dead_bytes_max(std::uint64_t bytes) {
     dead_max_ = bytes;
     looked_tail_ = none;
   }
   // Looks at a finished read, begins the next unless `stopping`.
   void pump(bool stopping);
-  bool next(Relocatable& found);
+  bool next(FoundSend& found);  // holds until the next call
 
   bool active() const { return segment_ != none; }
   bool due() const { return have_; }  // next() has something to look at
@@ -65,7 +64,6 @@ class Relocation {
   void begin(std::uint64_t segment);
   void end();
   void read_on();
-  bool next_frame();
 
   Disk& disk_;
   Geometry geometry_;
@@ -81,10 +79,8 @@ class Relocation {
   std::uint64_t extent_ = 0;  // that is read next, or has been
   PageBlock memory_;          // of it
   Io io_;
-  bool have_ = false;          // it has been read, and there may be more in it
-  Lsn at_ = 0;                 // where the next frame may be
-  Lsn record_ = 0;             // the next record of the frame before
-  std::uint32_t records_ = 0;  // left of it
+  bool have_ = false;  // it has been read, and there may be more in it
+  SendScan scan_;      // of it
 };
 
 }  // namespace pawl

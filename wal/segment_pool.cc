@@ -40,9 +40,10 @@ SegmentPool::Row& SegmentPool::row(std::uint64_t number) {
   return rows_[number - first_];
 }
 
-void SegmentPool::adopt(std::uint64_t number, FileId file) {
+void SegmentPool::adopt(std::uint64_t number, FileId file, Instant begun) {
   CHECK(number >= ready_end_, "segment {} after {}", number, ready_end_);
   row(number).file = file;
+  if (begun.ms != 0) row(number).begun = begun;  // the tail may have come to it before
   ready_end_ = number + 1;
   ++files_;
 }
@@ -59,10 +60,11 @@ void SegmentPool::want_ahead(std::uint64_t bytes) {
 
 void SegmentPool::add_live(std::uint64_t number) { ++row(number).live; }
 
-void SegmentPool::add_send(std::uint64_t number, std::uint64_t bytes) {
+void SegmentPool::add_send(std::uint64_t number, std::uint64_t bytes, bool relocated) {
   Row& r = row(number);
   ++r.live;
   ++r.sends;
+  if (relocated) ++r.moved;
   r.bytes += bytes;
 }
 
@@ -82,18 +84,18 @@ void SegmentPool::restore(const SegmentRecord& record) {
   r.bytes = std::min(record.bytes, geometry_.segment_bytes);
 }
 
-SegmentPool::Use SegmentPool::use(std::uint64_t below) const {
+SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) const {
   Use use{.emptiest = ready_end_, .left = UINT64_MAX, .oldest = ready_end_};
   for (std::uint64_t n = first_; n < ready_end_ && n <= tail_; ++n) {
     const Row& r = row(n);
-    if (r.file == FileId::none) continue;
+    if (r.file == FileId::none || (n >= below && n < in_log)) continue;
     use.bytes += geometry_.segment_bytes;
     if (r.live == 0) continue;
     const std::uint64_t left = left_in(r);
     use.live += left;
     if (n >= below || r.tried) continue;
     use.oldest = std::min(use.oldest, n);
-    if (left >= use.left) continue;
+    if (left >= use.left || packed(r)) continue;
     use.left = left;
     use.emptiest = n;
   }
@@ -115,23 +117,59 @@ void SegmentPool::release(std::uint64_t number, Lsn lsn) {
 
 void SegmentPool::retire(std::uint64_t below, Lsn durable) {
   CHECK(below <= tail_ && below <= ready_end_, "{} of {}", below, tail_);
-  std::uint64_t waits = below;  // the first that is empty, but not durably
-  for (std::uint64_t n = std::max(looked_below_, first_); n < below; ++n) {
-    Row& r = row(n);
-    const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
-    if (r.file == FileId::none || needed) continue;
-    if (r.emptied > durable && !MUTANT(reclaim_before_durable)) {
-      waits = std::min(waits, n);
-      continue;
-    }
-    retired_.push_back({n, std::exchange(r.file, FileId::none), true});
-    --files_;
-  }
+  const std::uint64_t kept = std::min(below, kept_from_);
+  std::uint64_t waits = kept;  // the first that is empty, but not durably
+  for (std::uint64_t n = std::max(looked_below_, first_); n < kept; ++n)
+    if (!let_go(n, durable)) waits = std::min(waits, n);
   looked_below_ = waits;
+  // What is kept for replay alone gives way, the oldest first.
+  for (std::uint64_t n = std::max(kept_from_, first_); full_ && retired_.empty() && n < below; ++n)
+    let_go(n, durable);
   while (first_ < below && rows_.front().file == FileId::none && rows_.front().live == 0) {
     rows_.pop_front();
     ++first_;
   }
+}
+
+// If it is not needed. False: it is not, but that is not durable yet.
+bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
+  Row& r = row(number);
+  const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
+  if (r.file == FileId::none || needed) return true;
+  if (r.emptied > durable && !MUTANT(reclaim_before_durable)) return false;
+  retired_.push_back({number, std::exchange(r.file, FileId::none), true});
+  --files_;
+  return true;
+}
+
+// Times are of the segments' first frames: what one was damaged in, or does not say, its neighbours do.
+void SegmentPool::adopted(Instant newest) {
+  for (std::uint64_t n = first_ + rows_.size(); n-- > first_;) {
+    Instant& begun = row(n).begun;
+    if (begun.ms == 0 || begun > newest) begun = newest;
+    newest = begun;
+  }
+}
+
+// A segment is older than what it is kept for when the next one was begun before that.
+void SegmentPool::keep_for_replay(Instant since, std::uint64_t number) {
+  const std::uint64_t least = tail_ - std::min(tail_, replay_segments_max);
+  kept_since_ = std::max({kept_since_, first_, least});
+  while (kept_since_ < tail_ && row(kept_since_ + 1).begun < since) ++kept_since_;
+  kept_from_ = std::min(std::max(number, least), since == never ? UINT64_MAX : kept_since_);
+}
+
+std::uint64_t SegmentPool::first_since(Instant since) const {
+  std::uint64_t n = first_;
+  while (n < tail_ && row(n + 1).begun < since) ++n;
+  return n;
+}
+
+std::uint64_t SegmentPool::bytes_for_replay(std::uint64_t below) const {
+  std::uint64_t files = 0;
+  for (std::uint64_t n = std::max(first_, kept_from_); n < below; ++n)
+    files += row(n).file != FileId::none && row(n).live == 0 ? 1 : 0;
+  return files * geometry_.segment_bytes;
 }
 
 std::uint64_t SegmentPool::first_missing() const {
@@ -181,6 +219,7 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   if (stopping) return {};
   if (retry_at_ != never && now < retry_at_) return {};
   retry_at_ = never;
+  if (step_ == Step::fill && full_ && !give_up_filling(now)) return {};
   if (step_ == Step::none) {
     if (spares() >= spares_) {
       trim(now);
@@ -189,6 +228,18 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     step_ = Step::begin;
   }
   return issue(now);
+}
+
+// A file that finds no room is in the way of a retired one, which needs none. False: it cannot be removed now.
+bool SegmentPool::give_up_filling(Instant now) {
+  if (std::ranges::none_of(retired_, &Retired::filled)) return true;
+  if (!disk_.remove(segment_name(ready_end()))) {
+    retry_later(now);
+    return false;
+  }
+  disk_.close(std::exchange(making_, FileId::none));
+  step_ = Step::begin;
+  return true;
 }
 
 void SegmentPool::made() {
@@ -259,7 +310,8 @@ std::size_t SegmentPool::choose_retired() const {
   for (std::size_t i = 0; i < retired_.size(); ++i) {
     if (retired_[i].number == ready_end()) return i;
   }
-  return 0;
+  const auto filled = std::ranges::find(retired_, true, &Retired::filled);
+  return filled == retired_.end() ? 0 : static_cast<std::size_t>(filled - retired_.begin());
 }
 
 // Gives back to the file system what the next segments will not need.

@@ -50,7 +50,10 @@ class SegmentPool {
 
   // --- start-up ---
   void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
-  void adopt(std::uint64_t number, FileId file);  // it is whole; numbers rise
+  // It is whole; numbers rise. `begun`: when its first frame was written; 0: not known.
+  void adopt(std::uint64_t number, FileId file, Instant begun = {});
+  // All are there that will be, and `newest` is when the last frame was written.
+  void adopted(Instant newest);
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
   Result<void> create_now();  // makes the next number ready, blocking
 
@@ -70,13 +73,19 @@ class SegmentPool {
 
   // So many bytes are to be ready ahead of the tail, besides a segment that is filled; not less than `spares` says.
   void want_ahead(std::uint64_t bytes);
-  void enter(std::uint64_t number) { tail_ = number; }  // the tail is in this segment now
+  // The tail is in this segment now; since then, if it is a new one.
+  void enter(std::uint64_t number) { tail_ = number; }
+  void enter(std::uint64_t number, Instant since) {
+    tail_ = number;
+    row(number).begun = since;
+  }
   void add_live(std::uint64_t number);
   // The same of one that was sent in it with so many bytes; one that is only held, or named by a checkpoint, was not.
-  void add_send(std::uint64_t number, std::uint64_t bytes);
+  void add_send(std::uint64_t number, std::uint64_t bytes, bool relocated);
   // A message in it has gone; what says so is below `lsn`.
   void release(std::uint64_t number, Lsn lsn);
-  // Retires segments below `below` in which no message is left, as far as that is durable.
+  // Retires segments below `below` in which no message is left, as far as that is durable. None of those that are kept
+  // for replay.
   void retire(std::uint64_t below, Lsn durable);
   // The first that has messages and no file; ready_end() if there is none.
   std::uint64_t first_missing() const;
@@ -88,15 +97,24 @@ class SegmentPool {
   struct Use {
     std::uint64_t bytes = 0;     // of all that are in use
     std::uint64_t live = 0;      // of the messages in them, about
-    std::uint64_t emptiest = 0;  // with messages, of those that may be emptied; ready_end(): none
+    std::uint64_t emptiest = 0;  // of those that it is worth to empty; ready_end(): none
     std::uint64_t left = 0;      // in it, about
-    std::uint64_t oldest = 0;    // of those that may be emptied
+    std::uint64_t oldest = 0;    // with messages, of those that may be emptied; ready_end(): none
   };
-  // `below`: of those the oldest and the emptiest are.
-  Use use(std::uint64_t below) const;
+  // `below`: of those the oldest and the emptiest are. Those from there on and below `in_log` do not count.
+  Use use(std::uint64_t below, std::uint64_t in_log) const;
   // Holds it, and does not offer it again.
   void begin_emptying(std::uint64_t number);
   void end_emptying(std::uint64_t number) { release(number, 0); }
+
+  // --- what is kept for replay: everything written at `since` or later, and from segment `number` on. But of more than
+  // replay_segments_max, and when the disk is full, the oldest goes ---
+  static constexpr std::uint64_t replay_segments_max = 16'384;
+  void keep_for_replay(Instant since, std::uint64_t number);
+  std::uint64_t kept_from() const { return kept_from_; }
+  // The oldest in which something may be that was written at `since` or later.
+  std::uint64_t first_since(Instant since) const;
+  std::uint64_t bytes_for_replay(std::uint64_t below) const;  // of those kept for nothing else
 
   // Goes on with what is under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
@@ -117,9 +135,12 @@ class SegmentPool {
     FileId file = FileId::none;
     std::uint64_t live = 0;   // messages
     Lsn emptied = 0;          // when this is durable, none is left
+    Instant begun;            // when the tail came to it; never falls with the number
     std::uint64_t sends = 0;  // in it, of messages that have gone too; 0: not known
     std::uint64_t bytes = 0;  // of these
-    bool tried = false;       // to be emptied
+    std::uint64_t moved =
+        0;  // of these, relocated into it; not known of what is before a start's checkpoint
+    bool tried = false;  // to be emptied
   };
   struct Retired {
     std::uint64_t number = 0;
@@ -130,6 +151,11 @@ class SegmentPool {
   Row& row(std::uint64_t number);  // made if it is behind the last
   std::uint64_t left_in(const Row& row) const {
     return row.sends == 0 ? geometry_.segment_bytes : row.bytes * row.live / row.sends;
+  }
+  // Most of it was relocated into it and is there still: what is between its messages would be between them again.
+  bool packed(const Row& row) const {
+    return 4 * std::min(row.live, row.moved) >= 3 * row.sends &&
+           4 * left_in(row) >= geometry_.segment_bytes;
   }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
   Result<void> make_now();
@@ -142,6 +168,8 @@ class SegmentPool {
     full_ = true;
     retry_at_ = now + retry_after;
   }
+  bool let_go(std::uint64_t number, Lsn durable);
+  bool give_up_filling(Instant now);
   std::size_t choose_retired() const;
   std::span<const std::byte> fill_piece() const;
 
@@ -156,6 +184,8 @@ class SegmentPool {
   std::uint64_t files_ = 0;         // below ready_end_
   std::uint64_t looked_below_ = 0;  // of those below it none can be retired
   std::vector<Retired> retired_;
+  std::uint64_t kept_from_ = UINT64_MAX;  // for replay
+  std::uint64_t kept_since_ = 0;          // those below it are too old for it
 
   // the segment being made: number ready_end()
   Step step_ = Step::none;

@@ -54,6 +54,7 @@ Lsn Writer::append(Effects& effects, Instant now) {
   for (const SettledRecord& record : effects.settled) {
     commit(encode_settled(reserve(settled_bytes), record, geometry_.stream));
   }
+  append_replays(effects.replays);
   const Lsn before_removes = tail_;
   append_removes(effects);
   for (const PurgeRecord& record : effects.purges) {
@@ -79,6 +80,7 @@ void Writer::append(const CheckpointSlice& slice, Instant now) {
     commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
   }
   for (const TaskRecord& record : slice.tasks) append_task(record);
+  append_replays(slice.replays);
   for (const CheckpointRecord& record : slice.records) {
     std::visit([this](const auto& part) { append_part(part); }, record);
   }
@@ -146,13 +148,13 @@ void Writer::append_sends(Effects& effects) {
   for (SendRecord& record : effects.sends) {
     std::byte* out = reserve(send_bytes(record));
     record.position = tail_;
-    commit_send(encode_send(out, record, geometry_.stream));
+    commit_send(encode_send(out, record, geometry_.stream), false);
   }
 }
 
-void Writer::commit_send(std::size_t bytes) {
+void Writer::commit_send(std::size_t bytes, bool relocated) {
   image_.add_live(tail_);
-  pool_.add_send(geometry_.segment_of(tail_), bytes);
+  pool_.add_send(geometry_.segment_of(tail_), bytes, relocated);
   commit(bytes);
 }
 
@@ -160,7 +162,7 @@ LogPos Writer::append_relocated(std::span<const std::byte> record, Instant now) 
   wall_ = now;
   std::byte* const out = reserve(align_record(record.size()));
   const LogPos position = tail_;
-  commit_send(encode_relocated(out, record, geometry_.stream));
+  commit_send(encode_relocated(out, record, geometry_.stream), true);
   if (lazy_since_ == never) lazy_since_ = now;
   return position;
 }
@@ -203,6 +205,11 @@ void Writer::append_task(const TaskRecord& record) {
   } while (!rest.empty());
 }
 
+void Writer::append_replays(std::span<const ReplayRecord> records) {
+  for (const ReplayRecord& record : records)
+    commit(encode_replay(reserve(replay_bytes(record)), record, geometry_.stream));
+}
+
 Lsn Writer::first_frame_from(Lsn lsn) const {
   for (std::size_t i = handed_; i < frames_.size(); ++i) {
     if (frames_[i].start >= lsn) return frames_[i].start;
@@ -234,7 +241,7 @@ void Writer::begin_frame(std::size_t bytes) {
   padding_bytes_ += start - tail_;
   if (geometry_.segment_of(start) != segment_) {
     segment_ = geometry_.segment_of(start);
-    pool_.enter(segment_);
+    pool_.enter(segment_, wall_);
   }
   open_ = true;
   frame_start_ = start;

@@ -109,8 +109,9 @@ class Writer {
   void append_part(const UnsettledRecord& record);
   void append_heads(std::span<const HeadRecord> heads);
   void append_task(const TaskRecord& record);
+  void append_replays(std::span<const ReplayRecord> records);
   void append_sends(Effects& effects);
-  void commit_send(std::size_t bytes);
+  void commit_send(std::size_t bytes, bool relocated);
   void append_receives(const Effects& effects);
   void append_removes(const Effects& effects);
   // Room for `bytes` at the tail, in the open frame or a new one; commit() says how many were used.

@@ -200,6 +200,25 @@ bool take_moves(std::string_view payload, std::vector<Client::Move>& moves) {
   return in.finished();
 }
 
+bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays) {
+  WireReader in(payload);
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    Client::Replay& replay = replays.emplace_back();
+    replay.number = in.take<std::uint32_t>();
+    replay.state = static_cast<Client::Replay::State>(in.take<std::uint8_t>());
+    replay.failure = static_cast<Client::Code>(in.take<std::uint16_t>());
+    replay.rate = in.take<std::uint32_t>();
+    replay.from = in.take<std::int64_t>();
+    replay.to = in.take<std::int64_t>();
+    replay.started = in.take<std::int64_t>();
+    replay.sent = in.take<std::uint64_t>();
+    replay.destination = in.take_short();
+    replay.filter = in.take_short();
+  }
+  return in.finished();
+}
+
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
   WireReader in(payload);
   const auto count = in.take<std::uint32_t>();

@@ -35,6 +35,7 @@ bool take_description(std::string_view payload, Client::QueueDescription& descri
 bool take_names(std::string_view payload, Client::QueueList& list);
 bool take_tags(std::string_view payload, Client::Tags& tags);
 bool take_moves(std::string_view payload, std::vector<Client::Move>& moves);
+bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays);
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent);
 bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages);
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes);

@@ -182,6 +182,44 @@ Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
   return moves;
 }
 
+Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
+                                                   const ReplayOptions& options) {
+  const auto answer = impl_->call(WireOp::start_replay, source.handle, [&](std::string& out) {
+    if (const Code code = put_name(out, options.destination); code != Code::ok) return code;
+    put(out, options.rate);
+    put(out, options.from);
+    put(out, options.to);
+    if (options.filter.size() > UINT16_MAX) return Code::too_large;
+    put_short(out, options.filter);
+    return Code::ok;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  WireReader in(answer->payload);
+  const auto number = in.take<std::uint32_t>();
+  if (!in.finished()) return failed(Code::bad_answer);
+  return number;
+}
+
+Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::uint32_t number) {
+  const auto answer = impl_->call(WireOp::cancel_replay, source.handle, [&](std::string& out) {
+    put(out, number);
+    return Code::ok;
+  });
+  if (!answer) return std::unexpected(answer.error());
+  WireReader in(answer->payload);
+  const auto sent = in.take<std::uint64_t>();
+  if (!in.finished()) return failed(Code::bad_answer);
+  return sent;
+}
+
+Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source) {
+  const auto answer = impl_->call(WireOp::list_replays, source.handle);
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Replay> replays;
+  if (!client::take_replays(answer->payload, replays)) return failed(Code::bad_answer);
+  return replays;
+}
+
 Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
                                                        std::span<const Outgoing> batch) {
   if (outstanding() > 0) return failed(Code::busy);

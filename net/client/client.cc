@@ -61,6 +61,7 @@ static_assert(static_cast<int>(Client::Code::no_such_task) ==
 static_assert(static_cast<int>(Client::Code::task_ended) == static_cast<int>(Status::task_ended));
 static_assert(static_cast<int>(Client::Code::source_unknown) ==
               static_cast<int>(Status::source_unknown));
+static_assert(static_cast<int>(Client::Code::not_kept) == static_cast<int>(Status::not_kept));
 static_assert(static_cast<int>(Client::Code::changed_meanwhile) ==
               static_cast<int>(Status::changed_meanwhile));
 static_assert(static_cast<int>(Client::Code::io) == static_cast<int>(Status::io));

@@ -104,6 +104,56 @@ TEST_F(ClientToServer, CreatesOpensListsDescribesAndDeletesQueues) {
   EXPECT_TRUE(client.ping()) << "a refusal is no reason to part";
 }
 
+TEST_F(ClientToServer, StartsListsAndCancelsReplays) {
+  Client client = connect();
+  const auto queue = client.create_queue("orders");
+  ASSERT_TRUE(client.create_queue("again"));
+  ASSERT_TRUE(queue);
+  EXPECT_EQ(client.start_replay(*queue, {}).error().code, Code::not_kept);
+  const Client::QueueAttribute kept[] = {
+      {"x-replay-retention", "3600"}
+  };
+  ASSERT_TRUE(client.set_attributes(*queue, kept));
+  EXPECT_TRUE(client.replays(*queue)->empty());
+  EXPECT_EQ(client.start_replay(*queue, {.destination = "absent"}).error().code,
+            Code::no_such_queue);
+  EXPECT_EQ(client.start_replay(*queue, {.from = 2, .to = 1}).error().code, Code::invalid);
+  const std::string endless(70'000, 'x');
+  EXPECT_EQ(client.start_replay(*queue, {.filter = endless}).error().code, Code::too_large);
+  EXPECT_EQ(client.start_replay(*queue, {.destination = endless}).error().code, Code::invalid);
+
+  constexpr std::string_view red = R"({"colour":["red"]})";
+  const auto first = client.start_replay(
+      *queue, {.from = 1000, .to = 2000, .destination = "again", .rate = 100, .filter = red});
+  ASSERT_TRUE(first) << Client::name_of(first.error().code);
+  EXPECT_EQ(*first, 1u);
+  EXPECT_EQ(client.start_replay(*queue, {}).error().code, Code::task_running);
+  EXPECT_EQ(client.cancel_replay(*queue, 9).error().code, Code::no_such_task);
+  EXPECT_EQ(client.cancel_replay(*queue, *first), 5u);
+  EXPECT_EQ(client.cancel_replay(*queue, *first).error().code, Code::task_ended);
+  EXPECT_EQ(client.start_replay(*queue, {}), 2u);
+
+  const auto replays = client.replays(*queue);
+  ASSERT_TRUE(replays);
+  ASSERT_EQ(replays->size(), 2u);
+  const Client::Replay& latest = replays->front();
+  EXPECT_EQ(latest.number, 2u);
+  EXPECT_EQ(latest.state, Client::Replay::State::running);
+  EXPECT_EQ(latest.destination, "orders");
+  EXPECT_EQ(latest.filter, "");
+  const Client::Replay& earlier = replays->back();
+  EXPECT_EQ(earlier.number, 1u);
+  EXPECT_EQ(earlier.state, Client::Replay::State::cancelled);
+  EXPECT_EQ(earlier.failure, Code::ok);
+  EXPECT_EQ(earlier.rate, 100u);
+  EXPECT_EQ(earlier.from, 1000);
+  EXPECT_EQ(earlier.to, 2000);
+  EXPECT_GT(earlier.started, 0);
+  EXPECT_EQ(earlier.sent, 5u);
+  EXPECT_EQ(earlier.destination, "again");
+  EXPECT_EQ(earlier.filter, red);
+}
+
 TEST_F(ClientToServer, SendsReceivesAndDeletesAMessageWithItsAttributes) {
   Client client = connect();
   const auto queue = client.create_queue("q");

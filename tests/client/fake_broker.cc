@@ -38,6 +38,15 @@ bool FakeBroker::apply(Request& request, Instant now) {
     case Op::set_attributes:
       change(request);
       return true;
+    case Op::start_replay:
+      start_replay(request, *config, now);
+      return true;
+    case Op::cancel_replay:
+      cancel_replay(request);
+      return true;
+    case Op::list_replays:
+      request.replay->tasks = replays_[raw(request.queue)];
+      return true;
     default:
       request.error = Errc::not_supported;
       return true;
@@ -145,6 +154,39 @@ void FakeBroker::count(Request& request, const Messages& messages, Instant now) 
       ++request.counts.delayed;
     }
   }
+}
+
+void FakeBroker::start_replay(Request& request, const QueueConfig& config, Instant now) {
+  ReplayParams& asked = *request.replay;
+  std::vector<ReplayTask>& tasks = replays_[raw(config.id)];
+  if (config.replay_retention() == Duration{0}) {
+    request.error = Errc::not_kept;
+  } else if (!tasks.empty() && tasks.front().status == ReplayTask::Status::running) {
+    request.error = Errc::task_running;
+  } else {
+    asked.number = static_cast<std::uint32_t>(tasks.size()) + 1;
+    tasks.insert(tasks.begin(), {.source = config.id,
+                                 .number = asked.number,
+                                 .rate = asked.rate,
+                                 .from = asked.from,
+                                 .to = asked.to.ms == 0 ? now : asked.to,
+                                 .started = now,
+                                 .sent = 5,
+                                 .destination = std::string(asked.destination),
+                                 .filter = std::string(asked.filter)});
+  }
+}
+
+void FakeBroker::cancel_replay(Request& request) {
+  for (ReplayTask& task : replays_[raw(request.queue)]) {
+    if (task.number != request.replay->number) continue;
+    const bool running = task.status == ReplayTask::Status::running;
+    request.error = running ? Errc::ok : Errc::task_ended;
+    request.replay->sent = task.sent;
+    if (running) task.status = ReplayTask::Status::cancelled;
+    return;
+  }
+  request.error = Errc::no_such_task;
 }
 
 }  // namespace pawl

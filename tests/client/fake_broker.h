@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/directory.h"
 #include "core/receipt.h"
@@ -39,12 +40,16 @@ class FakeBroker {
   bool receive(Request& request, const QueueConfig& config, Messages& messages, Instant now);
   void with_receipts(Request& request, Messages& messages, Instant now);
   void count(Request& request, const Messages& messages, Instant now);
+  void start_replay(Request& request, const QueueConfig& config, Instant now);
+  void cancel_replay(Request& request);
 
   Secret secret_;
   Directory directory_;
   std::uint32_t next_queue_ = 1;
   std::map<std::uint32_t, Seq> next_seq_;
   std::map<std::uint32_t, Messages> queues_;
+  std::map<std::uint32_t, std::vector<ReplayTask>>
+      replays_;  // newest first; none ever ends by itself
 };
 
 }  // namespace pawl

@@ -52,6 +52,11 @@ class Sum final : public RecordSink {
     }
     add(record.task.moved);
   }
+  void replay(const ReplayRecord& record) override {
+    std::vector<std::byte> again(replay_bytes(record));
+    CHECK(encode_replay(again.data(), record, stream) == again.size());
+    add(record.task.sent);
+  }
   void settled(const SettledRecord& record) override { add(record.from.seq); }
   void checkpoint(const CheckpointRecord& record) override {
     add(record.index());

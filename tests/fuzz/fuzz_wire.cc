@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/check.h"
 #include "proto/attributes.h"
@@ -90,6 +91,7 @@ class World {
         }
       }
     }
+    if (request.replay != nullptr) replay(request);
     if (request.op == Op::create_queue) {
       const ConfigPtr* found = directory_.find(request.spec->account, request.spec->name);
       auto config = std::make_shared<QueueConfig>();
@@ -100,6 +102,22 @@ class World {
       if (!found) directory_.put(config);
       request.config = config;
     }
+  }
+
+  // What it is about is remembered, so that lists are long and show any filter.
+  void replay(Request& request) {
+    ReplayParams& asked = *request.replay;
+    asked.tasks = replays_;
+    if (request.op != Op::start_replay) return;
+    CHECK(asked.rate <= replay_rate_max && asked.filter.size() <= replay_filter_bytes_max);
+    CHECK(asked.from.ms >= 0 && (asked.to.ms == 0 || asked.to > asked.from));
+    const QueueName to = QueueName::from_text(asked.destination);
+    CHECK(directory_.find(to.account, to.name) != nullptr);
+    asked.number = ++replay_;
+    if (replays_.size() == replays_kept) replays_.clear();
+    replays_.push_back({.number = replay_,
+                        .destination = std::string(asked.destination),
+                        .filter = std::string(asked.filter)});
   }
 
   void answered(const FrameHeader& request) {
@@ -122,6 +140,8 @@ class World {
   std::string body_ = std::string(500, 'b');
   std::uint32_t correlation_ = 0;
   std::uint32_t queues_ = 1;
+  std::uint32_t replay_ = 0;
+  std::vector<ReplayTask> replays_;
   Seq seq_ = 0;
 };
 

@@ -110,6 +110,9 @@ class FakeBroker {
       case Op::list_moves:
         request.move.tasks = tasks;
         return;
+      case Op::start_replay:
+      case Op::cancel_replay:
+      case Op::list_replays:
       case Op::undeliver:
       case Op::transfer:
       case Op::none:

@@ -119,6 +119,8 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "InvalidParameterValue;Sender",                                                                                           "Value for parameter TaskHandle is invalid. Reason: The task is not running any more."   },
       {Errc::source_unknown,        400, "com.amazon.coral.service#InvalidParameterValueException",
        "InvalidParameterValue;Sender",                                                                                           "The message does not say which queue it was dead-lettered from."                        },
+      {Errc::not_kept,              400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                           "Nothing that was sent to the queue is kept: its x-replay-retention is 0."               },
       {Errc::too_large,             400, "com.amazon.coral.service#InvalidParameterValueException",
        "InvalidParameterValue;Sender",                                                                                           "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
       {Errc::not_supported,         400, "com.amazonaws.sqs#UnsupportedOperation",

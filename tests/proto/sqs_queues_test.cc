@@ -61,6 +61,35 @@ TEST_F(SqsQueues, DurabilityIsAnAttributeThatIsNotShownUntilItIsSet) {
   }
 }
 
+TEST_F(SqsQueues, HowLongMessagesCanBeReplayedIsAnAttributeThatIsNotShownUntilItIsSet) {
+  create("q");
+  EXPECT_EQ(attributes(R"("All")").body.find("x-replay-retention"), std::string::npos);
+  EXPECT_EQ(attributes(R"("x-replay-retention")").body, "{}");
+  for (const std::string_view seconds : {"1", "3600", "31536000"}) {
+    EXPECT_EQ(set(fmt::format(R"({{"x-replay-retention":"{}"}})", seconds)).status, 200);
+    EXPECT_EQ(attributes(R"("x-replay-retention")").body,
+              fmt::format(R"({{"Attributes":{{"x-replay-retention":"{}"}}}})", seconds));
+    EXPECT_NE(attributes(R"("All")").body.find("x-replay-retention"), std::string::npos);
+  }
+  EXPECT_EQ(set(R"({"x-replay-retention":"0"})").status, 200);
+  EXPECT_EQ(attributes(R"("x-replay-retention")").body, "{}");
+  for (const std::string_view bad : {"", "-1", "31536001", "1.5", "1 ", "1h"}) {
+    expect_error(set(fmt::format(R"({{"x-replay-retention":"{}"}})", bad)),
+                 "com.amazonaws.sqs#InvalidAttributeValue",
+                 "Invalid value for the parameter x-replay-retention. Reason: It is a number of "
+                 "seconds from 0 to 31536000.");
+  }
+}
+
+TEST_F(SqsQueues, AQueueIsMadeWithWhatItKeepsAndIsAnotherWithoutIt) {
+  EXPECT_EQ(create("q", R"({"x-replay-retention":"60"})").status, 200);
+  EXPECT_EQ((*broker.directory.find("000000000000", "q"))->number(Attribute::replay_retention), 60);
+  EXPECT_EQ(create("q", R"({"x-replay-retention":"60"})").status, 200);
+  expect_error(create("q", R"({"x-replay-retention":"61"})"), "com.amazonaws.sqs#QueueNameExists",
+               "A queue already exists with the same name and a different value for attribute "
+               "x-replay-retention");
+}
+
 TEST_F(SqsQueues, NamesHaveUpTo80LettersDigitsHyphensAndUnderscores) {
   const std::string n80(80, 'n'), n81(81, 'n');
   for (const std::string_view good : {"a", "A-z_9", n80.c_str()}) {

@@ -223,6 +223,8 @@ std::vector<AttributeChange> Clients::some_attributes(std::uint64_t name) {
   if (random_.chance(plan_.relaxed, 100))
     changes.push_back(number(Attribute::durability, choose({0, 1, 2})));
   if (random_.chance(plan_.dead_letters, 100)) add_policy(name, changes);
+  if (plan_.kept > 0 && random_.chance(plan_.kept, 100))
+    changes.push_back(number(Attribute::replay_retention, choose({0, 5, 60, 3600})));
   return changes;
 }
 
@@ -315,7 +317,12 @@ bool Clients::move(Act act, std::uint32_t client, std::uint32_t queue) {
     if (own) {
       call.destination = full_name(own_name(false));
     } else if (random_.chance(1, 2)) {
-      call.destination = full_name(queue_name(random_.below(plan_.queue_names)));
+      // All of a seed go up, or all go down: two in a circle would move the same messages for ever.
+      const bool up = plan_.seed / 2 % 2 == 0;
+      for (int tries = 0; tries < 4 && call.destination.empty(); ++tries) {
+        const std::string to = queue_name(random_.below(plan_.queue_names));
+        if (up ? to > row.name : to < row.name) call.destination = full_name(to);
+      }
     }
     if (call.destination == full_name(row.name)) call.destination.clear();
     submit(call);
@@ -371,13 +378,13 @@ void Clients::count_all() {
   }
 }
 
-void Clients::receive_and_delete(std::uint32_t queue) {
+bool Clients::receive_and_delete(std::uint32_t queue) {
   if (random_.chance(1, 2)) homes_.back() = model_->queues()[queue].owner;
   Call& call = make(Op::receive, plan_.clients, queue);
   call.request.receive = {.max = 10, .visibility = seconds(10), .wait = milliseconds(0)};
   call.deliveries.resize(10);
   submit(call);
-  delete_held();
+  return delete_held();
 }
 
 bool Clients::delete_held() {

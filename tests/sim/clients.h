@@ -35,7 +35,7 @@ class Clients final : public Audience {
 
   // --- for the scheduler's own use: receives, deletes and counts of everything ---
   void count_all();
-  void receive_and_delete(std::uint32_t queue);
+  bool receive_and_delete(std::uint32_t queue);
   bool delete_held();  // false: there were none
   void send_one(std::uint32_t queue);
   void list_all();

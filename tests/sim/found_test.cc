@@ -128,6 +128,7 @@ struct NoReplay final : Replay {
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
   void task(const TaskRecord&, std::vector<LogPos>&) override {}
   void settled(const SettledRecord&) override {}
+  void replay(const ReplayRecord&) override {}
 };
 
 std::unique_ptr<Log> open_log(SimDisk& disk) {

@@ -342,6 +342,9 @@ void Model::answered(Call& call, const Turn& turn) {
       return answered_cancel(call);
     case Op::list_moves:
       return answered_list(call, turn);
+    case Op::start_replay:  // tests/sim/replay_test.cc has these
+    case Op::cancel_replay:
+    case Op::list_replays:
     case Op::transfer:
     case Op::none:
       break;
@@ -372,6 +375,7 @@ void Model::started() {
 void Model::rested(std::uint64_t step) {
   for (std::uint32_t i = 0; i < world_->shards(); ++i)
     durable(ShardId{static_cast<std::uint8_t>(i)}, step);
+  for (QueueRow& queue : queues_) queue.letting_go.clear();
 }
 
 void Model::stopped() {

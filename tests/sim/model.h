@@ -147,6 +147,8 @@ struct QueueRow {
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // when one of the group was last known to go
   std::set<std::uint32_t> attempts_asked;            // since the start
+  // One of the group has come to another queue, and this one may not have heard of it: until all rests, or a start.
+  std::set<std::uint32_t> letting_go;
 
   // Moves.
   std::vector<Policy> policies;  // one of them holds

@@ -154,6 +154,11 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
     ++from.hops;
   }
   trace_->note("  message {} has moved to {}/{}", id, raw(to.id), delivery.seq);
+  // Its queue may not have let go of it yet, nor those that it went through.
+  for (QueueRow& queue : queues_) {
+    const bool on_its_way = &queue == &from || (queue.bit & reached) != 0;
+    if (on_its_way && queue.fifo && &queue != &to) queue.letting_go.insert(message.group);
+  }
   std::erase(from.messages, id);
   to.messages.push_back(id);
   message.queue = at;

@@ -58,6 +58,7 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
   for (const std::uint32_t id : sorted) {
     const Message& message = messages_[id];
     if (message.group == passed || arriving.contains(message.group)) continue;
+    if (queue.letting_go.contains(message.group)) continue;
     if (std::ranges::find(call.messages, id) != call.messages.end()) continue;
     const auto lost = queue.lost_step.find(message.group);
     const bool in_front = lost == queue.lost_step.end() || lost->second <= known;
@@ -159,6 +160,7 @@ void Model::forget_firsts(QueueRow& queue, std::uint64_t step, bool exact) {
 void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
   queue.attempts.clear();
   queue.attempts_asked.clear();
+  queue.letting_go.clear();
   for (auto& [key, firsts] : queue.firsts)
     for (First& first : firsts) first.sure &= first.step <= durable_step && queue.purges == 0;
 }

@@ -70,7 +70,8 @@ struct Plan {
   std::uint64_t fair = 0;          // of 100 sends to other queues have a group
   std::uint64_t dead_letters = 0;  // of 100 changes of attributes set a policy
   std::uint64_t relaxed = 0;       // of 100 changes of attributes set the durability
-  bool moves = false;              // move tasks, and two queues of their own for them
+  std::uint64_t kept = 0;  // of 100 changes of attributes have what was sent kept for replay
+  bool moves = false;      // move tasks, and two queues of their own for them
   bool own_fifo = false;
 
   std::array<std::uint32_t, faults> chances{};

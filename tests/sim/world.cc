@@ -44,6 +44,10 @@ class Listening final : public ShardReplay {
     say(7, raw(record.task.source), record.task.number, record.task.moved);
     ShardReplay::task(record, freed);
   }
+  void replay(const ReplayRecord& record) override {
+    say(15, raw(record.task.source), record.task.number, record.task.sent);
+    ShardReplay::replay(record);
+  }
   void settled(const SettledRecord& record) override {
     say(8, raw(record.from.shard), raw(record.from.queue), record.from.seq);
     ShardReplay::settled(record);

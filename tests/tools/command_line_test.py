@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pawl_server import Pawl  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
-VERBS = ["serve", "bench", "doctor", "wal", "version"]
+VERBS = ["serve", "bench", "doctor", "wal", "replay", "version"]
 
 
 def pawl(*words, **environment):
@@ -214,6 +215,47 @@ class CommandLine(unittest.TestCase):
         gone = pawl("bench", "send", "--binary", server.ready["binary"], "--seconds", "0.3")
         self.assertEqual(gone.returncode, 1, gone.stderr)
         self.refused(pawl("bench", "send", "--url", "http://x/1/q", "--binary", "x:1"))
+
+    def test_replay_checks_what_it_is_given_before_it_asks_anybody(self):
+        self.refused(pawl("replay"), "See `pawl replay --help`")
+        self.refused(pawl("replay", "strat"), 'Did you mean "start"?')
+        for action in ("start", "list", "cancel"):
+            self.refused(pawl("replay", action), "--queue", f"See `pawl replay {action} --help`")
+            self.refused(pawl("replay", action, "--queue", "q", "--binary", "127.0.0.1"), "--binary", "ADDR:PORT")
+            self.refused(pawl("replay", action, "--queue", "q", "--binary", "127.0.0.1:65536"), "--binary")
+        self.refused(pawl("replay", "cancel", "--queue", "q"), "--task")
+        self.refused(pawl("replay", "cancel", "--queue", "q", "--task", "0"), "--task")
+        self.refused(pawl("replay", "list", "--queue", "q", "--task", "1"), '"--task"')
+
+        def start(*words):
+            return pawl("replay", "start", "--queue", "q", *words)
+
+        for flag in ("--from", "--to"):
+            for bad in ("", "now", "5", "h", "5w", "5 m", "1.5h", "1234567890s", "2026-11-22", "2026-11-22T10:00:00",
+                        "2026-11-22T10:00:00+01:00", "2026-11-22 10:00:00Z", "2026-02-30T10:00:00Z", "2026-11-22T24:00:00Z",
+                        "2026-11-22T10:60:00Z", "2026-11-22T10:00:00.Z", "1969-12-31T23:59:59Z", "99999d"):
+                self.refused(start(flag, bad), flag, f'"{bad}"', "2026-11-22T10:00:00Z")
+        self.refused(start("--from", "1h", "--to", "2h"), "--from 1h is not before --to 2h")
+        self.refused(start("--from", "9999-01-01T00:00:00Z"), "is not before now")
+        self.refused(start("--from", "2026-01-01T00:00:00.5Z", "--to", "2026-01-01T00:00:00.5Z"), "is not before")
+        self.refused(start("--rate", "1000001"), "--rate")
+        self.refused(start("--rate", "-1"), "--rate")
+        self.refused(start("--filter", "{"), "--filter", "failed to parse JSON")
+        self.refused(start("--filter", '{"colour": "red"}'), "--filter", "must be an object or an array")
+        self.refused(start("--filter", '{"colour": ["%s"]}' % ("x" * 4096)), "--filter", "4096")
+
+    def test_replay_names_the_address_that_it_cannot_reach(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            nobody = "127.0.0.1:%d" % listener.getsockname()[1]
+        good = (("--from", "90s"), ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T00:00:00.001Z"), ("--to", "15m"),
+                ("--from", "3d", "--to", "2h"), ("--filter", '{"colour": ["red"]}', "--rate", "0", "--into", "r"))
+        for words in good:
+            done = pawl("replay", "start", "--binary", nobody, "--queue", "q", *words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertIn(f"error: cannot reach {nobody}: Connection refused", done.stderr)
+        done = pawl("replay", "list", "--binary", "nobody.invalid:9326", "--queue", "q")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("error: cannot reach nobody.invalid:9326: no such host", done.stderr)
 
     def test_wal_of_a_directory_without_a_log_is_not_found(self):
         with tempfile.TemporaryDirectory() as place:

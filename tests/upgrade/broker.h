@@ -50,6 +50,9 @@ class Broker final : public Asker {
     for (const LogPos position : freed) log_->release(position);
     if (!log_->check_segments(complaint)) return complaint;
     loop_ = std::make_unique<ShardLoop>(shard_, *log_, port_, *this);
+    loop_->filter_replays_with([](std::string_view) -> std::unique_ptr<MessageFilter> {
+      return std::make_unique<AnyMessage>();
+    });
     const Shard* const shards[] = {&shard_};
     loop_->settle(moved_from(shards).front());
     return {};
@@ -143,8 +146,24 @@ class Broker final : public Asker {
     CHECK(ask(request) == Errc::ok);
     return request.move.tasks;
   }
+  Errc start_replay(QueueId queue, const ReplayParams& params) {
+    ReplayParams asked = params;
+    Request request{.op = Op::start_replay, .queue = queue};
+    request.replay = &asked;
+    return ask(request);
+  }
+  std::vector<ReplayTask> replays(QueueId queue) {
+    ReplayParams heard;
+    Request request{.op = Op::list_replays, .queue = queue};
+    request.replay = &heard;
+    CHECK(ask(request) == Errc::ok);
+    return heard.tasks;
+  }
 
  private:
+  struct AnyMessage final : MessageFilter {
+    bool wants(const Content&) const override { return true; }
+  };
   void answered(Request& request) override {
     answered_ = &request;
     if (request.op != Op::receive) return;

@@ -55,8 +55,10 @@ inline constexpr std::string_view quiet = "quiet";         // its one message is
 inline constexpr std::string_view last = "last";           // was deleted, long ago
 inline constexpr std::string_view mill = "mill";           // from v2 on: as churn, and has messages
 inline constexpr std::string_view hasty = "hasty";         // from v4 on: its numbers are reserved
+inline constexpr std::string_view played = "played";  // from v5 on: its messages are sent again
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
+inline constexpr std::string_view played_path = "123456789012/played";
 
 inline constexpr std::string_view news_text =
     R"({"attributes":{"DisplayName":"d"},"subscriptions":[{"id":"00000000-0000-0000-0000-000000000001",)"
@@ -92,6 +94,7 @@ inline std::vector<QueueSpec> queues(int version) {
     all.push_back(queue(hasty, {
                                    {durability, 1, {}}
     }));
+  if (version >= 5) all.push_back(queue(played));
   return all;
 }
 
@@ -158,9 +161,16 @@ inline constexpr SendEntry landing{.content = {.body = "landing"}};
 // mill: what begins the checkpoint in which `dead` has landed and its source does not know it yet; one is delayed
 inline constexpr std::size_t sacks = 7, sack_bytes = 9000;
 
-// moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these
+// moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};
-inline constexpr std::uint32_t completed_before = 2, moved_before = 2;
+inline constexpr std::uint32_t completed_before = 2;
+constexpr std::uint32_t moved_before(int version) { return version >= 5 ? 1 : 2; }
 inline constexpr std::uint32_t move_rate = 1;
+
+// played: these were sent and have gone, and task 1 has sent `played_before` of them again
+inline constexpr std::string_view tunes[] = {"t1", "t2", "t3", "t4", "t5", "t6"};
+inline constexpr std::uint32_t played_before = 2, play_rate = 1;
+inline constexpr std::int64_t play_retention = 3600;
+inline constexpr std::string_view play_filter = "a filter";
 
 }  // namespace pawl::upgrade

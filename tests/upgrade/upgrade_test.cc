@@ -140,7 +140,7 @@ TEST_P(Upgrade, QueuesAreAsTheyWereSet) {
     if (config == nullptr) continue;
     EXPECT_EQ(config->id, QueueId{number});
     EXPECT_TRUE(config->created > begun && config->created < ended);
-    if (spec.name == mail) continue;
+    if (spec.name == mail || spec.name == played) continue;
     EXPECT_EQ(config->modified, config->created);
     for (const AttributeChange& change : spec.changes) EXPECT_TRUE(config->has(change));
     EXPECT_TRUE(config->tags.empty());
@@ -149,6 +149,8 @@ TEST_P(Upgrade, QueuesAreAsTheyWereSet) {
   for (const AttributeChange& change : mail_changes()) EXPECT_TRUE(config->has(change));
   EXPECT_EQ(config->tags, mail_tags);
   EXPECT_GT(config->modified, config->created);
+  if (version() < 5) return;
+  EXPECT_EQ(broker->config(account, played)->replay_retention(), seconds(play_retention));
 }
 
 TEST_P(Upgrade, ATopicHasItsSubscription) {
@@ -270,7 +272,7 @@ TEST_P(Upgrade, AMoveTaskGoesOnAndTheOldOnesAreKnown) {
   EXPECT_EQ(tasks[0].status, MoveTask::Status::running);
   EXPECT_EQ(tasks[0].rate, move_rate);
   EXPECT_EQ(tasks[0].to_move, std::size(travellers));
-  EXPECT_EQ(tasks[0].moved, moved_before + (GetParam().second ? 1 : 0));
+  EXPECT_EQ(tasks[0].moved, moved_before(version()) + (GetParam().second ? 1 : 0));
   EXPECT_TRUE(tasks[0].started > begun && tasks[0].started < ended);
   EXPECT_EQ(broker->start_move(id(moving), arrivals_path, 0), Errc::task_running);
   broker->run(seconds(6));
@@ -279,6 +281,23 @@ TEST_P(Upgrade, AMoveTaskGoesOnAndTheOldOnesAreKnown) {
   EXPECT_EQ(tasks[0].moved, std::size(travellers));
   expect_counts(moving, {0, 0, 0});
   EXPECT_EQ(bodies(receive(arrivals)), Bodies(std::begin(travellers), std::end(travellers)));
+}
+
+TEST_P(Upgrade, AReplayTaskGoesOn) {
+  if (version() < 5) return;
+  std::vector<ReplayTask> tasks = broker->replays(id(played));
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].status, ReplayTask::Status::running);
+  EXPECT_EQ(tasks[0].rate, play_rate);
+  EXPECT_EQ(tasks[0].filter, play_filter);
+  EXPECT_EQ(tasks[0].destination, played_path);
+  EXPECT_TRUE(tasks[0].started > begun && tasks[0].started < ended);
+  EXPECT_GE(tasks[0].sent, played_before);
+  broker->run(seconds(6));
+  tasks = broker->replays(id(played));
+  EXPECT_EQ(tasks[0].status, ReplayTask::Status::completed);
+  EXPECT_EQ(tasks[0].sent, std::size(tunes));
+  EXPECT_EQ(bodies(receive(played)), Bodies(std::begin(tunes), std::end(tunes)));
 }
 
 TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
@@ -315,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(, Upgrade, testing::ValuesIn(starts()), testing::PrintT
 struct Seen final : RecordSink {
   std::set<RecordType> types;
   std::uint16_t fields = 0;
-  bool gone = false, removed = false, reserved = false;
+  bool gone = false, removed = false, reserved = false, progress = false;
   std::span<const std::byte> records;  // of the frame that is read
 
   void send(const StoredMessage&, std::size_t offset) override {
@@ -340,6 +359,10 @@ struct Seen final : RecordSink {
     removed |= !record.removed.empty();
   }
   void settled(const SettledRecord&) override { types.insert(RecordType::settled); }
+  void replay(const ReplayRecord& record) override {
+    types.insert(RecordType::replay);
+    progress |= record.progress;
+  }
   void checkpoint(const CheckpointRecord& record) override {
     types.insert(
         static_cast<RecordType>(static_cast<std::size_t>(RecordType::places) + record.index()));
@@ -375,9 +398,9 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   }
   using enum RecordType;
   EXPECT_EQ(seen.types, (std::set{send, remove, receive, purge, config, heads, task, settled,
-                                  places, states, times, dedup, unsettled, segments}));
+                                  places, states, times, dedup, unsettled, segments, replay}));
   EXPECT_EQ(seen.fields, known_fields);
-  EXPECT_TRUE(seen.gone && seen.removed && seen.reserved);
+  EXPECT_TRUE(seen.gone && seen.removed && seen.reserved && seen.progress);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 4;  // of the fixture that is written
+constexpr int version = 5;  // of the fixture that is written
 
 class Author {
  public:
@@ -34,6 +34,8 @@ class Author {
     fill_mail();
     fill_others();
     broker_.wear_out(id(mill), 22);  // the segments with these stay, and those behind them do not
+    begin_a_replay();
+    broker_.run(milliseconds(500));  // its next message comes behind the checkpoint
     bury_one();
     // All above is in one checkpoint, the rest behind it.
     relocate();
@@ -160,10 +162,29 @@ class Author {
     broker_.log().set_dead_bytes_max(LogOptions().dead_bytes_max);
   }
 
+  // It goes on while the next task begins.
+  void begin_a_replay() {
+    const AttributeChange change{Attribute::replay_retention, play_retention, {}};
+    Request request{.op = Op::set_attributes, .queue = id(played)};
+    request.changes = {&change, 1};
+    CHECK(broker_.ask(request) == Errc::ok);
+    std::vector<SendEntry> entries;
+    for (const std::string_view tune : tunes) entries.push_back({.content = {.body = tune}});
+    request = {.op = Op::send, .queue = id(played)};
+    request.sends = entries;
+    CHECK(broker_.ask(request) == Errc::ok);
+    request = {.op = Op::purge, .queue = id(played)};
+    CHECK(broker_.ask(request) == Errc::ok && broker_.count(id(played)).visible == 0);
+    const ReplayParams params{.destination = played_path, .filter = play_filter, .rate = play_rate};
+    CHECK(broker_.start_replay(id(played), params) == Errc::ok);
+  }
+
   void begin_a_task() {
     CHECK(broker_.start_move(id(moving), arrivals_path, move_rate) == Errc::ok);
-    broker_.run(milliseconds(1500));
-    CHECK(broker_.moves(id(moving)).front().moved == moved_before);
+    broker_.run(milliseconds(500));
+    CHECK(broker_.moves(id(moving)).front().moved == moved_before(version));
+    CHECK(broker_.replays(id(played)).front().sent == played_before, "{}",
+          broker_.replays(id(played)).front().sent);
   }
 
   // A dead letter has landed; the frame with its end at the source, and with one more message, is torn.
@@ -185,7 +206,9 @@ class Author {
     CHECK(op.memory.size() > block_bytes);
     CHECK(disk.write_now(op.file, op.offset, op.memory.first(block_bytes)));
     CHECK(broker_.now() < ended);
-    CHECK(newest_manifest(disk).checkpoint == checkpoint_, "another one came after");
+    CHECK(newest_manifest(disk).checkpoint == checkpoint_,
+          "another one came after: {} behind {}, end {}", newest_manifest(disk).checkpoint,
+          checkpoint_, broker_.log().appended());
   }
 
   Fixture fixture_;

@@ -25,6 +25,7 @@ struct Nothing final : RecordSink {
   void head(const HeadRecord&) override { ++seen; }
   void task(const TaskRecord&) override { ++seen; }
   void settled(const SettledRecord&) override { ++seen; }
+  void replay(const ReplayRecord&) override { ++seen; }
   void checkpoint(const CheckpointRecord&) override { ++seen; }
   void segment(const SegmentRecord& record) override {
     seen += record.number == 3 ? 1 : 0;

@@ -70,6 +70,7 @@ struct Recovered final : Replay {
     for (const Seq seq : record.removed) remove({record.task.source, seq}, freed);
   }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+  void replay(const ReplayRecord& record) override { replays.push_back(record); }
 
   void relocated(const SendRecord& record, std::vector<LogPos>& freed) {
     const auto it = messages.find({raw(record.queue), record.seq});
@@ -78,6 +79,7 @@ struct Recovered final : Replay {
   }
 
   std::vector<TaskRecord> tasks;
+  std::vector<ReplayRecord> replays;
   std::vector<TransferKey> settled_keys;
 };
 

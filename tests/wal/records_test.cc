@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "wal/format.h"
@@ -30,6 +31,7 @@ struct Seen final : RecordSink {
   std::vector<HeadRecord> heads;
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;
+  std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> parts;
   std::vector<SegmentRecord> segments;
 
@@ -46,6 +48,7 @@ struct Seen final : RecordSink {
   void head(const HeadRecord& record) override { heads.push_back(record); }
   void task(const TaskRecord& record) override { tasks.push_back(record); }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+  void replay(const ReplayRecord& record) override { replays.push_back(record); }
   void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
   void segment(const SegmentRecord& record) override { segments.push_back(record); }
 };
@@ -192,6 +195,44 @@ TEST(Records, ATaskAndWhatItMovedComeBack) {
     EXPECT_EQ(seen.tasks[0].removed, record.removed);
     ASSERT_EQ(seen.settled_keys.size(), 1u);
     EXPECT_EQ(seen.settled_keys[0], from);
+  }
+}
+
+TEST(Records, AReplayTaskAndHowFarItIsComeBack) {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ReplayRecord record;
+    record.task = {.source = QueueId{static_cast<std::uint32_t>(random.any())},
+                   .number = static_cast<std::uint32_t>(random.any()),
+                   .status = static_cast<ReplayTask::Status>(random.below(4)),
+                   .failure = Errc::no_such_queue,
+                   .rate = static_cast<std::uint32_t>(random.any()),
+                   .from = random.instant(),
+                   .to = random.instant(),
+                   .started = random.instant(),
+                   .sent = random.any(),
+                   .position = random.any() & log_pos_max,
+                   .end = random.any() & log_pos_max,
+                   .destination = random.text(255),
+                   .filter = random.text(replay_filter_bytes_max)};
+    ReplayRecord progress = record;
+    progress.progress = true;
+    Bytes bytes;
+    bytes.add(encode_replay(bytes.at(), record, stream));
+    EXPECT_EQ(bytes.used, replay_bytes(record));
+    bytes.add(encode_replay(bytes.at(), progress, stream));
+    EXPECT_EQ(bytes.used, replay_bytes(record) + replay_bytes(progress));
+    Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.replays.size(), 2u);
+    EXPECT_EQ(seen.replays[0].task, record.task);
+    EXPECT_FALSE(seen.replays[0].progress);
+    const ReplayTask& task = seen.replays[1].task;
+    EXPECT_TRUE(seen.replays[1].progress);
+    EXPECT_EQ(
+        std::tuple(task.source, task.number, task.sent, task.position),
+        std::tuple(record.task.source, record.task.number, record.task.sent, record.task.position));
   }
 }
 

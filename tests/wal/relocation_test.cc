@@ -50,11 +50,11 @@ class Relocations : public LogTest {
   }
   // What the shard loop does in a turn. Whether there was anything to do.
   bool relocate() {
-    Relocatable next;
+    FoundSend next;
     bool any = false;
     while (log->next_relocatable(next)) {
       any = true;
-      const auto it = alive.find(next.seq);
+      const auto it = alive.find(next.stored.seq);
       if (it != alive.end() && it->second == next.position) {
         it->second = log->relocate(next, now);
         ++moved;
@@ -144,6 +144,30 @@ TEST_F(Relocations, LeaveSegmentsAloneWhileLittleIsDead) {
   leave_few();
   relocate_all();
   EXPECT_EQ(moved, 0);
+}
+
+// Messages that fill three quarters of their extents leave as much free wherever they are.
+TEST_F(Relocations, ComeToRest) {
+  send_some(5);
+  const auto some_turns = [&] {
+    for (int i = 0; i < 50; ++i) {
+      if (log->wants_checkpoint()) checkpoint();
+      settle();
+      relocate();
+    }
+  };
+  some_turns();
+  const int before = moved;
+  EXPECT_GT(before, 0);
+  some_turns();
+  EXPECT_EQ(moved, before);
+  expect_all();
+
+  // When some of them have gone, there is something to be won again.
+  for (Seq s = 1; s <= 3; ++s) remove(s);
+  send_some(8);
+  some_turns();
+  EXPECT_GT(moved, before);
 }
 
 TEST_F(Relocations, OfADeletedMessageAreForgotten) {

@@ -154,6 +154,22 @@ TEST_F(Pool, AFullDiskIsTriedAgainEverySecondWhereItStopped) {
   }
 }
 
+TEST_F(Pool, OnAFullDiskARetiredSegmentTakesThePlaceOfOneThatCannotBeFilled) {
+  pump(100);
+  disk.capacity = 3 * geometry.segment_bytes + 1;
+  pool->enter(1, now);
+  pump(20);
+  ASSERT_TRUE(pool->full());
+  EXPECT_TRUE(disk.files.contains("000000000003.seg")) << "or there is nothing to show";
+  pool->retire(1, 0);
+  now = now + SegmentPool::retry_after;
+  pump(20);
+  EXPECT_FALSE(pool->full());
+  EXPECT_EQ(pool->ready_end(), 4u);
+  EXPECT_EQ(disk.content("000000000003.seg").size(), geometry.segment_bytes);
+  EXPECT_FALSE(disk.files.contains("000000000000.seg"));
+}
+
 TEST_F(Pool, AFlushThatFailsIsFinal) {
   disk.fail_sync = EIO;
   Result<void> pumped;

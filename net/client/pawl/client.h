@@ -80,6 +80,7 @@ class Client {
     no_such_task = 1111,
     task_ended = 1112,
     source_unknown = 1113,
+    not_kept = 1114,
     overloaded = 2000,  // 2xxx: try again after Error::retry_after
     no_memory = 2001,
     no_space = 2002,
@@ -151,6 +152,29 @@ class Client {
     std::uint64_t moved = 0, to_move = 0;
     std::int64_t started = 0;
     std::string destination;  // empty: where each message came from
+  };
+  // What was sent to a queue, to be sent again: what was deleted or has expired since, too, as far as the
+  // queue's attribute x-replay-retention kept it.
+  struct ReplayOptions {
+    std::int64_t from = 0;  // what was sent from here on; 0: all that is kept
+    std::int64_t to = 0;    // and before here; 0: until now
+    // Where to: a queue of the same account, FIFO if this one is; empty: the queue itself.
+    std::string_view destination{};
+    std::uint32_t rate = 0;  // messages a second, up to 1,000,000; 0: no limit
+    // Which: an SNS filter policy over message attributes, {"colour": ["red"]}, of up to 4096 bytes; empty: all.
+    std::string_view filter{};
+  };
+  struct Replay {
+    enum class State : std::uint8_t { running, completed, cancelled, failed };
+    std::uint32_t number = 0;
+    State state = State::running;
+    Code failure = Code::ok;
+    std::uint32_t rate = 0;
+    std::int64_t from = 0, to = 0;  // as they came to be: when it started, and what was kept then
+    std::int64_t started = 0;
+    std::uint64_t sent = 0;
+    std::string destination;
+    std::string filter;
   };
   struct QueueList {
     std::vector<std::string> names;
@@ -260,6 +284,13 @@ class Client {
   Result<std::uint64_t> cancel_move(const Queue& source,
                                     std::uint32_t number);  // how many were moved
   Result<std::vector<Move>> moves(const Queue& source);     // newest first
+  // Sends again what was sent to a queue, as new messages; the number is the task's. It goes on without this
+  // Client, and after a restart of the server. Errors: not_kept (x-replay-retention is 0), task_running (one
+  // at a time), no_such_queue (the destination), unknown_op (a server from before protocol 1.3).
+  Result<std::uint32_t> start_replay(const Queue& source, const ReplayOptions& options);
+  Result<std::uint64_t> cancel_replay(const Queue& source,
+                                      std::uint32_t number);  // how many were sent
+  Result<std::vector<Replay>> replays(const Queue& source);   // newest first
 
   Result<Sent> send(const Queue& queue, const Outgoing& message);  // a refused message is an Error
   Result<Sent> send(const Queue& queue, std::string_view body) {

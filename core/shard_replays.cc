@@ -1,0 +1,133 @@
+// Replay tasks: what is known of them. The reading and sending is net/replayer.h's.
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/shard.h"
+
+namespace pawl {
+
+void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& effects) {
+  ReplayParams& asked = *request.replay;
+  effects.replies.push_back({&request, false});
+  if (queue.config->replay_retention() == Duration{0}) {
+    request.error = Errc::not_kept;
+    return;
+  }
+  if (queue.replaying() != nullptr) {
+    request.error = Errc::task_running;
+    return;
+  }
+  const bool one_more = queue.replays.size() < replays_kept;
+  if (replaying_.size() >= limits_.replays_running ||
+      (one_more && replays_ >= limits_.replays_max)) {
+    request.error = Errc::overloaded;
+    return;
+  }
+  ReplayTask task;
+  task.source = queue.id;
+  task.number = queue.replays.empty() ? 1 : queue.replays.back().number + 1;
+  task.rate = asked.rate;
+  task.from = std::max(asked.from, now - queue.config->replay_retention());
+  const Instant after_now = now + milliseconds(1);  // what was sent in this one is to come too
+  task.to = asked.to.ms == 0 ? after_now : std::min(asked.to, after_now);
+  task.started = now;
+  task.position = asked.position;
+  task.end = asked.end;
+  task.destination = asked.destination;
+  task.filter = asked.filter;
+  keep_replay(queue, task);
+  replaying_.insert(queue.id);
+  effects.replays.push_back({task, false});
+  asked.number = task.number;
+  effects.replies.back().after_flush = true;
+}
+
+// In order of number, those that are known and this one.
+void Shard::keep_replay(Queue& queue, const ReplayTask& task) {
+  std::vector<ReplayTask>& tasks = queue.replays;
+  const auto at = std::ranges::lower_bound(tasks, task.number, {}, &ReplayTask::number);
+  if (at != tasks.end() && at->number == task.number) {
+    *at = task;
+    return;
+  }
+  tasks.insert(at, task);
+  ++replays_;
+  if (tasks.size() <= replays_kept) return;
+  tasks.erase(tasks.begin());
+  --replays_;
+}
+
+void Shard::forget_replays(Queue& queue) {
+  replays_ -= queue.replays.size();
+  queue.replays.clear();
+  replaying_.erase(queue.id);
+}
+
+void Shard::cancel_replay(Queue& queue, Request& request, Effects& effects) {
+  ReplayParams& asked = *request.replay;
+  const auto task = std::ranges::find(queue.replays, asked.number, &ReplayTask::number);
+  const bool found = task != queue.replays.end();
+  if (!found || task->status != ReplayTask::Status::running) {
+    request.error = found ? Errc::task_ended : Errc::no_such_task;
+    effects.replies.push_back({&request, false});
+    return;
+  }
+  end_replay(queue.id, ReplayTask::Status::cancelled, Errc::ok, effects);
+  asked.sent = task->sent;
+  effects.replies.push_back({&request, true});
+}
+
+void Shard::list_replays(Queue& queue, Request& request, Effects& effects) {
+  request.replay->tasks.assign(queue.replays.rbegin(), queue.replays.rend());
+  effects.replies.push_back({&request, false});
+}
+
+// One after the other: the next queue's when it has ended.
+const ReplayTask* Shard::replay_under_way() {
+  if (replaying_.empty()) return nullptr;
+  auto at = replaying_.lower_bound(replay_at_);
+  if (at == replaying_.end()) at = replaying_.begin();
+  replay_at_ = *at;
+  return queues_.find(raw(replay_at_))->second->replaying();
+}
+
+void Shard::replayed(QueueId id, LogPos position, std::uint64_t sent, Effects& effects) {
+  ReplayTask& task = *find_queue(id)->replaying();
+  task.position = position;
+  task.sent += sent;
+  effects.replays.push_back({task, true});
+}
+
+void Shard::end_replay(QueueId id, ReplayTask::Status status, Errc failure, Effects& effects) {
+  ReplayTask& task = *find_queue(id)->replaying();
+  task.status = status;
+  task.failure = failure;
+  replaying_.erase(id);
+  effects.replays.push_back({task, false});
+}
+
+LogPos Shard::replay_position() const {
+  LogPos first = replay_none;
+  for (const QueueId id : replaying_)
+    first = std::min(first, queues_.find(raw(id))->second->replaying()->position);
+  return first;
+}
+
+// Looks at all queues only when the one that wanted the most wants less.
+void Shard::note_replay_retention(const ConfigPtr& before, const ConfigPtr& after) {
+  const auto wanted = [this](const ConfigPtr& config) {
+    const bool ours = config != nullptr && config->owner == identity_.id;
+    return ours ? config->replay_retention() : Duration{0};
+  };
+  const Duration was = wanted(before), is = wanted(after);
+  if (is >= replay_retention_ || was < replay_retention_) {
+    replay_retention_ = std::max(replay_retention_, is);
+    return;
+  }
+  replay_retention_ = Duration{0};
+  directory_.for_each([&](const ConfigPtr& config) {
+    replay_retention_ = std::max(replay_retention_, wanted(config));
+  });
+}
+
+}  // namespace pawl

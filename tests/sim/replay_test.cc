@@ -1,0 +1,447 @@
+// Replay tasks: what was sent to a queue comes again, also into a queue of another shard, through crashes.
+#include <map>
+
+#include "tests/sim/random.h"
+#include "tests/sim/two_shards_fixture.h"
+
+namespace pawl::sim {
+namespace {
+
+// Wants messages whose attributes contain the text.
+class Contains final : public MessageFilter {
+ public:
+  explicit Contains(std::string_view text) : text_(text) {}
+  bool wants(const Content& content) const override {
+    return content.attributes.find(text_) != std::string_view::npos;
+  }
+
+ private:
+  std::string text_;
+};
+
+std::unique_ptr<MessageFilter> make_filter(std::string_view text) {
+  return text == "bad" ? nullptr : std::make_unique<Contains>(text);
+}
+
+class ReplayTest : public TwoShards {
+ protected:
+  using Status = ReplayTask::Status;
+
+  void SetUp() override {
+    ASSERT_EQ(world.start(0), Start::up);
+    target_path = "0/" + name_on(one, "target");
+    target = make(target_path);
+    source_path = "0/" + name_on(zero, "source");
+    source = make(source_path);
+    set(source, {Attribute::replay_retention, 3600, {}});
+  }
+  QueueId make(const std::string& path) { return make_queue(path.substr(2), {}); }
+  // Nothing happens for so long.
+  void rest(std::uint64_t us) {
+    world.advance(us);
+    run(2000);
+  }
+  // Sends `count` messages, "1" and so on, and purges them.
+  void send_and_forget(int first, int count) {
+    std::vector<std::string> bodies;
+    for (int i = first; i < first + count; ++i) bodies.push_back(std::to_string(i));
+    for (std::size_t at = 0; at < bodies.size(); at += 50) {
+      const auto some =
+          std::span(bodies).subspan(at, std::min<std::size_t>(50, bodies.size() - at));
+      send({some.begin(), some.end()});
+    }
+    run(1000);
+    Request purge;
+    purge.op = Op::purge;
+    purge.queue = source;
+    EXPECT_TRUE(ask(purge, zero));
+    EXPECT_EQ(count_of(source, zero), 0u);
+  }
+  std::uint64_t count_of(QueueId queue, ShardId owner) { return count(queue, owner).visible; }
+  struct Asked {
+    Errc error = Errc::ok;
+    ReplayParams params;
+  };
+  Asked replay(ReplayParams params, QueueId queue) {
+    Asked asked{.params = params};
+    Request request;
+    request.op = Op::start_replay;
+    request.queue = queue;
+    request.replay = &asked.params;
+    EXPECT_TRUE(ask(request, zero));
+    asked.error = request.error;
+    return asked;
+  }
+  Asked replay(ReplayParams params) { return replay(params, source); }
+  Asked cancel(std::uint32_t number) {
+    Asked asked;
+    asked.params.number = number;
+    Request request;
+    request.op = Op::cancel_replay;
+    request.queue = source;
+    request.replay = &asked.params;
+    EXPECT_TRUE(ask(request, zero));
+    asked.error = request.error;
+    return asked;
+  }
+  std::vector<ReplayTask> tasks() {
+    ReplayParams params;
+    Request request;
+    request.op = Op::list_replays;
+    request.queue = source;
+    request.replay = &params;
+    EXPECT_TRUE(ask(request, zero));
+    return params.tasks;
+  }
+  void run_to_end() {
+    for (int i = 0; i < 200 && tasks().front().status == Status::running; ++i) run(50'000);
+  }
+  // All bodies that a queue has, with how often each comes.
+  std::map<int, int> bodies_of(QueueId queue, ShardId owner) {
+    std::map<int, int> seen;
+    for (;;) {
+      const auto some = receive(queue, owner);
+      if (some.empty()) return seen;
+      for (const Received& r : some) {
+        ++seen[std::stoi(r.body)];
+        order.push_back(std::stoi(r.body));
+      }
+    }
+  }
+  void expect_once(const std::map<int, int>& seen, int first, int count) {
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(count));
+    for (int i = first; i < first + count; ++i)
+      EXPECT_EQ(seen.contains(i) ? seen.at(i) : 0, 1) << i;
+  }
+
+  std::string source_path, target_path;
+  std::vector<int> order;
+};
+
+TEST_F(ReplayTest, WhatWasDeletedComesAgainIntoAQueueOfAnotherShard) {
+  send_and_forget(1, 300);
+  const Asked asked = replay({.destination = target_path});
+  ASSERT_EQ(asked.error, Errc::ok);
+  EXPECT_EQ(asked.params.number, 1u);
+  run_to_end();
+  const std::vector<ReplayTask> all = tasks();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].status, Status::completed);
+  EXPECT_EQ(all[0].sent, 300u);
+  expect_once(bodies_of(target, one), 1, 300);
+}
+
+TEST_F(ReplayTest, IntoTheQueueItselfItEnds) {
+  send_and_forget(1, 100);
+  ASSERT_EQ(replay({.destination = source_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].sent, 100u);
+  expect_once(bodies_of(source, zero), 1, 100);
+}
+
+TEST_F(ReplayTest, TakesATimeRangeAlone) {
+  send_and_forget(1, 20);
+  rest(61'000'000);  // the next purge
+  const Instant begin = world.now();
+  send_and_forget(21, 20);
+  rest(61'000'000);
+  const Instant end = world.now();
+  send_and_forget(41, 20);
+  ASSERT_EQ(replay({.destination = target_path, .from = begin, .to = end}).error, Errc::ok);
+  run_to_end();
+  expect_once(bodies_of(target, one), 21, 20);
+}
+
+TEST_F(ReplayTest, TakesWhatAFilterWants) {
+  for (std::uint32_t i = 0; i < 2; ++i) world.loop(i).filter_replays_with(make_filter);
+  for (int i = 0; i < 20; ++i) {
+    const std::string body = std::to_string(i);
+    SendEntry entry;
+    entry.content.body = body;
+    entry.content.attributes = i % 4 == 0 ? "red" : "blue";
+    Request request;
+    request.op = Op::send;
+    request.queue = source;
+    request.sends = {&entry, 1};
+    ASSERT_TRUE(ask(request, zero));
+  }
+  ASSERT_EQ(replay({.destination = target_path, .filter = "red"}).error, Errc::ok);
+  run_to_end();
+  const auto seen = bodies_of(target, one);
+  EXPECT_EQ(seen.size(), 5u);
+  for (const auto& [body, times] : seen) EXPECT_TRUE(body % 4 == 0 && times == 1) << body;
+
+  ASSERT_EQ(replay({.destination = target_path, .filter = "bad"}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].status, Status::failed);
+  EXPECT_EQ(tasks()[0].failure, Errc::invalid);
+}
+
+TEST_F(ReplayTest, IsAsFastAsItsRate) {
+  send_and_forget(1, 200);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 20}).error, Errc::ok);
+  run(1'000'000);
+  const std::uint64_t sent = tasks()[0].sent;
+  EXPECT_GE(sent, 18u);
+  EXPECT_LE(sent, 24u);
+  run(5'000'000);
+  EXPECT_GE(tasks()[0].sent - sent, 98u);
+  EXPECT_LE(tasks()[0].sent - sent, 102u);
+  run_to_end();
+  expect_once(bodies_of(target, one), 1, 200);
+}
+
+TEST_F(ReplayTest, OneRunsAtATimeAndCanBeCancelled) {
+  send_and_forget(1, 200);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);
+  EXPECT_EQ(replay({.destination = target_path}).error, Errc::task_running);
+  run(1'000'000);
+  EXPECT_EQ(cancel(2).error, Errc::no_such_task);
+  const Asked cancelled = cancel(1);
+  ASSERT_EQ(cancelled.error, Errc::ok);
+  EXPECT_GT(cancelled.params.sent, 0u);
+  EXPECT_EQ(cancel(1).error, Errc::task_ended);
+  run(2'000'000);
+  EXPECT_EQ(tasks()[0].status, Status::cancelled);
+  EXPECT_LE(count_of(target, one), cancelled.params.sent + 1);
+  ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].number, 2u);
+  EXPECT_EQ(tasks()[0].sent, 200u);
+}
+
+// The other one has the lower number: it was made before.
+TEST_F(ReplayTest, OfASecondQueueWaitsAndDoublesNothing) {
+  set(target, {Attribute::replay_retention, 3600, {}});
+  const QueueId late = make("0/" + name_on(zero, "late"));
+  set(late, {Attribute::replay_retention, 3600, {}});
+  std::vector<std::string> bodies;
+  for (int i = 0; i < 600; ++i) bodies.push_back(std::to_string(i));
+  send(late, zero, bodies);
+  send_and_forget(1000, 300);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 1000}, late).error, Errc::ok);
+  for (int i = 0; i < 10; ++i) {
+    run(7'000);
+    ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+    run(7'000);
+    if (i < 9) {
+      ASSERT_EQ(cancel(static_cast<std::uint32_t>(i) + 1).error, Errc::ok) << "it waits";
+    }
+  }
+  run_to_end();
+  EXPECT_EQ(tasks()[0].sent, 300u);
+  const auto seen = bodies_of(target, one);
+  EXPECT_EQ(seen.size(), 900u);
+  for (const auto& [body, times] : seen) EXPECT_EQ(times, 1) << body;
+}
+
+TEST_F(ReplayTest, WhatIsKeptGivesWayWhenTheDiskIsFull) {
+  const auto send_and_delete = [&](int first, int n) {
+    for (int i = first; i < first + n; ++i) {
+      std::string body = std::to_string(i) + " ";
+      body.resize(12'000, 'x');
+      SendEntry entry;
+      entry.content.body = body;
+      Request request;
+      request.op = Op::send;
+      request.queue = source;
+      request.sends = {&entry, 1};
+      ASSERT_TRUE(ask(request, zero));
+      ASSERT_EQ(request.error, Errc::ok) << i;
+      const auto got = receive(source, zero);
+      ASSERT_EQ(got.size(), 1u);
+      ReceiptEntry receipt{.handle = got[0].handle};
+      Request removal;
+      removal.op = Op::remove;
+      removal.queue = source;
+      removal.receipts = {&receipt, 1};
+      ASSERT_TRUE(ask(removal, zero));
+      rest(600'000);
+    }
+  };
+  send_and_delete(0, 40);
+  const std::uint64_t kept = world.loop(0).log().stats().replay_bytes;
+  EXPECT_GT(kept, 5u * (64 << 10));
+  world.disk(0).set_capacity(world.disk(0).bytes_used());
+  send_and_delete(40, 60);
+  EXPECT_LE(world.loop(0).log().stats().replay_bytes, kept + 3 * (64 << 10));
+  ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].status, Status::completed);
+  EXPECT_GT(tasks()[0].sent, 15u);
+  EXPECT_LT(tasks()[0].sent, 60u);
+}
+
+TEST_F(ReplayTest, OfAQueueThatKeepsNothingIsRefused) {
+  const QueueId plain = make("0/" + name_on(zero, "plain"));
+  EXPECT_EQ(replay({.destination = target_path}, plain).error, Errc::not_kept);
+  set(source, {Attribute::replay_retention, 0, {}});
+  EXPECT_EQ(replay({.destination = target_path}).error, Errc::not_kept);
+}
+
+TEST_F(ReplayTest, FailsWhenItsDestinationHasGone) {
+  send_and_forget(1, 200);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);
+  run(500'000);
+  Request drop;
+  drop.op = Op::delete_queue;
+  drop.queue = target;
+  ASSERT_TRUE(ask(drop, control_shard));
+  run(1'000'000);
+  EXPECT_EQ(tasks()[0].status, Status::failed);
+  EXPECT_EQ(tasks()[0].failure, Errc::no_such_queue);
+}
+
+TEST_F(ReplayTest, GoesWithItsQueue) {
+  send_and_forget(1, 200);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);
+  run(500'000);
+  Request drop;
+  drop.op = Op::delete_queue;
+  drop.queue = source;
+  ASSERT_TRUE(ask(drop, control_shard));
+  run(1'000'000);
+  const std::uint64_t sent = count_of(target, one);
+  run(1'000'000);
+  EXPECT_EQ(count_of(target, one), sent);
+  EXPECT_EQ(world.loop(0).shard().replay_under_way(), nullptr);
+  EXPECT_EQ(world.loop(0).shard().replay_retention(), Duration{0});
+}
+
+TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {
+  const auto send_large = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      send({std::string(12'000, 'x')});
+      Request request;
+      request.op = Op::purge;
+      request.queue = source;
+      rest(61'000'000);
+      ASSERT_TRUE(ask(request, zero));
+    }
+  };
+  const auto files = [&] { return world.loop(0).log().stats().segments; };
+  send_large(100);  // 1.2 MB in 100 minutes, of which an hour is kept
+  EXPECT_GT(files(), 12u);
+  EXPECT_LT(files(), 20u);
+  EXPECT_GT(world.loop(0).log().stats().replay_bytes, 0u);
+  ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_GE(tasks()[0].sent, 57u);
+  EXPECT_LE(tasks()[0].sent, 60u);
+  set(source, {Attribute::replay_retention, 0, {}});
+  send_large(8);
+  EXPECT_LT(files(), 8u);
+  EXPECT_EQ(world.loop(0).log().stats().replay_bytes, 0u);
+}
+
+TEST_F(ReplayTest, AStopWaitsForWhatIsUnderWayAndTheNextStartGoesOn) {
+  send_and_forget(1, 500);
+  ASSERT_EQ(replay({.destination = target_path, .rate = 1000}).error, Errc::ok);
+  run(200'000);
+  for (std::uint32_t i = 0; i < 2; ++i) world.loop(i).begin_drain();
+  run(100'000);
+  EXPECT_TRUE(world.loop(0).drained() && world.loop(1).drained());
+  world.crash(Crash::process);
+  ASSERT_EQ(world.start(0), Start::up);
+  EXPECT_EQ(tasks()[0].status, Status::running);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].sent, 500u);
+  expect_once(bodies_of(target, one), 1, 500);
+}
+
+// The process dies, or power fails, at any moment: nothing is left out, and a crash doubles one batch at most.
+TEST_F(ReplayTest, SurvivesCrashes) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    constexpr int all = 700;
+    const int first = static_cast<int>(seed) * 1000;
+    send_and_forget(first, all);
+    rest(61'000'000);
+    const Instant begin = world.now();
+    send_and_forget(first + 200'000, all);
+    const std::uint32_t rate = random.chance(1, 2) ? 0 : 5000;
+    ASSERT_EQ(replay({.destination = target_path, .rate = rate, .from = begin}).error, Errc::ok);
+    int crashes = 0;
+    const int crashes_max = 1 + static_cast<int>(seed % 3);
+    for (; crashes < crashes_max && tasks().front().status == Status::running; ++crashes) {
+      run(random.below(rate == 0 ? 3'000 : 40'000));
+      world.crash(random.chance(1, 2) ? Crash::process : Crash::power);
+      ASSERT_EQ(world.start(0), Start::up);
+    }
+    run_to_end();
+    ASSERT_EQ(tasks()[0].status, Status::completed);
+    const auto seen = bodies_of(target, one);
+    int doubled = 0;
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(all));
+    for (int i = first + 200'000; i < first + 200'000 + all; ++i) {
+      const int times = seen.contains(i) ? seen.at(i) : 0;
+      ASSERT_GE(times, 1) << i;
+      doubled += times - 1;
+    }
+    EXPECT_LE(doubled, crashes * static_cast<int>(replay_batch_max));
+    Request purge;
+    purge.op = Op::purge;
+    purge.queue = target;
+    rest(61'000'000);
+    ASSERT_TRUE(ask(purge, one));
+  }
+}
+
+TEST_F(ReplayTest, OfAFifoQueueKeepsOrderAndDoublesNothing) {
+  const std::vector<AttributeChange> fifo = {
+      {Attribute::fifo_queue,       1,    {}},
+      {Attribute::replay_retention, 3600, {}}
+  };
+  const std::string from = name_on(zero, "from"), into = name_on(one, "into");
+  const QueueId a = make_queue(from + ".fifo", fifo), b = make_queue(into + ".fifo", fifo);
+  const ShardId owner_a = place("0", from + ".fifo", 2), owner_b = place("0", into + ".fifo", 2);
+  for (int i = 0; i < 40; ++i) {
+    const std::string body = std::to_string(i), group = "g" + std::to_string(i % 3);
+    SendEntry entry;
+    entry.content = {.body = body, .group = group, .dedup_id = body};
+    Request request;
+    request.op = Op::send;
+    request.queue = a;
+    request.sends = {&entry, 1};
+    ASSERT_TRUE(ask(request, owner_a));
+  }
+  const std::string destination = "0/" + into + ".fifo";
+  ReplayParams params{.destination = destination, .rate = 100};
+  Request request;
+  request.op = Op::start_replay;
+  request.queue = a;
+  request.replay = &params;
+  ASSERT_TRUE(ask(request, owner_a));
+  ASSERT_EQ(request.error, Errc::ok);
+  Random random(7);
+  for (int i = 0; i < 6; ++i) {
+    run(random.below(80'000));
+    world.crash(random.chance(1, 2) ? Crash::process : Crash::power);
+    ASSERT_EQ(world.start(0), Start::up);
+  }
+  run(2'000'000);
+  std::map<std::string, int> last;
+  int got = 0;
+  for (;;) {
+    const auto some = receive(b, owner_b);
+    if (some.empty()) break;
+    for (const Received& r : some) {
+      const int n = std::stoi(r.body);
+      int& before = last.try_emplace("g" + std::to_string(n % 3), -1).first->second;
+      EXPECT_GT(n, before);
+      before = n;
+      ++got;
+      ReceiptEntry entry{.handle = r.handle};
+      Request removal;
+      removal.op = Op::remove;
+      removal.queue = b;
+      removal.receipts = {&entry, 1};
+      ASSERT_TRUE(ask(removal, owner_b));
+    }
+  }
+  EXPECT_EQ(got, 40);
+}
+
+}  // namespace
+}  // namespace pawl::sim

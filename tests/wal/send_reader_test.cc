@@ -1,0 +1,207 @@
+// What has gone is kept for a while, and read again.
+#include "wal/send_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/wal/log_fixture.h"
+
+namespace pawl {
+namespace {
+
+constexpr Lsn no_position = UINT64_MAX;
+
+class SendReaderTest : public LogTest {
+ protected:
+  static constexpr std::size_t body_bytes = 12'000;  // one an extent, four a segment
+
+  void SetUp() override {
+    options.dead_bytes_max = 0;
+    open();
+    settle();
+  }
+  // One a second; each has gone when the next comes.
+  void send_and_remove(Seq first, Seq count) {
+    for (Seq seq = first; seq < first + count; ++seq) {
+      now = now + seconds(1);
+      send(seq, body_of(seq, body_bytes));
+      const LogPos position = alive.at(seq);
+      append_remove(seq);
+      log->release(position);
+    }
+    settle();
+  }
+  // The numbers of all messages from there to there.
+  std::vector<Seq> read(Lsn from, Lsn end) {
+    log->send_reader().begin(from, end);
+    std::vector<Seq> seqs;
+    FoundSend next;
+    for (int i = 0; i < 1000 && !log->send_reader().at_end(); ++i) {
+      pump(true);
+      disk->finish_all();
+      while (log->send_reader().next(next)) {
+        EXPECT_EQ(next.stored.content.body, body_of(next.stored.seq, body_bytes));
+        EXPECT_EQ(next.stored.queue, test_queue);
+        seqs.push_back(next.stored.seq);
+      }
+    }
+    EXPECT_TRUE(log->send_reader().at_end());
+    return seqs;
+  }
+  std::vector<Seq> read_since(Instant since) { return read(log->first_since(since), appended); }
+  static std::vector<Seq> numbers(Seq first, Seq last) {
+    std::vector<Seq> all;
+    for (Seq seq = first; seq <= last; ++seq) all.push_back(seq);
+    return all;
+  }
+  // All from `first` to 60 are there, and no more than a segment's before.
+  void expect_from(Seq first, const std::vector<Seq>& seqs) {
+    ASSERT_FALSE(seqs.empty());
+    EXPECT_LE(seqs.front(), first);
+    EXPECT_GE(seqs.front() + 4, first);
+    EXPECT_EQ(seqs, numbers(seqs.front(), 60));
+  }
+};
+
+TEST_F(SendReaderTest, FindsWhatWasSentAndHasGone) {
+  send_and_remove(1, 20);
+  EXPECT_EQ(read(0, appended), numbers(1, 20));
+}
+
+TEST_F(SendReaderTest, WithoutARetentionItGoes) {
+  send_and_remove(1, 60);
+  checkpoint();
+  settle();
+  EXPECT_LT(log->stats().segments, 4u);
+  EXPECT_EQ(log->stats().replay_bytes, 0u);
+  for (const Seq seq : read(0, appended)) EXPECT_GT(seq, 50u);
+}
+
+TEST_F(SendReaderTest, WhatIsYoungEnoughIsKeptThoughNothingIsLeftInIt) {
+  send_and_remove(1, 60);
+  const Instant since = now - seconds(30);  // number 30 was sent then
+  log->keep_for_replay(since, no_position);
+  checkpoint();
+  settle();
+  EXPECT_LT(log->stats().segments, 11u);
+  EXPECT_GT(log->stats().replay_bytes, 5u * options.segment_bytes);
+  expect_from(30, read_since(since));
+}
+
+TEST_F(SendReaderTest, AndThroughAStart) {
+  send_and_remove(1, 60);
+  const Instant since = now - seconds(30);
+  log->keep_for_replay(since, no_position);
+  checkpoint();
+  settle();
+  for (int i = 0; i < 2; ++i) {
+    open();
+    appended = log->appended();
+    log->keep_for_replay(since, no_position);
+    settle();
+    expect_from(30, read_since(since));
+  }
+  // As time goes on it goes.
+  log->keep_for_replay(now - seconds(10), no_position);
+  settle();
+  EXPECT_LT(log->stats().segments, 6u);
+  expect_from(50, read_since(now - seconds(10)));
+  open();
+  appended = log->appended();
+  settle();
+  EXPECT_LT(log->stats().segments, 4u) << "nobody said that anything is to be kept";
+}
+
+TEST_F(SendReaderTest, APositionIsKeptWhateverItsAge) {
+  send_and_remove(1, 60);
+  const Lsn position = log->first_since(now - seconds(40));
+  log->keep_for_replay(never, position);
+  checkpoint();
+  settle();
+  expect_from(20, read(position, appended));
+  log->keep_for_replay(never, no_position);
+  settle();
+  EXPECT_LT(log->stats().segments, 4u);
+}
+
+TEST_F(SendReaderTest, BeginsAndEndsAtARecord) {
+  send_and_remove(1, 20);
+  std::vector<LogPos> positions{0};
+  log->send_reader().begin(0, appended);
+  FoundSend next;
+  while (!log->send_reader().at_end()) {
+    pump(true);
+    disk->finish_all();
+    while (log->send_reader().next(next)) positions.push_back(next.position);
+  }
+  ASSERT_EQ(positions.size(), 21u);
+  for (const auto& [from, end] : std::vector<std::pair<Seq, Seq>>{
+           {3,  9 },
+           {1,  2 },
+           {5,  5 },
+           {19, 20}
+  }) {
+    EXPECT_EQ(read(positions[from], positions[end]), numbers(from, end - 1));
+  }
+}
+
+TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
+  send_and_remove(1, 3);
+  append_send(4, body_of(4, body_bytes));
+  disk->hold = true;
+  log->send_reader().begin(0, appended);
+  FoundSend next;
+  std::vector<Seq> seqs;
+  const auto turns = [&] {
+    for (int i = 0; i < 50; ++i) {
+      pump(true);
+      for (std::size_t n = disk->under_way(); n-- > 0;)
+        if (disk->op(n).kind == MemoryDisk::Kind::read) disk->finish(n);
+      while (log->send_reader().next(next)) seqs.push_back(next.stored.seq);
+    }
+  };
+  turns();
+  EXPECT_GE(seqs.size(), 2u);
+  EXPECT_LE(seqs.size(), 3u);
+  EXPECT_FALSE(log->send_reader().at_end());
+  disk->hold = false;
+  settle();
+  turns();
+  EXPECT_EQ(seqs, numbers(1, 4));
+  EXPECT_TRUE(log->send_reader().at_end());
+}
+
+TEST_F(SendReaderTest, PassesOverWhatIsDamaged) {
+  send_and_remove(1, 20);
+  auto& bytes = disk->content("000000000001.seg");
+  bytes[block_bytes + 5000] ^= std::byte{1};
+  const std::vector<Seq> seqs = read(0, appended);
+  EXPECT_EQ(seqs.size(), 19u);
+}
+
+TEST_F(SendReaderTest, HoldsTheSegmentOfAReadThatIsNotWantedAnyMore) {
+  send_and_remove(1, 60);
+  const Lsn position = log->first_since(now - seconds(40));
+  log->keep_for_replay(never, position);
+  checkpoint();
+  settle();
+  log->send_reader().begin(position, appended);
+  disk->hold = true;
+  pump(true);
+  ASSERT_TRUE(log->send_reader().reading());
+  log->send_reader().stop();
+  log->keep_for_replay(never, no_position);
+  for (int i = 0; i < 20; ++i) pump(true);
+  EXPECT_TRUE(log->send_reader().reading());
+  const std::uint64_t with_it = log->stats().segments;
+  disk->hold = false;
+  settle();
+  EXPECT_FALSE(log->send_reader().reading());
+  EXPECT_EQ(log->stats().segments, with_it - 1);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,351 @@
+#include <fmt/core.h>
+#include <pawl/client.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/replay_task.h"
+#include "proto/filter_policy.h"
+#include "proto/json.h"
+#include "tools/commands.h"
+#include "tools/point_in_time.h"
+
+namespace pawl {
+namespace {
+
+struct Asked {
+  std::string binary = "127.0.0.1:9326";
+  std::string queue;
+  std::string from, to;  // points in time, as they were given; empty: not given
+  std::string into;
+  std::uint32_t rate = 0;
+  std::string filter;
+  std::uint32_t task = 0;
+  bool json = false;
+};
+
+// --- what the flags may be; each says what is wrong, or nothing ---
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+std::optional<Address> address_of(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return std::nullopt;
+  std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  Address address{std::string(host), 0};
+  const char* const end = port.data() + port.size();
+  const auto [stop, error] = std::from_chars(port.data(), end, address.port);
+  const bool good = !host.empty() && error == std::errc() && stop == end && address.port != 0;
+  return good ? std::optional(address) : std::nullopt;
+}
+
+std::string check_address(const std::string& text) {
+  if (address_of(text)) return {};
+  return fmt::format("\"{}\" is no address. Write ADDR:PORT, such as 127.0.0.1:9326.", text);
+}
+
+std::string check_time(const std::string& text) {
+  if (point_in_time(text, wall_clock_ms())) return {};
+  return fmt::format(
+      "\"{}\" is no time since 1970. Write it in UTC as 2026-11-22T10:00:00Z, or how long ago it "
+      "was: 90s, 15m, 2h or 3d.",
+      text);
+}
+
+std::string check_filter(const std::string& text) {
+  if (text.size() > replay_filter_bytes_max)
+    return fmt::format("{} bytes are too many. A filter has {} at most.", text.size(),
+                       replay_filter_bytes_max);
+  std::string why;
+  if (text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why)) return {};
+  return fmt::format("'{}' is no filter policy: {}. One is '{{\"colour\": [\"red\"]}}'.", text,
+                     why);
+}
+
+// --- what went wrong ---
+
+int fail(int code, std::string_view text) {
+  fmt::print(stderr, "error: {}\n", text);
+  return code;
+}
+
+int explain_connecting(const Asked& asked, const Client::Error& error) {
+  using Code = Client::Code;
+  if (error.code == Code::unreachable) {
+    // What the library says of a name that nobody knows.
+    const bool unknown = error.system == EADDRNOTAVAIL;
+    return fail(exit_failure,
+                fmt::format("cannot reach {}: {}. Is `pawl serve` running there? "
+                            "--binary names its binary port.",
+                            asked.binary, unknown ? "no such host" : std::strerror(error.system)));
+  }
+  if (error.code == Code::unauthorized)
+    return fail(exit_failure,
+                fmt::format("{} asks for an access key, and `pawl replay` has none. Use the client "
+                            "library, which takes one: Client::start_replay.",
+                            asked.binary));
+  return fail(exit_failure,
+              fmt::format("{} does not answer as the binary port of a pawl server without TLS "
+                          "does: {}. Name that port with --binary.",
+                          asked.binary, Client::name_of(error.code)));
+}
+
+int explain_no_queue(const Asked& asked, std::string_view queue) {
+  return fail(exit_not_found,
+              fmt::format("there is no queue \"{}\" at {}. Name one that is there, by its name and "
+                          "not its URL.",
+                          queue, asked.binary));
+}
+
+// What may befall every request.
+int explain(const Asked& asked, std::string_view what, const Client::Error& error) {
+  using Code = Client::Code;
+  switch (error.code) {
+    case Code::no_such_queue:
+      return explain_no_queue(asked, asked.queue);
+    case Code::unknown_op:
+      return fail(exit_failure,
+                  fmt::format("the server at {} knows no replays. It is older than this program: "
+                              "start the one that belongs to it.",
+                              asked.binary));
+    case Code::timed_out:
+    case Code::broken:
+      return fail(
+          exit_failure,
+          fmt::format("cannot {} queue \"{}\": the connection to {} is gone ({}). Whether "
+                      "it was done, `pawl replay list --queue {}` shows.",
+                      what, asked.queue, asked.binary, Client::name_of(error.code), asked.queue));
+    default:
+      break;
+  }
+  const bool later = error.retry_after.count() > 0;
+  return fail(exit_failure,
+              fmt::format("cannot {} queue \"{}\": {}.{}", what, asked.queue,
+                          Client::name_of(error.code), later ? " Try again in a moment." : ""));
+}
+
+int explain_start(const Asked& asked, const Client::Error& error) {
+  using Code = Client::Code;
+  const std::string& queue = asked.queue;
+  const bool elsewhere = !asked.into.empty() && asked.into != queue;
+  switch (error.code) {
+    case Code::not_kept:
+      return fail(
+          exit_failure,
+          fmt::format("nothing that was sent to queue \"{}\" is kept: its attribute "
+                      "x-replay-retention is 0. Set it to the seconds for which messages are to be "
+                      "kept from then on: aws sqs set-queue-attributes --queue-url URL "
+                      "--attributes x-replay-retention=86400",
+                      queue));
+    case Code::task_running:
+      return fail(exit_failure,
+                  fmt::format("a replay of queue \"{0}\" is running already. Wait for its end, or "
+                              "end it: `pawl replay list --queue {0}` shows its number, `pawl "
+                              "replay cancel --queue {0} --task NUMBER` ends it.",
+                              queue));
+    case Code::no_such_queue:
+      return explain_no_queue(asked, elsewhere ? asked.into : queue);
+    case Code::invalid:  // all else has been looked at before
+      if (!elsewhere) break;
+      return fail(exit_failure,
+                  fmt::format("cannot replay queue \"{}\" into \"{}\": one of them is a FIFO "
+                              "queue, the other is not. Name one of the same kind with --into.",
+                              queue, asked.into));
+    default:
+      break;
+  }
+  return explain(asked, "start a replay of", error);
+}
+
+int explain_cancel(const Asked& asked, const Client::Error& error) {
+  using Code = Client::Code;
+  if (error.code == Code::no_such_task)
+    return fail(exit_not_found,
+                fmt::format("queue \"{0}\" has no replay {1}. `pawl replay list --queue {0}` shows "
+                            "the last {2}.",
+                            asked.queue, asked.task, replays_kept));
+  if (error.code == Code::task_ended)
+    return fail(exit_failure,
+                fmt::format("replay {1} of queue \"{0}\" does not run any more: there is nothing "
+                            "to cancel. `pawl replay list --queue {0}` shows how it ended.",
+                            asked.queue, asked.task));
+  return explain(asked, "cancel a replay of", error);
+}
+
+// --- the verbs ---
+
+template <typename Act>
+int with_queue(const Asked& asked, Act&& act) {
+  const Address address = address_of(asked.binary).value_or(Address{});  // it was checked
+  auto client =
+      Client::connect({.host = address.host, .port = address.port, .name = "pawl replay"});
+  if (!client) return explain_connecting(asked, client.error());
+  const auto queue = client->open_queue(asked.queue);
+  if (!queue) return explain(asked, "open", queue.error());
+  return act(*client, *queue);
+}
+
+int start(const Asked& asked) {
+  const std::int64_t now = wall_clock_ms();
+  Client::ReplayOptions options;
+  if (!asked.from.empty()) options.from = point_in_time(asked.from, now).value_or(0);
+  if (!asked.to.empty()) options.to = point_in_time(asked.to, now).value_or(0);
+  options.destination = asked.into;
+  options.rate = asked.rate;
+  options.filter = asked.filter;
+  if (options.from >= (asked.to.empty() ? now : options.to))
+    return fail(exit_usage, fmt::format("--from {} is not before {}. Nothing was sent in between.\n"
+                                        "See `pawl replay start --help`.",
+                                        asked.from, asked.to.empty() ? "now" : "--to " + asked.to));
+  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
+    const auto number = client.start_replay(queue, options);
+    if (!number) return explain_start(asked, number.error());
+    fmt::print("{}\n", *number);
+    return static_cast<int>(exit_ok);
+  });
+}
+
+int cancel(const Asked& asked) {
+  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
+    const auto sent = client.cancel_replay(queue, asked.task);
+    if (!sent) return explain_cancel(asked, sent.error());
+    fmt::print("{}\n", *sent);
+    return static_cast<int>(exit_ok);
+  });
+}
+
+std::string_view name_of(Client::Replay::State state) {
+  constexpr std::string_view names[] = {"running", "completed", "cancelled", "failed"};
+  const auto i = static_cast<std::size_t>(state);
+  return i < std::size(names) ? names[i] : "unknown";
+}
+
+// A filter may have been written in several lines; outside of its texts a space means the same.
+std::string in_one_line(std::string text) {
+  for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  return text;
+}
+
+void print_lines(const std::vector<Client::Replay>& replays) {
+  for (const Client::Replay& replay : replays) {
+    const std::string rate = replay.rate == 0 ? "no limit" : fmt::format("{}/s", replay.rate);
+    const std::string filter = replay.filter.empty() ? "" : " filter " + in_one_line(replay.filter);
+    const bool failed = replay.failure != Client::Code::ok;
+    fmt::print("{} {} sent {} from {} to {} into {} rate {}{}{}{}\n", replay.number,
+               name_of(replay.state), replay.sent, time_text(replay.from), time_text(replay.to),
+               replay.destination, rate, filter, failed ? " failure " : "",
+               failed ? Client::name_of(replay.failure) : "");
+  }
+}
+
+void print_json(const std::vector<Client::Replay>& replays) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_array();
+  for (const Client::Replay& replay : replays) {
+    json.begin_object();
+    json.member("number", replay.number);
+    json.member("status", name_of(replay.state));
+    json.member("sent", replay.sent);
+    json.member("from", time_text(replay.from));
+    json.member("to", time_text(replay.to));
+    json.member("started", time_text(replay.started));
+    json.member("into", replay.destination);
+    json.member("rate", replay.rate);
+    json.member("filter", replay.filter);
+    json.member("failure", replay.failure == Client::Code::ok ? std::string_view()
+                                                              : Client::name_of(replay.failure));
+    json.end_object();
+  }
+  json.end_array();
+  fmt::print("{}\n", text);
+}
+
+int list(const Asked& asked) {
+  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
+    const auto replays = client.replays(queue);
+    if (!replays) return explain(asked, "list the replays of", replays.error());
+    asked.json ? print_json(*replays) : print_lines(*replays);
+    return static_cast<int>(exit_ok);
+  });
+}
+
+void add_range(CLI::App& action, Asked& asked) {
+  action
+      .add_option("--from", asked.from,
+                  "What was sent from then on: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago "
+                  "(default: all that is kept)")
+      ->type_name("TIME")
+      ->check(check_time);
+  action.add_option("--to", asked.to, "And before then (default: now)")
+      ->type_name("TIME")
+      ->check(check_time);
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& app, int& code) {
+  CLI::App* verb = app.add_subcommand(
+      "replay", "Sends again what was sent to a queue, also what was deleted or expired since");
+  verb->require_subcommand(1);
+  const auto asked = std::make_shared<Asked>();
+  const auto add = [&](const char* name, const char* help, int (*run)(const Asked&)) {
+    CLI::App* action = verb->add_subcommand(name, help);
+    action->add_option("--queue", asked->queue, "The queue, by its name")
+        ->type_name("NAME")
+        ->required();
+    action->add_option("--binary", asked->binary, "A pawl server's binary port")
+        ->type_name("ADDR:PORT")
+        ->check(check_address)
+        ->capture_default_str();
+    action->callback([asked, run, &code] { code = run(*asked); });
+    return action;
+  };
+
+  CLI::App* started = add("start", "Starts a replay and prints its number", start);
+  add_range(*started, *asked);
+  started
+      ->add_option("--into", asked->into,
+                   "Another queue to send them to, FIFO if this one is (default: the queue itself)")
+      ->type_name("NAME");
+  started->add_option("--rate", asked->rate, "Messages a second; 0: as fast as they are taken")
+      ->check(CLI::Range(std::uint32_t{0}, replay_rate_max))
+      ->capture_default_str();
+  started
+      ->add_option("--filter", asked->filter,
+                   "Only those whose attributes match: an SNS filter policy, {\"colour\": "
+                   "[\"red\"]}")
+      ->type_name("JSON")
+      ->check(check_filter);
+  started->footer(
+      "The queue's attribute x-replay-retention, in seconds, says how long what is sent to it can "
+      "be replayed.");
+
+  CLI::App* listed = add("list", "Prints the last ten replays, newest first", list);
+  listed->add_flag("--json", asked->json,
+                   "Print one JSON array of {number, status, sent, from, to, started, into, rate, "
+                   "filter, failure}");
+
+  CLI::App* cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
+  cancelled->add_option("--task", asked->task, "The replay's number, as start printed it")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::uint32_t{1}, UINT32_MAX))
+      ->required();
+}
+
+}  // namespace pawl

@@ -1,0 +1,64 @@
+#include "wal/send_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl {
+
+void SendReader::begin(Lsn from, Lsn end) {
+  at_ = from;
+  end_ = end;
+  have_ = false;
+  forget_ = io_.armed || io_.done;
+  scan_.begin();
+}
+
+void SendReader::stop() {
+  begin(0, 0);
+  if (!reading()) memory_ = PageBlock();
+}
+
+void SendReader::pump(Lsn durable, bool stopping) {
+  if (io_.done) {
+    const std::int32_t result = std::exchange(io_, {}).result;
+    pool_.release(held_, 0);
+    if (std::exchange(forget_, false)) {
+      if (end_ == 0) memory_ = PageBlock();
+    } else if (result == static_cast<std::int32_t>(geometry_.extent_bytes)) {
+      have_ = true;
+      scan_.begin_extent(geometry_.extent_of(at_), memory_.span());
+    } else {
+      ++damaged_;
+      at_ = geometry_.extent_end(at_);
+    }
+  }
+  if (!have_ && !reading() && at_ < end_ && !stopping) read_on(durable);
+}
+
+// What is being written is read when all of it that is wanted is on the disk.
+void SendReader::read_on(Lsn durable) {
+  while (at_ < end_ && !pool_.ready(geometry_.segment_of(at_)))
+    at_ = geometry_.segment_base(geometry_.segment_of(at_) + 1);
+  if (at_ >= end_ || durable < std::min(end_, geometry_.extent_end(at_))) return;
+  if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
+  held_ = geometry_.segment_of(at_);
+  pool_.add_live(held_);  // the file stays while it is read
+  const Lsn from = geometry_.extent_of(at_) * geometry_.extent_bytes;
+  disk_.read(pool_.file(held_), geometry_.offset_of(from), memory_.span(), io_);
+}
+
+bool SendReader::next(FoundSend& found) {
+  while (have_) {
+    const bool any = scan_.next(found);
+    if (any && found.position < at_) continue;
+    if (any && found.position < end_) {
+      at_ = found.position + found.record.size();
+      return true;
+    }
+    have_ = false;
+    at_ = any ? end_ : geometry_.extent_end(at_);
+  }
+  return false;
+}
+
+}  // namespace pawl

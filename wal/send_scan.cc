@@ -1,0 +1,47 @@
+#include "wal/send_scan.h"
+
+#include <cstring>
+
+#include "wal/record_codec.h"
+
+namespace pawl {
+
+void SendScan::begin_extent(std::uint64_t extent, std::span<const std::byte> bytes) {
+  bytes_ = bytes;
+  at_ = geometry_.frame_place(extent * geometry_.extent_bytes);
+  end_ = (extent + 1) * geometry_.extent_bytes;
+  records_ = 0;
+}
+
+bool SendScan::next(FoundSend& found) {
+  while (records_ > 0 || next_frame()) {
+    const std::byte* const record = bytes_.data() + record_ % geometry_.extent_bytes;
+    RecordHead head;
+    std::memcpy(&head, record, sizeof head);
+    const LogPos position = record_;
+    record_ += align_record(head.length);
+    --records_;
+    if (head.type != static_cast<std::uint8_t>(RecordType::send)) continue;
+    found = {
+        trusted_send(record), position, {record, head.length}
+    };
+    return true;
+  }
+  return false;
+}
+
+bool SendScan::next_frame() {
+  for (; at_ < end_; at_ += block_bytes) {
+    const FrameCheck check =
+        check_frame(bytes_.subspan(at_ % geometry_.extent_bytes), geometry_.stream, at_);
+    if (check.fault != LogFault::none || check.header.epoch < epoch_) continue;
+    epoch_ = check.header.epoch;
+    record_ = at_ + log_frame_header_bytes;
+    records_ = check.header.records;
+    at_ += align_up(check.header.length, block_bytes);
+    return records_ > 0 || next_frame();
+  }
+  return false;
+}
+
+}  // namespace pawl
