@@ -142,13 +142,15 @@ bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   return true;
 }
 
-// Times are of the segments' first frames: what one was damaged in, or does not say, its neighbours do.
+// Times are of the segments' first frames. What one does not say the next one does; and one that is wrong has what it is
+// among kept for longer, not for less.
 void SegmentPool::adopted(Instant newest) {
-  for (std::uint64_t n = first_ + rows_.size(); n-- > first_;) {
-    Instant& begun = row(n).begun;
-    if (begun.ms == 0 || begun > newest) begun = newest;
-    newest = begun;
-  }
+  Instant next = newest;
+  for (std::uint64_t n = first_ + rows_.size(); n-- > first_; next = row(n).begun)
+    if (row(n).begun.ms == 0) row(n).begun = next;
+  Instant before;
+  for (std::uint64_t n = first_; n < first_ + rows_.size(); ++n)
+    before = row(n).begun = std::clamp(row(n).begun, std::min(before, newest), newest);
 }
 
 // A segment is older than what it is kept for when the next one was begun before that.

@@ -26,10 +26,10 @@ void SendReader::pump(Lsn durable, bool stopping) {
       if (end_ == 0) memory_ = PageBlock();
     } else if (result == static_cast<std::int32_t>(geometry_.extent_bytes)) {
       have_ = true;
-      scan_.begin_extent(geometry_.extent_of(at_), memory_.span());
+      scan_.begin_extent(extent_, memory_.span());
     } else {
       ++damaged_;
-      at_ = geometry_.extent_end(at_);
+      at_ = extent_end();
     }
   }
   if (!have_ && !reading() && at_ < end_ && !stopping) read_on(durable);
@@ -43,7 +43,8 @@ void SendReader::read_on(Lsn durable) {
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
   held_ = geometry_.segment_of(at_);
   pool_.add_live(held_);  // the file stays while it is read
-  const Lsn from = geometry_.extent_of(at_) * geometry_.extent_bytes;
+  extent_ = geometry_.extent_of(at_);
+  const Lsn from = extent_ * geometry_.extent_bytes;
   disk_.read(pool_.file(held_), geometry_.offset_of(from), memory_.span(), io_);
 }
 
@@ -56,7 +57,7 @@ bool SendReader::next(FoundSend& found) {
       return true;
     }
     have_ = false;
-    at_ = any ? end_ : geometry_.extent_end(at_);
+    at_ = any ? end_ : extent_end();  // `at_` may be there already
   }
   return false;
 }

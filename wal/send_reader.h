@@ -41,6 +41,7 @@ class SendReader {
 
  private:
   void read_on(Lsn durable);
+  Lsn extent_end() const { return (extent_ + 1) * geometry_.extent_bytes; }
 
   Disk& disk_;
   Geometry geometry_;
@@ -48,9 +49,10 @@ class SendReader {
   SendScan scan_;
   PageBlock memory_;  // of an extent
   Io io_;
-  std::uint64_t held_ = 0;  // segment of the read
-  bool have_ = false;       // the extent of `at_` has been read, and there may be more in it
-  bool forget_ = false;     // what is being read is not wanted any more
+  std::uint64_t held_ = 0;    // segment of the read
+  std::uint64_t extent_ = 0;  // that is being read, or has been
+  bool have_ = false;         // it has been read, and there may be more in it
+  bool forget_ = false;       // what is being read is not wanted any more
   Lsn at_ = 0;
   Lsn end_ = 0;
   std::uint64_t damaged_ = 0;

@@ -27,6 +27,8 @@ struct Received {
 // Two shards, a queue on each: the dead letters of `source` go to `target`.
 class TwoShards : public testing::Test, public Audience {
  protected:
+  explicit TwoShards(const Plan& plan = calm_plan(2)) : world(plan, trace, *this) {}
+
   void answered(ShardId, Request& request) override {
     answers.insert(&request);
     if (request.op != Op::receive) return;
@@ -131,7 +133,7 @@ class TwoShards : public testing::Test, public Audience {
   }
 
   Trace trace{false};
-  World world{calm_plan(2), trace, *this};
+  World world;
   QueueId source{}, target{};
   std::set<const Request*> answers;
   std::vector<Received> received;

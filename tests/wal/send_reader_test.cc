@@ -148,6 +148,34 @@ TEST_F(SendReaderTest, BeginsAndEndsAtARecord) {
   }
 }
 
+TEST_F(SendReaderTest, GoesOnBehindARecordThatEndsWithItsExtent) {
+  const auto bytes_with = [&](std::size_t size) {
+    const std::string body(size, 'x');
+    const Content content{.body = body};
+    return send_bytes({test_queue, 2, now, now, &content});
+  };
+  const std::size_t room =
+      options.extent_bytes - log_frame_header_bytes - bytes_with(options.extent_bytes / 2);
+  std::size_t exact = 1;
+  while (bytes_with(exact + 1) <= room) ++exact;
+  const LogPos first = send(1, body_of(1, body_bytes));
+  const LogPos second = append_send(2, std::string(options.extent_bytes / 2, 'x'));
+  append_send(3, std::string(exact, 'x'));  // in one frame with the one before
+  settle();
+  const LogPos last = send(4, body_of(4, body_bytes));
+  ASSERT_EQ(second / options.extent_bytes, first / options.extent_bytes + 1);
+  ASSERT_EQ(last,
+            (second / options.extent_bytes + 1) * options.extent_bytes + log_frame_header_bytes);
+  log->send_reader().begin(0, appended);
+  std::vector<Seq> seqs;
+  FoundSend next;
+  while (!log->send_reader().at_end()) {
+    pump(true);
+    while (log->send_reader().next(next)) seqs.push_back(next.stored.seq);
+  }
+  EXPECT_EQ(seqs, numbers(1, 4));
+}
+
 TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
   send_and_remove(1, 3);
   append_send(4, body_of(4, body_bytes));
