@@ -173,7 +173,8 @@ bool ShardLoop::retry_held(Instant now) {
 }
 
 bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
-  request.error = full_ ? Errc::no_memory : log_->room(bytes, from);
+  const bool full = from == Log::From::sender ? full_ : crammed_;
+  request.error = full ? Errc::no_memory : log_->room(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;
 }
@@ -183,6 +184,9 @@ void ShardLoop::share_memory() {
   const std::uint64_t image_min = memory_max_ / image_share_min;
   const std::uint64_t state = shard_->memory().sum();
   full_ = state + image_min > memory_max_;
+  // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
+  // way of all else for ever.
+  crammed_ = state + image_min / 2 > memory_max_;
   log_->set_memory_max(full_ ? image_min : memory_max_ - state);
 }
 

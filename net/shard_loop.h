@@ -9,7 +9,7 @@
 //
 // Units:  Instant ms; `now_us` is a monotonic clock in microseconds.
 // Limits: mesh_a_turn messages of each other shard a turn; memory_max: the image of the log has what the state leaves, but an
-//         eighth in any case. When the state takes more than the rest, sends are refused.
+//         eighth in any case. When the state takes more than the rest, sends are refused; and a sixteenth later messages from other queues.
 // Errors: failure() of the log is final; the caller must stop the process.
 // Owner:  one shard's thread. Requests belong to whoever submitted them until answered() names them.
 #pragma once
@@ -164,6 +164,7 @@ class ShardLoop {
   std::size_t from_mesh_ = 0;
   std::uint64_t unread_ = 0;  // bodies on their way from the disk
   bool full_ = false;         // the state fills the memory
+  bool crammed_ = false;      // for messages of other queues, too
   bool draining_ = false;
   bool more_ = false;  // there is more to do at once
   CheckpointSlice slice_;

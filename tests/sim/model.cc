@@ -280,6 +280,8 @@ void Model::asked(Call& call) {
         if (call.messages[i] == UINT32_MAX) continue;
         Message& message = messages_[call.messages[i]];
         ++message.moves;
+        // By a handle that is older than a delivery that was undone it counts as received again.
+        message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
         message.moved = std::max(message.moved, call.receipts[i].visibility);
       }
       return;
