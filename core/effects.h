@@ -1,8 +1,8 @@
 // What a shard decided in one turn: records for the log, answers for the askers, space given back.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frames: configs, heads, sends, receives, settled, removes, purges,
-// tasks, replays. Reading a record twice, or one for a message that is gone, changes nothing.
+// Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays, removes, purges,
+// tasks. Reading a record twice, or one for a message that is gone, changes nothing.
 //
 // Owner: the shard loop (net/shard_loop.h); the simulator in tests.
 #pragma once

@@ -5,7 +5,8 @@
 //
 // A task belongs to the queue whose messages it sends again and lives on that queue's shard, in its log too: it goes on
 // after a restart from where it durably was. What it sends are new messages. After a crash those that it sent last, at
-// most replay_batch_max, may be sent twice; a FIFO queue recognizes them for five minutes. What was sent and never acknowledged before a crash may be among them.
+// most replay_batch_max, may be sent twice; a FIFO queue recognizes them for five minutes. What was sent
+// and never acknowledged before a crash may be among them.
 //
 // The log keeps what the longest x-replay-retention of a shard's queues wants, see wal/README.md; net/replayer.h reads
 // it and sends.

@@ -9,7 +9,8 @@
 //
 // Units:  Instant ms; `now_us` is a monotonic clock in microseconds.
 // Limits: mesh_a_turn messages of each other shard a turn; memory_max: the image of the log has what the state leaves, but an
-//         eighth in any case. When the state takes more than the rest, sends are refused; and a sixteenth later messages from other queues.
+//         eighth in any case. When the state takes more than the rest, sends are refused; and a sixteenth
+//         later messages from other queues.
 // Errors: failure() of the log is final; the caller must stop the process.
 // Owner:  one shard's thread. Requests belong to whoever submitted them until answered() names them.
 #pragma once

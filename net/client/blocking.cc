@@ -24,6 +24,16 @@ Client::Code put_name(std::string& out, std::string_view name) {
   return Client::Code::ok;
 }
 
+// An answer that is one number and no more.
+template <typename Number, typename Answer>
+Client::Result<Number> number_in(const Client::Result<Answer>& answer) {
+  if (!answer) return std::unexpected(answer.error());
+  WireReader in(answer->payload);
+  const auto number = in.take<Number>();
+  if (!in.finished()) return failed(Client::Code::bad_answer);
+  return number;
+}
+
 }  // namespace
 
 Client::Result<void> Client::ping() {
@@ -155,11 +165,7 @@ Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::strin
     put(out, rate);
     return code;
   });
-  if (!answer) return std::unexpected(answer.error());
-  WireReader in(answer->payload);
-  const auto number = in.take<std::uint32_t>();
-  if (!in.finished()) return failed(Code::bad_answer);
-  return number;
+  return number_in<std::uint32_t>(answer);
 }
 
 Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint32_t number) {
@@ -167,11 +173,7 @@ Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint
     put(out, number);
     return Code::ok;
   });
-  if (!answer) return std::unexpected(answer.error());
-  WireReader in(answer->payload);
-  const auto moved = in.take<std::uint64_t>();
-  if (!in.finished()) return failed(Code::bad_answer);
-  return moved;
+  return number_in<std::uint64_t>(answer);
 }
 
 Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
@@ -193,11 +195,7 @@ Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
     put_short(out, options.filter);
     return Code::ok;
   });
-  if (!answer) return std::unexpected(answer.error());
-  WireReader in(answer->payload);
-  const auto number = in.take<std::uint32_t>();
-  if (!in.finished()) return failed(Code::bad_answer);
-  return number;
+  return number_in<std::uint32_t>(answer);
 }
 
 Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::uint32_t number) {
@@ -205,11 +203,7 @@ Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::ui
     put(out, number);
     return Code::ok;
   });
-  if (!answer) return std::unexpected(answer.error());
-  WireReader in(answer->payload);
-  const auto sent = in.take<std::uint64_t>();
-  if (!in.finished()) return failed(Code::bad_answer);
-  return sent;
+  return number_in<std::uint64_t>(answer);
 }
 
 Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source) {

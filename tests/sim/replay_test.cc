@@ -52,10 +52,7 @@ class ReplayTest : public TwoShards {
       send({some.begin(), some.end()});
     }
     run(1000);
-    Request purge;
-    purge.op = Op::purge;
-    purge.queue = source;
-    EXPECT_TRUE(ask(purge, zero));
+    purge(source, zero);
     EXPECT_EQ(count_of(source, zero), 0u);
   }
   std::uint64_t count_of(QueueId queue, ShardId owner) { return count(queue, owner).visible; }
@@ -63,36 +60,25 @@ class ReplayTest : public TwoShards {
     Errc error = Errc::ok;
     ReplayParams params;
   };
-  Asked replay(ReplayParams params, QueueId queue) {
+  Asked ask_about(Op op, const ReplayParams& params, QueueId queue, ShardId owner) {
     Asked asked{.params = params};
     Request request;
-    request.op = Op::start_replay;
+    request.op = op;
     request.queue = queue;
     request.replay = &asked.params;
-    EXPECT_TRUE(ask(request, zero));
+    EXPECT_TRUE(ask(request, owner));
     asked.error = request.error;
     return asked;
   }
-  Asked replay(ReplayParams params) { return replay(params, source); }
+  Asked replay(const ReplayParams& params, QueueId queue, ShardId owner = zero) {
+    return ask_about(Op::start_replay, params, queue, owner);
+  }
+  Asked replay(const ReplayParams& params) { return replay(params, source); }
   Asked cancel(std::uint32_t number) {
-    Asked asked;
-    asked.params.number = number;
-    Request request;
-    request.op = Op::cancel_replay;
-    request.queue = source;
-    request.replay = &asked.params;
-    EXPECT_TRUE(ask(request, zero));
-    asked.error = request.error;
-    return asked;
+    return ask_about(Op::cancel_replay, {.number = number}, source, zero);
   }
   std::vector<ReplayTask> tasks() {
-    ReplayParams params;
-    Request request;
-    request.op = Op::list_replays;
-    request.queue = source;
-    request.replay = &params;
-    EXPECT_TRUE(ask(request, zero));
-    return params.tasks;
+    return ask_about(Op::list_replays, {}, source, zero).params.tasks;
   }
   void run_to_end() {
     for (int i = 0; i < 200 && tasks().front().status == Status::running; ++i) run(50'000);
@@ -103,10 +89,7 @@ class ReplayTest : public TwoShards {
     for (;;) {
       const auto some = receive(queue, owner);
       if (some.empty()) return seen;
-      for (const Received& r : some) {
-        ++seen[std::stoi(r.body)];
-        order.push_back(std::stoi(r.body));
-      }
+      for (const Received& r : some) ++seen[std::stoi(r.body)];
     }
   }
   void expect_once(const std::map<int, int>& seen, int first, int count) {
@@ -116,7 +99,6 @@ class ReplayTest : public TwoShards {
   }
 
   std::string source_path, target_path;
-  std::vector<int> order;
 };
 
 TEST_F(ReplayTest, WhatWasDeletedComesAgainIntoAQueueOfAnotherShard) {
@@ -251,12 +233,7 @@ TEST_F(ReplayTest, WhatIsKeptGivesWayWhenTheDiskIsFull) {
       ASSERT_EQ(request.error, Errc::ok) << i;
       const auto got = receive(source, zero);
       ASSERT_EQ(got.size(), 1u);
-      ReceiptEntry receipt{.handle = got[0].handle};
-      Request removal;
-      removal.op = Op::remove;
-      removal.queue = source;
-      removal.receipts = {&receipt, 1};
-      ASSERT_TRUE(ask(removal, zero));
+      remove(source, zero, got);
       rest(600'000);
     }
   };
@@ -284,10 +261,7 @@ TEST_F(ReplayTest, FailsWhenItsDestinationHasGone) {
   send_and_forget(1, 200);
   ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);
   run(500'000);
-  Request drop;
-  drop.op = Op::delete_queue;
-  drop.queue = target;
-  ASSERT_TRUE(ask(drop, control_shard));
+  drop(target);
   run(1'000'000);
   EXPECT_EQ(tasks()[0].status, Status::failed);
   EXPECT_EQ(tasks()[0].failure, Errc::no_such_queue);
@@ -297,10 +271,7 @@ TEST_F(ReplayTest, GoesWithItsQueue) {
   send_and_forget(1, 200);
   ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);
   run(500'000);
-  Request drop;
-  drop.op = Op::delete_queue;
-  drop.queue = source;
-  ASSERT_TRUE(ask(drop, control_shard));
+  drop(source);
   run(1'000'000);
   const std::uint64_t sent = count_of(target, one);
   run(1'000'000);
@@ -313,11 +284,8 @@ TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {
   const auto send_large = [&](int n) {
     for (int i = 0; i < n; ++i) {
       send({std::string(12'000, 'x')});
-      Request request;
-      request.op = Op::purge;
-      request.queue = source;
       rest(61'000'000);
-      ASSERT_TRUE(ask(request, zero));
+      purge(source, zero);
     }
   };
   const auto files = [&] { return world.loop(0).log().stats().segments; };
@@ -381,11 +349,8 @@ TEST_F(ReplayTest, SurvivesCrashes) {
       doubled += times - 1;
     }
     EXPECT_LE(doubled, crashes * static_cast<int>(replay_batch_max));
-    Request purge;
-    purge.op = Op::purge;
-    purge.queue = target;
     rest(61'000'000);
-    ASSERT_TRUE(ask(purge, one));
+    purge(target, one);
   }
 }
 
@@ -408,13 +373,7 @@ TEST_F(ReplayTest, OfAFifoQueueKeepsOrderAndDoublesNothing) {
     ASSERT_TRUE(ask(request, owner_a));
   }
   const std::string destination = "0/" + into + ".fifo";
-  ReplayParams params{.destination = destination, .rate = 100};
-  Request request;
-  request.op = Op::start_replay;
-  request.queue = a;
-  request.replay = &params;
-  ASSERT_TRUE(ask(request, owner_a));
-  ASSERT_EQ(request.error, Errc::ok);
+  ASSERT_EQ(replay({.destination = destination, .rate = 100}, a, owner_a).error, Errc::ok);
   Random random(7);
   for (int i = 0; i < 6; ++i) {
     run(random.below(80'000));
@@ -433,13 +392,8 @@ TEST_F(ReplayTest, OfAFifoQueueKeepsOrderAndDoublesNothing) {
       EXPECT_GT(n, before);
       before = n;
       ++got;
-      ReceiptEntry entry{.handle = r.handle};
-      Request removal;
-      removal.op = Op::remove;
-      removal.queue = b;
-      removal.receipts = {&entry, 1};
-      ASSERT_TRUE(ask(removal, owner_b));
     }
+    remove(b, owner_b, some);
   }
   EXPECT_EQ(got, 40);
 }
@@ -564,11 +518,8 @@ TEST_P(BusyReplay, LeavesNothingOutAndDoublesOneBatchACrashAtMost) {
         EXPECT_TRUE(seen.contains(body)) << body;
       }
     }
-    Request purge;
-    purge.op = Op::purge;
-    purge.queue = target;
     rest(61'000'000);
-    ASSERT_TRUE(ask(purge, one, 1'000'000));
+    purge(target, one, 1'000'000);
     run(100'000);
     EXPECT_EQ(count_of(target, one), 0u);
   }

@@ -9,6 +9,16 @@ class RoomTest : public ShardLoopTest {
   void send_many(QueueId queue, int count, std::size_t bytes) {
     for (int i = 0; i < count; ++i) send(queue, std::string(bytes, 'x'));
   }
+  // And forgets what was sent so far.
+  void purge(QueueId queue) {
+    Request request;
+    request.op = Op::purge;
+    request.queue = queue;
+    world->submit(request, zero, zero);
+    run(1'000'000);
+    sends.clear();
+    answers.clear();
+  }
   std::size_t with(Errc error) const {
     return static_cast<std::size_t>(std::ranges::count_if(sends, [&](const auto& send) {
       return is_answered(send->request) && send->request.error == error;
@@ -63,13 +73,7 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   EXPECT_LT(state(), plan.memory);
 
   // What is deleted makes room.
-  Request purge;
-  purge.op = Op::purge;
-  purge.queue = queue;
-  world->submit(purge, zero, zero);
-  run(1'000'000);
-  sends.clear();
-  answers.clear();
+  purge(queue);
   send_many(queue, 1, 1);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1u);
@@ -91,13 +95,7 @@ TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
   EXPECT_GT(with(Errc::no_memory), 0u);
   EXPECT_GT(with(Errc::ok), 3'000u) << "80 bytes each";
 
-  Request purge;
-  purge.op = Op::purge;
-  purge.queue = queue;
-  world->submit(purge, zero, zero);
-  run(1'000'000);
-  sends.clear();
-  answers.clear();
+  purge(queue);
   send_many(queue, 1000, 1);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1000u);

@@ -82,10 +82,7 @@ TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
     submit(nudge, one);
     run(20'000);
     ASSERT_EQ(count(letters, zero).visible, 1u);
-    Request drop;
-    drop.op = Op::delete_queue;
-    drop.queue = letters;
-    ASSERT_TRUE(ask(drop, control_shard));
+    drop(letters);
     ASSERT_TRUE(world.loop(1).log().pending());
     world.crash(Crash::power);
     world.disk(1).set_delay(1000);
@@ -184,13 +181,7 @@ TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
     for (const Received& r : moved) found.push_back(r.body);
     std::ranges::sort(found);
     ASSERT_EQ(found, bodies);
-    std::vector<ReceiptEntry> entries;
-    for (const Received& r : moved) entries.push_back({.handle = r.handle});
-    Request remove;
-    remove.op = Op::remove;
-    remove.queue = target;
-    remove.receipts = entries;
-    EXPECT_TRUE(ask(remove, one));
+    remove(target, one, moved);
     send(bodies);
     EXPECT_EQ(receive(source, zero).size(), bodies.size());
   }

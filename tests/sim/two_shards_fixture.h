@@ -102,6 +102,27 @@ class TwoShards : public testing::Test, public Audience {
     request.sends = entries;
     EXPECT_TRUE(ask(request, owner));
   }
+  void purge(QueueId queue, ShardId owner, std::uint64_t patience_us = 20'000) {
+    Request request;
+    request.op = Op::purge;
+    request.queue = queue;
+    EXPECT_TRUE(ask(request, owner, patience_us));
+  }
+  void drop(QueueId queue) {
+    Request request;
+    request.op = Op::delete_queue;
+    request.queue = queue;
+    EXPECT_TRUE(ask(request, control_shard));
+  }
+  void remove(QueueId queue, ShardId owner, const std::vector<Received>& messages) {
+    std::vector<ReceiptEntry> entries;
+    for (const Received& message : messages) entries.push_back({.handle = message.handle});
+    Request request;
+    request.op = Op::remove;
+    request.queue = queue;
+    request.receipts = entries;
+    EXPECT_TRUE(ask(request, owner));
+  }
   // What a short poll gets.
   std::vector<Received> receive(QueueId queue, ShardId owner) {
     std::vector<Delivery> room(10);

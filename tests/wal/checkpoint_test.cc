@@ -34,11 +34,6 @@ class Checkpoints : public LogTest {
   void fill_to(std::uint64_t number) {
     while (appended / options.segment_bytes < number) send_some(1, 9000);
   }
-  void remove(Seq s) {
-    const LogPos position = alive.at(s);
-    append_remove(s);
-    log->release(position);
-  }
   void remove_all_but(Seq kept) {
     for (Seq s = 1; s <= seq; ++s) {
       if (s != kept && alive.contains(s)) remove(s);

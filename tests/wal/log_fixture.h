@@ -167,6 +167,12 @@ class LogTest : public testing::Test {
     appended = log->append(effects, now);
     if (queue == test_queue) alive.erase(seq);
   }
+  // As the shard loop does: its record is not needed any more.
+  void remove(Seq seq) {
+    const LogPos position = alive.at(seq);
+    append_remove(seq);
+    log->release(position);
+  }
   void append_receive(Seq seq, QueueId queue = test_queue) {
     effects.clear();
     effects.receives.push_back({queue, seq, 1, 1, now + seconds(30), now, now});

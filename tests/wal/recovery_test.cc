@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/wal/log_fixture.h"
@@ -30,6 +32,22 @@ class Recover : public LogTest {
     ASSERT_EQ(found.messages.size(), n);
     for (Seq seq = 1; seq <= n; ++seq)
       EXPECT_EQ(found.messages.at({7, seq}).body, body_of(seq, bytes));
+  }
+  // Messages 3 and 4 in writes that are under way together; the second one is done first.
+  void send_two(std::string_view third, std::string_view fourth) {
+    disk->hold = true;
+    for (const auto& [seq, body] : {
+             std::pair<Seq, std::string_view>{3, third },
+              {4, fourth}
+    }) {
+      append_send(seq, body);
+      log->flush_all();
+      pump();
+    }
+    ASSERT_EQ(disk->under_way(), 2u);
+    disk->finish(1);
+    disk->finish(0);
+    disk->hold = false;
   }
   // Where frame i (from 0) of a filled log begins in its first segment.
   static std::uint64_t frame(std::uint64_t i) { return block_bytes * (i + 1); }
@@ -179,17 +197,7 @@ TEST_F(Recover, ATornFrameIsCutOffWhateverPartOfItArrived) {
 TEST_F(Recover, AFrameFromBeforeTheTearIsNeverAcceptedAgain) {
   fill(2);
   const Files before = keep();
-  disk->hold = true;
-  append_send(3, "lost");
-  log->flush_all();
-  pump();
-  append_send(4, "stale");
-  log->flush_all();
-  pump();
-  ASSERT_EQ(disk->under_way(), 2u);
-  disk->finish(1);
-  disk->finish(0);
-  disk->hold = false;
+  send_two("lost", "stale");
   Files torn = keep();
   std::memcpy(torn[first_segment].data() + frame(2), before.at(first_segment).data() + frame(2),
               block_bytes);
@@ -217,16 +225,7 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   open();
   expect_messages(2);
   EXPECT_EQ(report.torn_at, frame(2));
-  disk->hold = true;
-  for (const Seq seq : {3, 4}) {
-    append_send(seq, "new!");
-    log->flush_all();
-    pump();
-  }
-  ASSERT_EQ(disk->under_way(), 2u);
-  disk->finish(1);
-  disk->finish(0);
-  disk->hold = false;
+  send_two("new!", "new!");
   Files again = keep();
   std::memcpy(again[first_segment].data() + frame(2), whole.at(first_segment).data() + frame(2),
               block_bytes);

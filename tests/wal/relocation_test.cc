@@ -26,11 +26,6 @@ class Relocations : public LogTest {
       send(seq, body_of(seq, body_bytes));
     }
   }
-  void remove(Seq s) {
-    const LogPos position = alive.at(s);
-    append_remove(s);
-    log->release(position);
-  }
   // Of 40 messages every eighth stays; all of them are older than the checkpoint.
   void leave_few() {
     remove_most();

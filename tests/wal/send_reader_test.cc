@@ -28,9 +28,7 @@ class SendReaderTest : public LogTest {
     for (Seq seq = first; seq < first + count; ++seq) {
       now = now + seconds(1);
       send(seq, body_of(seq, body_bytes));
-      const LogPos position = alive.at(seq);
-      append_remove(seq);
-      log->release(position);
+      remove(seq);
     }
     settle();
   }
