@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -274,9 +273,8 @@ TEST_F(WireSession, PassesOnEveryRefusalOfTheBroker) {
 // The bytes of the example with that title: a fenced block of hexadecimal bytes, "#" begins a
 // comment.
 std::string example(std::string_view title) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "../../proto/PROTOCOL.md";
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
+  std::ifstream file(PAWL_SOURCES "/proto/PROTOCOL.md");
+  EXPECT_TRUE(file);
   std::string line;
   while (std::getline(file, line) && line != "```hex " + std::string(title)) continue;
   std::string bytes;

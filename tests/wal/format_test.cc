@@ -42,9 +42,7 @@ std::vector<std::byte> example() {
 
 // The bytes of the block fenced as ```hex in FORMAT.md; what follows a | is a remark.
 std::vector<std::byte> documented() {
-  std::string path = __FILE__;
-  path.replace(path.rfind("tests/wal/"), std::string::npos, "wal/FORMAT.md");
-  std::ifstream file(path);
+  std::ifstream file(PAWL_SOURCES "/wal/FORMAT.md");
   std::vector<std::byte> bytes;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
