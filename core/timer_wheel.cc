@@ -108,6 +108,7 @@ void TimerWheel::insert(const TimerEntry& entry) {
       std::min(static_cast<unsigned>(63 - std::countl_zero(differing)) / bits, levels - 1);
   const unsigned slot = static_cast<unsigned>(at >> (level * bits)) & (slots - 1);
   occupied_[level] |= std::uint64_t{1} << slot;
+  due_at(at >> (level * bits) << (level * bits));
   push(wheel_[level][slot], entry);
 }
 
@@ -126,6 +127,7 @@ void TimerWheel::arm(Instant now, Duration timeout, std::uint16_t kind, std::uin
     if (lane.timeout_ms != timeout.ms) continue;
     if (lane.tail != nullptr && lane.tail->entries[lane.tail->count - 1].deadline > entry.deadline)
       break;  // a clock that went back
+    due_at(entry.deadline);
     push_back(lane, entry);
     ++size_;
     return;
@@ -159,14 +161,19 @@ TimerWheel::Chunk* TimerWheel::take_slot(unsigned level, unsigned slot) {
   return chain;
 }
 
-Instant TimerWheel::next() {
-  std::uint64_t at = UINT64_MAX;
+std::uint64_t TimerWheel::earliest() const {
+  std::uint64_t at = unarmed;
   for (const Lane& lane : lanes_) {
     if (lane.head != nullptr) at = std::min<std::uint64_t>(at, front(lane).deadline);
   }
   if (due_ != nullptr || opening_ != nullptr) at = std::min(at, elapsed_);
   if (const Expiration next = next_expiration(); next.found) at = std::min(at, next.at);
-  return at == UINT64_MAX ? never : Instant{static_cast<std::int64_t>(at)};
+  return at;
+}
+
+Instant TimerWheel::next() {
+  if (!std::exchange(next_known_, true)) next_ = earliest();
+  return next_ == unarmed ? never : Instant{static_cast<std::int64_t>(next_)};
 }
 
 }  // namespace pawl

@@ -80,7 +80,8 @@ class TimerWheel {
   template <typename Live>
   void sweep(std::size_t budget, Live&& live);
 
-  // When expire() should be called next; `never` if nothing is armed. May be early, never late.
+  // When expire() should be called next; `never` if nothing is armed. May be early, never late. It is kept from call to
+  // call: a turn in which nothing is due costs a comparison.
   Instant next();
 
   std::size_t size() const { return size_; }
@@ -121,6 +122,8 @@ class TimerWheel {
   void pop_front(Lane& lane);
   static void free_chain(Chunk* chain);
   Expiration next_expiration() const;
+  std::uint64_t earliest() const;
+  void due_at(std::uint64_t at) { next_ = std::min(next_, at); }
   Chunk* take_slot(unsigned level, unsigned slot);
   template <typename Live>
   bool sweep_chain(std::size_t& left, Live&& live);
@@ -131,9 +134,13 @@ class TimerWheel {
     if (stale_ > 0) --stale_;
   }
 
+  static constexpr std::uint64_t unarmed = UINT64_MAX;
+
   std::size_t slack_;
   std::size_t spares_kept_;
-  std::uint64_t elapsed_;  // everything at or before this ms has been visited
+  std::uint64_t elapsed_;         // everything at or before this ms has been visited
+  std::uint64_t next_ = unarmed;  // nothing is to be done before it
+  bool next_known_ = true;        // it is not merely a bound
   std::array<std::uint64_t, levels> occupied_{};
   std::array<std::array<Chunk*, slots>, levels> wheel_{};
   Chunk* due_ = nullptr;      // taken out of a level-0 slot, being visited
@@ -152,6 +159,11 @@ class TimerWheel {
 template <typename Visit>
 bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
   const auto limit = static_cast<std::uint64_t>(now.ms);
+  if (limit < next_) {
+    elapsed_ = std::max(elapsed_, limit);
+    return false;
+  }
+  next_known_ = false;
   for (Lane& lane : lanes_) {
     while (lane.head != nullptr && front(lane).deadline <= limit) {
       if (budget == 0) return true;
@@ -197,6 +209,8 @@ bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
     (next.level == 0 ? due_ : opening_) = take_slot(next.level, next.slot);
   }
   if (limit > elapsed_) elapsed_ = limit;
+  next_ = earliest();
+  next_known_ = true;
   return false;
 }
 
@@ -205,12 +219,14 @@ void TimerWheel::sweep(std::size_t budget, Live&& live) {
   std::size_t left = budget + looks_a_cancel * std::exchange(cancels_, 0);
   for (Lane& lane : lanes_) {
     for (; lane.head != nullptr && left > 0 && !live(front(lane)); --left) {
+      next_known_ = false;
       pop_front(lane);
       --size_;
       forget_stale();
     }
   }
   if (stale_ <= (size_ - std::min(size_, stale_)) + slack_) return;
+  next_known_ = false;
   for (unsigned n = 0; n < sweep_units; ++n) {
     if (!sweep_chain(left, live)) return;
     sweep_at_ = (sweep_at_ + 1) % sweep_units;

@@ -178,9 +178,8 @@ void Clients::recognise(Call& call) {
   call.again |= call.request.unreadable > 0;  // it may be short
   for (std::size_t i = 0; i < all; ++i) {
     Delivery& delivery = call.deliveries[i];
-    std::vector<std::byte> bytes;
     if (call.request.unread > 0 || i >= call.request.delivered) {
-      const StoredMessage stored = world_->stored(call.target, delivery, bytes);
+      const StoredMessage stored = world_->stored(call.target, delivery);
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }
     call.messages.push_back(model_->recognise(delivery));

@@ -297,8 +297,7 @@ bool World::flip_back() {
   return there;
 }
 
-StoredMessage World::stored(ShardId shard, const Delivery& delivery,
-                            std::vector<std::byte>& bytes) {
+StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
   const Machine& machine = *machines_[raw(shard)];
   if (const std::byte* const record = machine.log->in_memory(delivery.position)
                                           ? machine.log->record(delivery.position)
@@ -308,7 +307,9 @@ StoredMessage World::stored(ShardId shard, const Delivery& delivery,
   const LogOptions& log = plan_.log;
   const std::string file = segment_name(delivery.position / log.segment_bytes);
   const std::uint64_t offset = delivery.position % log.segment_bytes;
-  bytes.resize(log.extent_bytes - offset % log.extent_bytes);
+  extent_.resize(log.extent_bytes);
+  const std::span<std::byte> bytes =
+      std::span(extent_).first(log.extent_bytes - offset % log.extent_bytes);
   machine.disk->peek(file, offset, bytes);
   if (flipped() && flip_->shard == raw(shard) && flip_->file == file && flip_->offset >= offset &&
       flip_->offset - offset < bytes.size())

@@ -80,8 +80,8 @@ class World {
   void flip(const Flip& flip);
   // False: there is none, or its place has been written since.
   bool flip_back();
-  // What was sent, of a delivery whose body may not have been read yet. `bytes` is its memory.
-  StoredMessage stored(ShardId shard, const Delivery& delivery, std::vector<std::byte>& bytes);
+  // What was sent, of a delivery whose body may not have been read yet. It holds until the next call.
+  StoredMessage stored(ShardId shard, const Delivery& delivery);
 
   // Bytes of bodies that came back from the disks, up to the last crash or stop.
   std::uint64_t bodies_read() const { return bodies_read_; }
@@ -187,6 +187,7 @@ class World {
   std::uint64_t bodies_read_ = 0;
   std::uint64_t relocated_ = 0;
   std::optional<Flip> flip_;
+  std::vector<std::byte> extent_;  // of what stored() tells
   bool up_ = false;
   bool inside_turn_ = false;
   std::string complaint_;
