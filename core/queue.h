@@ -18,10 +18,12 @@
 #include "core/groups.h"
 #include "core/ids.h"
 #include "core/move_task.h"
+#include "core/pace.h"
 #include "core/queue_config.h"
 #include "core/replay_task.h"
 #include "core/ring_queue.h"
 #include "core/seq_index.h"
+#include "core/task_list.h"
 #include "core/time.h"
 
 namespace pawl {
@@ -95,15 +97,12 @@ struct Fifo {
 struct Moves {
   std::vector<MoveTask> tasks;  // in order of number, at most tasks_kept
   std::uint32_t under_way = 0;  // transfers of the running one
-  std::int64_t next_us = 0;     // when the next may start
+  Pace pace;                    // when the next may start
   bool begun = true;            // the running one: that it was started is durable
   bool timer_armed = false;
   std::uint32_t generation = 0;  // of the timer
 
-  MoveTask* running() {
-    return tasks.empty() || tasks.back().status != MoveTask::Status::running ? nullptr
-                                                                             : &tasks.back();
-  }
+  MoveTask* running() { return running_task(tasks); }
 };
 
 // A message with a state of its own, as checkpoints name it: what core/slot.h keeps of it.
@@ -160,10 +159,7 @@ struct Queue {
 
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
-  ReplayTask* replaying() {
-    const bool runs = !replays.empty() && replays.back().status == ReplayTask::Status::running;
-    return runs ? &replays.back() : nullptr;
-  }
+  ReplayTask* replaying() { return running_task(replays); }
   // What to hand out next of the messages without a group, or 0. Of four, one that came back and three fresh,
   // so that a message that is received and let go for ever cannot starve new ones.
   Seq next_ready();

@@ -13,7 +13,8 @@
 //
 // Units:  rate in messages a second; Instant ms.
 // Limits: one running task a source, and one at a time of a shard; replays_kept of a source are remembered.
-// Errors: Status::failed with no_such_queue: the destination has gone, or is of the other kind.
+// Errors: Status::failed with no_such_queue: the destination has gone, or is of the other kind. What cannot be read is
+//         passed over, and counted.
 // Owner:  core/shard.h.
 #pragma once
 
@@ -44,16 +45,25 @@ struct ReplayTask {
   std::uint32_t rate = 0;  // 0: as fast as the destination takes them
   Instant from, to;        // what was sent from the one on, and before the other
   Instant started;
-  std::uint64_t sent = 0;   // again
-  LogPos position = 0;      // what is wanted of the log before it has been sent
-  LogPos end = 0;           // where the log ended when it was started
+  std::uint64_t sent = 0;  // again
+  std::uint64_t unreadable =
+      0;                // bytes of the log that were passed over: damaged, or not there any more
+  LogPos position = 0;  // what is wanted of the log before it has been sent
+  LogPos end = 0;       // where the log ended when it was started
   std::string destination;  // as QueueName::text() has it
   std::string filter;       // a filter policy as proto/filter_policy.h says; empty: all
 
   bool operator==(const ReplayTask&) const = default;
 };
 
-// A task as it is from now on; or, of a known one, just how far it is: its number, `sent` and `position`.
+// A step of a task: so many more were sent again, durably, all that is wanted before `position` has been.
+struct ReplayStep {
+  LogPos position = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t unreadable = 0;
+};
+
+// A task as it is from now on; or, of a known one, just how far it is: number, `sent`, `unreadable` and `position`.
 struct ReplayRecord {
   ReplayTask task;
   bool progress = false;

@@ -114,8 +114,7 @@ class Shard {
   // --- replay tasks: see core/replay_task.h ---
   // The one that is to go on, the same until it ends; null: there is none. It holds until the next change of any.
   const ReplayTask* replay_under_way();
-  // So many more of it are sent again, durably, and everything wanted before `position`.
-  void replayed(QueueId source, LogPos position, std::uint64_t sent, Effects& effects);
+  void replayed(QueueId source, const ReplayStep& step, Effects& effects);
   void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects);
   // The log is to keep what was written so long ago, and from there on; replay_none: no task is running.
   Duration replay_retention() const { return replay_retention_; }

@@ -10,10 +10,6 @@ namespace pawl {
 namespace {
 
 constexpr Duration refused_pause = milliseconds(100);
-constexpr std::int64_t second_us = 1'000'000;
-constexpr std::int64_t catch_up_us = 100'000;  // of a rate, after a pause
-
-std::int64_t us(Instant t) { return t.ms * 1000; }
 
 MoveTask* find_task(Queue& queue, std::uint32_t number) {
   if (!queue.moves) return nullptr;
@@ -35,14 +31,13 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
   }
   MoveTask task;
   task.source = queue.id;
-  task.number = moves.tasks.empty() ? 1 : moves.tasks.back().number + 1;
+  task.number = next_number(moves.tasks);
   task.rate = request.move.rate;
   task.to_move = queue.visible();
   task.started = now;
   task.destination = request.move.destination;
-  if (moves.tasks.size() == tasks_kept) moves.tasks.erase(moves.tasks.begin());
-  moves.tasks.push_back(task);
-  moves.next_us = us(now);
+  keep_task(moves.tasks, task, tasks_kept);
+  moves.pace.from(now);
   moves.begun = false;
   effects.tasks.push_back({task, {}});
   commits_.push_back({.queue = queue.id, .task = task.number});
@@ -97,15 +92,14 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
       if (queue.leaving > 0) return arm_moves(queue, now + refused_pause);
       return end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
     }
-    if (moves.next_us > us(now)) return arm_moves(queue, {(moves.next_us + 999) / 1000});
+    if (!moves.pace.allows(now)) return arm_moves(queue, moves.pace.next());
     const std::uint32_t row = next_to_move(queue);
     if (row == Slab<Slot>::none ||
         !start_transfer(queue, row, task->destination, task->number, effects)) {
       return arm_moves(queue, now + refused_pause);
     }
     ++moves.under_way;
-    if (task->rate > 0 && !MUTANT(ignore_rate))
-      moves.next_us = std::max(moves.next_us, us(now) - catch_up_us) + second_us / task->rate;
+    if (!MUTANT(ignore_rate)) moves.pace.took(1, now, task->rate);
   }
 }
 
@@ -147,7 +141,7 @@ void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& 
         transfer.request.error == Errc::source_unknown) {
       end_move(queue, MoveTask::Status::failed, transfer.request.error, effects);
     } else {
-      queue.moves->next_us = us(now + refused_pause);
+      queue.moves->pace.from(now + refused_pause);
     }
   }
   // At a start others may wait to be taken out: what is to be moved is known after them.

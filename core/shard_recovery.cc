@@ -102,14 +102,7 @@ void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.task.source);
   for (const Seq seq : record.removed) erase(queue, seq, freed);
   if (!queue.moves) queue.moves = std::make_unique<Moves>();
-  std::vector<MoveTask>& tasks = queue.moves->tasks;
-  const auto at = std::ranges::lower_bound(tasks, record.task.number, {}, &MoveTask::number);
-  if (at != tasks.end() && at->number == record.task.number) {
-    *at = record.task;
-    return;
-  }
-  tasks.insert(at, record.task);
-  if (tasks.size() > tasks_kept) tasks.erase(tasks.begin());
+  keep_task(queue.moves->tasks, record.task, tasks_kept);
 }
 
 // The last one read of a task counts: a checkpoint said what is, and then comes all that led there.
@@ -119,6 +112,7 @@ void Shard::restore(const ReplayRecord& record) {
   const auto task = std::ranges::find(queue.replays, record.task.number, &ReplayTask::number);
   if (task == queue.replays.end()) return;  // forgotten for newer ones
   task->sent = record.task.sent;
+  task->unreadable = record.task.unreadable;
   task->position = record.task.position;
 }
 

@@ -25,7 +25,7 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
   }
   ReplayTask task;
   task.source = queue.id;
-  task.number = queue.replays.empty() ? 1 : queue.replays.back().number + 1;
+  task.number = next_number(queue.replays);
   task.rate = asked.rate;
   task.from = std::max(asked.from, now - queue.config->replay_retention());
   const Instant after_now = now + milliseconds(1);  // what was sent in this one is to come too
@@ -42,19 +42,10 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
   effects.replies.back().after_flush = true;
 }
 
-// In order of number, those that are known and this one.
 void Shard::keep_replay(Queue& queue, const ReplayTask& task) {
-  std::vector<ReplayTask>& tasks = queue.replays;
-  const auto at = std::ranges::lower_bound(tasks, task.number, {}, &ReplayTask::number);
-  if (at != tasks.end() && at->number == task.number) {
-    *at = task;
-    return;
-  }
-  tasks.insert(at, task);
-  ++replays_;
-  if (tasks.size() <= replays_kept) return;
-  tasks.erase(tasks.begin());
-  --replays_;
+  replays_ -= queue.replays.size();
+  keep_task(queue.replays, task, replays_kept);
+  replays_ += queue.replays.size();
 }
 
 void Shard::forget_replays(Queue& queue) {
@@ -91,10 +82,11 @@ const ReplayTask* Shard::replay_under_way() {
   return queues_.find(raw(replay_at_))->second->replaying();
 }
 
-void Shard::replayed(QueueId id, LogPos position, std::uint64_t sent, Effects& effects) {
+void Shard::replayed(QueueId id, const ReplayStep& step, Effects& effects) {
   ReplayTask& task = *find_queue(id)->replaying();
-  task.position = position;
-  task.sent += sent;
+  task.position = step.position;
+  task.sent += step.sent;
+  task.unreadable += step.unreadable;
   effects.replays.push_back({task, true});
 }
 

@@ -6,15 +6,6 @@
 #include <utility>
 
 namespace pawl {
-namespace {
-
-constexpr std::int64_t second_us = 1'000'000;
-constexpr std::int64_t catch_up_us = 100'000;  // of a rate, after a pause
-
-std::int64_t us(Instant t) { return t.ms * 1000; }
-
-}  // namespace
-
 Request* Replayer::turn(Instant now, Effects& effects) {
   if (under_way_) {
     if (!answered_) return nullptr;
@@ -36,11 +27,9 @@ Request* Replayer::turn(Instant now, Effects& effects) {
   if (entries_.empty()) gather(*task, now);
   if (entries_.empty()) {
     const Lsn at = log_.send_reader().at();
-    if (log_.send_reader().at_end()) {
-      shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
-    } else if (at - task->position >= note_bytes) {
-      shard_.replayed(source_, at, 0, effects);
-    }
+    const bool at_end = log_.send_reader().at_end();
+    if (at_end || at - task->position >= note_bytes) note(at, 0, effects);
+    if (at_end) shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
     return nullptr;
   }
   const auto [account, name] = QueueName::from_text(task->destination);
@@ -66,7 +55,8 @@ void Replayer::begin(const ReplayTask& task, Instant now) {
   fifo_ = (*shard_.directory().find(task.source))->is_fifo();
   filter_ = task.filter.empty() || make_filter_ == nullptr ? nullptr : make_filter_(task.filter);
   unreadable_ = !task.filter.empty() && filter_ == nullptr;
-  next_us_ = us(now);
+  pace_.from(now);
+  passed_over_ = 0;
   not_before_ = {};
   pieces_ = std::vector<Piece>(replay_batch_max);
   log_.send_reader().begin(task.position, task.end);
@@ -93,20 +83,10 @@ bool Replayer::noted() {
 
 // --- a batch ---
 
-std::size_t Replayer::allowed(const ReplayTask& task, Instant now) const {
-  const std::size_t max = fifo_ ? 1 : replay_batch_max;
-  if (task.rate == 0) return max;
-  const std::int64_t late = us(now) - next_us_;
-  return late < 0 ? 0
-                  : std::min<std::size_t>(
-                        max, static_cast<std::size_t>(late * task.rate / second_us) + 1);
-}
-
 void Replayer::gather(const ReplayTask& task, Instant now) {
-  next_us_ = std::max(next_us_, us(now) - catch_up_us);
-  const std::size_t max = allowed(task, now);
+  const std::size_t max = pace_.allowed(now, task.rate, fifo_ ? 1 : replay_batch_max);
   if (max == 0) {
-    not_before_ = {(next_us_ + 999) / 1000};
+    not_before_ = pace_.next();
     return;
   }
   used_ = bytes_ = 0;
@@ -116,8 +96,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
        ++looks) {
     if (wants(task, found.stored)) take(task, found);
   }
-  if (task.rate > 0)
-    next_us_ += static_cast<std::int64_t>(used_) * second_us / std::int64_t{task.rate};
+  pace_.took(used_, now, task.rate);
 }
 
 // What came from another queue counts from when it came.
@@ -153,9 +132,17 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
   for (SendEntry& entry : entries_) entry.error = Errc::ok;
   if (!entries_.empty()) not_before_ = now + refused_pause;
   if (entries_.size() == before) return;
-  const Lsn at = entries_.empty() ? log_.send_reader().at() : task->position;
-  shard_.replayed(source_, at, before - entries_.size(), effects);
+  note(entries_.empty() ? log_.send_reader().at() : task->position, before - entries_.size(),
+       effects);
   unnoted_ = true;
+}
+
+// What was passed over counts with the position behind it: whoever begins there again does not meet it any more.
+void Replayer::note(Lsn position, std::uint64_t sent, Effects& effects) {
+  const SendReader& reader = log_.send_reader();
+  const std::uint64_t before = passed_over_;
+  if (position == reader.at()) passed_over_ = reader.passed_over();
+  shard_.replayed(source_, {position, sent, passed_over_ - before}, effects);
 }
 
 Instant Replayer::next_due() const {

@@ -21,6 +21,7 @@
 
 #include "core/effects.h"
 #include "core/kept_content.h"
+#include "core/pace.h"
 #include "core/shard.h"
 #include "wal/log.h"
 
@@ -68,10 +69,10 @@ class Replayer {
   void leave();
   bool noted();
   void gather(const ReplayTask& task, Instant now);
-  std::size_t allowed(const ReplayTask& task, Instant now) const;
   bool wants(const ReplayTask& task, const StoredMessage& message) const;
   void take(const ReplayTask& task, const FoundSend& found);
   void finish_batch(Instant now, Effects& effects);
+  void note(Lsn position, std::uint64_t sent, Effects& effects);
 
   Shard& shard_;
   Log& log_;
@@ -83,7 +84,8 @@ class Replayer {
   bool fifo_ = false;
   bool unreadable_ = false;  // its filter
   std::unique_ptr<MessageFilter> filter_;
-  std::int64_t next_us_ = 0;  // when the rate allows the next message
+  Pace pace_;
+  std::uint64_t passed_over_ = 0;  // of what the reader has passed over, what the task knows of
   Instant not_before_;
 
   // the batch

@@ -109,6 +109,7 @@ WireCall::Next WireCall::replays_listed() {
     put(answer_, task.to.ms);
     put(answer_, task.started.ms);
     put(answer_, task.sent);
+    put(answer_, task.unreadable);
     put_short(answer_, QueueName::from_text(task.destination).name);
     put_short(answer_, task.filter);
   }

@@ -3,14 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +15,14 @@
 #include "proto/filter_policy.h"
 #include "proto/json.h"
 #include "tools/commands.h"
+#include "tools/connection.h"
 #include "tools/point_in_time.h"
 
 namespace pawl {
 namespace {
 
 struct Asked {
-  std::string binary = "127.0.0.1:9326";
+  ConnectionOptions server;
   std::string queue;
   std::string from, to;  // points in time, as they were given; empty: not given
   std::string into;
@@ -36,28 +33,6 @@ struct Asked {
 };
 
 // --- what the flags may be; each says what is wrong, or nothing ---
-
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-std::optional<Address> address_of(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return std::nullopt;
-  std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  Address address{std::string(host), 0};
-  const char* const end = port.data() + port.size();
-  const auto [stop, error] = std::from_chars(port.data(), end, address.port);
-  const bool good = !host.empty() && error == std::errc() && stop == end && address.port != 0;
-  return good ? std::optional(address) : std::nullopt;
-}
-
-std::string check_address(const std::string& text) {
-  if (address_of(text)) return {};
-  return fmt::format("\"{}\" is no address. Write ADDR:PORT, such as 127.0.0.1:9326.", text);
-}
 
 std::string check_time(const std::string& text) {
   if (point_in_time(text, wall_clock_ms())) return {};
@@ -84,32 +59,11 @@ int fail(int code, std::string_view text) {
   return code;
 }
 
-int explain_connecting(const Asked& asked, const Client::Error& error) {
-  using Code = Client::Code;
-  if (error.code == Code::unreachable) {
-    // What the library says of a name that nobody knows.
-    const bool unknown = error.system == EADDRNOTAVAIL;
-    return fail(exit_failure,
-                fmt::format("cannot reach {}: {}. Is `pawl serve` running there? "
-                            "--binary names its binary port.",
-                            asked.binary, unknown ? "no such host" : std::strerror(error.system)));
-  }
-  if (error.code == Code::unauthorized)
-    return fail(exit_failure,
-                fmt::format("{} asks for an access key, and `pawl replay` has none. Use the client "
-                            "library, which takes one: Client::start_replay.",
-                            asked.binary));
-  return fail(exit_failure,
-              fmt::format("{} does not answer as the binary port of a pawl server without TLS "
-                          "does: {}. Name that port with --binary.",
-                          asked.binary, Client::name_of(error.code)));
-}
-
 int explain_no_queue(const Asked& asked, std::string_view queue) {
   return fail(exit_not_found,
               fmt::format("there is no queue \"{}\" at {}. Name one that is there, by its name and "
                           "not its URL.",
-                          queue, asked.binary));
+                          queue, asked.server.binary));
 }
 
 // What may befall every request.
@@ -122,14 +76,14 @@ int explain(const Asked& asked, std::string_view what, const Client::Error& erro
       return fail(exit_failure,
                   fmt::format("the server at {} knows no replays. It is older than this program: "
                               "start the one that belongs to it.",
-                              asked.binary));
+                              asked.server.binary));
     case Code::timed_out:
     case Code::broken:
-      return fail(
-          exit_failure,
-          fmt::format("cannot {} queue \"{}\": the connection to {} is gone ({}). Whether "
-                      "it was done, `pawl replay list --queue {}` shows.",
-                      what, asked.queue, asked.binary, Client::name_of(error.code), asked.queue));
+      return fail(exit_failure,
+                  fmt::format("cannot {} queue \"{}\": the connection to {} is gone ({}). Whether "
+                              "it was done, `pawl replay list --queue {}` shows.",
+                              what, asked.queue, asked.server.binary, Client::name_of(error.code),
+                              asked.queue));
     default:
       break;
   }
@@ -191,10 +145,8 @@ int explain_cancel(const Asked& asked, const Client::Error& error) {
 
 template <typename Act>
 int with_queue(const Asked& asked, Act&& act) {
-  const Address address = address_of(asked.binary).value_or(Address{});  // it was checked
-  auto client =
-      Client::connect({.host = address.host, .port = address.port, .name = "pawl replay"});
-  if (!client) return explain_connecting(asked, client.error());
+  auto client = connect(asked.server, "pawl replay");
+  if (!client) return exit_failure;
   const auto queue = client->open_queue(asked.queue);
   if (!queue) return explain(asked, "open", queue.error());
   return act(*client, *queue);
@@ -246,9 +198,11 @@ void print_lines(const std::vector<Client::Replay>& replays) {
     const std::string rate = replay.rate == 0 ? "no limit" : fmt::format("{}/s", replay.rate);
     const std::string filter = replay.filter.empty() ? "" : " filter " + in_one_line(replay.filter);
     const bool failed = replay.failure != Client::Code::ok;
-    fmt::print("{} {} sent {} from {} to {} into {} rate {}{}{}{}\n", replay.number,
+    const std::string unreadable =
+        replay.unreadable == 0 ? "" : fmt::format(" unreadable {} bytes", replay.unreadable);
+    fmt::print("{} {} sent {} from {} to {} into {} rate {}{}{}{}{}\n", replay.number,
                name_of(replay.state), replay.sent, time_text(replay.from), time_text(replay.to),
-               replay.destination, rate, filter, failed ? " failure " : "",
+               replay.destination, rate, filter, unreadable, failed ? " failure " : "",
                failed ? Client::name_of(replay.failure) : "");
   }
 }
@@ -262,6 +216,7 @@ void print_json(const std::vector<Client::Replay>& replays) {
     json.member("number", replay.number);
     json.member("status", name_of(replay.state));
     json.member("sent", replay.sent);
+    json.member("unreadable", replay.unreadable);
     json.member("from", time_text(replay.from));
     json.member("to", time_text(replay.to));
     json.member("started", time_text(replay.started));
@@ -309,10 +264,7 @@ void add_replay_command(CLI::App& app, int& code) {
     action->add_option("--queue", asked->queue, "The queue, by its name")
         ->type_name("NAME")
         ->required();
-    action->add_option("--binary", asked->binary, "A pawl server's binary port")
-        ->type_name("ADDR:PORT")
-        ->check(check_address)
-        ->capture_default_str();
+    add_connection(*action, asked->server);
     action->callback([asked, run, &code] { code = run(*asked); });
     return action;
   };
@@ -338,8 +290,8 @@ void add_replay_command(CLI::App& app, int& code) {
 
   CLI::App* listed = add("list", "Prints the last ten replays, newest first", list);
   listed->add_flag("--json", asked->json,
-                   "Print one JSON array of {number, status, sent, from, to, started, into, rate, "
-                   "filter, failure}");
+                   "Print one JSON array of {number, status, sent, unreadable, from, to, started, "
+                   "into, rate, filter, failure}");
 
   CLI::App* cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
   cancelled->add_option("--task", asked->task, "The replay's number, as start printed it")

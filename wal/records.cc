@@ -181,6 +181,7 @@ Result<void> read_replay(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   task.number = in.fixed<std::uint32_t>();
   task.position = in.u48();
   task.sent = in.fixed<std::uint64_t>();
+  task.unreadable = in.fixed<std::uint64_t>();
   record.progress = (fields & replay_progress) != 0;
   if (!record.progress) {
     const auto status = in.fixed<std::uint8_t>();
@@ -405,7 +406,7 @@ std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uin
 }
 
 std::size_t replay_bytes(const ReplayRecord& record) {
-  const std::size_t progress = head_bytes + 4 + 4 + 6 + 8;
+  const std::size_t progress = head_bytes + 4 + 4 + 6 + 8 + 8;
   const std::size_t texts = 1 + record.task.destination.size() + 2 + record.task.filter.size();
   return align_record(record.progress ? progress : progress + 1 + 1 + 4 + 8 + 8 + 8 + 6 + texts);
 }
@@ -417,6 +418,7 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   to.fixed(task.number);
   to.u48(task.position);
   to.fixed(task.sent);
+  to.fixed(task.unreadable);
   if (record.progress) return to.finish(RecordType::replay, replay_progress, stream);
   to.fixed(static_cast<std::uint8_t>(task.status));
   to.fixed(static_cast<std::uint8_t>(task.failure));

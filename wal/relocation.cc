@@ -28,7 +28,7 @@ void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t
 
 void Relocation::begin(std::uint64_t segment) {
   segment_ = segment;
-  scan_.begin();
+  scan_.begin(geometry_.segment_base(segment));
   extent_ = geometry_.extent_of(geometry_.segment_base(segment));
   pool_.begin_emptying(segment);
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);

@@ -10,7 +10,8 @@ void SendReader::begin(Lsn from, Lsn end) {
   end_ = end;
   have_ = false;
   forget_ = io_.armed || io_.done;
-  scan_.begin();
+  passed_over_ = 0;
+  scan_.begin(from);
 }
 
 void SendReader::stop() {
@@ -29,16 +30,22 @@ void SendReader::pump(Lsn durable, bool stopping) {
       scan_.begin_extent(extent_, memory_.span());
     } else {
       ++damaged_;
-      at_ = extent_end();
+      pass_over(extent_end());
     }
   }
   if (!have_ && !reading() && at_ < end_ && !stopping) read_on(durable);
 }
 
+void SendReader::pass_over(Lsn to) {
+  const Lsn next = std::min(to, end_);
+  passed_over_ += next - at_;
+  at_ = next;
+}
+
 // What is being written is read when all of it that is wanted is on the disk.
 void SendReader::read_on(Lsn durable) {
   while (at_ < end_ && !pool_.ready(geometry_.segment_of(at_)))
-    at_ = geometry_.segment_base(geometry_.segment_of(at_) + 1);
+    pass_over(geometry_.segment_base(geometry_.segment_of(at_) + 1));
   if (at_ >= end_ || durable < std::min(end_, geometry_.extent_end(at_))) return;
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
   held_ = geometry_.segment_of(at_);

@@ -6,7 +6,7 @@
 // what is wanted is kept: SegmentPool::keep_for_replay().
 //
 // Limits: one extent of memory and one read at a time.
-// Errors: none; passed over are whole extents, counted by damaged().
+// Errors: none; what is passed over is counted.
 // Owner:  the log of one shard. The disk must have nothing of it under way any more when it is destroyed.
 #pragma once
 
@@ -36,10 +36,13 @@ class SendReader {
   bool due() const { return have_; }  // next() has something to look at
   bool at_end() const { return !have_ && !io_.armed && !io_.done && at_ >= end_; }
   bool reading() const { return io_.armed || io_.done; }
-  Lsn at() const { return at_; }  // everything before it has been found
-  std::uint64_t damaged() const { return damaged_; }
+  Lsn at() const { return at_; }                      // everything before it has been found
+  std::uint64_t damaged() const { return damaged_; }  // extents, ever
+  // Bytes before at() since begin() that could not be read, or were not there any more.
+  std::uint64_t passed_over() const { return passed_over_ + scan_.damaged(); }
 
  private:
+  void pass_over(Lsn to);
   void read_on(Lsn durable);
   Lsn extent_end() const { return (extent_ + 1) * geometry_.extent_bytes; }
 
@@ -56,6 +59,7 @@ class SendReader {
   Lsn at_ = 0;
   Lsn end_ = 0;
   std::uint64_t damaged_ = 0;
+  std::uint64_t passed_over_ = 0;
 };
 
 }  // namespace pawl

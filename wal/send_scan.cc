@@ -6,6 +6,12 @@
 
 namespace pawl {
 
+void SendScan::begin(Lsn from) {
+  epoch_ = 0;
+  from_ = from;
+  damaged_ = 0;
+}
+
 void SendScan::begin_extent(std::uint64_t extent, std::span<const std::byte> bytes) {
   bytes_ = bytes;
   at_ = geometry_.frame_place(extent * geometry_.extent_bytes);
@@ -34,6 +40,8 @@ bool SendScan::next_frame() {
   for (; at_ < end_; at_ += block_bytes) {
     const FrameCheck check =
         check_frame(bytes_.subspan(at_ % geometry_.extent_bytes), geometry_.stream, at_);
+    if (check.fault == LogFault::hash && at_ >= from_)
+      damaged_ += align_up(check.header.length, block_bytes);
     if (check.fault != LogFault::none || check.header.epoch < epoch_) continue;
     epoch_ = check.header.epoch;
     record_ = at_ + log_frame_header_bytes;

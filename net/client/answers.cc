@@ -213,6 +213,7 @@ bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays
     replay.to = in.take<std::int64_t>();
     replay.started = in.take<std::int64_t>();
     replay.sent = in.take<std::uint64_t>();
+    replay.unreadable = in.take<std::uint64_t>();
     replay.destination = in.take_short();
     replay.filter = in.take_short();
   }

@@ -150,6 +150,7 @@ TEST_F(ClientToServer, StartsListsAndCancelsReplays) {
   EXPECT_EQ(earlier.to, 2000);
   EXPECT_GT(earlier.started, 0);
   EXPECT_EQ(earlier.sent, 5u);
+  EXPECT_EQ(earlier.unreadable, 6u);
   EXPECT_EQ(earlier.destination, "again");
   EXPECT_EQ(earlier.filter, red);
 }

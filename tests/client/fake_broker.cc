@@ -172,6 +172,7 @@ void FakeBroker::start_replay(Request& request, const QueueConfig& config, Insta
                                  .to = asked.to.ms == 0 ? now : asked.to,
                                  .started = now,
                                  .sent = 5,
+                                 .unreadable = 6,
                                  .destination = std::string(asked.destination),
                                  .filter = std::string(asked.filter)});
   }

@@ -203,6 +203,7 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
                     .to = Instant{9},
                     .started = Instant{10},
                     .sent = 11,
+                    .unreadable = 12,
                     .destination = config_.account + "/other",
                     .filter = std::string(red)};
   ReplayTask plain{.number = 1, .destination = config_.account + "/q"};
@@ -219,10 +220,11 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
   EXPECT_EQ(in.take<std::int64_t>(), 9);
   EXPECT_EQ(in.take<std::int64_t>(), 10);
   EXPECT_EQ(in.take<std::uint64_t>(), 11u);
+  EXPECT_EQ(in.take<std::uint64_t>(), 12u);
   EXPECT_EQ(in.take_short(), "other");
   EXPECT_EQ(in.take_short(), red);
   EXPECT_EQ(in.take<std::uint32_t>(), 1u);
-  in.take_bytes(1 + 2 + 4 + 8 + 8 + 8 + 8);
+  in.take_bytes(1 + 2 + 4 + 8 + 8 + 8 + 8 + 8);
   EXPECT_EQ(in.take_short(), "q");
   EXPECT_EQ(in.take_short(), "");
   EXPECT_TRUE(in.finished());

@@ -303,6 +303,27 @@ TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {
   EXPECT_EQ(world.loop(0).log().stats().replay_bytes, 0u);
 }
 
+TEST_F(ReplayTest, TellsHowMuchItCouldNotRead) {
+  send_and_forget(1, 300);
+  world.disk(0).fail(IoKind::read, EIO, 1);
+  ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+  run_to_end();
+  const ReplayTask first = tasks()[0];
+  EXPECT_EQ(first.status, Status::completed);
+  EXPECT_GE(first.unreadable, 1u);
+  EXPECT_LE(first.unreadable, std::uint64_t{16 << 10});
+  EXPECT_LT(first.sent, 300u);
+  EXPECT_EQ(bodies_of(target, one).size(), first.sent);
+  world.crash(Crash::power);
+  ASSERT_EQ(world.start(0), Start::up);
+  EXPECT_EQ(tasks()[0], first);
+  // The next one can read it.
+  ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks()[0].unreadable, 0u);
+  EXPECT_EQ(tasks()[0].sent, 300u);
+}
+
 TEST_F(ReplayTest, AStopWaitsForWhatIsUnderWayAndTheNextStartGoesOn) {
   send_and_forget(1, 500);
   ASSERT_EQ(replay({.destination = target_path, .rate = 1000}).error, Errc::ok);

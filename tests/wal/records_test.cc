@@ -212,6 +212,7 @@ TEST(Records, AReplayTaskAndHowFarItIsComeBack) {
                    .to = random.instant(),
                    .started = random.instant(),
                    .sent = random.any(),
+                   .unreadable = random.any(),
                    .position = random.any() & log_pos_max,
                    .end = random.any() & log_pos_max,
                    .destination = random.text(255),
@@ -230,9 +231,9 @@ TEST(Records, AReplayTaskAndHowFarItIsComeBack) {
     EXPECT_FALSE(seen.replays[0].progress);
     const ReplayTask& task = seen.replays[1].task;
     EXPECT_TRUE(seen.replays[1].progress);
-    EXPECT_EQ(
-        std::tuple(task.source, task.number, task.sent, task.position),
-        std::tuple(record.task.source, record.task.number, record.task.sent, record.task.position));
+    EXPECT_EQ(std::tuple(task.source, task.number, task.sent, task.unreadable, task.position),
+              std::tuple(record.task.source, record.task.number, record.task.sent,
+                         record.task.unreadable, record.task.position));
   }
 }
 

@@ -32,13 +32,15 @@ class SendReaderTest : public LogTest {
     }
     settle();
   }
-  // The numbers of all messages from there to there.
-  std::vector<Seq> read(Lsn from, Lsn end) {
+  // The numbers of all messages from there to there; the first read may fail.
+  std::vector<Seq> read(Lsn from, Lsn end, int error = 0) {
     log->send_reader().begin(from, end);
     std::vector<Seq> seqs;
     FoundSend next;
     for (int i = 0; i < 1000 && !log->send_reader().at_end(); ++i) {
+      disk->hold = error != 0;
       pump(true);
+      if (error != 0 && disk->under_way() > 0) disk->finish(0, -std::exchange(error, 0));
       disk->finish_all();
       while (log->send_reader().next(next)) {
         EXPECT_EQ(next.stored.content.body, body_of(next.stored.seq, body_bytes));
@@ -201,11 +203,35 @@ TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
 }
 
 TEST_F(SendReaderTest, PassesOverWhatIsDamaged) {
-  send_and_remove(1, 20);
-  auto& bytes = disk->content("000000000001.seg");
-  bytes[block_bytes + 5000] ^= std::byte{1};
-  const std::vector<Seq> seqs = read(0, appended);
-  EXPECT_EQ(seqs.size(), 19u);
+  const LogPos position = send(1, body_of(1, body_bytes));
+  send_and_remove(2, 19);
+  const Lsn first = log->first_since(Instant{0});
+  EXPECT_EQ(read(first, appended), numbers(1, 20));
+  EXPECT_EQ(log->send_reader().passed_over(), 0u);
+  disk->content(segment_name(position / options.segment_bytes))
+      .at(position % options.segment_bytes + 5000) ^= std::byte{1};
+  EXPECT_EQ(read(first, appended), numbers(2, 20));
+  const std::uint64_t damaged = log->send_reader().passed_over();
+  EXPECT_GE(damaged, body_bytes);
+  EXPECT_LE(damaged, body_bytes + 2 * block_bytes);
+  // Whoever goes on behind it does not meet it again.
+  EXPECT_EQ(read(position + body_bytes, appended), numbers(2, 20));
+  EXPECT_EQ(log->send_reader().passed_over(), 0u);
+}
+
+TEST_F(SendReaderTest, CountsWhatCannotBeReadAndWhatIsNotThere) {
+  send_and_remove(1, 60);
+  const Lsn first = log->first_since(Instant{0});
+  EXPECT_EQ(read(first, appended, EIO), numbers(2, 60));
+  EXPECT_EQ(log->send_reader().passed_over(), options.extent_bytes);
+  EXPECT_EQ(log->send_reader().damaged(), 1u);
+
+  const Instant since = now - seconds(30);
+  log->keep_for_replay(since, no_position);
+  checkpoint();
+  settle();
+  expect_from(30, read(first, appended));
+  EXPECT_EQ(log->send_reader().passed_over(), log->first_since(since) - first);
 }
 
 TEST_F(SendReaderTest, HoldsTheSegmentOfAReadThatIsNotWantedAnyMore) {

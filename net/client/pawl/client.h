@@ -173,6 +173,7 @@ class Client {
     std::int64_t from = 0, to = 0;  // as they came to be: when it started, and what was kept then
     std::int64_t started = 0;
     std::uint64_t sent = 0;
+    std::uint64_t unreadable = 0;  // bytes of the log that were passed over
     std::string destination;
     std::string filter;
   };

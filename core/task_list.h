@@ -1,0 +1,37 @@
+// The last tasks of a queue, in order of number: those of move_task.h and of replay_task.h.
+//
+// Limits: `most` of them.
+// Owner:  core/queue.h.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace pawl {
+
+// Takes the place of the one with its number; else it is one more, for which the oldest goes when there are too many.
+template <typename Task>
+void keep_task(std::vector<Task>& tasks, const Task& task, std::size_t most) {
+  const auto at = std::ranges::lower_bound(tasks, task.number, {}, &Task::number);
+  if (at != tasks.end() && at->number == task.number) {
+    *at = task;
+    return;
+  }
+  tasks.insert(at, task);
+  if (tasks.size() > most) tasks.erase(tasks.begin());
+}
+
+// Null: none does. Only the last may run.
+template <typename Task>
+Task* running_task(std::vector<Task>& tasks) {
+  return tasks.empty() || tasks.back().status != Task::Status::running ? nullptr : &tasks.back();
+}
+
+template <typename Task>
+std::uint32_t next_number(const std::vector<Task>& tasks) {
+  return tasks.empty() ? 1 : tasks.back().number + 1;
+}
+
+}  // namespace pawl

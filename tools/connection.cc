@@ -1,0 +1,107 @@
+#include "tools/connection.h"
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace pawl {
+namespace {
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+std::optional<Address> address_of(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return std::nullopt;
+  std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  Address address{std::string(host), 0};
+  const char* const end = port.data() + port.size();
+  const auto [stop, error] = std::from_chars(port.data(), end, address.port);
+  const bool good = !host.empty() && error == std::errc() && stop == end && address.port != 0;
+  return good ? std::optional(address) : std::nullopt;
+}
+
+std::string check_address(const std::string& text) {
+  if (address_of(text)) return {};
+  return fmt::format("\"{}\" is no address. Write ADDR:PORT, such as 127.0.0.1:9326.", text);
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string explain(const ConnectionOptions& options, const Client::Error& error, bool has_key,
+                    bool tls) {
+  using Code = Client::Code;
+  switch (error.code) {
+    case Code::unreachable: {
+      // What the library says of a name that nobody knows.
+      const bool unknown = error.system == EADDRNOTAVAIL;
+      return fmt::format(
+          "cannot reach {}: {}. Is `pawl serve` running there? --binary names its binary port.",
+          options.binary, unknown ? "no such host" : std::strerror(error.system));
+    }
+    case Code::unauthorized:
+      return has_key ? fmt::format(
+                           "{} does not know the access key of AWS_ACCESS_KEY_ID, or "
+                           "AWS_SECRET_ACCESS_KEY is not its secret. Its keys are in the "
+                           "file that `pawl serve --keys` names.",
+                           options.binary)
+                     : fmt::format(
+                           "{} asks for an access key. Put one into AWS_ACCESS_KEY_ID and "
+                           "AWS_SECRET_ACCESS_KEY.",
+                           options.binary);
+    case Code::untrusted:
+      return fmt::format(
+          "no TLS with {}: it has none there, or its certificate is not to be "
+          "trusted. --tls-ca names who vouches for it.",
+          options.binary);
+    default:
+      return fmt::format(
+          "{} does not answer as the binary port of a pawl server {} TLS does: {}. "
+          "Name that port with --binary{}.",
+          options.binary, tls ? "with" : "without", Client::name_of(error.code),
+          tls ? "" : "; if it has TLS, say --tls");
+  }
+}
+
+}  // namespace
+
+void add_connection(CLI::App& verb, ConnectionOptions& options) {
+  verb.add_option("--binary", options.binary, "A pawl server's binary port")
+      ->type_name("ADDR:PORT")
+      ->check(check_address)
+      ->capture_default_str();
+  verb.add_flag("--tls", options.tls, "That port has TLS");
+  verb.add_option("--tls-ca", options.ca_file,
+                  "Who vouches for its certificate, PEM (default: whom the system trusts)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+}
+
+std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
+  const Address address = address_of(options.binary).value_or(Address{});  // it was checked
+  Client::Options asked{.host = address.host, .port = address.port, .name = name};
+  asked.key_id = variable("AWS_ACCESS_KEY_ID");
+  asked.secret = variable("AWS_SECRET_ACCESS_KEY");
+  asked.tls = options.tls || !options.ca_file.empty();
+  asked.ca_file = options.ca_file;
+  auto client = Client::connect(asked);
+  if (client) return std::move(*client);
+  fmt::print(stderr, "error: {}\n",
+             explain(options, client.error(), !asked.key_id.empty(), asked.tls));
+  return std::nullopt;
+}
+
+}  // namespace pawl
