@@ -10,8 +10,8 @@
 
 #include "core/queue_config.h"
 #include "tools/commands.h"
+#include "tools/wal/walk.h"
 #include "tools/wal_repair_command.h"
-#include "tools/wal_walk.h"
 #include "wal/records.h"
 
 namespace pawl {

@@ -11,9 +11,9 @@
 
 #include "net/data_dir.h"
 #include "tools/commands.h"
-#include "tools/wal_apply.h"
-#include "tools/wal_repair.h"
-#include "tools/wal_walk.h"
+#include "tools/wal/apply.h"
+#include "tools/wal/repair.h"
+#include "tools/wal/walk.h"
 
 namespace pawl {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/exhaustive/part.h"
 #include "tests/exhaustive/power_cut.h"
 #include "tests/exhaustive/stories.h"
-#include "tools/wal_walk.h"
+#include "tools/wal/walk.h"
 #include "wal/format.h"
 
 namespace pawl::exhaustive {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "tools/wal_sink.h"
+#include "tools/wal/sink.h"
 #include "wal/checkpoint_records.h"
 #include "wal/format.h"
 #include "wal/records.h"

@@ -1,4 +1,4 @@
-#include "tools/wal_content.h"
+#include "tools/wal/content.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
-#include "tools/wal_manifests.h"
+#include "tools/wal/manifests.h"
 
 #include <cerrno>
 
-#include "tools/wal_content.h"
+#include "tools/wal/content.h"
 
 namespace pawl {
 

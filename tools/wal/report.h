@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/ids.h"
-#include "tools/wal_salvage.h"
+#include "tools/wal/salvage.h"
 
 namespace pawl {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "tools/wal_content.h"
+#include "tools/wal/content.h"
 #include "wal/records.h"
 
 namespace pawl {

@@ -1,4 +1,4 @@
-#include "tools/wal_walk.h"
+#include "tools/wal/walk.h"
 
 #include <fmt/core.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 #include <variant>
 
-#include "tools/wal_content.h"
-#include "tools/wal_frames.h"
-#include "tools/wal_manifests.h"
-#include "tools/wal_sink.h"
+#include "tools/wal/content.h"
+#include "tools/wal/frames.h"
+#include "tools/wal/manifests.h"
+#include "tools/wal/sink.h"
 #include "wal/records.h"
 
 namespace pawl {

@@ -1,4 +1,4 @@
-#include "tools/wal_salvage.h"
+#include "tools/wal/salvage.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/check.h"
-#include "tools/wal_sink.h"
+#include "tools/wal/sink.h"
 #include "wal/records.h"
 
 namespace pawl {

@@ -1,7 +1,7 @@
 // LogContent: the bytes of a log that is not open, as they are and as they will be.
 //
 // A segment is read whole and filled up with zeros if it is shorter, or not there. What is put() lies over that, in
-// memory; writing it is tools/wal_apply.h.
+// memory; writing it is tools/wal/apply.h.
 //
 // Units:  bytes; Lsn as in wal/format.h.
 // Limits: one segment is in memory at a time, and what was put.

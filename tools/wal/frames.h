@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "tools/wal_content.h"
+#include "tools/wal/content.h"
 #include "wal/format.h"
 
 namespace pawl {

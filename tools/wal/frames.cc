@@ -1,10 +1,10 @@
-#include "tools/wal_frames.h"
+#include "tools/wal/frames.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "tools/wal_sink.h"
+#include "tools/wal/sink.h"
 #include "wal/records.h"
 
 namespace pawl {

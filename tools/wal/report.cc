@@ -1,4 +1,4 @@
-#include "tools/wal_report.h"
+#include "tools/wal/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,7 +12,7 @@
 #include <expected>
 #include <string>
 
-#include "tools/wal_repair.h"
+#include "tools/wal/repair.h"
 
 namespace pawl {
 

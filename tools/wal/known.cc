@@ -1,4 +1,4 @@
-#include "tools/wal_known.h"
+#include "tools/wal/known.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tools/wal_append.h"
+#include "tools/wal/append.h"
 
 #include <algorithm>
 #include <cstring>

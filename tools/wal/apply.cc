@@ -1,4 +1,4 @@
-#include "tools/wal_apply.h"
+#include "tools/wal/apply.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,13 +3,13 @@
 //   scan (whole frames) -> walk (what follows what; gaps) -> read (what a start will know) -> append (what it must know besides)
 //
 // Whole frames stay where they are, for messages are known by their positions. A gap that something vouches for gets
-// frames of what its records still say (tools/wal_salvage.h), so that one leads to the next again; one that nothing vouches
+// frames of what its records still say (tools/wal/salvage.h), so that one leads to the next again; one that nothing vouches
 // for is the torn end and is left alone. Behind the end a frame of a new epoch is appended: deletes of messages that
 // cannot be read, and numbers that are not to be given out again. Manifests that are both gone are made out of the segments.
 //
 // What was deleted and whose DEL is lost comes back: a message is rather delivered again than lost.
 //
-// Nothing here writes: plan_repair() says what is to be written, apply_repair() (tools/wal_apply.h) does it.
+// Nothing here writes: plan_repair() says what is to be written, apply_repair() (tools/wal/apply.h) does it.
 //
 // Limits: what is written is in memory; some 60 bytes a message.
 // Errors: Errc::io, Errc::version. What cannot be repaired is `refused`, with the reason.
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "tools/wal_content.h"
+#include "tools/wal/content.h"
 #include "wal/format.h"
 
 namespace pawl {

@@ -1,0 +1,193 @@
+// What a start would know, and what is appended for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tools/wal/frames.h"
+#include "tools/wal/planner.h"
+#include "wal/records.h"
+
+namespace pawl {
+namespace {
+
+// The least that a message, or the settings of a queue, take in the log: so many at most were lost in so many bytes.
+constexpr std::uint64_t send_bytes_least = 32, config_bytes_least = 128;
+
+}  // namespace
+
+// --- what a start knows ---
+
+Result<void> RepairPlanner::read_as_a_start() {
+  const auto read = [&](const LogFrameHeader& frame) -> Result<void> {
+    const auto bytes = content_.from(frame.lsn);
+    if (!bytes) return std::unexpected(bytes.error());
+    start_.at(frame.lsn + log_frame_header_bytes);
+    return decode_records(records_of(*bytes, frame), frame.records, at_.stream, start_);
+  };
+  if (manifest_.checkpoint != 0) start_.begin(Known::Part::checkpoint);
+  for (const auto& [frame, rebuilt] : log_) {
+    if (frame.lsn < manifest_.checkpoint || frame.lsn >= manifest_.checkpoint_end) continue;
+    if (auto done = read(frame); !done) return done;
+  }
+  start_.begin(Known::Part::log);
+  if (before_) start_.go_on_from(*before_);
+  if (manifest_.checkpoint == 0 && manifest_.first == 0) start_.from_the_first();
+  for (const auto& [frame, rebuilt] : log_) {
+    if (frame.lsn < begin()) continue;
+    if (rebuilt) start_.damaged();
+    if (auto done = read(frame); !done) return done;
+  }
+  if (doubtful_ || lost_checkpoint_bytes_ > 0) {
+    if (auto found = find_forgotten(); !found) return found;
+  }
+  return find_lost();
+}
+
+bool RepairPlanner::served(QueueId id) const {
+  if (request_.queues) return request_.queues->contains(id);
+  if (start_.live(id)) return true;
+  return std::ranges::any_of(forgotten_settings_,
+                             [&](const ConfigRecord& r) { return r.config->id == id; });
+}
+
+Result<bool> RepairPlanner::readable(QueueId queue, Seq seq, LogPos position) {
+  const auto bytes = content_.from(position);
+  if (!bytes) return std::unexpected(bytes.error());
+  const auto message = decode_send(*bytes, at_.stream);
+  return message && message->queue == queue && message->seq == seq;
+}
+
+// Messages that a start would know and nobody can read.
+Result<void> RepairPlanner::find_lost() {
+  std::vector<std::pair<LogPos, std::pair<QueueId, Seq>>> by_position;
+  MessageList without_queue, missing;
+  for (const auto& [id, queue] : start_.queues()) {
+    const bool is_served = served(id);
+    for (const auto& [seq, position] : queue.messages) {
+      if (is_served)
+        by_position.push_back({
+            position, {id, seq}
+        });
+      if (!is_served) without_queue[id].insert(seq);
+    }
+    if (is_served && !queue.missing.empty()) missing[id] = queue.missing;
+  }
+  std::ranges::sort(by_position);
+  for (const auto& [position, message] : by_position) {
+    const auto is_readable = readable(message.first, message.second, position);
+    if (!is_readable) return std::unexpected(is_readable.error());
+    if (!*is_readable) unreadable_[message.first].insert(message.second);
+  }
+  const auto say = [&](const MessageList& list, const char* what) {
+    for (const auto& [id, seqs] : list)
+      plan_.said.push_back(fmt::format(fmt::runtime(what), seqs.size(), seqs.size() == 1 ? "" : "s",
+                                       raw(id), numbers(seqs)));
+  };
+  say(unreadable_, "lost: {} message{} of queue {}, damaged where it is: {}");
+  say(missing, "lost: {} message{} of queue {}, by the numbers that are missing: {}");
+  if (lost_bytes_ > 0 || request_.settings_lost)
+    say(without_queue,
+        "not served: {} message{} of queue {}, whose settings are not there (deleted, or lost): "
+        "{}");
+  for (const MessageList* list : {&unreadable_, &missing})
+    for (const auto& [id, seqs] : *list) plan_.lost += seqs.size();
+  return {};
+}
+
+// What the damaged part of the checkpoint may have named: it was sent, and nothing that can be read says that it is gone.
+Result<void> RepairPlanner::find_forgotten() {
+  for (const auto& [id, config] : all_.configs()) {
+    const bool known = start_.configs().contains(id);
+    if (!known && !config.gone && !request_.queues) forgotten_settings_.push_back(config);
+  }
+  for (const auto& [id, queue] : all_.queues()) {
+    if (!served(id)) continue;
+    const Known::Queue* const there = start_.find(id);
+    for (const auto& [seq, position] : queue.messages) {
+      if (position >= begin() || (there && (there->messages.contains(seq) || seq < there->low)))
+        continue;
+      const auto is_readable = readable(id, seq, position);
+      if (!is_readable) return std::unexpected(is_readable.error());
+      if (!*is_readable) continue;
+      forgotten_[id].insert(seq);
+      forgotten_at_[{id, seq}] = position;
+    }
+  }
+  for (const ConfigRecord& record : forgotten_settings_)
+    plan_.said.push_back(fmt::format("back, as they once were: the settings of queue {} {}",
+                                     raw(record.config->id), record.config->name));
+  for (const auto& [id, seqs] : forgotten_)
+    plan_.said.push_back(
+        fmt::format("back, also if it was deleted: {} message{} of queue {}, written again: {}",
+                    seqs.size(), seqs.size() == 1 ? "" : "s", raw(id), numbers(seqs)));
+  return {};
+}
+
+// --- what is appended ---
+
+// No number is given out twice: of a message, or of a queue.
+void RepairPlanner::append_numbers(Appendix& appendix) {
+  if (lost_bytes_ == 0) return;
+  std::vector<HeadRecord> heads{{}};  // of no queue first: they are guessed (tools/wal/known.h)
+  for (const auto& [id, queue] : start_.queues()) {
+    if (id == QueueId::none || !served(id)) continue;
+    const Known::Queue* const all = all_.find(id);
+    const Seq next = std::max(queue.next, all != nullptr ? all->next : 1);
+    heads.push_back({id, std::min(next + lost_bytes_ / send_bytes_least, seq_max)});
+  }
+  appendix.heads(heads);
+  if (request_.shard != control_shard) return;
+  auto config = std::make_shared<QueueConfig>();
+  const std::uint32_t end =
+      std::max({start_.queue_ids_end(), all_.queue_ids_end(), request_.queue_ids_end});
+  config->id = QueueId{end + static_cast<std::uint32_t>(lost_bytes_ / config_bytes_least)};
+  appendix.config({std::move(config), true});
+}
+
+Result<void> RepairPlanner::append_forgotten(Appendix& appendix) {
+  for (const ConfigRecord& record : forgotten_settings_) appendix.config(record);
+  for (const auto& [message, position] : forgotten_at_) {
+    const auto bytes = content_.from(position);
+    if (!bytes) return std::unexpected(bytes.error());
+    const std::size_t length = record_length(bytes->data());
+    appendix.copy({bytes->begin(), bytes->begin() + static_cast<std::ptrdiff_t>(length)});
+  }
+  return {};
+}
+
+Result<void> RepairPlanner::finish() {
+  if (kept_ > 0)
+    plan_.said.push_back(
+        fmt::format("kept of damaged frames: {} record{}, besides all that is whole", kept_,
+                    kept_ == 1 ? "" : "s"));
+  plan_.records_lost = lost_bytes_ > 0;
+  if (made_anew_ && manifest_.durable == 0) {
+    plan_.said.push_back(fmt::format(
+        "{}: taken for the end of the log, for nothing vouches for more", place_in(at_, tail_)));
+    lost_bytes_ +=
+        at_.segment_bytes;  // so that the numbers of what may have been there are not given out again
+  }
+  plan_.queue_ids_end = std::max(start_.queue_ids_end(), all_.queue_ids_end());
+  for (const auto& [id, config] : start_.configs())
+    if (!config.gone) plan_.queues.insert(id);
+  for (const ConfigRecord& record : forgotten_settings_) plan_.queues.insert(record.config->id);
+  Manifest next = manifest_;
+  next.epoch = std::max<std::uint64_t>(next.epoch, epoch_seen_) + 1;
+  Appendix appendix(content_, {.tail = tail_,
+                               .last = last_ ? last_->lsn : 0,
+                               .epoch = static_cast<std::uint32_t>(next.epoch),
+                               .wall_ms = last_ ? last_->wall_ms : 0});
+  if (auto appended = append_forgotten(appendix); !appended) return appended;
+  append_numbers(appendix);
+  for (const auto& [id, seqs] : unreadable_) appendix.removes(id, seqs);
+  appendix.finish();
+  if (appendix.begin() != 0) plan_.appended = appendix.begin();
+  if (appendix.begin() == 0 && !made_anew_) return {};
+  next.durable = appendix.begin() != 0 ? appendix.end() : tail_;
+  next.clean = 0;
+  plan_.manifest = next;
+  return {};
+}
+
+}  // namespace pawl

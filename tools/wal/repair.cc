@@ -1,0 +1,92 @@
+#include "tools/wal/repair.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/wal/frames.h"
+#include "tools/wal/manifests.h"
+#include "tools/wal/planner.h"
+#include "wal/log.h"
+
+namespace pawl {
+namespace {
+
+// One plan, with this manifest.
+Result<RepairPlan> plan_with(const RepairRequest& request, const Manifest& manifest, bool made_anew,
+                             bool doubtful) {
+  RepairPlan plan(LogContent(request.directory,
+                             {manifest.stream, manifest.segment_bytes, manifest.extent_bytes}));
+  if (auto opened = plan.content.open(); !opened) return std::unexpected(opened.error());
+  auto frames = whole_frames(plan.content);
+  if (!frames) return std::unexpected(frames.error());
+  if (auto done =
+          RepairPlanner(request, plan, manifest, made_anew, doubtful).run(std::move(*frames));
+      !done)
+    return std::unexpected(done.error());
+  return plan;
+}
+
+// The one that loses least of those that the segments allow. `older` is the manifest that is there, if one is.
+Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const Manifest& older) {
+  const std::uint64_t extent = std::min<std::uint64_t>(
+      LogOptions{}.extent_bytes, request.segment_bytes & (~request.segment_bytes + 1));
+  const Geometry geometry{request.stream, request.segment_bytes, extent};
+  LogContent content(request.directory, geometry);
+  if (auto opened = content.open(); !opened) return std::unexpected(opened.error());
+  auto frames = whole_frames(content);
+  if (!frames) return std::unexpected(frames.error());
+  drop_stale(*frames, Manifest{});
+  const auto likely = likely_manifests(content, *frames);
+  if (!likely) return std::unexpected(likely.error());
+  std::optional<RepairPlan> best;
+  for (LikelyManifest guess : *likely) {
+    guess.manifest.generation = older.generation;
+    guess.manifest.durable = std::max(older.durable, older.clean);  // it still vouches for that
+    auto plan = plan_with(request, guess.manifest, true, !guess.whole_checkpoint);
+    if (!plan) return std::unexpected(plan.error());
+    if (!best || !best->refused.empty() || (plan->refused.empty() && plan->lost < best->lost))
+      best = std::move(*plan);
+  }
+  if (best)
+    best->said.insert(
+        best->said.begin(),
+        fmt::format("MANIFEST.a and MANIFEST.b: made anew, with {}",
+                    best->manifest && best->manifest->checkpoint != 0
+                        ? fmt::format("the checkpoint at lsn {}", best->manifest->checkpoint)
+                        : "no checkpoint"));
+  return best;
+}
+
+}  // namespace
+
+Result<RepairPlan> plan_repair(const RepairRequest& request) {
+  const auto manifests = read_manifests(request.directory);
+  if (!manifests) return std::unexpected(manifests.error());
+  RepairPlan empty(LogContent(request.directory, {request.stream, request.segment_bytes, 0}));
+  if (manifests->newest && manifests->newest->stream != request.stream) {
+    empty.refused = "the manifest is another log's";
+    return empty;
+  }
+  if (manifests->newest && manifests->newest->epoch == 0) return empty;  // nothing was ever in it
+  std::optional<RepairPlan> plan;
+  if (manifests->newest) {
+    auto made = plan_with(request, *manifests->newest, false, false);
+    if (!made) return made;
+    plan = std::move(*made);
+    // The newer one may be the damaged one, and what the older one needs used for something else.
+    if (manifests->whole == 2 || plan->lost == 0) return std::move(*plan);
+  }
+  auto anew = plan_anew(request, manifests->newest.value_or(Manifest{}));
+  if (!anew) return std::unexpected(anew.error());
+  const bool better = *anew && (*anew)->refused.empty() &&
+                      (!plan || !plan->refused.empty() || (*anew)->lost < plan->lost);
+  if (better) return std::move(**anew);
+  if (plan) return std::move(*plan);
+  if (!segments_in(request.directory).empty())
+    empty.refused = "neither a manifest nor a frame of this log is whole";
+  return empty;
+}
+
+}  // namespace pawl
