@@ -30,6 +30,7 @@ struct LoadOptions {
   std::string url;                // http://host:port/account/queue, of any SQS endpoint; or
   std::string binary;             // host:port of a pawl server, and
   std::string queue = "bench";    // its queue
+  std::string key_id, secret;     // the access key, if it asks for one
   bool create = false;            // create the queue if it is not there
   std::uint32_t connections = 1;  // e2e: of producers, and as many of consumers; 1..1024
   std::uint32_t depth = 1;     // requests under way on each; 1..1024. Over HTTP they are pipelined

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstring>
 
 #include "bench/load_codec.h"
+#include "net/client/answers.h"
+#include "proto/challenge.h"
 #include "proto/wire.h"
 
 // The binary protocol, from prepared frames. The correlation is the slot.
@@ -30,9 +33,10 @@ class BinaryCodec : public Codec {
     put(payload, wire_major);
     put(payload, wire_minor);
     put(payload, std::uint32_t{0});
-    put(payload, std::uint8_t{0});
+    put(payload, options_.key_id.empty() ? auth_none : auth_key);
     put_short(payload, "pawl bench");
     std::string fault = ask(socket, WireOp::hello, payload);
+    if (fault.empty()) fault = authenticate(socket);
     if (!fault.empty()) return fault;
     payload.clear();
     if (!create) put_short(payload, "");  // account
@@ -91,6 +95,24 @@ class BinaryCodec : public Codec {
   }
 
  private:
+  // When the answer to HELLO has a challenge.
+  std::string authenticate(int socket) {
+    Client::Server server;
+    std::uint32_t features = 0;
+    std::string_view asked;
+    if (!client::take_server(answer_, server, features, asked))
+      return "the server's greeting cannot be understood";
+    if (asked.empty()) return {};  // it asks for no key
+    Challenge challenge{};
+    if (asked.size() != challenge.size()) return "the server's challenge is not one";
+    std::ranges::copy(asked, challenge.begin());
+    const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
+    std::string payload;
+    put_short(payload, options_.key_id);
+    payload.append(proof.begin(), proof.end());
+    return ask(socket, WireOp::authenticate, payload);
+  }
+
   // One request and its answer, before the load begins.
   std::string ask(int socket, WireOp op, std::string_view payload) {
     std::string bytes;
@@ -107,7 +129,16 @@ class BinaryCodec : public Codec {
       if (bytes.size() < header->length) continue;
       queue_ = header->queue;
       const auto status = static_cast<Status>(header->status);
-      if (status == Status::ok) return {};
+      if (status == Status::ok) {
+        answer_ = bytes.substr(frame_header_bytes, header->length - frame_header_bytes);
+        return {};
+      }
+      if (status == Status::unauthorized)
+        return options_.key_id.empty()
+                   ? "the server asks for an access key; put one into AWS_ACCESS_KEY_ID and "
+                     "AWS_SECRET_ACCESS_KEY"
+                   : "the server does not know the access key of AWS_ACCESS_KEY_ID, or "
+                     "AWS_SECRET_ACCESS_KEY is not its secret";
       if (status == Status::no_such_queue)
         return "there is no queue " + queue_name_ + "; --create makes it";
       return "the server refused: " + std::string(name_of(status));
@@ -170,6 +201,7 @@ class BinaryCodec : public Codec {
   const LoadOptions& options_;
   std::string queue_name_;
   std::uint32_t queue_ = 0;
+  std::string answer_;  // of ask()
   std::string send_, receive_;
   std::vector<std::size_t> stamps_;  // where in send_
 };

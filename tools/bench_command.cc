@@ -6,6 +6,7 @@
 
 #include "bench/load.h"
 #include "tools/commands.h"
+#include "tools/connection.h"
 
 namespace pawl {
 namespace {
@@ -14,9 +15,9 @@ void add_endpoint(CLI::App& workload, LoadOptions& options) {
   auto* url = workload.add_option("--url", options.url,
                                   "A queue of any SQS endpoint: http://host:port/account/queue");
   workload
-      .add_option(
-          "--binary", options.binary,
-          "A pawl server's binary port; what is used without --url (default: 127.0.0.1:9326)")
+      .add_option("--binary", options.binary,
+                  "A pawl server's binary port without TLS; what is used without --url (default: "
+                  "127.0.0.1:9326)")
       ->type_name("ADDR:PORT")
       ->excludes(url);
   workload.add_option("--queue", options.queue, "The queue on the binary port")
@@ -77,6 +78,9 @@ void add_bench_command(CLI::App& app, int& code) {
         ->type_name("FILE");
     workload->callback([options, &code] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
+      const KeyOptions key = key_of_environment();
+      options->key_id = key.id;
+      options->secret = key.secret;
       code = run_load(*options, stdout, stderr);
     });
   };

@@ -90,11 +90,16 @@ void add_connection(CLI::App& verb, ConnectionOptions& options) {
       ->check(CLI::ExistingFile);
 }
 
+KeyOptions key_of_environment() {
+  return {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")};
+}
+
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
   const Address address = address_of(options.binary).value_or(Address{});  // it was checked
   Client::Options asked{.host = address.host, .port = address.port, .name = name};
-  asked.key_id = variable("AWS_ACCESS_KEY_ID");
-  asked.secret = variable("AWS_SECRET_ACCESS_KEY");
+  const KeyOptions key = key_of_environment();
+  asked.key_id = key.id;
+  asked.secret = key.secret;
   asked.tls = options.tls || !options.ca_file.empty();
   asked.ca_file = options.ca_file;
   auto client = Client::connect(asked);

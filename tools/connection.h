@@ -27,6 +27,11 @@ struct ConnectionOptions {
 // --binary, --tls, --tls-ca
 void add_connection(CLI::App& verb, ConnectionOptions& options);
 
+struct KeyOptions {
+  std::string id, secret;  // empty: there is none
+};
+KeyOptions key_of_environment();
+
 // `name` is shown by the server. None: it has been explained.
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name);
 

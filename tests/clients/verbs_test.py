@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`pawl replay` against servers as they run in production: with access keys, and with TLS besides."""
+"""`pawl replay` and `pawl bench` against servers as they run in production: with access keys, and with TLS besides."""
 
 import json
 import subprocess
@@ -10,11 +10,14 @@ from wire import Json
 KEY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
-class Replays(ServedTest):
-    def replay(self, *words, **environment):
+class Verbs(ServedTest):
+    def run_pawl(self, *words, **environment):
         known = self.pawl.environment()
-        return subprocess.run([self.binary, "replay", *words, "--binary", self.pawl.ready["binary"]], capture_output=True, text=True,
-                              timeout=60, env={name: known[name] for name in KEY} | environment, check=False)
+        return subprocess.run([self.binary, *words, "--binary", self.pawl.ready["binary"]], capture_output=True, text=True, timeout=60,
+                              env={name: known[name] for name in KEY} | environment, check=False)
+
+    def replay(self, *words, **environment):
+        return self.run_pawl("replay", *words, **environment)
 
     def refused(self, done, code, *texts):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done)
@@ -22,10 +25,18 @@ class Replays(ServedTest):
             self.assertIn(text, done.stderr)
 
 
-class Signed(Replays):
+class Signed(Verbs):
     server = SignedPawl
 
-    def test_is_asked_for_with_the_key_of_the_environment(self):
+    def test_bench_has_the_key_of_the_environment(self):
+        words = ("bench", "send", "--queue", "load", "--create", "--messages", "10", "--seconds", "10", "--json")
+        done = self.run_pawl(*words)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1])["messages"], 10, done.stdout)
+        self.refused(self.run_pawl(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "asks for an access key", *KEY)
+        self.refused(self.run_pawl(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "does not know the access key", *KEY)
+
+    def test_replay_is_asked_for_with_the_key_of_the_environment(self):
         sqs = Json(self.pawl)
         self.addCleanup(sqs.close)
         url = sqs.call("CreateQueue", QueueName="played", Attributes={"x-replay-retention": "3600"})["QueueUrl"]
@@ -37,25 +48,25 @@ class Signed(Replays):
         tasks = json.loads(self.replay("list", "--queue", "played", "--json").stdout)
         self.assertEqual([(task["number"], task["into"], task["unreadable"]) for task in tasks], [(1, "again", 0)])
 
-    def test_says_what_is_wrong_with_the_key(self):
+    def test_replay_says_what_is_wrong_with_the_key(self):
         none = self.replay("list", "--queue", "played", AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
         self.refused(none, 1, "asks for an access key", *KEY)
         for wrong in {"AWS_ACCESS_KEY_ID": "AKIDNOBODY"}, {"AWS_SECRET_ACCESS_KEY": "wrong"}:
             self.refused(self.replay("list", "--queue", "played", **wrong), 1, "does not know the access key", *KEY)
 
-    def test_says_that_there_is_no_tls(self):
+    def test_replay_says_that_there_is_no_tls(self):
         self.refused(self.replay("list", "--queue", "played", "--tls"), 1, "no TLS with", "--tls-ca")
 
 
-class Encrypted(Replays):
+class Encrypted(Verbs):
     server = TlsPawl
 
-    def test_trusts_whom_it_is_told_to(self):
+    def test_replay_trusts_whom_it_is_told_to(self):
         done = self.replay("list", "--queue", "nobodys", "--tls-ca", str(self.pawl.certificate))
         self.refused(done, 3, 'there is no queue "nobodys"')  # it got as far as that
         self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS with", "certificate is not to be trusted")
 
-    def test_says_that_there_is_tls(self):
+    def test_replay_says_that_there_is_tls(self):
         self.refused(self.replay("list", "--queue", "nobodys"), 1, "if it has TLS, say --tls")
 
 
