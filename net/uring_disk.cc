@@ -71,14 +71,19 @@ Result<std::vector<FileInfo>> UringDisk::list() {
   DIR* const stream = copy < 0 ? nullptr : fdopendir(copy);
   if (stream == nullptr) return fail(Errc::io, "list directory", errno);
   std::vector<FileInfo> files;
-  while (const dirent* const found = readdir(stream)) {
+  int error = 0;
+  for (errno = 0; const dirent* const found = readdir(stream); errno = 0) {
     struct stat info{};
-    if (fstatat(directory_, found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(info.st_mode))
-      continue;
-    files.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size)});
+    if (fstatat(directory_, found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      error = errno;
+      break;
+    }
+    if (S_ISREG(info.st_mode))
+      files.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size)});
   }
+  if (error == 0) error = errno;  // of readdir: what it has not told of is not known to be missing
   closedir(stream);
+  if (error != 0) return fail(Errc::io, "list directory", error);
   std::ranges::sort(files, {}, &FileInfo::name);
   return files;
 }
