@@ -23,8 +23,9 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       continue;
     }
     const auto header = parse_header(partial_.empty() ? rest : std::string_view(partial_));
-    if (!header) {  // nothing after this can be understood
-      finish_after_answers();
+    const bool stranger = !session_.greeted();
+    if (!header || (stranger && header->length > greeting_bytes_max)) {
+      finish_after_answers();  // nothing after this can be understood
       return bytes.size();
     }
     if (partial_.empty() && rest.size() >= header->length) {
@@ -33,6 +34,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       continue;
     }
     if (partial_.capacity() < header->length) partial_.reserve(header->length);
+    if (partial_.size() <= frame_header_bytes) partial_since_ = table().now();
     const std::size_t n = std::min<std::size_t>(header->length - partial_.size(), rest.size());
     partial_.append(rest.substr(0, n));
     taken += n;
@@ -49,7 +51,9 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
 }
 
 bool BinaryConnection::overdue(Instant now) const {
-  return !session_.greeted() && now - begun_ > table().context().times.head;
+  const auto& times = table().context().times;
+  if (!session_.greeted() && now - begun_ > times.head) return true;
+  return partial_.size() > frame_header_bytes && now - partial_since_ > times.body;
 }
 
 void BinaryConnection::begin_call(std::string_view frame) {

@@ -18,6 +18,9 @@ class BinaryCall final : public PendingCall {
 
 class BinaryConnection final : public Connection {
  public:
+  static constexpr std::size_t greeting_bytes_max =
+      4096;  // of a frame of who has not said who it is
+
   BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
 
  protected:
@@ -33,6 +36,7 @@ class BinaryConnection final : public Connection {
   Session session_;
   std::size_t bytes_under_way_ = 0;
   std::string partial_;  // a frame of which not all has come
+  Instant partial_since_;
   Instant begun_;
 };
 

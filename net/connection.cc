@@ -37,6 +37,12 @@ void Connection::arm_receive() {
 void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
   CHECK(receive_armed_);
   receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
+  received(result, flags);
+  // The last one of a connection that is closing may come long after it was looked at: it is freed then.
+  if (state_ == State::closing) table_->want_flush(index_);
+}
+
+void Connection::received(std::int32_t result, std::uint32_t flags) {
   if (result > 0) {
     const std::string_view bytes = table_->ring().buffer(flags, result);
     if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
@@ -44,14 +50,13 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
     pause_if_full();
   } else if (result == -ENOBUFS) {
     // Arming again at once would fail again: it waits until buffers are back.
-    if (!starved_) table_->want_buffers(index_);
+    if (!starved_ && state_ != State::closing) table_->want_buffers(index_);
     starved_ = true;
     return;
   } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
     return result < 0 ? begin_close() : peer_closed();
   }
   if (!receive_armed_ && held_.size() < held_max) arm_receive();
-  if (state_ == State::closing) table_->want_flush(index_);
 }
 
 void Connection::take_plain(std::string_view bytes) {
@@ -124,18 +129,27 @@ std::string& Connection::out() {
 
 void Connection::flush() {
   dirty_ = false;
-  if (send_armed_ || state_ == State::closing) return;
-  if (out_.size() > out_max) return begin_close();  // a peer that asks and does not read
+  if (state_ == State::closing) return;
+  if (send_armed_) {  // a peer that asks and does not read; one that reads may have asked for more than that at once
+    if (out_.size() > out_max && table_->now() - send_progress_ > stuck_timeout) begin_close();
+    return;
+  }
   if (tls_ != nullptr) seal();
   std::string& ready = tls_ == nullptr ? out_ : tls_->out();
   if (ready.empty()) return maybe_finish();
   sending_.swap(ready);
   ready.clear();
   sent_ = 0;
+  arm_send();
+}
+
+// A piece at a time, so that it shows whether the peer reads.
+void Connection::arm_send() {
   send_progress_ = table_->now();
   send_armed_ = true;
   io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
-  io_uring_prep_send(sqe, fd_, sending_.data(), sending_.size(), MSG_NOSIGNAL | MSG_WAITALL);
+  io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
+                     std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
 }
 
 void Connection::seal() {
@@ -153,17 +167,8 @@ void Connection::on_send(std::int32_t result) {
   send_armed_ = false;
   if (state_ == State::closing) return table_->want_flush(index_);
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
-  if (result > 0) {
-    sent_ += static_cast<std::size_t>(result);
-    send_progress_ = table_->now();
-  }
-  if (sent_ < sending_.size()) {  // MSG_WAITALL may still be cut short
-    send_armed_ = true;
-    io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
-    io_uring_prep_send(sqe, fd_, sending_.data() + sent_, sending_.size() - sent_,
-                       MSG_NOSIGNAL | MSG_WAITALL);
-    return;
-  }
+  if (result > 0) sent_ += static_cast<std::size_t>(result);
+  if (sent_ < sending_.size()) return arm_send();
   if (sending_.capacity() > out_low) {
     sending_ = std::string();  // one large answer does not hold its memory for ever
   } else {

@@ -61,7 +61,9 @@ class Connection {
   static constexpr std::size_t out_high = 1 << 20;
   static constexpr std::size_t out_low = 256 << 10;
   static constexpr std::size_t out_max = 24 << 20;
-  static constexpr Duration send_timeout = seconds(30);  // without a byte taken by the peer
+  static constexpr std::size_t send_bytes_max = 256 << 10;  // handed to the kernel at once
+  static constexpr Duration send_timeout = seconds(30);     // for so many bytes
+  static constexpr Duration stuck_timeout = seconds(1);     // the same, with more than out_max left
   static constexpr Duration linger_timeout =
       seconds(2);  // for the peer to close after our last answer
 
@@ -89,9 +91,10 @@ class Connection {
   bool freed() const {
     return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
   }
+  // Nothing is under way; what a closing one has not sent it never will.
   bool quiet() const {
-    return calls_.empty() && out_.empty() && !send_armed_ &&
-           (tls_ == nullptr || tls_->out().empty());
+    const bool all_sent = out_.empty() && !send_armed_ && (tls_ == nullptr || tls_->out().empty());
+    return calls_.empty() && (all_sent || state_ == State::closing);
   }
 
  protected:
@@ -117,6 +120,8 @@ class Connection {
   bool encrypted() const { return tls_ != nullptr; }
 
  private:
+  void received(std::int32_t result, std::uint32_t flags);
+  void arm_send();
   void take_plain(std::string_view bytes);
   void take_sealed(std::string_view bytes);
   void seal();

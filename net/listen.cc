@@ -70,7 +70,13 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   if (fd < 0) return std::unexpected(fmt::format("socket: {}", std::strerror(errno)));
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by what is accepted
+  // What is accepted inherits these: a peer that has gone without a word is noticed within two minutes.
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const int idle_s = 60, interval_s = 15, probes = 4;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
   if (bind(fd, found->ai_addr, found->ai_addrlen) != 0) {
     auto error = std::unexpected(
         fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "

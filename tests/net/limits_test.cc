@@ -55,6 +55,37 @@ TEST_F(LimitsTest, ConnectionsBeyondTheLimitAreClosedAndTheirPlaceComesBack) {
   for (const int fd : held) ::close(fd);
 }
 
+// Many at once: the last completion of each may come long after the turn in which it was closed.
+TEST_F(LimitsTest, WhoIsClosedGivesItsPlaceBack) {
+  options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
+  options_.connections_max = 400;
+  options_.address_connections_max = 100;
+  start();
+  std::vector<int> held;
+  for (int i = 0; i < 100; ++i) {
+    held.push_back(connect_http());
+    ASSERT_TRUE(served(held.back())) << i;
+  }
+  for (const int fd : held) EXPECT_LT(closed_after(fd), 8.0);
+  // We have not closed ours: the server does, two seconds later.
+  std::vector<int> next;
+  const auto give_up = SteadyClock::now() + 15s;
+  while (next.size() < 100 && SteadyClock::now() < give_up) {
+    const int fd = connect_http();
+    if (served(fd)) {
+      next.push_back(fd);
+    } else {
+      ::close(fd);
+      for (const int other : next) ::close(other);
+      next.clear();
+      std::this_thread::sleep_for(500ms);
+    }
+  }
+  EXPECT_EQ(next.size(), 100u);
+  for (const int fd : held) ::close(fd);
+  for (const int fd : next) ::close(fd);
+}
+
 TEST_F(LimitsTest, WhoIsTooSlowIsClosed) {
   options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
   start();
