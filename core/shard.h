@@ -58,6 +58,9 @@ struct ShardLimits {
   static ShardLimits for_memory(std::uint64_t bytes);
 };
 
+// Of slots while a log is read back: what a checkpoint said and what has gone since may be more together than are allowed.
+inline constexpr std::uint32_t restoring_max = UINT32_MAX;
+
 struct ShardIdentity {
   ShardId id{};
   std::uint32_t shards = 1;

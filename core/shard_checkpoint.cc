@@ -166,9 +166,10 @@ void Shard::restore_part(const PlacesRecord& record) {
 
 void Shard::restore_part(const StatesRecord& record) {
   Queue& queue = make_queue(record.queue);
+  slots_.set_max(restoring_max);
   for (const StatesRecord::Entry& entry : record.entries) {
     const std::uint32_t row = take_slot(queue, entry.seq, State::sent, entry.position);
-    CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
+    CHECK(row != Slab<Slot>::none);
     Slot& slot = slots_[row];
     slot.deadline = entry.deadline;
     slot.since = entry.since;

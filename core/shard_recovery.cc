@@ -48,8 +48,9 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
     queue.index.put(record.seq, Place::log(record.position));
     return;
   }
+  slots_.set_max(restoring_max);
   const std::uint32_t row = new_slot(queue, record.seq, *record.content);
-  CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
+  CHECK(row != Slab<Slot>::none);
   Slot& slot = slots_[row];
   slot.position = record.position;
   slot.deadline = record.deliver_at;
@@ -72,8 +73,9 @@ void Shard::restore(const ReceiveRecord& record) {
   Queue& queue = make_queue(record.queue);
   const Place place = queue.index.find(record.seq);
   if (place.absent()) return;  // deleted before; the records of one frame may be in this order
+  slots_.set_max(restoring_max);
   const std::uint32_t row = slot_for(queue, record.seq, place);
-  CHECK(row != Slab<Slot>::none, "more messages with a state than a shard may have");
+  CHECK(row != Slab<Slot>::none);
   Slot& slot = slots_[row];
   slot.nonce = record.nonce;
   slot.deadline = record.deadline;
@@ -127,6 +129,7 @@ void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
 }
 
 void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
+  slots_.set_max(limits_.slots_max);
   for (auto it = queues_.begin(); it != queues_.end();) {
     Queue& queue = *it->second;
     const ConfigPtr* const config = directory_.find(queue.id);

@@ -4,7 +4,7 @@
 // others become empty; empty blocks go, but for `spare_blocks`. The rows of a block that is made again begin with a
 // generation that none of those that went had.
 //
-// Limits: `rows_max` rows; take() answers none when they are used up.
+// Limits: `rows_max` rows; take() answers none when so many are taken, or more.
 // Owner:  one shard.
 #pragma once
 
@@ -29,6 +29,9 @@ class Slab {
   explicit Slab(std::uint32_t rows_max, std::size_t spare_blocks = 1)
       : rows_max_(rows_max), spare_blocks_(spare_blocks) {}
 
+  // Rows beyond it that are taken stay.
+  void set_max(std::uint32_t rows_max) { rows_max_ = rows_max; }
+
   // A row as it was left, or of a block that is new; `none` when all are taken.
   std::uint32_t take() {
     const std::uint32_t number = block_with_room();
@@ -37,7 +40,7 @@ class Slab {
     if (block.taken == 0) --empty_;
     const std::uint32_t at = block.free;
     block.free = block.next_free[at];
-    if (++block.taken == rows_of(number)) set_room(number, false);
+    if (++block.taken == block_rows) set_room(number, false);
     ++taken_;
     return number * block_rows + at + 1;
   }
@@ -62,29 +65,25 @@ class Slab {
   }
   std::size_t taken() const { return taken_; }
   std::size_t bytes() const { return made_ * sizeof(Block); }
-  bool full() const { return taken_ == rows_max_; }
+  bool full() const { return taken_ >= rows_max_; }
   static constexpr std::size_t block_bytes() { return sizeof(Block); }
 
  private:
   struct Block {
     std::array<Row, block_rows> rows{};
     std::array<std::uint16_t, block_rows> next_free;
-    std::uint32_t free = 0;  // the first; there is one while taken is below rows_of()
+    std::uint32_t free = 0;  // the first; there is one while taken is below block_rows
     std::uint32_t taken = 0;
   };
   static constexpr std::uint32_t no_block = UINT32_MAX;
   static constexpr bool has_generations = requires(Row row) { row.generation; };
 
-  std::uint32_t rows_of(std::uint32_t number) const {
-    return std::min(block_rows, rows_max_ - number * block_rows);
-  }
-
   std::uint32_t block_with_room() {
+    if (full()) return no_block;
     for (; lowest_ < room_.size(); ++lowest_) {
       if (const std::uint64_t word = room_[lowest_]; word != 0)
         return lowest_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
     }
-    if (taken_ == rows_max_) return no_block;
     return make_block();
   }
   // All there are are taken.

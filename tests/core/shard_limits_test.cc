@@ -82,6 +82,38 @@ TEST(SlotLimit, RefusesAChangeOfVisibilityOfAMessageThatLostItsSlotInACrash) {
       limits);
 }
 
+// What a checkpoint said and what has gone since are more together than were ever there at once.
+TEST(SlotLimit, IsNoneForWhatALogBringsBack) {
+  ShardLimits limits;
+  limits.slots_max = 4;
+  Shard shard({}, limits, Instant{1000});
+  QueueConfig config;
+  config.id = QueueId{1};
+  config.account = "a";
+  config.name = "q";
+  shard.restore(ConfigRecord{std::make_shared<QueueConfig>(config), false});
+  std::vector<LogPos> freed;
+  const Content content{.body = "x"};
+  for (Seq seq = 1; seq <= 10; ++seq) {
+    SendRecord record{config.id, seq, Instant{1000}, Instant{900'000}, &content};
+    record.position = seq * 100;
+    shard.restore(record, freed);
+  }
+  for (Seq seq = 1; seq <= 5; ++seq) shard.restore(RemoveRecord{config.id, seq}, freed);
+  shard.finish_recovery(Instant{2000}, freed);
+  Effects effects;
+  Request count{.op = Op::count, .queue = config.id};
+  shard.apply(count, Instant{2000}, effects);
+  EXPECT_EQ(count.counts.delayed, 5u);
+  // A new one is refused until it fits.
+  std::vector<SendEntry> entries(1);
+  entries[0].content.body = "y";
+  entries[0].delay = seconds(5);
+  Request send{.op = Op::send, .queue = config.id, .sends = entries};
+  shard.apply(send, Instant{2000}, effects);
+  EXPECT_EQ(entries[0].error, Errc::overloaded);
+}
+
 TEST(DeduplicationLimit, RefusesASendAndForgetsNothing) {
   ShardLimits limits;
   limits.dedup_max = 2;
