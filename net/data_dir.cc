@@ -152,11 +152,10 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
   if (!is_new) ::close(fd);
   if (!file) return std::unexpected(file.error());
   dir->identity_ = {file->shards, file->segment_bytes, file->data_id, file->secret};
-  if (is_new) {
-    const std::string parent = path.find('/') == std::string::npos ? "." : path + "/..";
-    if (std::string error = sync_directory(parent); !error.empty())
-      return std::unexpected(std::move(error));
-  }
+  // Its name has to be durable. Always: whoever made it may have been killed before this.
+  const std::string parent = path.find('/') == std::string::npos ? "." : path + "/..";
+  if (std::string error = sync_directory(parent); !error.empty())
+    return std::unexpected(std::move(error));
   return dir;
 }
 

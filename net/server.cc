@@ -33,7 +33,7 @@ struct Server::Phases {
   std::latch adopt{1};
   std::latch adopted;
   std::latch run{1};
-  bool failed = false;  // written by the server before adopt
+  bool failed = false;  // written by the server before adopt, or run
   std::vector<std::string> errors;
   std::vector<ConfigPtr> configs;
 };
@@ -63,6 +63,19 @@ std::uint64_t default_memory() {
     if (error == std::errc() && end == text.data() + text.size()) total = std::min(total, bytes);
   }
   return total / 2;
+}
+
+// A quarter of the files that may be open is for the logs, which have one a segment.
+std::uint32_t connections_allowed(std::uint32_t asked) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
+  const std::uint64_t most = files.rlim_cur - files.rlim_cur / 4;
+  if (asked <= most) return asked;
+  fmt::print(stderr,
+             "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
+             "the logs. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
+             most, asked, files.rlim_cur);
+  return static_cast<std::uint32_t>(most);
 }
 
 }  // namespace
@@ -200,7 +213,7 @@ std::expected<void, std::string> Server::recover() {
   const DataIdentity& identity = data_->identity();
   const std::vector<int> cpus = allowed_cpus();
   const std::uint64_t memory = options_.memory != 0 ? options_.memory : default_memory();
-  const std::uint32_t all = options_.connections_max;
+  const std::uint32_t all = connections_allowed(options_.connections_max);
   const std::uint32_t each = options_.address_connections_max;
   shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
   phases_ = std::make_unique<Phases>(identity.shards);
@@ -254,14 +267,7 @@ std::expected<void, std::string> Server::recover() {
     });
   }
   phases_->opened.wait();
-  for (const std::string& error : phases_->errors) {
-    if (error.empty()) continue;
-    phases_->failed = true;
-    phases_->adopt.count_down();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    return std::unexpected(error);
-  }
+  if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
   const Calibration& calibration = workers_[0]->calibration();
   fmt::print(stderr,
              "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
@@ -283,6 +289,7 @@ std::expected<void, std::string> Server::recover() {
   phases_->configs = workers_[0]->configs();
   phases_->adopt.count_down();
   phases_->adopted.wait();
+  if (auto adopted = end_if_failed(phases_->run); !adopted) return adopted;
   std::vector<const Shard*> shards;
   for (const auto& worker : workers_) shards.push_back(&worker->shard());
   std::vector<std::vector<Moved>> moved = moved_from(shards);
@@ -292,6 +299,18 @@ std::expected<void, std::string> Server::recover() {
                      std::chrono::steady_clock::now() - begun)
                      .count();
   return {};
+}
+
+// The shards wait at `gate`.
+std::expected<void, std::string> Server::end_if_failed(std::latch& gate) {
+  const auto error =
+      std::ranges::find_if(phases_->errors, [](const std::string& e) { return !e.empty(); });
+  if (error == phases_->errors.end()) return {};
+  phases_->failed = true;
+  gate.count_down();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  return std::unexpected(*error);
 }
 
 void Server::launch() {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -80,6 +81,7 @@ class Server {
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::expected<void, std::string> recover();
+  std::expected<void, std::string> end_if_failed(std::latch& gate);
   void launch();
   std::string admin_answer(std::string_view path, int& status) const;
 

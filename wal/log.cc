@@ -10,6 +10,11 @@
 #include "core/mutant.h"
 
 namespace pawl {
+namespace {
+
+constexpr Lsn sends_end = log_pos_max - (Lsn{1} << 40);
+
+}  // namespace
 
 Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
          std::unique_ptr<ManifestFiles> manifest)
@@ -150,6 +155,8 @@ std::uint64_t Log::reserve() const {
 // from senders, for one at the front of its group may be in the way of all that could be deleted to make room.
 Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
+  // Positions are never used again. What is left at their end is for receives and deletes: the queues can be emptied.
+  if (from == From::sender && appended() >= sends_end) return Errc::no_space;
   if (image_.needed() + accepted_ + bytes > memory_max_) return Errc::no_memory;
   return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
 }

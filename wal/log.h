@@ -19,7 +19,8 @@
 // shard loop begins one when wants_checkpoint() says so, and appends it slice by slice.
 //
 // Units:  Lsn is a byte position in the stream; Instant ms.
-// Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes().
+// Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes(). In all its life
+//         log_pos_max bytes, of which senders leave the last TiB.
 // Errors: a failed write or flush is final: failure() says what; nothing is acknowledged after it.
 //         A disk that is full is not a failure: room() refuses sends while receives and deletes go on.
 // Owner:  one shard. No threads, no clock. Destroy it when the disk has nothing of it under way any more.

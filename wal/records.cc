@@ -292,6 +292,11 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
 
 }  // namespace
 
+// With every field that it may have, and padding.
+static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
+                  receive_state_bytes + from_bytes + 8 <=
+              send_head_bytes_max);
+
 std::size_t send_bytes(const SendRecord& record) {
   const Content& content = *record.content;
   std::size_t bytes = send_fixed_bytes + content.body.size();

@@ -27,7 +27,8 @@
 namespace pawl {
 
 inline constexpr std::size_t record_bytes_max =
-    (1 << 20) + (1 << 18);  // 1 MiB body + attributes, ids, headers
+    (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
+inline constexpr std::size_t send_head_bytes_max = 192;  // of a SEND, besides its texts
 inline constexpr std::size_t batch_max = 128;
 
 enum class RecordType : std::uint8_t {

@@ -435,7 +435,7 @@ Result<void> Recovery::make_ahead() {
   pool.want_ahead(log_->reserve());
   while (geometry_.segment_base(pool.ready_end()) - tail_ < 2 * log_->reserve()) {
     if (auto created = pool.create_now(); !created)
-      return disk_is_full(created.error().sys) ? Result<void>{} : created;
+      return file_is_refused(created.error().sys) ? Result<void>{} : created;
   }
   return {};
 }

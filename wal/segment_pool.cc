@@ -16,6 +16,9 @@ alignas(block_bytes) std::array<std::byte, SegmentPool::fill_bytes_max> zeros;
 }  // namespace
 
 bool disk_is_full(int sys) { return sys == ENOSPC || sys == EDQUOT; }
+bool file_is_refused(int sys) {
+  return disk_is_full(sys) || sys == EMFILE || sys == ENFILE || sys == ENOMEM;
+}
 
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares)
     : disk_(disk), geometry_(geometry), spares_min_(spares), spares_(spares), header_(block_bytes) {
@@ -296,7 +299,7 @@ Result<void> SegmentPool::begin(Instant now) {
   } else {
     const auto file = disk_.create(name);
     if (!file) {
-      if (!disk_is_full(file.error().sys)) return std::unexpected(file.error());
+      if (!file_is_refused(file.error().sys)) return std::unexpected(file.error());
       retry_later(now);
       return {};
     }

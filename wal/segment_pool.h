@@ -37,6 +37,8 @@ namespace pawl {
 
 // An errno that is no failure: it is tried again.
 bool disk_is_full(int sys);
+// The same, of a file that cannot be had now: connections have them all, or memory is short.
+bool file_is_refused(int sys);
 
 class SegmentPool {
  public:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -120,6 +121,37 @@ TEST_F(ServerTest, WhatWasAcknowledgedIsThereAfterARestart) {
     ASSERT_TRUE(counts);
     EXPECT_EQ(counts->visible, 40u);
   }
+}
+
+TEST_F(ServerTest, ASegmentThatIsMissingIsSaidAndNothingIsTouched) {
+  std::string shard;
+  {
+    Client client = connect();
+    auto queue = client.create_queue("large");
+    ASSERT_TRUE(queue);
+    for (int i = 0; i < 30; ++i) ASSERT_TRUE(client.send(*queue, std::string(1 << 20, 'x')));
+    shard = options_.data + "/s0" + std::to_string(queue->shard);
+  }
+  server_->stop();
+  server_.reset();
+  options_.shards = 0;
+  const std::string segment = shard + "/000000000001.seg";
+  std::filesystem::rename(segment, directory_ + "/elsewhere");
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = Server::start(options_);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().find("000000000001.seg holds messages and is missing"),
+              std::string::npos)
+        << refused.error();
+  }
+  std::filesystem::rename(directory_ + "/elsewhere", segment);
+  start();
+  Client client = connect();
+  auto queue = client.open_queue("large");
+  ASSERT_TRUE(queue);
+  auto counts = client.counts(*queue);
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->visible, 30u);
 }
 
 TEST_F(ServerTest, PipelinedHttpRequestsAreAnsweredInOrder) {
