@@ -149,10 +149,21 @@ void ShardLoop::apply(Request& request, Instant now) {
 
 // False: it is to wait, the disk is only slower than its senders.
 bool ShardLoop::send(Request& request, Instant now) {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, largest = 0;
   for (const SendEntry& entry : request.sends) {
-    bytes +=
-        entry.content.body.size() + entry.content.attributes.size() + entry.content.system.size();
+    const Content& content = entry.content;
+    const std::uint64_t texts = content.body.size() + content.attributes.size() +
+                                content.system.size() + content.sender.size() +
+                                content.group.size() + content.dedup_id.size();
+    bytes += texts;
+    largest = std::max(largest, texts);
+  }
+  // Whoever asks has looked at what SQS allows; this is what the log can hold.
+  if (largest + send_head_bytes_max > log_->max_record_bytes()) {
+    request.error = Errc::too_large;
+    ++stats_.refused;
+    answer(request);
+    return true;
   }
   if (accept(request, bytes, Log::From::sender)) {
     stats_.sent += request.sends.size();

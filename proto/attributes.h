@@ -29,6 +29,8 @@ namespace pawl {
 inline constexpr std::size_t message_attributes_max = 10;
 inline constexpr std::size_t attribute_name_max = 256;
 inline constexpr std::size_t attribute_type_max = 255;
+inline constexpr std::size_t trace_header_max =
+    8192;  // bytes of AWSTraceHeader, which count towards nothing else
 
 enum class AttributeKind : std::uint8_t { text = 1, bytes = 2 };
 

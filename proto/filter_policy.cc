@@ -446,8 +446,9 @@ class FilterPolicyReader {
     object match;
     if (argument.get_array().get(list) == simdjson::SUCCESS) {
       if (list.size() == 0) return wrong("Empty arrays are not allowed");
-      return std::ranges::all_of(
-          list, [&](const element& item) { return read_exact(item, to.others.emplace_back()); });
+      return few_enough(list) && std::ranges::all_of(list, [&](const element& item) {
+               return read_exact(item, to.others.emplace_back());
+             });
     }
     if (argument.get_object().get(match) != simdjson::SUCCESS) {
       return read_exact(argument, to.others.emplace_back());
@@ -458,9 +459,15 @@ class FilterPolicyReader {
     if (inner.get_array().get(list) != simdjson::SUCCESS) {
       return read_text_match(type, inner, to.others.emplace_back());
     }
-    return std::ranges::all_of(list, [&](const element& item) {
-      return read_text_match(type, item, to.others.emplace_back());
-    });
+    return few_enough(list) && std::ranges::all_of(list, [&](const element& item) {
+             return read_text_match(type, item, to.others.emplace_back());
+           });
+  }
+  // Each value of a message is compared with all of them.
+  bool few_enough(const array& list) {
+    return list.size() <= FilterPolicy::combinations_max ||
+           wrong("anything-but has {} values; the limit is {}", list.size(),
+                 FilterPolicy::combinations_max);
   }
 
   FilterPolicy::Scope scope_;

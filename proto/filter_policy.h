@@ -24,7 +24,7 @@ class FilterPolicy {
  public:
   static constexpr std::size_t bytes_max = 256 << 10;
   static constexpr std::size_t keys_max = 5;
-  static constexpr std::size_t combinations_max = 150;
+  static constexpr std::size_t combinations_max = 150;  // and values of one "anything-but"
 
   enum class Scope : std::uint8_t { attributes, body };
 

@@ -25,7 +25,8 @@ bool is_trace_header(std::string_view encoded) {
   MessageAttribute attribute;
   AttributeReader reader(encoded);
   return reader.next(attribute) && reader.at_end() && attribute.name == "AWSTraceHeader" &&
-         attribute.type == "String" && check_attribute(attribute) == AttributeFault::none;
+         attribute.type == "String" && encoded.size() <= trace_header_max &&
+         check_attribute(attribute) == AttributeFault::none;
 }
 
 // Group and deduplication id, and in a FIFO queue the delay, which is the queue's alone.

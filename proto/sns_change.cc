@@ -1,6 +1,7 @@
 #include "proto/sns_state.h"
 #include "proto/sqs_arn.h"
 #include "proto/sqs_errors.h"
+#include "proto/text.h"
 
 namespace pawl::sns {
 namespace {
@@ -13,13 +14,7 @@ Next send_change(SnsState& s) {
   SnsTopic topic = *topic_of(s.row);
   if (!s.change(topic)) return Next::respond;
   AttributeChange change{Attribute::topic, -1, topic.json()};
-  if (change.text.size() > SnsTopic::topic_bytes_max) {
-    s.refusal.because(F::subscription_limit,
-                      "The topic's subscriptions and attributes take {} bytes; the limit is {}. "
-                      "Remove subscriptions or shorten their policies.",
-                      change.text.size(), SnsTopic::topic_bytes_max);
-    return Next::respond;
-  }
+  if (!check_size(s, change.text.size())) return Next::respond;
   s.changes.assign(1, std::move(change));
   s.request = {};
   s.request.op = Op::set_attributes;
@@ -46,6 +41,19 @@ std::string_view text_of(const Form& form, std::string_view key) {
 bool need(SnsState& s, const Form& form, std::string_view key, std::string_view& out) {
   out = text_of(form, key);
   return !out.empty() || s.refusal.parameter("{}", key);
+}
+
+bool check_value(SnsState& s, std::string_view name, std::string_view value) {
+  return value.empty() || check_text(value) == TextFault::none ||
+         s.refusal.parameter("{}: must be of characters that XML can have", shown(name));
+}
+
+bool check_size(SnsState& s, std::size_t bytes) {
+  return bytes <= SnsTopic::topic_bytes_max ||
+         s.refusal.because(F::subscription_limit,
+                           "The topic's subscriptions and attributes take {} bytes; the limit is "
+                           "{}. Remove subscriptions or shorten their policies.",
+                           bytes, SnsTopic::topic_bytes_max);
 }
 
 std::string topic_arn_of(const SnsState& s, std::string_view account, std::string_view name) {

@@ -179,6 +179,10 @@ SqsCall::Next published(SnsState& s);  // a wave of deliveries has come back
 std::string_view text_of(const Form& form, std::string_view key);
 // The same, but it has to be there.
 [[nodiscard]] bool need(SnsState& s, const Form& form, std::string_view key, std::string_view& out);
+// An attribute is text that JSON and XML can say again.
+[[nodiscard]] bool check_value(SnsState& s, std::string_view name, std::string_view value);
+// A topic of so many bytes fits.
+[[nodiscard]] bool check_size(SnsState& s, std::size_t bytes);
 std::string topic_arn_of(const SnsState& s, std::string_view account, std::string_view name);
 // The topic of that ARN, with row and topic_arn set. False: refused.
 [[nodiscard]] bool find_topic(SnsState& s, std::string_view arn);

@@ -166,7 +166,7 @@ Next subscribe(SnsState& s, const Form& form) {
   std::vector<std::pair<std::string, std::string>> given;
   if (!read_pairs(s, form, "Attributes.entry", "key", "value", given)) return Next::respond;
   for (const auto& [name, value] : given) {
-    if (!check_name(s, name)) return Next::respond;
+    if (!check_name(s, name) || !check_value(s, name, value)) return Next::respond;
     set_value(asked.attributes, name, value);
   }
   return change_topic(s, [&s, asked = std::move(asked)](SnsTopic& topic) {
@@ -265,6 +265,7 @@ Next set_subscription_attributes(SnsState& s, const Form& form) {
     return Next::respond;
   }
   const std::string value(text_of(form, "AttributeValue"));
+  if (!check_value(s, name, value)) return Next::respond;
   return change_topic(
       s, [&s, id = std::string(id), name = std::string(name), value](SnsTopic& topic) {
         if (find_in_topic(s, topic, id) == nullptr) return false;

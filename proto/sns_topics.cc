@@ -61,6 +61,7 @@ bool check_attribute(SnsState& s, std::string_view name, std::string& value, boo
   if (name == "DisplayName" && value.size() > display_name_max) {
     return s.refusal.parameter("DisplayName: must be at most {} characters", display_name_max);
   }
+  if (!check_value(s, name, value)) return false;
   std::string compact;
   return row->kind != Kind::json || value.empty() || compact_json_object(value, "", compact) ||
          s.refusal.parameter("{}: failed to parse JSON", name);
@@ -154,7 +155,9 @@ Next create_topic(SnsState& s, const Form& form) {
     (void)check_same(s, **row, given, s.spec.tags);
     return Next::respond;
   }
-  s.spec.changes.assign(1, AttributeChange{Attribute::topic, -1, topic.json()});
+  AttributeChange change{Attribute::topic, -1, topic.json()};
+  if (!check_size(s, change.text.size())) return Next::respond;
+  s.spec.changes.assign(1, std::move(change));
   s.request = {};
   s.request.op = Op::create_queue;
   s.request.spec = &s.spec;

@@ -138,6 +138,12 @@ bool check_system_attribute(const SqsAttributeInput& given, Refusal& refusal) {
         "The message (system) attribute '{}' must contain a non-empty message attribute value.",
         given.name);
   }
+  if (given.text->size() > trace_header_max) {
+    return refusal.because(F::invalid_parameter_value,
+                           "The value of message (system) attribute '{}' has {} bytes; the limit "
+                           "is {}.",
+                           given.name, given.text->size(), trace_header_max);
+  }
   if (check_text(*given.text) != TextFault::none) {
     return refusal.because(F::invalid_parameter_value,
                            "Invalid characters found in the value of message (system) attribute "
@@ -158,7 +164,7 @@ bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
                            "Message (system) attribute name '{}' already exists.", trace_header);
   }
   message.system.clear();
-  if (!trace.empty() && check_text(trace) == TextFault::none) {
+  if (!trace.empty() && trace.size() <= trace_header_max && check_text(trace) == TextFault::none) {
     append_attribute(message.system, {trace_header, "String", AttributeKind::text, trace});
   }
   message.has_system = entry.system.given > 0 && attributes_md5(message.system, message.system_md5);

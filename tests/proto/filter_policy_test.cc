@@ -151,6 +151,11 @@ TEST(FilterPolicy, RefusesWhatIsNoPolicy) {
   EXPECT_EQ(why_not(""), "failed to parse JSON. A filter policy is a JSON object");
   EXPECT_EQ(why_not(R"({"a":"x"})"), "\"a\" must be an object or an array");
   EXPECT_EQ(why_not(R"({"a":[]})"), "Empty arrays are not allowed");
+  std::string many = R"({"a":[{"anything-but":["x")";
+  for (int i = 1; i < 150; ++i) many += R"(,"x")";
+  std::string why;
+  EXPECT_TRUE(FilterPolicy::parse(many + "]}]}", FilterPolicy::Scope::attributes, why)) << why;
+  EXPECT_EQ(why_not(many + R"(,"x"]}]})"), "anything-but has 151 values; the limit is 150");
   EXPECT_EQ(why_not(R"({"a":[["x"]]})"),
             "Match value must be String, number, true, false, or null");
   EXPECT_EQ(why_not(R"({"a":[{"like":"x"}]})"), "Unrecognized match type like");

@@ -76,6 +76,9 @@ TEST_F(WireSession, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
       {entry("a", a + a), Status::bad_attributes},
       {entry("a", {}, a), Status::bad_attributes},
       {entry("a", {}, attribute("AWSTraceHeader", "Number", "1")), Status::bad_attributes},
+      {entry("a", {}, attribute("AWSTraceHeader", "String", std::string(8000, 'x'))), Status::ok},
+      {entry("a", {}, attribute("AWSTraceHeader", "String", std::string(8192, 'x'))),
+       Status::bad_attributes},
       {entry("a", {}, {}, 900'000), Status::ok},
       {entry("a", {}, {}, 900'001), Status::invalid},
   };

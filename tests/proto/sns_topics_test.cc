@@ -89,6 +89,37 @@ TEST_F(SnsTest, AttributesOfTopics) {
   expect_fault(sns("GetTopicAttributes"), 400, "InvalidParameter", "Invalid parameter: TopicArn");
 }
 
+// What JSON cannot say again would be an empty topic when it is read back.
+TEST_F(SnsTest, AttributesAreOfTextThatCanBeSaidAgain) {
+  const std::string topic = make_topic("t");
+  const std::string subscription = subscribe(topic, "q");
+  for (const std::string_view bytes : {"%FFx", "%01x", "a%00b", "%ED%A0%80"}) {
+    const std::string value = "&AttributeValue=" + std::string(bytes);
+    for (const std::string_view name : {"DisplayName", "KmsMasterKeyId", "TracingConfig"}) {
+      EXPECT_EQ(sns("SetTopicAttributes",
+                    fmt::format("&TopicArn={}&AttributeName={}{}", topic, name, value))
+                    .status,
+                400)
+          << name << value;
+    }
+    EXPECT_EQ(sns("CreateTopic", "&Name=u" + attribute(1, "DisplayName", bytes)).status, 400);
+    EXPECT_EQ(
+        sns("SetSubscriptionAttributes",
+            fmt::format("&SubscriptionArn={}&AttributeName=DeliveryPolicy{}", subscription, value))
+            .status,
+        400);
+  }
+  EXPECT_EQ(count(sns("ListSubscriptions"), "<SubscriptionArn>"), 1u);
+}
+
+TEST_F(SnsTest, ATopicIsNoLargerWhenItIsMadeThanWhenItIsChanged) {
+  const std::string large(SnsTopic::topic_bytes_max, 'x');
+  EXPECT_EQ(sns("CreateTopic", "&Name=t" + attribute(1, "KmsMasterKeyId", large)).status, 403);
+  EXPECT_EQ(broker.seen[Op::create_queue], 0);
+  const std::string half(SnsTopic::topic_bytes_max / 2, 'x');
+  EXPECT_EQ(sns("CreateTopic", "&Name=t" + attribute(1, "KmsMasterKeyId", half)).status, 200);
+}
+
 TEST_F(SnsTest, AChangeIsMadeAnewWhenTheTopicHasChangedMeanwhile) {
   const std::string topic = make_topic("t");
   bool once = true;

@@ -247,6 +247,10 @@ TEST_F(SqsSend, OnlyTheTraceHeaderMayBeSentAsASystemAttribute) {
   expect_error(with("AWSTraceHeader", value("")), invalid_value,
                "The message (system) attribute 'AWSTraceHeader' must contain a non-empty message "
                "attribute value.");
+  EXPECT_EQ(with("AWSTraceHeader", value(std::string(trace_header_max, 'x'))).status, 200);
+  expect_error(with("AWSTraceHeader", value(std::string(trace_header_max + 1, 'x'))), invalid_value,
+               "The value of message (system) attribute 'AWSTraceHeader' has 8193 bytes; the limit "
+               "is 8192.");
 }
 
 TEST_F(SqsSend, ATraceHeaderOfTheRequestIsKeptButNotDigested) {
