@@ -159,7 +159,7 @@ class Replay(ServedTest):
         self.assertRegex(lines[1], rf"^1 completed sent 2 from {TIME} to {TIME} into listed rate 500/s filter {re.escape(RED)}$")
         for task in self.listed("listed"):
             self.assertEqual(sorted(task), sorted(("number", "status", "sent", "from", "to", "started", "into", "rate", "filter",
-                                                   "failure")))
+                                                   "failure", "unreadable")))
             self.assertRegex(task["started"], f"^{TIME}$")
 
     def test_one_at_a_time_runs_and_can_be_cancelled(self):
