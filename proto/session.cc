@@ -197,8 +197,11 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
   const std::string_view account = in.take_short();
   const std::string_view name = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
-  // Of another account's queue a key does not even learn that it is there.
-  const bool foreign = !account.empty() && !session.account_.empty() && account != session.account_;
+  // Of another account's queue a key does not even learn that it is there; and topics, which are in the directory too, are
+  // no queues.
+  const bool foreign =
+      (!account.empty() && !session.account_.empty() && account != session.account_) ||
+      account.contains('/');
   const ConfigPtr* found =
       foreign ? nullptr
               : directory.find(account.empty() ? session.account_or(config) : account, name);

@@ -17,9 +17,6 @@ bool good_filter(std::string_view text) {
 // To 0 is now. Neither may be before 1970, nor the one behind the other.
 bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to == 0 || to > from); }
 
-// A topic has a place in the directory, and no messages.
-bool is_topic(const QueueConfig& queue) { return !queue.text(Attribute::topic).empty(); }
-
 }  // namespace
 
 WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
@@ -109,14 +106,13 @@ WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory
   const auto to = in.take<std::int64_t>();
   const std::string_view filter = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
-  if (is_topic(queue)) return refuse(Status::no_such_queue);
   if (rate > replay_rate_max || !good_range(from, to)) return refuse(Status::invalid);
   if (filter.size() > replay_filter_bytes_max) return refuse(Status::too_large);
   if (!good_filter(filter)) return refuse(Status::invalid);
   const bool elsewhere = !destination.empty() && destination != queue.name;
   if (elsewhere) {
     const ConfigPtr* const target = directory.find(queue.account, destination);
-    if (target == nullptr || is_topic(**target)) return refuse(Status::no_such_queue);
+    if (target == nullptr) return refuse(Status::no_such_queue);
     if ((*target)->is_fifo() != queue.is_fifo()) return refuse(Status::invalid);
   }
   destination_ = QueueName{queue.account, elsewhere ? destination : queue.name}.text();

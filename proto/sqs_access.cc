@@ -43,7 +43,8 @@ const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::strin
                                std::string_view as_given) {
   const bool anyone = s.config->keys == nullptr;
   const bool own = account.empty() || account == s.account;
-  const ConfigPtr* queue = s.directory->find(own ? s.account : account, name);
+  const bool topics = account.contains('/');  // they are in the directory too, and no queues
+  const ConfigPtr* queue = topics ? nullptr : s.directory->find(own ? s.account : account, name);
   // Without signatures anyone may write any account there: clients do, so an unknown one means ours.
   if (queue == nullptr && anyone) queue = s.directory->find(s.account, name);
   if (queue != nullptr && may(s, s.action, **queue)) return queue;

@@ -153,7 +153,9 @@ Next get_queue_url(SqsState& s) {
   if (!check_name_given(s)) return Next::respond;
   const SqsScalar& owner = s.input[M::queue_owner];
   const std::string_view account = owner.text.empty() ? s.account : owner.text;
-  const ConfigPtr* queue = s.directory->find(account, s.input[M::queue_name].text);
+  const bool topics = account.contains('/');  // they are in the directory too, and no queues
+  const ConfigPtr* queue =
+      topics ? nullptr : s.directory->find(account, s.input[M::queue_name].text);
   if (queue != nullptr && may(s, s.action, **queue)) {
     s.found = *queue;
   } else {

@@ -140,13 +140,12 @@ TEST_F(ReplaySession, RefusesWhatCannotBeDone) {
   EXPECT_EQ(refused(WireOp::start_replay, start({.destination = "q"}), fifo_), Status::invalid);
 }
 
-TEST_F(ReplaySession, ATopicHasNothingToReplayAndIsNoDestination) {
-  const std::uint32_t topic = opened("news", "sns/" + config_.account);
-  EXPECT_EQ(refused(WireOp::start_replay, start({}), topic), Status::no_such_queue);
-  auto odd = std::make_shared<QueueConfig>(**directory_.find(QueueId{11}));
-  odd->account = config_.account;
-  odd->id = QueueId{12};
-  directory_.put(odd);
+TEST_F(ReplaySession, ATopicIsNoQueue) {
+  ASSERT_NE(directory_.find("sns/" + config_.account, "news"), nullptr);
+  std::string payload;
+  put_short(payload, "sns/" + config_.account);
+  put_short(payload, "news");
+  EXPECT_EQ(refused(WireOp::open_queue, payload), Status::no_such_queue);
   EXPECT_EQ(refused(WireOp::start_replay, start({.destination = "news"}), q_),
             Status::no_such_queue);
 }

@@ -52,6 +52,11 @@ TEST_F(SnsTest, TopicsAndQueuesOfOneNameAreTwoThings) {
             R"({"QueueUrls":["http://broker.test:9324/000000000000/same"]})");
   EXPECT_EQ(count(sns("ListTopics"), "<TopicArn>"), 1u);
   EXPECT_EQ(on_queue("GetQueueUrl", R"("QueueName":"other")").status, 400);
+  make_topic("topic");
+  EXPECT_EQ(
+      json("GetQueueUrl", R"({"QueueName":"topic","QueueOwnerAWSAccountId":"sns/000000000000"})")
+          .status,
+      400);
 }
 
 TEST_F(SnsTest, NamesOfTopics) {
