@@ -71,10 +71,11 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
   const std::uint64_t most = files.rlim_cur - files.rlim_cur / 4;
   if (asked <= most) return asked;
-  fmt::print(stderr,
-             "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
-             "the logs. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
-             most, asked, files.rlim_cur);
+  if (asked != ServerOptions{}.connections_max)  // who asks for a number wants it
+    fmt::print(stderr,
+               "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
+               "the logs. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
+               most, asked, files.rlim_cur);
   return static_cast<std::uint32_t>(most);
 }
 
