@@ -33,6 +33,7 @@ class MemoryDisk final : public Disk {
   bool hold = false;
   std::uint64_t capacity = UINT64_MAX;  // bytes of all files
   int fail_write = 0, fail_sync = 0;    // errno of every asynchronous one from now on
+  int fail_create = 0;
   bool trace = false;
   std::vector<std::string>
       calls;  // while trace: "write <name> <offset> <bytes>", "rename <from> <to>", ...
@@ -78,6 +79,7 @@ class MemoryDisk final : public Disk {
   }
   Result<FileId> create(std::string_view name) override {
     if (files.contains(std::string(name))) return fail(Errc::io, "create", EEXIST);
+    if (fail_create != 0) return fail(Errc::io, "create", fail_create);
     if (full(1)) return fail(Errc::io, "create", ENOSPC);
     if (trace) note("create " + std::string(name));
     return handle(std::string(name),

@@ -170,6 +170,26 @@ TEST_F(Pool, OnAFullDiskARetiredSegmentTakesThePlaceOfOneThatCannotBeFilled) {
   EXPECT_FALSE(disk.files.contains("000000000000.seg"));
 }
 
+TEST_F(Pool, AFileThatCannotBeHadIsTriedAgain) {
+  for (const int error : {EMFILE, ENFILE, ENOMEM}) {
+    SCOPED_TRACE(error);
+    const std::uint64_t before = pool->ready_end();
+    pool->enter(before - 1);  // one more is wanted
+    disk.fail_create = error;
+    pump(5);
+    EXPECT_TRUE(pool->full());
+    EXPECT_EQ(pool->ready_end(), before);
+    disk.fail_create = 0;
+    now = now + SegmentPool::retry_after;
+    pump(40);
+    EXPECT_FALSE(pool->full());
+    EXPECT_EQ(pool->spares(), 2u);
+  }
+  disk.fail_create = EACCES;
+  pool->enter(pool->ready_end() - 1);
+  EXPECT_FALSE(pool->pump(now, false));
+}
+
 TEST_F(Pool, AFlushThatFailsIsFinal) {
   disk.fail_sync = EIO;
   Result<void> pumped;
