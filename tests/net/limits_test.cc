@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "proto/wire.h"
 #include "tests/net/live_server.h"
 
 namespace pawl {
@@ -116,6 +119,40 @@ TEST_F(LimitsTest, WhoIsTooSlowIsClosed) {
     EXPECT_LT(closed_after(connections[i]), 8.0);
     ::close(connections[i]);
   }
+}
+
+// A frame of who has not said who it is takes no memory; one that never ends takes it for a while.
+TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
+  options_.times = {.head = seconds(60), .body = seconds(1), .idle = seconds(60)};
+  start();
+  const auto header = [](WireOp op, std::uint32_t length) {
+    std::string frame;
+    const std::size_t begin = begin_frame(frame, {.op = static_cast<std::uint8_t>(op)});
+    finish_frame(frame, begin);
+    std::memcpy(frame.data(), &length, sizeof length);
+    return frame;
+  };
+  const int stranger = connect_to(port(Protocol::binary));
+  send_all(stranger, header(WireOp::hello, 4097));
+  EXPECT_LT(closed_after(stranger), 8.0);
+  ::close(stranger);
+
+  const int slow = connect_to(port(Protocol::binary));
+  std::string hello;
+  const std::size_t begin = begin_frame(hello, {.op = static_cast<std::uint8_t>(WireOp::hello)});
+  put(hello, wire_magic);
+  put(hello, wire_major);
+  put(hello, wire_minor);
+  put(hello, std::uint32_t{0});
+  put(hello, auth_none);
+  put_short(hello, "slow");
+  finish_frame(hello, begin);
+  send_all(slow, hello);
+  char answer[256];
+  EXPECT_GT(recv(slow, answer, sizeof answer, 0), 0);
+  send_all(slow, header(WireOp::send, 1 << 20) + "the first bytes");
+  EXPECT_LT(closed_after(slow), 8.0);
+  ::close(slow);
 }
 
 TEST_F(LimitsTest, ALongPollIsNotTooSlow) {
