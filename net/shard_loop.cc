@@ -4,8 +4,23 @@
 
 #include "core/check.h"
 #include "core/mutant.h"
+#include "wal/records.h"
 
 namespace pawl {
+namespace {
+
+// Each in a record of so many bytes, with all that a sender's message may have in it.
+bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
+  return std::ranges::all_of(sends, [&](const SendEntry& entry) {
+    const SendRecord record{
+        .deliver_at = Instant{1},
+          .content = &entry.content, .dedup = {1, 1}
+    };
+    return send_bytes(record) <= bytes_max;
+  });
+}
+
+}  // namespace
 
 ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max)
     : shard_(&shard),
@@ -159,7 +174,8 @@ bool ShardLoop::send(Request& request, Instant now) {
     largest = std::max(largest, texts);
   }
   // Whoever asks has looked at what SQS allows; this is what the log can hold.
-  if (largest + send_head_bytes_max > log_->max_record_bytes()) {
+  if (largest + send_head_bytes_max > log_->max_record_bytes() &&
+      !fit(request.sends, log_->max_record_bytes())) {
     request.error = Errc::too_large;
     ++stats_.refused;
     answer(request);
