@@ -164,17 +164,14 @@ void ShardLoop::apply(Request& request, Instant now) {
 
 // False: it is to wait, the disk is only slower than its senders.
 bool ShardLoop::send(Request& request, Instant now) {
-  std::uint64_t bytes = 0, largest = 0;
+  std::uint64_t bytes = 0;
   for (const SendEntry& entry : request.sends) {
     const Content& content = entry.content;
-    const std::uint64_t texts = content.body.size() + content.attributes.size() +
-                                content.system.size() + content.sender.size() +
-                                content.group.size() + content.dedup_id.size();
-    bytes += texts;
-    largest = std::max(largest, texts);
+    bytes += content.body.size() + content.attributes.size() + content.system.size() +
+             content.sender.size() + content.group.size() + content.dedup_id.size();
   }
   // Whoever asks has looked at what SQS allows; this is what the log can hold.
-  if (largest + send_head_bytes_max > log_->max_record_bytes() &&
+  if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
       !fit(request.sends, log_->max_record_bytes())) {
     request.error = Errc::too_large;
     ++stats_.refused;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "proto/sns_topic.h"
 #include "proto/wire_queue.h"
 
 namespace pawl {
@@ -201,7 +202,7 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
   // no queues.
   const bool foreign =
       (!account.empty() && !session.account_.empty() && account != session.account_) ||
-      account.contains('/');
+      is_topic_account(account);
   const ConfigPtr* found =
       foreign ? nullptr
               : directory.find(account.empty() ? session.account_or(config) : account, name);

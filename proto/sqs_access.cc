@@ -1,4 +1,5 @@
 #include "proto/sqs_access.h"
+#include "proto/sns_topic.h"
 
 #include "proto/keys.h"
 #include "proto/policy.h"
@@ -43,8 +44,8 @@ const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::strin
                                std::string_view as_given) {
   const bool anyone = s.config->keys == nullptr;
   const bool own = account.empty() || account == s.account;
-  const bool topics = account.contains('/');  // they are in the directory too, and no queues
-  const ConfigPtr* queue = topics ? nullptr : s.directory->find(own ? s.account : account, name);
+  const ConfigPtr* queue =
+      is_topic_account(account) ? nullptr : s.directory->find(own ? s.account : account, name);
   // Without signatures anyone may write any account there: clients do, so an unknown one means ours.
   if (queue == nullptr && anyone) queue = s.directory->find(s.account, name);
   if (queue != nullptr && may(s, s.action, **queue)) return queue;

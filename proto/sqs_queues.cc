@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "proto/base64.h"
+#include "proto/sns_topic.h"
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
 #include "proto/text.h"
@@ -153,9 +154,8 @@ Next get_queue_url(SqsState& s) {
   if (!check_name_given(s)) return Next::respond;
   const SqsScalar& owner = s.input[M::queue_owner];
   const std::string_view account = owner.text.empty() ? s.account : owner.text;
-  const bool topics = account.contains('/');  // they are in the directory too, and no queues
   const ConfigPtr* queue =
-      topics ? nullptr : s.directory->find(account, s.input[M::queue_name].text);
+      is_topic_account(account) ? nullptr : s.directory->find(account, s.input[M::queue_name].text);
   if (queue != nullptr && may(s, s.action, **queue)) {
     s.found = *queue;
   } else {
