@@ -292,10 +292,12 @@ void ShardLoop::write_checkpoint(Instant now) {
     shard_->begin_checkpoint();
     log_->begin_checkpoint();
   }
-  slice_ = {};
-  checkpointing_ = shard_->checkpoint_slice(slice_);
-  log_->append(slice_, now);
-  for (const LogPos position : slice_.freed) log_->release(position);
+  do {
+    slice_ = {};
+    checkpointing_ = shard_->checkpoint_slice(slice_);
+    log_->append(slice_, now);
+    for (const LogPos position : slice_.freed) log_->release(position);
+  } while (checkpointing_ && log_->checkpoint_lags());
   if (!checkpointing_) log_->end_checkpoint();
   more_ |= checkpointing_;
 }

@@ -65,11 +65,11 @@ LogPos Log::relocate(const FoundSend& found, Instant now) {
 bool Log::wants_checkpoint() const {
   if (checkpoint_ || manifest_->busy() || stopping_ || failure_) return false;
   const Manifest& last = manifest_->current();
-  const std::uint64_t bytes = last.checkpoint_end - last.checkpoint;
+  const std::uint64_t bytes = checkpoint_bytes_;
   const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
-  // Without a spare segment the disk may be full, and a checkpoint makes room.
-  const std::uint64_t due = pool_.spares() > 0 ? std::max(geometry_.segment_bytes, 8 * bytes)
-                                               : std::max(geometry_.segment_bytes / 8, 2 * bytes);
+  // The disk may be full, and a checkpoint makes room.
+  const std::uint64_t due = short_of_room() ? std::max(geometry_.segment_bytes / 8, 2 * bytes)
+                                            : std::max(geometry_.segment_bytes, 8 * bytes);
   return appended() - since >= due;
 }
 
@@ -80,12 +80,22 @@ void Log::begin_checkpoint() {
 
 void Log::append(const CheckpointSlice& slice, Instant now) {
   const Lsn from = writer_.frame_start();
+  const Lsn before = appended();
   if (checkpoint_->begin == 0) writer_.append(pool_.sent(), now);
   writer_.append(slice, now);
   if (checkpoint_->begin == 0) checkpoint_->begin = writer_.first_frame_from(from);
+  checkpoint_->bytes += align_up(appended() - before, block_bytes);
 }
 
-void Log::end_checkpoint() { checkpoint_->end = appended(); }
+void Log::end_checkpoint() {
+  checkpoint_->end = appended();
+  checkpoint_bytes_ = std::min(checkpoint_->bytes, checkpoint_->end - checkpoint_->begin);
+}
+
+bool Log::checkpoint_lags() const {
+  return checkpoint_ && checkpoint_->begin != 0 && short_of_room() &&
+         appended() - checkpoint_->begin > 2 * checkpoint_->bytes;
+}
 
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   accepted_ = 0;
@@ -97,6 +107,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   note_checkpoint();
   if (failure_) return;
   reclaim();
+  pool_.want_ahead(reserve());
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
     failure_ =
         LogFailure{pumped.error().sys, pool_.ready_end() * geometry_.segment_bytes, "new segment"};
@@ -119,7 +130,6 @@ void Log::note_checkpoint() {
   if (manifest_->busy()) {
     const auto finished = manifest_->finish();
     if (!finished) failure_ = LogFailure{finished.error().sys, durable(), finished.error().what};
-    pool_.want_ahead(reserve());
     return;
   }
   if (MUTANT(checkpoint_too_soon) && checkpoint_ && checkpoint_->begin != 0 &&
@@ -143,12 +153,26 @@ void Log::reclaim() {
   image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
 }
 
-// What is kept back so that receives and deletes go on when the disk is full, and the checkpoint that makes room of
-// them fits; it may have grown.
+// What is kept back so that on a full disk receives and deletes go on. A message may take a block for its receive and one
+// for its delete, which is more than it gives back: those of the segment that the tail is in, and of one more, are
+// written to segments without messages, of which a checkpoint makes room for the next. Without so many messages less
+// is enough.
 std::uint64_t Log::reserve() const {
-  const std::uint64_t frame = std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
-  const Manifest& last = manifest_->current();
-  return geometry_.segment_bytes / 8 + 2 * frame + 2 * (last.checkpoint_end - last.checkpoint);
+  return std::min(least_reserve() + 2 * block_bytes * pool_.live(),
+                  2 * geometry_.segment_bytes + last_room());
+}
+
+// For what is appended before the next checkpoint has begun and while it is written; it may have grown.
+std::uint64_t Log::last_room() const {
+  return geometry_.segment_bytes / 4 + 2 * frame_bytes_max() + 4 * checkpoint_bytes_;
+}
+
+std::uint64_t Log::least_reserve() const {
+  return geometry_.segment_bytes / 8 + 2 * frame_bytes_max() + 2 * checkpoint_bytes_;
+}
+
+bool Log::short_of_room() const {
+  return pool_.end_of_room() - std::min(pool_.end_of_room(), appended()) < last_room();
 }
 
 // Messages that come from another queue give back as much where they were, but later: they may use what is kept back
@@ -164,7 +188,7 @@ Errc Log::room(std::uint64_t bytes, From from) const {
 std::uint64_t Log::room_left(From from) const {
   const std::uint64_t for_queues = from == From::sender ? geometry_.segment_bytes / 8 : 0;
   const Lsn needed = appended() + reserve() + accepted_ + for_queues;
-  const Lsn end = geometry_.segment_base(pool_.ready_end());
+  const Lsn end = pool_.end_of_room();
   return end - std::min(end, needed);
 }
 
@@ -195,7 +219,7 @@ LogStats Log::stats() const {
           .disk_bytes = pool_.bytes(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),
-          .checkpoint_bytes = manifest_->current().checkpoint_end - manifest_->current().checkpoint,
+          .checkpoint_bytes = checkpoint_bytes_,
           .bodies_read = reader_.bytes_read(),
           .extents_evicted = image_.evicted(),
           .relocated_bytes = relocated_bytes_,

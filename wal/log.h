@@ -113,7 +113,7 @@ struct LogStats {
   std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
   std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
   std::uint64_t flush_us_ewma = 0;
-  std::uint64_t checkpoint_bytes = 0;  // that the latest took
+  std::uint64_t checkpoint_bytes = 0;  // that the latest took; after a start about
   std::uint64_t bodies_read = 0;       // bytes read back
   std::uint64_t extents_evicted = 0;
   std::uint64_t relocated_bytes = 0;  // said again, of segments that were emptied
@@ -122,8 +122,9 @@ struct LogStats {
 
 // Where one lies that is being written, or is not in the manifest yet.
 struct CheckpointPlace {
-  Lsn begin = 0;  // its first frame; 0: nothing of it is appended yet
-  Lsn end = 0;    // 0: it is being written
+  Lsn begin = 0;            // its first frame; 0: nothing of it is appended yet
+  Lsn end = 0;              // 0: it is being written
+  std::uint64_t bytes = 0;  // of its own, in blocks: what is appended meanwhile lies between them
 };
 
 class Log {
@@ -151,6 +152,9 @@ class Log {
   void begin_checkpoint();
   void append(const CheckpointSlice& slice, Instant now);
   void end_checkpoint();
+  // More was appended since it began than it has itself, and there is little room: slices are to follow at once, or it
+  // ends too late to make some.
+  bool checkpoint_lags() const;
 
   // --- relocation: see wal/relocation.h ---
   void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
@@ -242,6 +246,12 @@ class Log {
   Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       std::unique_ptr<ManifestFiles> manifest);
   std::uint64_t reserve() const;
+  std::uint64_t least_reserve() const;
+  std::uint64_t last_room() const;
+  std::uint64_t frame_bytes_max() const {
+    return std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
+  }
+  bool short_of_room() const;
   void note_checkpoint();
   void reclaim();
   std::uint64_t room_left(From from) const;
@@ -259,6 +269,7 @@ class Log {
   Writer writer_;
 
   std::optional<CheckpointPlace> checkpoint_;
+  std::uint64_t checkpoint_bytes_ = 0;  // of the latest; after a start about
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
   bool stopping_ = false;

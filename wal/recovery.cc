@@ -328,6 +328,7 @@ Result<void> Recovery::replay_frame(const Found& found) {
                               place(found.at), read.error().what));
   }
   tail_ = align_up(found.at + header.length, block_bytes);
+  if (of_checkpoint_) log_->checkpoint_bytes_ += tail_ - found.at;
   last_frame_ = found.at;
   epoch_ = header.epoch;
   epoch_seen_ = std::max(epoch_seen_, epoch_);
@@ -432,8 +433,9 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
 // So that the first message finds room. A disk that is full has none, and is no reason not to start.
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
-  pool.want_ahead(log_->reserve());
-  while (geometry_.segment_base(pool.ready_end()) - tail_ < 2 * log_->reserve()) {
+  const std::uint64_t room = 2 * log_->least_reserve();
+  pool.want_ahead(room);
+  while (geometry_.segment_base(pool.ready_end()) - tail_ < room) {
     if (auto created = pool.create_now(); !created)
       return file_is_refused(created.error().sys) ? Result<void>{} : created;
   }
@@ -460,13 +462,16 @@ std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
 
 // A checkpoint has settings and what it alone has; the rest comes when all is read.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
-  if (of_checkpoint_) return;
+  const std::size_t bytes = align_record(record_length(records_ + offset));
+  if (of_checkpoint_) {
+    log_->checkpoint_bytes_ -= bytes;
+    return;
+  }
   const SendRecord record{message.queue,      message.seq,      message.sent,
                           message.deliver_at, &message.content, records_at_ + offset,
                           message.dedup,      message.carried,  message.relocated};
   log_->image_.hold(record.position);
-  log_->pool_.add_send(geometry_.segment_of(record.position),
-                       align_record(record_length(records_ + offset)), record.relocated);
+  log_->pool_.add_send(geometry_.segment_of(record.position), bytes, record.relocated);
   replay_.send(record, freed_);
   release_freed();
 }

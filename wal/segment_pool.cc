@@ -21,7 +21,7 @@ bool file_is_refused(int sys) {
 }
 
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares)
-    : disk_(disk), geometry_(geometry), spares_min_(spares), spares_(spares), header_(block_bytes) {
+    : disk_(disk), geometry_(geometry), spares_(spares), wanted_(spares), header_(block_bytes) {
   retired_.reserve(64);
 }
 
@@ -34,7 +34,19 @@ SegmentPool::~SegmentPool() {
 }
 
 void SegmentPool::adopt_retired(std::uint64_t number, FileId file, bool filled) {
-  retired_.push_back({number, file, filled});
+  add_retired({number, file, filled});
+}
+
+void SegmentPool::add_retired(const Retired& retired) {
+  retired_.push_back(retired);
+  filled_ += retired.filled ? 1 : 0;
+}
+
+SegmentPool::Retired SegmentPool::take_retired(std::size_t i) {
+  const Retired taken = retired_[i];
+  retired_.erase(retired_.begin() + static_cast<std::ptrdiff_t>(i));
+  filled_ -= taken.filled ? 1 : 0;
+  return taken;
 }
 
 SegmentPool::Row& SegmentPool::row(std::uint64_t number) {
@@ -57,15 +69,17 @@ FileId SegmentPool::file(std::uint64_t number) const {
 }
 
 void SegmentPool::want_ahead(std::uint64_t bytes) {
-  spares_ = std::max<std::uint64_t>(
-      spares_min_, 1 + (bytes + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
+  wanted_ = std::max(spares_, 1 + (bytes + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
 }
 
-void SegmentPool::add_live(std::uint64_t number) { ++row(number).live; }
+void SegmentPool::add_live(std::uint64_t number) {
+  ++row(number).live;
+  ++live_;
+}
 
 void SegmentPool::add_send(std::uint64_t number, std::uint64_t bytes, bool relocated) {
+  add_live(number);
   Row& r = row(number);
-  ++r.live;
   ++r.sends;
   if (relocated) ++r.moved;
   r.bytes += bytes;
@@ -114,6 +128,7 @@ void SegmentPool::release(std::uint64_t number, Lsn lsn) {
   Row& r = row(number);
   CHECK(r.live > 0, "segment {} has no message", number);
   r.emptied = std::max(r.emptied, lsn);
+  --live_;
   if (--r.live > 0) return;
   looked_below_ = std::min(looked_below_, number);
 }
@@ -140,7 +155,7 @@ bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
   if (r.file == FileId::none || needed) return true;
   if (r.emptied > durable && !MUTANT(reclaim_before_durable)) return false;
-  retired_.push_back({number, std::exchange(r.file, FileId::none), true});
+  add_retired({number, std::exchange(r.file, FileId::none), true});
   --files_;
   return true;
 }
@@ -195,15 +210,15 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
       // What a failed flush was to make durable may be gone: it is written again.
       if (step_ == Step::fill_sync) {
         step_ = Step::fill;
-        filled_ = 0;
+        filled_bytes_ = 0;
       }
       retry_later(now);
       return {};
     }
     switch (step_) {
       case Step::fill:
-        filled_ += fill_piece().size();
-        if (filled_ == geometry_.segment_bytes)
+        filled_bytes_ += fill_piece().size();
+        if (filled_bytes_ == geometry_.segment_bytes)
           step_ = MUTANT(header_before_fill) ? Step::header : Step::fill_sync;
         break;
       case Step::fill_sync:
@@ -222,11 +237,12 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     }
   }
   if (stopping) return {};
-  if (retry_at_ != never && now < retry_at_) return {};
+  const bool needs_no_room = step_ == Step::begin && filled_ > 0;
+  if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
   retry_at_ = never;
   if (step_ == Step::fill && full_ && !give_up_filling(now)) return {};
   if (step_ == Step::none) {
-    if (spares() >= spares_) {
+    if (enough()) {
       trim(now);
       return {};
     }
@@ -237,7 +253,7 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
 
 // A file that finds no room is in the way of a retired one, which needs none. False: it cannot be removed now.
 bool SegmentPool::give_up_filling(Instant now) {
-  if (std::ranges::none_of(retired_, &Retired::filled)) return true;
+  if (filled_ == 0) return true;
   if (!disk_.remove(segment_name(ready_end()))) {
     retry_later(now);
     return false;
@@ -261,7 +277,7 @@ Result<void> SegmentPool::issue(Instant now) {
     case Step::begin:
       return begin(now);
     case Step::fill:
-      disk_.write(making_, filled_, fill_piece(), Flush::no, io_);
+      disk_.write(making_, filled_bytes_, fill_piece(), Flush::no, io_);
       break;
     case Step::fill_sync:
       disk_.sync(making_, io_);
@@ -285,17 +301,16 @@ Result<void> SegmentPool::begin(Instant now) {
   const std::string name = segment_name(ready_end());
   const std::size_t i = choose_retired();
   if (i < retired_.size()) {
-    const Retired from = retired_[i];
-    if (from.number != ready_end()) {
-      if (auto renamed = disk_.rename(segment_name(from.number), name); !renamed) {
+    if (retired_[i].number != ready_end()) {
+      if (auto renamed = disk_.rename(segment_name(retired_[i].number), name); !renamed) {
         if (!disk_is_full(renamed.error().sys)) return renamed;
         retry_later(now);
         return {};
       }
     }
-    retired_.erase(retired_.begin() + static_cast<std::ptrdiff_t>(i));
+    const Retired from = take_retired(i);
     making_ = from.file;
-    filled_ = from.filled ? geometry_.segment_bytes : 0;
+    filled_bytes_ = from.filled ? geometry_.segment_bytes : 0;
   } else {
     const auto file = disk_.create(name);
     if (!file) {
@@ -304,9 +319,9 @@ Result<void> SegmentPool::begin(Instant now) {
       return {};
     }
     making_ = *file;
-    filled_ = 0;
+    filled_bytes_ = 0;
   }
-  step_ = filled_ == geometry_.segment_bytes ? Step::header : Step::fill;
+  step_ = filled_bytes_ == geometry_.segment_bytes ? Step::header : Step::fill;
   return issue(now);
 }
 
@@ -322,34 +337,31 @@ std::size_t SegmentPool::choose_retired() const {
 // Gives back to the file system what the next segments will not need.
 void SegmentPool::trim(Instant now) {
   if (!too_many_retired()) return;
-  const Retired gone = retired_.back();
-  if (!disk_.remove(segment_name(gone.number))) {
+  if (!disk_.remove(segment_name(retired_.back().number))) {
     retry_at_ = now + retry_after;
     return;
   }
-  disk_.close(gone.file);
-  retired_.pop_back();
+  disk_.close(take_retired(retired_.size() - 1).file);
 }
 
 std::span<const std::byte> SegmentPool::fill_piece() const {
   return std::span(zeros).first(
-      std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes - filled_));
+      std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes - filled_bytes_));
 }
 
 Result<void> SegmentPool::create_now() {
   const std::uint64_t number = ready_end();
   const std::size_t i = choose_retired();
   if (i < retired_.size() && retired_[i].number == number) {
-    making_ = retired_[i].file;
-    retired_.erase(retired_.begin() + static_cast<std::ptrdiff_t>(i));
+    making_ = take_retired(i).file;
   } else {
     const auto file = disk_.create(segment_name(number));
     if (!file) return std::unexpected(file.error());
     making_ = *file;
   }
-  filled_ = 0;
+  filled_bytes_ = 0;
   if (auto made_it = make_now(); !made_it) {
-    retired_.push_back({number, std::exchange(making_, FileId::none), false});
+    add_retired({number, std::exchange(making_, FileId::none), false});
     return made_it;
   }
   made();
@@ -357,8 +369,9 @@ Result<void> SegmentPool::create_now() {
 }
 
 Result<void> SegmentPool::make_now() {
-  for (; filled_ < geometry_.segment_bytes; filled_ += fill_piece().size()) {
-    if (auto written = disk_.write_now(making_, filled_, fill_piece()); !written) return written;
+  for (; filled_bytes_ < geometry_.segment_bytes; filled_bytes_ += fill_piece().size()) {
+    if (auto written = disk_.write_now(making_, filled_bytes_, fill_piece()); !written)
+      return written;
   }
   if (auto synced = disk_.sync_now(making_); !synced) return synced;
   const std::uint64_t number = ready_end();

@@ -13,7 +13,8 @@
 // that none can be missing before one that is there. A turn waits for nothing longer than a create, a
 // rename or a remove.
 //
-// Limits: `spares` ready ahead; as many retired files are kept for the next ones, more are removed.
+// Limits: `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of retired ones as many
+//         are kept for the next segments, more are removed.
 // Errors: ENOSPC and EDQUOT (and any error while filling, as a short write hides the reason): the step is
 //         tried again four times a second, a flush with all that it was to make durable. Any other error, and one of the
 //         directory's flush, is final and set as the log's failure.
@@ -72,8 +73,14 @@ class SegmentPool {
     return (files_ + retired_.size() + (making_ != FileId::none ? 1 : 0)) * geometry_.segment_bytes;
   }
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
+  // Where the log can come to without more of the disk: a retired file that is filled takes none to be ready again.
+  Lsn end_of_room() const {
+    const bool nearly = step_ == Step::header || step_ == Step::dir_sync;
+    return geometry_.segment_base(ready_end_ + filled_ + (nearly ? 1 : 0));
+  }
+  std::uint64_t live() const { return live_; }  // messages in all segments
 
-  // So many bytes are to be ready ahead of the tail, besides a segment that is filled; not less than `spares` says.
+  // So many bytes of room are to be ahead of the tail, besides a segment that is filled; not less than `spares` says.
   void want_ahead(std::uint64_t bytes);
   // The tail is in this segment now; since then, if it is a new one.
   void enter(std::uint64_t number) { tail_ = number; }
@@ -165,7 +172,10 @@ class SegmentPool {
   Result<void> begin(Instant now);
   void made();
   void trim(Instant now);
-  bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(spares_, 1); }
+  bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(wanted_, 1); }
+  bool enough() const { return spares() >= spares_ && spares() + filled_ >= wanted_; }
+  void add_retired(const Retired& retired);
+  Retired take_retired(std::size_t i);
   void retry_later(Instant now) {
     full_ = true;
     retry_at_ = now + retry_after;
@@ -177,22 +187,24 @@ class SegmentPool {
 
   Disk& disk_;
   Geometry geometry_;
-  std::uint32_t spares_min_;
-  std::uint64_t spares_;
+  std::uint64_t spares_;  // ready ahead
+  std::uint64_t wanted_;  // and retired ones: these may serve for what is beyond them
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
   RingQueue<Row> rows_;  // from first_ on, up to ready_end_ or the tail, which may be ahead of it
   std::uint64_t ready_end_ = 0;
   std::uint64_t files_ = 0;         // below ready_end_
   std::uint64_t looked_below_ = 0;  // of those below it none can be retired
+  std::uint64_t live_ = 0;
   std::vector<Retired> retired_;
+  std::uint64_t filled_ = 0;              // of the retired
   std::uint64_t kept_from_ = UINT64_MAX;  // for replay
   std::uint64_t kept_since_ = 0;          // those below it are too old for it
 
   // the segment being made: number ready_end()
   Step step_ = Step::none;
   FileId making_ = FileId::none;
-  std::uint64_t filled_ = 0;
+  std::uint64_t filled_bytes_ = 0;
   Io io_;
   bool full_ = false;
   Instant retry_at_ = never;

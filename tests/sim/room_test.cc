@@ -19,6 +19,45 @@ class RoomTest : public ShardLoopTest {
     sends.clear();
     answers.clear();
   }
+  // A disk of 1.5 MiB, with small messages; how many there were.
+  std::size_t fill_the_disk(QueueId queue) {
+    world->disk(0).set_capacity(24 * (64 << 10));
+    while (with(Errc::no_space) == 0 && sends.size() < 50'000) {
+      send_many(queue, 100, 64);
+      run(10'000);
+    }
+    run(2'000'000);
+    const std::size_t sent = with(Errc::ok);
+    EXPECT_EQ(sent + with(Errc::no_space), sends.size());
+    sends.clear();
+    return sent;
+  }
+  // Whether it is answered within ten seconds, and well.
+  bool ask(Request& request) {
+    answers.clear();
+    world->submit(request, zero, zero);
+    for (int ms = 0; ms < 10'000 && !is_answered(request); ++ms) run(1000);
+    return is_answered(request) && request.error == Errc::ok;
+  }
+  // One message, and nothing else is written with it.
+  bool receive(QueueId queue, Delivery& into) {
+    Request request;
+    request.op = Op::receive;
+    request.queue = queue;
+    request.receive.max = 1;
+    request.receive.wait = Duration{0};
+    request.deliveries = {&into, 1};
+    return ask(request) && request.delivered == 1;
+  }
+  bool remove(QueueId queue, const Delivery& delivery) {
+    ReceiptEntry receipt;
+    receipt.handle = delivery.handle;
+    Request request;
+    request.op = Op::remove;
+    request.queue = queue;
+    request.receipts = {&receipt, 1};
+    return ask(request);
+  }
   std::size_t with(Errc error) const {
     return static_cast<std::size_t>(std::ranges::count_if(sends, [&](const auto& send) {
       return is_answered(send->request) && send->request.error == error;
@@ -55,6 +94,39 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   send_many(queue, 1, 2000);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1u);
+}
+
+// Each message takes 120 bytes, and two blocks of 4 KiB to go: one says that it was received, one that it was deleted.
+TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
+  start(1);
+  const QueueId queue = make_queue(zero);
+  const std::size_t sent = fill_the_disk(queue);
+  EXPECT_GT(sent, 5000u);
+  std::size_t gone = 0;
+  for (Delivery delivery; receive(queue, delivery); ++gone) {
+    if (gone == sent / 3) {  // a start finds its way on as well
+      world->crash(Crash::power);
+      ASSERT_EQ(world->start(0), Start::up);
+    }
+    ASSERT_TRUE(remove(queue, delivery)) << gone << " of " << sent;
+  }
+  EXPECT_EQ(gone, sent);
+  send_many(queue, 1, 64);
+  run(1'100'000);
+  EXPECT_EQ(with(Errc::ok), 1u);
+}
+
+TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
+  start(1);
+  const QueueId queue = make_queue(zero);
+  const std::size_t sent = fill_the_disk(queue);
+  for (std::size_t times = 0; times < sent; ++times) {
+    Delivery delivery;
+    ASSERT_TRUE(receive(queue, delivery)) << times << " of " << sent;
+    run(15'000);  // it is written alone
+  }
+  world->crash(Crash::power);
+  ASSERT_EQ(world->start(0), Start::up);
 }
 
 TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
