@@ -117,6 +117,8 @@ struct ReceiveParams {
   Duration visibility = queue_default;
   Duration wait = queue_default;
   std::string_view attempt;  // ReceiveRequestAttemptId: the same again, the same messages; FIFO
+  // What is copied for the answer ends with the record that reaches this: see Request::unfetched.
+  std::uint64_t bytes_max = UINT64_MAX;
 };
 
 // What start_move, cancel_move and list_moves say and hear.
@@ -153,6 +155,9 @@ struct Request {
   std::uint32_t delivered = 0;
   std::uint32_t unreadable =
       0;  // out: so many behind these were to be delivered, and cannot be read
+  // out: so many, the last of those delivered, have no content, for `receive.bytes_max` was reached. Who asked gives them
+  // back to the queue.
+  std::uint32_t unfetched = 0;
 
   Durability durability = Durability::fsync;  // out, of a send or a delete: what its answer means
 
@@ -170,10 +175,12 @@ struct Request {
   Attribute differing{};  // out, with queue_exists: the first attribute that differs
 
   // net's
-  void* owner = nullptr;     // the asker's: whom to give the answer to
-  std::string copied;        // records of deliveries, when they are not read where they lie
-  std::uint32_t unread = 0;  // of these, those whose bodies are still on their way from the disk
-  bool unflushed = false;    // the answer waits for the log as well
+  void* owner = nullptr;      // the asker's: whom to give the answer to
+  std::string copied;         // records of deliveries, when they are not read where they lie
+  std::uint32_t fetched = 0;  // of deliveries: how many have been looked for
+  bool held = false;          // the records of the others are
+  std::uint32_t unread = 0;   // of these, those whose bodies are still on their way from the disk
+  bool unflushed = false;     // the answer waits for the log as well
   bool cancel_under_way = false;    // the owner has been asked to forget it
   bool answered_meanwhile = false;  // and the answer has come before its word on that
 };

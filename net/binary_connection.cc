@@ -1,6 +1,7 @@
 #include "net/binary_connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "net/connections.h"
 #include "proto/wire.h"
@@ -58,8 +59,7 @@ bool BinaryConnection::overdue(Instant now) const {
 
 void BinaryConnection::begin_call(std::string_view frame) {
   std::unique_ptr<BinaryCall> call = table().take_call();
-  call->bytes = frame.size();
-  bytes_under_way_ += call->bytes;
+  session_.set_promised(promised_);
   BinaryCall& held = *call.release();  // release() or carry_on() gives it back
   const auto next =
       held.wire.begin(session_, frame, table().loop().shard().directory(), table().session());
@@ -69,23 +69,33 @@ void BinaryConnection::begin_call(std::string_view frame) {
 // True: the call is over.
 bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   if (next == WireCall::Next::route) {
+    charge(call, call.wire.memory(), call.wire.promised());
     submit(call, call.wire.request(), call.wire.target());
     return false;
   }
+  const std::size_t before = out().size();
   call.wire.write_response(out());
+  table().grew(out().size() - before);
   if (next == WireCall::Next::close) finish_after_answers();
   return true;
 }
 
+void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t promised) {
+  if (bytes > call.bytes) table().grew(bytes - call.bytes);
+  bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
+  promised_ += promised - std::exchange(call.promised, promised);
+}
+
 bool BinaryConnection::answered(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
+  call.wire.limit_answer(std::min(out_room(), table().room()));
   return carry_on(
       call, call.wire.resume(session_, table().loop().shard().directory(), table().session()));
 }
 
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  bytes_under_way_ -= call.bytes;
+  charge(call, 0, 0);
   table().give_call(std::unique_ptr<BinaryCall>(&call));
 }
 

@@ -13,7 +13,8 @@ namespace pawl {
 class BinaryCall final : public PendingCall {
  public:
   WireCall wire;
-  std::size_t bytes = 0;  // of its frame, against the credit
+  std::size_t bytes = 0;     // that it keeps, against the credit
+  std::size_t promised = 0;  // that its answer may have
 };
 
 class BinaryConnection final : public Connection {
@@ -28,13 +29,16 @@ class BinaryConnection final : public Connection {
   bool answered(PendingCall& call) override;
   void release(PendingCall& call) override;
   bool overdue(Instant now) const override;
+  std::size_t own_memory() const override { return partial_.capacity() + bytes_under_way_; }
 
  private:
   void begin_call(std::string_view frame);
   bool carry_on(BinaryCall& call, WireCall::Next next);
+  void charge(BinaryCall& call, std::size_t bytes, std::size_t promised);
 
   Session session_;
   std::size_t bytes_under_way_ = 0;
+  std::size_t promised_ = 0;
   std::string partial_;  // a frame of which not all has come
   Instant partial_since_;
   Instant begun_;

@@ -44,6 +44,7 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
 
 void Connection::received(std::int32_t result, std::uint32_t flags) {
   if (result > 0) {
+    table_->grew(static_cast<std::size_t>(result));
     const std::string_view bytes = table_->ring().buffer(flags, result);
     if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
     table_->ring().recycle(flags);
@@ -211,11 +212,10 @@ void Connection::on_answer(PendingCall& call) {
     if (state_ == State::closing) return table_->want_flush(index_);
     return maybe_finish();
   }
-  if (answered(call)) {
-    release(call);
-    offer_held();
-    maybe_finish();
-  }
+  const bool over = answered(call);
+  if (over) release(call);
+  offer_held();  // one that goes on may have less than before
+  if (over) maybe_finish();
 }
 
 // The receiver has gone: what was delivered to it goes back, its receive count as it was.

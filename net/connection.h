@@ -16,10 +16,11 @@
 //
 // Units:  bytes; ms.
 // Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below; the handshake has
-//         as long as a request's head (ConnectionTimes).
+//         as long as a request's head (ConnectionTimes). All connections of a shard together: Connections.
 // Owner:  the Connections of its shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -88,9 +89,14 @@ class Connection {
   void check_time(Instant now);  // once a second
   void begin_drain();            // the server stops: finish what is under way
   void begin_close();
+  // Bytes that it has of what came, is under way and is to be sent, about.
+  std::size_t memory() const {
+    return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory();
+  }
   bool freed() const {
     return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
   }
+  bool closing() const { return state_ == State::closing; }
   // Nothing is under way; what a closing one has not sent it never will.
   bool quiet() const {
     const bool all_sent = out_.empty() && !send_armed_ && (tls_ == nullptr || tls_->out().empty());
@@ -103,23 +109,25 @@ class Connection {
   // Takes bytes; returns how many. Fewer than all means "not now": they are offered again after a call of
   // this connection was answered or its output has drained.
   virtual std::size_t take(std::string_view bytes) = 0;
-  // The request of a call is answered. True: the call is over; false: it was submitted again.
+  // The request of a call is answered. True: the call is over; false: it was submitted again, and may take less.
   virtual bool answered(PendingCall& call) = 0;
   // The call is over and will not be touched again.
   virtual void release(PendingCall& call) = 0;
-  // Why the connection should go by now; empty: it should not.
-  virtual bool overdue(Instant now) const = 0;
+  virtual bool overdue(Instant now) const = 0;  // the connection should go by now
+  virtual std::size_t own_memory() const = 0;   // of the protocol: what came and is under way
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);
   void finish_after_answers();  // no more requests; close when everything is answered and sent
-  bool congested() const { return out_.size() + sending_.size() - sent_ > out_high; }
+  bool congested() const { return unsent() > out_high; }
+  std::size_t out_room() const { return out_max - std::min(out_max, unsent()); }
   std::size_t calls() const { return calls_.size(); }
   Connections& table() const { return *table_; }
   bool open() const { return state_ == State::open; }
   bool encrypted() const { return tls_ != nullptr; }
 
  private:
+  std::size_t unsent() const { return out_.size() + sending_.size() - sent_; }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
   void take_plain(std::string_view bytes);

@@ -109,7 +109,28 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
   }
 }
 
+// Who holds most goes first, until there is some room again.
+void Connections::count_memory() {
+  grown_ = counted_ = 0;
+  for (const Row& row : rows_)
+    if (row.connection != nullptr && !row.connection->closing())
+      counted_ += row.connection->memory();
+  while (counted_ > context_->memory_max) {
+    Connection* most = nullptr;
+    for (const Row& row : rows_) {
+      Connection* const one = row.connection.get();
+      if (one != nullptr && !one->closing() && (most == nullptr || one->memory() > most->memory()))
+        most = one;
+    }
+    if (most == nullptr) return;
+    counted_ -= most->memory();
+    ++evicted_;
+    most->begin_close();
+  }
+}
+
 void Connections::flush() {
+  if (grown_ > context_->memory_max / 16) count_memory();
   flushing_.swap(dirty_);
   for (const std::uint32_t index : flushing_) {
     Connection* const connection = rows_[index].connection.get();
@@ -144,6 +165,7 @@ void Connections::tick(Instant now) {
   for (const Row& row : rows_) {
     if (row.connection != nullptr) row.connection->check_time(now);
   }
+  count_memory();
 }
 
 void Connections::begin_drain() {

@@ -1,10 +1,12 @@
 // All connections of a shard, and what they share.
 //
 // Units:  ms.
-// Limits: those of Peers, which the acceptor asks.
+// Limits: those of Peers, which the acceptor asks. ConnectionContext::memory_max for what connections hold, all together:
+//         near it RECEIVEs of the binary port are answered with less or nothing, beyond it who holds most is closed.
 // Owner:  the shard's thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -30,6 +32,7 @@ struct ConnectionContext {
   const HttpGuard* admin_guard = nullptr;  // of the admin port, where nobody ever signs
   const LiveSettings* live = nullptr;
   ConnectionTimes times;
+  std::size_t memory_max = std::size_t{64} << 20;
   std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
   Peers* peers = nullptr;
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
@@ -65,6 +68,9 @@ class Connections final : public Asker {
 
   void begin_drain();
   bool quiet() const;
+  // Bytes that connections hold: as counted last, and what has come since.
+  std::uint64_t memory() const override { return counted_ + grown_; }
+  std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
   std::size_t open_connections() const { return open_; }
 
   // --- for connections ---
@@ -81,6 +87,10 @@ class Connections final : public Asker {
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call();
   void give_call(std::unique_ptr<BinaryCall> call);
+  void grew(std::size_t bytes) { grown_ += bytes; }
+  std::size_t room() const {
+    return context_->memory_max - std::min<std::size_t>(context_->memory_max, memory());
+  }
 
  private:
   struct Row {
@@ -90,6 +100,7 @@ class Connections final : public Asker {
 
   void free_row(std::uint32_t index);
   void follow_live();
+  void count_memory();
   std::unique_ptr<Connection> make(int fd, Protocol protocol);
 
   Ring* ring_;
@@ -106,6 +117,9 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> starved_;
   std::vector<std::unique_ptr<BinaryCall>> spare_calls_;
   std::size_t open_ = 0;
+  std::size_t counted_ = 0;  // bytes
+  std::size_t grown_ = 0;    // since, whatever has gone meanwhile
+  std::uint64_t evicted_ = 0;
   Instant now_;
   Instant ticked_;
   std::string date_;

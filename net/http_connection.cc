@@ -101,7 +101,9 @@ bool HttpConnection::answered(PendingCall&) {
 }
 
 void HttpConnection::finish_call() {
+  const std::size_t before = out().size();
   call_.write_response(out(), table().date(), open() && !table().draining());
+  table().grew(out().size() - before);
   const bool keep = call_.keep_alive();
   parser_.next();
   times_.note(parser_.phase(), table().now());

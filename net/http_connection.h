@@ -30,6 +30,7 @@ class HttpConnection final : public Connection {
   bool answered(PendingCall& call) override;
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
+  std::size_t own_memory() const override { return parser_.memory(); }
 
  private:
   void begin_call();
@@ -53,6 +54,7 @@ class AdminConnection final : public Connection {
   bool answered(PendingCall&) override { return true; }
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
+  std::size_t own_memory() const override { return parser_.memory(); }
 
  private:
   HttpParser parser_;

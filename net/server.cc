@@ -51,6 +51,8 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // of a shard
+
 // Half of what the machine or the cgroup has.
 std::uint64_t default_memory() {
   struct sysinfo info{};
@@ -184,6 +186,10 @@ std::expected<void, std::string> Server::make_guards() {
   return {};
 }
 
+std::uint64_t Server::memory_of_shard() const {
+  return (options_.memory != 0 ? options_.memory : default_memory()) / data_->identity().shards;
+}
+
 ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id) {
   const DataIdentity& identity = data_->identity();
   ConnectionContext context;
@@ -200,6 +206,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.admin_guard = admin_guard_.get();
   context.live = live_.get();
   context.times = options_.times;
+  context.memory_max = std::max(connections_memory_min, memory_of_shard() / 8);
   context.open_count = &shared_->open_counts[shard];
   context.peers = &shared_->peers;
   context.server = this;
@@ -213,7 +220,6 @@ std::expected<void, std::string> Server::recover() {
   const auto begun = std::chrono::steady_clock::now();
   const DataIdentity& identity = data_->identity();
   const std::vector<int> cpus = allowed_cpus();
-  const std::uint64_t memory = options_.memory != 0 ? options_.memory : default_memory();
   const std::uint32_t all = connections_allowed(options_.connections_max);
   const std::uint32_t each = options_.address_connections_max;
   shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
@@ -230,7 +236,7 @@ std::expected<void, std::string> Server::recover() {
     worker.secret = identity.secret;
     worker.log.stream = data_->stream_of(i);
     worker.log.segment_bytes = identity.segment_bytes;
-    worker.log.memory_max = memory / identity.shards;
+    worker.log.memory_max = memory_of_shard();
     worker.poll = options_.poll == "always"  ? Poll::spin
                   : options_.poll == "never" ? Poll::block
                                              : Poll::automatic;

@@ -80,6 +80,7 @@ class Server {
   std::expected<void, std::string> bind_all();
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
+  std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> recover();
   std::expected<void, std::string> end_if_failed(std::latch& gate);
   void launch();

@@ -16,15 +16,31 @@ void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) 
 void ShardLoop::fetch(Request& request, bool copy) {
   stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
-  for (const Delivery& delivery : deliveries) copy |= !log_->in_memory(delivery.position);
-  for (std::uint32_t i = 0; i < deliveries.size(); ++i) {
-    Delivery& delivery = deliveries[i];
+  const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
+  request.held = !std::ranges::all_of(deliveries, in_memory);
+  if (request.held) {
+    for (const Delivery& delivery : deliveries) log_->hold(delivery.position);
+  }
+  if (request.held || copy) return fetch_on(request);
+  for (Delivery& delivery : deliveries)
+    take_body(request, delivery, log_->record(delivery.position), false);
+  request.fetched = request.delivered;
+  resolve(request);
+}
+
+// In order and a few at a time, for how large they are is known when they are there.
+void ShardLoop::fetch_on(Request& request) {
+  while (request.fetched < request.delivered && request.unread < wants_max &&
+         request.copied.size() < request.receive.bytes_max) {
+    Delivery& delivery = request.deliveries[request.fetched];
     if (log_->in_memory(delivery.position)) {
-      take_body(request, delivery, log_->record(delivery.position), copy);
+      take_body(request, delivery, log_->record(delivery.position), true);
     } else {
-      want(delivery.position, request, i);
+      want(delivery.position, request, request.fetched);
       ++request.unread;
     }
+    if (request.held) log_->let_go(delivery.position);
+    ++request.fetched;
   }
   if (request.unread == 0) resolve(request);
 }
@@ -43,9 +59,9 @@ bool ShardLoop::take_bodies() {
       continue;
     }
     take_body(request, request.deliveries[wanted.delivery], record, true);
-    if (--request.unread > 0) continue;
-    resolve(request);
-    if (!request.unflushed) answer(request);
+    --request.unread;
+    fetch_on(request);
+    if (request.unread == 0 && !request.unflushed) answer(request);
   }
   return unread_ != before;
 }
@@ -70,17 +86,24 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
   shard_->set_aside(request.queue, delivery.seq);
 }
 
-// All that can be read has been.
+// All that can be read has been, or enough.
 void ShardLoop::resolve(Request& request) {
-  const std::span<Delivery> all = request.deliveries.first(request.delivered);
+  const std::span<Delivery> left =
+      request.deliveries.first(request.delivered).subspan(request.fetched);
+  for (const Delivery& delivery : left)
+    if (request.held) log_->let_go(delivery.position);
+  request.unfetched = static_cast<std::uint32_t>(left.size());
+  std::span<Delivery> fetched = request.deliveries.first(request.fetched);
   const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
-  if (!std::ranges::all_of(all, good)) {  // rare, and stable_partition() allocates
-    const auto bad = std::ranges::stable_partition(all, good);
+  if (!std::ranges::all_of(fetched, good)) {  // rare, and stable_partition() allocates
+    const auto bad = std::ranges::stable_partition(fetched, good);
+    fetched = fetched.first(fetched.size() - bad.size());
     request.unreadable = static_cast<std::uint32_t>(bad.size());
+    std::rotate(bad.begin(), bad.end(), left.end());
     request.delivered -= request.unreadable;
   }
   if (request.copied.empty()) return;
-  for (Delivery& delivery : request.deliveries.first(request.delivered)) {
+  for (Delivery& delivery : fetched) {
     const StoredMessage stored =
         trusted_send(reinterpret_cast<const std::byte*>(request.copied.data()) + delivery.copy);
     delivery.take(stored.sent, stored.carried.id, stored.content);

@@ -33,7 +33,7 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::
 void ShardLoop::submit(Request& request, ShardId target) {
   request.home = port_->self();
   request.copied.clear();
-  request.unread = request.unreadable = 0;
+  request.fetched = request.unread = request.unreadable = request.unfetched = 0;
   request.unflushed = false;
   request.durability = Durability::fsync;
   route(request, target);
@@ -211,7 +211,8 @@ void ShardLoop::share_memory() {
   // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
   // way of all else for ever.
   crammed_ = state + image_min / 2 > memory_max_;
-  log_->set_memory_max(full_ ? image_min : memory_max_ - state);
+  const std::uint64_t left = full_ ? image_min : memory_max_ - state;
+  log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
 }
 
 void ShardLoop::keep_for_replay(Instant now) {

@@ -38,6 +38,8 @@ class Asker {
   virtual void answered(Request& request) = 0;
   // The acceptor gave this shard a connection.
   virtual void connection(std::uint64_t number) = 0;
+  // Bytes that those who ask hold; of the shard's memory.
+  virtual std::uint64_t memory() const { return 0; }
 };
 
 struct Moved {
@@ -60,6 +62,7 @@ struct LoopStats {
 class ShardLoop {
  public:
   static constexpr std::size_t mesh_a_turn = 64;
+  static constexpr std::uint32_t wants_max = 16;  // bodies from the disk at once, of a request
   static constexpr std::size_t relocated_idle_turn = 64 << 10;  // bytes
   static constexpr std::size_t relocated_busy_turn = 4 << 10;
   static constexpr std::uint64_t image_share_min = 8;  // an eighth
@@ -142,6 +145,7 @@ class ShardLoop {
 
   // shard_bodies.cc
   void fetch(Request& request, bool copy);
+  void fetch_on(Request& request);
   void want(LogPos position, Request& request, std::uint32_t delivery);
   bool take_bodies();
   void take_body(Request& request, Delivery& delivery, const std::byte* record, bool copy);

@@ -299,6 +299,9 @@ void Worker::second_passed() {
   numbers_.take(loop_->stats());
   numbers_.take(log_->stats());
   numbers_.take(*shard_);
+  numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
+  numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
+  numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
 }
 
 // Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then

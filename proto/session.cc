@@ -15,17 +15,35 @@ constexpr std::size_t client_name_max = 64;
 
 // --- Session ---
 
-std::uint32_t Session::intern(const ConfigPtr& config) {
+std::uint32_t Session::intern(const ConfigPtr& config, const Directory& directory) {
+  forget_gone(directory);
   const auto known = handles_.find(raw(config->id));
   if (known != handles_.end()) {
-    queues_[known->second - 1] = config;
+    queues_[known->second - 1].config = config;
     return known->second;
   }
   if (full()) return 0;
-  queues_.push_back(config);
+  queues_.push_back({config, directory.find(config->id) != nullptr});
   const auto handle = static_cast<std::uint32_t>(queues_.size());
   handles_.emplace(raw(config->id), handle);
   return handle;
+}
+
+// A few each time: the settings of queues that have gone are nobody else's any more.
+void Session::forget_gone(const Directory& directory) {
+  constexpr std::size_t at_once = 16;
+  for (std::size_t left = std::min(at_once, queues_.size()); left > 0; --left) {
+    looked_at_ = (looked_at_ + 1) % queues_.size();
+    Opened& opened = queues_[looked_at_];
+    if (opened.config == nullptr) continue;
+    const ConfigPtr* const current = directory.find(opened.config->id);
+    if (current != nullptr) {
+      opened = {*current, true};
+    } else if (opened.known) {
+      handles_.erase(raw(opened.config->id));
+      opened.config.reset();
+    }
+  }
 }
 
 bool Session::expects(WireOp op) const {
@@ -34,7 +52,7 @@ bool Session::expects(WireOp op) const {
 }
 
 const ConfigPtr* Session::queue(std::uint32_t handle) const {
-  return handle >= 1 && handle <= queues_.size() ? &queues_[handle - 1] : nullptr;
+  return handle >= 1 && handle <= queues_.size() ? &queues_[handle - 1].config : nullptr;
 }
 
 // --- WireCall: in ---
@@ -45,7 +63,8 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   detail_ = no_detail;
   config_ = &config;
   groups_ = session.groups_;
-  undelivering_ = false;
+  undelivering_ = crowded_ = false;
+  wait_later_ = Duration{0};
   answer_.clear();
   request_ = Request{};
   replay_.reset();
@@ -99,6 +118,7 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
   if (!known) return refuse(Status::unknown_op);
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
+  if (*opened == nullptr) return refuse(Status::no_such_queue);
   // A queue this shard has not heard of yet, or that is gone: its owner knows which, and answers.
   const ConfigPtr* current = directory.find((*opened)->id);
   if (current) opened = current;
@@ -111,7 +131,7 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
     case WireOp::send:
       return send(in, queue);
     case WireOp::receive:
-      return receive(in, queue);
+      return receive(session, in, queue);
     case WireOp::remove:
       return receipts(in, queue, Op::remove);
     case WireOp::change:
@@ -207,7 +227,7 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
       foreign ? nullptr
               : directory.find(account.empty() ? session.account_or(config) : account, name);
   if (!found) return refuse(Status::no_such_queue);
-  return opened(session, *found);
+  return opened(session, *found, directory);
 }
 
 WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Directory& directory,

@@ -21,6 +21,7 @@
 // Source: proto/PROTOCOL.md
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,8 +50,11 @@ struct SessionConfig {
   std::uint64_t boot_id = 0;           // random, of this start of the server
   std::uint32_t credit_frames = 1024;  // requests a connection may have under way, and
   std::uint32_t credit_bytes = 8u << 20;  // their bytes; beyond it the server stops reading
-  // Bodies and attributes one RECEIVE answers with; at least one message always fits.
+  // Bodies and attributes one RECEIVE answers with; at least one message always fits. With others under way it may
+  // be less, but not than receive_bytes_min: all together are to answer with receive_bytes_promised.
   std::uint32_t receive_bytes_max = 4u << 20;
+  static constexpr std::uint32_t receive_bytes_min = 64u << 10;
+  static constexpr std::size_t receive_bytes_promised = 16u << 20;
 };
 
 class Session {
@@ -61,14 +65,23 @@ class Session {
   const std::string& client() const { return client_; }  // as it named itself, at most 64 bytes
   // Of the key it came with: all it can reach. Empty: it came without.
   const std::string& account() const { return account_; }
+  // What the calls under way may answer with, all together: WireCall::promised().
+  void set_promised(std::size_t bytes) { promised_ = bytes; }
 
  private:
   friend class WireCall;
 
+  // Behind a handle: the queue as it was when it was given, or later; none when it is known to have gone.
+  struct Opened {
+    ConfigPtr config;
+    bool known = false;  // the directory has had it
+  };
+
   // The handle of the queue on this connection, always the same one; 0 when the table is full.
-  std::uint32_t intern(const ConfigPtr& config);
-  // The queue as it was when the handle was given; null for a number never given out.
+  std::uint32_t intern(const ConfigPtr& config, const Directory& directory);
+  // Null for a number never given out.
   const ConfigPtr* queue(std::uint32_t handle) const;
+  void forget_gone(const Directory& directory);
   bool full() const { return queues_.size() == handles_max; }
 
   bool expects(WireOp op) const;
@@ -83,13 +96,17 @@ class Session {
   Challenge challenge_{};
   std::string client_;
   std::string account_;
-  std::vector<ConfigPtr> queues_;                             // [handle - 1]
+  std::size_t promised_ = 0;
+  std::vector<Opened> queues_;                                // [handle - 1]
+  std::size_t looked_at_ = 0;                                 // of queues_, by forget_gone()
   std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
 };
 
 class WireCall {
  public:
   static constexpr std::uint32_t names_max = 1000;  // of queues, in one answer
+  // Messages that a RECEIVE is answered with when it had to wait for them, for it keeps room for them.
+  static constexpr std::uint32_t waiting_max = 16;
 
   enum class Next : std::uint8_t { respond, route, close };
 
@@ -105,6 +122,16 @@ class WireCall {
   // While routed.
   Request& request() { return request_; }
   ShardId target() const { return target_; }
+  // Bytes that it keeps until it is answered.
+  std::size_t memory() const { return frame_.size() + deliveries_.size() * sizeof(Delivery); }
+  // Bytes of messages that its answer may have; of a RECEIVE.
+  std::size_t promised() const { return request_.op == Op::receive ? receive_bytes_max_ : 0; }
+  // Before resume(): there is room for so much. For nothing: what was delivered goes back to its queue.
+  void limit_answer(std::size_t bytes) {
+    crowded_ = bytes == 0;
+    receive_bytes_max_ =
+        static_cast<std::uint32_t>(std::min<std::size_t>(receive_bytes_max_, bytes));
+  }
 
   // The request has come back. For a RECEIVE, contents of deliveries are read here and in
   // write_response, and must hold until that has returned.
@@ -128,7 +155,8 @@ class WireCall {
                    const SessionConfig& config);
   Next set_attributes(WireReader& in, const Directory& directory, const QueueConfig& queue);
   Next send(WireReader& in, const QueueConfig& queue);
-  Next receive(WireReader& in, const QueueConfig& queue);
+  Next receive(const Session& session, WireReader& in, const QueueConfig& queue);
+  Next wait_for_some();
   Next get_tags(WireReader& in, const QueueConfig& queue);
   Next set_tags(WireReader& in, const ConfigPtr& queue);
   Next list_sources(WireReader& in, const Directory& directory, const QueueConfig& queue);
@@ -142,7 +170,7 @@ class WireCall {
   Next receipts(WireReader& in, const QueueConfig& queue, Op op);
   Next route(Op op, ShardId target);
   // Back.
-  Next opened(Session& session, const ConfigPtr& config);
+  Next opened(Session& session, const ConfigPtr& config, const Directory& directory);
   Next described();
   Next moves_listed();
   Next replays_listed();
@@ -161,6 +189,8 @@ class WireCall {
   ShardId target_{};
   const SessionConfig* config_ = nullptr;
   std::uint32_t receive_bytes_max_ = 0;
+  bool crowded_ = false;
+  Duration wait_later_{0};  // a RECEIVE of many looks first, with room for all of them
   bool groups_ = false;
   bool undelivering_ = false;  // giving back what did not fit into the answer
 

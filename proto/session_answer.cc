@@ -42,7 +42,8 @@ void give_back(T& buffer, std::size_t keep_max) {
 
 }  // namespace
 
-WireCall::Next WireCall::resume(Session& session, const Directory&, const SessionConfig&) {
+WireCall::Next WireCall::resume(Session& session, const Directory& directory,
+                                const SessionConfig&) {
   if (undelivering_) return Next::respond;  // what could not be given back becomes visible in time
   if (request_.error != Errc::ok) {
     const bool differs = request_.error == Errc::queue_exists;
@@ -51,7 +52,7 @@ WireCall::Next WireCall::resume(Session& session, const Directory&, const Sessio
   }
   switch (static_cast<WireOp>(header_.op)) {
     case WireOp::create_queue:
-      return opened(session, request_.config);
+      return opened(session, request_.config, directory);
     case WireOp::get_attributes:
       return described();
     case WireOp::stats:
@@ -117,8 +118,9 @@ WireCall::Next WireCall::replays_listed() {
 }
 
 // A queue is known under a handle from now on.
-WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config) {
-  header_.queue = session.intern(config);
+WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config,
+                                const Directory& directory) {
+  header_.queue = session.intern(config, directory);
   if (header_.queue == 0) return refuse(Status::overloaded);
   put(answer_, raw(config->id));
   put(answer_, raw(config->owner));
@@ -145,11 +147,14 @@ WireCall::Next WireCall::described() {
 
 // Messages beyond the answer's size go back to the queue, as if they had not been handed out.
 WireCall::Next WireCall::received() {
+  const bool nothing = request_.delivered + request_.unreadable == 0;
+  if (nothing && wait_later_ != Duration{0}) return wait_for_some();
+  const std::uint32_t fetched = request_.delivered - request_.unfetched;
   std::size_t bytes = 0;
   std::uint32_t fit = 0;
-  while (fit < request_.delivered) {
+  while (fit < fetched) {
     bytes += delivery_bytes(deliveries_[fit].content);
-    if (fit > 0 && bytes > receive_bytes_max_) break;
+    if ((fit > 0 || crowded_) && bytes > receive_bytes_max_) break;
     ++fit;
   }
   if (fit == request_.delivered) return Next::respond;

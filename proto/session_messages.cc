@@ -1,5 +1,6 @@
 // SEND, RECEIVE, DELETE and CHANGE: a batch on its way in, judged entry by entry.
 #include <algorithm>
+#include <utility>
 
 #include "proto/attributes.h"
 #include "proto/digest.h"
@@ -95,7 +96,7 @@ WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
   return route(Op::send, queue.owner);
 }
 
-WireCall::Next WireCall::receive(WireReader& in, const QueueConfig& queue) {
+WireCall::Next WireCall::receive(const Session& session, WireReader& in, const QueueConfig& queue) {
   const auto max = in.take<std::uint32_t>();
   const auto wait_ms = in.take<std::uint32_t>();
   const auto visibility_ms = in.take<std::uint32_t>();
@@ -106,14 +107,37 @@ WireCall::Next WireCall::receive(WireReader& in, const QueueConfig& queue) {
                     in_range(visibility_ms, visibility_ms_max) &&
                     (attempt.empty() || good_message_id(attempt));
   if (!fits) return refuse(Status::invalid);
-  receive_bytes_max_ = config_->receive_bytes_max;
+  const std::size_t left = SessionConfig::receive_bytes_promised -
+                           std::min(session.promised_, SessionConfig::receive_bytes_promised);
+  const auto fair = static_cast<std::uint32_t>(left / 4);
+  receive_bytes_max_ =
+      std::min(config_->receive_bytes_max, std::max(fair, SessionConfig::receive_bytes_min));
   if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
+  const Duration wait = duration(wait_ms);
+  const bool waits_for_many =
+      max > waiting_max && (wait == queue_default ? queue.wait() : wait) > Duration{0};
+  // One with an attempt id is asked for once: what it found the first time would be the answer.
+  const bool looks_first = waits_for_many && attempt.empty();
+  const std::uint32_t room = waits_for_many && !looks_first ? waiting_max : max;
+  if (looks_first) wait_later_ = wait;
   // Only grown: the owner overwrites every delivery it fills.
-  if (deliveries_.size() < max) deliveries_.resize(max);
-  request_.deliveries = std::span(deliveries_).first(max);
-  request_.receive = {max, duration(visibility_ms), duration(wait_ms),
-                      queue.is_fifo() ? attempt : std::string_view()};
+  if (deliveries_.size() < room) deliveries_.resize(room);
+  request_.deliveries = std::span(deliveries_).first(room);
+  request_.receive = {.max = room,
+                      .visibility = duration(visibility_ms),
+                      .wait = looks_first ? Duration{0} : wait,
+                      .attempt = queue.is_fifo() ? attempt : std::string_view(),
+                      .bytes_max = receive_bytes_max_};
   return route(Op::receive, queue.owner);
+}
+
+// Nothing was there. Who waits takes little memory.
+WireCall::Next WireCall::wait_for_some() {
+  std::vector<Delivery>(waiting_max).swap(deliveries_);
+  request_.deliveries = deliveries_;
+  request_.receive.max = waiting_max;
+  request_.receive.wait = std::exchange(wait_later_, Duration{0});
+  return route(Op::receive, target_);
 }
 
 WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op op) {

@@ -45,6 +45,9 @@ class BodyReader {
       : disk_(disk), geometry_(geometry), image_(image), pool_(pool) {}
 
   void want(const WantedBody& wanted);
+  // Its segment stays until let_go().
+  void hold(LogPos position);
+  void let_go(LogPos position);
   // An extent that was read ahead is used now: the next one.
   void read_ahead(std::uint64_t extent);
   // Looks at finished reads, begins new ones.
@@ -75,8 +78,6 @@ class BodyReader {
     std::size_t given = 0;           // of these
   };
 
-  void hold(LogPos position);
-  void let_go(LogPos position);
   Read& take_read();
   Read* reading(std::uint64_t extent);
   void begin(const WantedBody& wanted);

@@ -223,6 +223,9 @@ class Log {
   // The SEND there, for trusted_send(); null if it is damaged. Holds until append() or pump().
   const std::byte* record(LogPos position);
   void want(const WantedBody& wanted) { reader_.want(wanted); }
+  // Until let_go() the record stays where it is, whatever becomes of its message.
+  void hold(LogPos position) { reader_.hold(position); }
+  void let_go(LogPos position) { reader_.let_go(position); }
   // The next of the wanted that has come; `record` is empty if it cannot be read. As record() it holds until the
   // next call.
   bool next_body(WantedBody& wanted, std::span<const std::byte>& record) {

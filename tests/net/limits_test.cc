@@ -1,6 +1,8 @@
 // How many connections there may be, and how long each may take.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -153,6 +155,55 @@ TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   send_all(slow, header(WireOp::send, 1 << 20) + "the first bytes");
   EXPECT_LT(closed_after(slow), 8.0);
   ::close(slow);
+}
+
+// 64 MiB are for the connections of a shard: not for twelve bodies of 7 MiB of which the end does not come.
+TEST_F(LimitsTest, WhoHoldsMostIsClosedWhenTogetherTheyHoldTooMuch) {
+  options_.shards = 1;
+  options_.memory = 128 << 20;
+  start();
+  const int modest = connect_http();
+  EXPECT_TRUE(served(modest));
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.SendMessage\r\n"
+      "Content-Type: application/x-amz-json-1.0\r\nContent-Length: 8000000\r\n\r\n";
+  std::vector<int> held;
+  for (int i = 0; i < 12; ++i) {
+    held.push_back(connect_http());
+    const std::string part = head + std::string(7 << 20, 'x');
+    std::size_t sent = 0;
+    while (sent < part.size()) {
+      const ssize_t n = ::send(held.back(), part.data() + sent, part.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) break;  // closed already
+      sent += static_cast<std::size_t>(n);
+    }
+  }
+  const auto closed = [](int fd) {
+    char byte = 0;
+    const ssize_t n = ::recv(fd, &byte, 1, MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+  };
+  std::ptrdiff_t gone = 0;
+  for (int i = 0; i < 100 && gone == 0; ++i) {
+    std::this_thread::sleep_for(50ms);
+    gone = std::ranges::count_if(held, closed);
+  }
+  EXPECT_GT(gone, 0);
+  EXPECT_LT(gone, 8) << "no more than necessary";
+  EXPECT_TRUE(served(modest));
+  const int admin = connect_to(port(Protocol::admin));
+  bool told = false;
+  for (int i = 0; i < 50 && !told; ++i) {  // numbers are refreshed once a second
+    send_all(admin, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string text = read_responses(admin, 1);
+    told = text.contains("pawl_connections_evicted_total{shard=\"0\"} ") &&
+           !text.contains("pawl_connections_evicted_total{shard=\"0\"} 0\n");
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_TRUE(told);
+  ::close(admin);
+  ::close(modest);
+  for (const int fd : held) ::close(fd);
 }
 
 TEST_F(LimitsTest, ALongPollIsNotTooSlow) {

@@ -228,6 +228,68 @@ TEST_F(WireSession, GivesBackWhatDoesNotFitIntoTheAnswer) {
   }
 }
 
+TEST_F(WireSession, GivesBackWhatWasNotFetched) {
+  const std::uint32_t q = greet_and_open();
+  ASSERT_EQ(begin(WireOp::receive, receive(10, 0, 0, 100), q), Next::route);
+  EXPECT_EQ(call_.request().receive.bytes_max, 100u);
+  for (Seq seq = 1; seq <= 3; ++seq) call_.request().deliveries[seq - 1] = delivery(seq, "x");
+  call_.request().delivered = 3;
+  call_.request().unfetched = 2;
+  ASSERT_EQ(resume(), Next::route);
+  EXPECT_EQ(call_.request().op, Op::undeliver);
+  ASSERT_EQ(call_.request().receipts.size(), 2u);
+  EXPECT_EQ(call_.request().receipts[0].handle[0], 2);
+  ASSERT_EQ(resume(), Next::respond);
+  EXPECT_EQ(WireReader(answer().payload).take<std::uint32_t>(), 1u);
+}
+
+TEST_F(WireSession, GivesAllBackWhenThereIsNoRoomForAnAnswer) {
+  const std::uint32_t q = greet_and_open();
+  ASSERT_EQ(begin(WireOp::receive, receive(10), q), Next::route);
+  call_.request().deliveries[0] = delivery(1, "x");
+  call_.request().delivered = 1;
+  call_.limit_answer(0);
+  ASSERT_EQ(resume(), Next::route);
+  EXPECT_EQ(call_.request().receipts.size(), 1u);
+  ASSERT_EQ(resume(), Next::respond);
+  const Answer got = answer();
+  EXPECT_EQ(got.status(), Status::ok);
+  EXPECT_EQ(WireReader(got.payload).take<std::uint32_t>(), 0u);
+}
+
+TEST_F(WireSession, LooksForManyBeforeItWaitsForSome) {
+  const std::uint32_t q = greet_and_open();
+  ASSERT_EQ(begin(WireOp::receive, receive(1024, 20'000), q), Next::route);
+  EXPECT_EQ(call_.request().receive.wait, Duration{0});
+  EXPECT_EQ(call_.request().deliveries.size(), 1024u);
+  EXPECT_GT(call_.memory(), 1024 * sizeof(Delivery));
+  ASSERT_EQ(resume(), Next::route);
+  EXPECT_EQ(call_.request().op, Op::receive);
+  EXPECT_EQ(call_.request().receive.wait, seconds(20));
+  EXPECT_EQ(call_.request().receive.max, WireCall::waiting_max);
+  EXPECT_EQ(call_.request().deliveries.size(), WireCall::waiting_max);
+  EXPECT_LT(call_.memory(), 2 * WireCall::waiting_max * sizeof(Delivery));
+  call_.request().deliveries[0] = delivery(1, "x");
+  call_.request().delivered = 1;
+  ASSERT_EQ(resume(), Next::respond);
+  EXPECT_EQ(WireReader(answer().payload).take<std::uint32_t>(), 1u);
+
+  ASSERT_EQ(begin(WireOp::receive, receive(WireCall::waiting_max, 20'000), q), Next::route);
+  EXPECT_EQ(call_.request().receive.wait, seconds(20)) << "so few wait at once";
+}
+
+TEST_F(WireSession, PromisesLessWhenMoreIsUnderWay) {
+  const std::uint32_t q = greet_and_open();
+  const auto promised = [&](std::size_t before) {
+    session_.set_promised(before);
+    EXPECT_EQ(begin(WireOp::receive, receive(10), q), Next::route);
+    return call_.promised();
+  };
+  EXPECT_EQ(promised(0), config_.receive_bytes_max);
+  EXPECT_EQ(promised(8 << 20), std::size_t{2 << 20});
+  EXPECT_EQ(promised(100 << 20), SessionConfig::receive_bytes_min);
+}
+
 TEST_F(WireSession, DeletesAndChangesByReceiptAndAnswersEach) {
   const std::uint32_t q = greet_and_open();
   const std::string a(receipt_bytes, 'a');

@@ -347,5 +347,32 @@ TEST_F(WireSession, LetsTheOwnerSayThatAQueueIsGone) {
   }
 }
 
+TEST_F(WireSession, KeepsNothingOfQueuesThatHaveGone) {
+  const std::uint32_t q = greet_and_open();
+  std::vector<std::weak_ptr<const QueueConfig>> configs;
+  std::vector<std::uint32_t> handles;
+  for (std::uint32_t i = 100; i < 140; ++i) {
+    auto queue = std::make_shared<QueueConfig>();
+    queue->id = QueueId{i};
+    queue->account = config_.account;
+    queue->name = "gone" + std::to_string(i);
+    directory_.put(queue);
+    configs.push_back(queue);
+    ASSERT_EQ(begin(WireOp::open_queue, open(queue->name)), Next::respond);
+    handles.push_back(answer().header.queue);
+  }
+  for (std::uint32_t i = 100; i < 140; ++i) directory_.drop(QueueId{i});
+  EXPECT_FALSE(configs.front().expired());
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(begin(WireOp::open_queue, open("q")), Next::respond);
+    EXPECT_EQ(answer().header.queue, q);
+  }
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    EXPECT_TRUE(configs[i].expired()) << i;
+    EXPECT_EQ(refused(WireOp::purge, "", handles[i]), Status::no_such_queue);
+  }
+  EXPECT_EQ(begin(WireOp::purge, "", q), Next::route);
+}
+
 }  // namespace
 }  // namespace pawl

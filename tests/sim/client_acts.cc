@@ -132,6 +132,7 @@ void Clients::receive(std::uint32_t client, std::uint32_t queue) {
   ReceiveParams& params = call.request.receive;
   params.max = static_cast<std::uint32_t>(random_.chance(1, 2) ? random_.between(1, 10) : 1);
   call.deliveries.resize(params.max);
+  if (random_.chance(1, 4)) params.bytes_max = random_.between(1, 3000);  // the rest comes empty
   params.wait = milliseconds(0);
   if (random_.chance(plan_.long_polls, 100)) {
     const std::int64_t waits[] = {-1, 1, 50, 1000, 20'000};

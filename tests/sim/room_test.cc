@@ -174,5 +174,42 @@ TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
   EXPECT_LT(world->loop(0).shard().memory().sum(), plan.memory / 3);
 }
 
+// Of messages on the disk, as of those that another shard is to read: no more of them is copied than was asked for.
+TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
+  Plan plan = calm_plan(2);
+  plan.log.memory_max = 6 * plan.log.extent_bytes;
+  start(plan);
+  const QueueId queue = make_queue(zero);
+  for (int i = 0; i < 100; ++i) {
+    send(queue, std::to_string(1000 + i) + std::string(1996, 'x'));
+    run(20'000);
+  }
+  ASSERT_EQ(with(Errc::ok), 100u);
+  for (const ShardId home : {zero, ShardId{1}}) {
+    SCOPED_TRACE(raw(home));
+    std::vector<Delivery> room(100);
+    Request request;
+    request.op = Op::receive;
+    request.queue = queue;
+    request.receive = {
+        .max = 100, .visibility = seconds(1), .wait = Duration{0}, .bytes_max = 9000};
+    request.deliveries = room;
+    world->submit(request, home, zero);
+    run(100'000);
+    ASSERT_TRUE(is_answered(request));
+    EXPECT_EQ(request.delivered, 100u);
+    const std::size_t there = request.delivered - request.unfetched;
+    EXPECT_GE(there, 5u) << "9000 bytes are in these";
+    EXPECT_LE(there, 5u + ShardLoop::wants_max) << "and some are always on their way";
+    EXPECT_LT(request.copied.size(), (5u + ShardLoop::wants_max) * 2200);
+    for (std::size_t i = 0; i < there; ++i)
+      EXPECT_EQ(room[i].content.body.substr(0, 4), std::to_string(999 + room[i].seq));
+    answers.clear();
+    world->advance(2'000'000);
+    run(10'000);
+  }
+  EXPECT_GT(world->loop(0).log().stats().bodies_read, 0u);
+}
+
 }  // namespace
 }  // namespace pawl::sim
