@@ -17,7 +17,6 @@ ManifestFiles::~ManifestFiles() {
 Result<std::optional<Manifest>> ManifestFiles::open() {
   const auto listed = disk_.list();
   if (!listed) return std::unexpected(listed.error());
-  bool created = false;
   std::optional<Manifest> newest;
   for (int i = 0; i < 2; ++i) {
     const bool there =
@@ -25,7 +24,6 @@ Result<std::optional<Manifest>> ManifestFiles::open() {
     const auto file = there ? disk_.open(manifest_names[i]) : disk_.create(manifest_names[i]);
     if (!file) return std::unexpected(file.error());
     files_[i] = *file;
-    created |= !there;
     // What a dying process wrote may be in a cache only: make it durable before believing it.
     if (auto synced = disk_.sync_now(*file); !synced) return std::unexpected(synced.error());
     const auto bytes = disk_.read_now(*file, 0, block_.span());
@@ -36,9 +34,8 @@ Result<std::optional<Manifest>> ManifestFiles::open() {
       return std::unexpected(manifest.error());
     if (manifest && (!newest || manifest->generation > newest->generation)) newest = *manifest;
   }
-  if (created) {
-    if (auto synced = disk_.sync_dir_now(); !synced) return std::unexpected(synced.error());
-  }
+  if (auto synced = disk_.sync_dir_now(); !synced)
+    return std::unexpected(synced.error());  // names too
   if (newest) current_ = *newest;
   return newest;
 }

@@ -131,14 +131,19 @@ struct NoReplay final : Replay {
   void replay(const ReplayRecord&) override {}
 };
 
-std::unique_ptr<Log> open_log(SimDisk& disk) {
+std::unique_ptr<Log> try_open_log(SimDisk& disk, std::string& complaint) {
   const LogOptions options = calm_plan(1).log;
   NoReplay replay;
   RecoveryReport report;
-  std::string complaint;
   auto log = Log::open(disk, options, replay, report, complaint);
-  EXPECT_TRUE(log) << complaint;
   return log ? std::move(*log) : nullptr;
+}
+
+std::unique_ptr<Log> open_log(SimDisk& disk) {
+  std::string complaint;
+  std::unique_ptr<Log> log = try_open_log(disk, complaint);
+  EXPECT_NE(log, nullptr) << complaint;
+  return log;
 }
 
 TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
@@ -164,6 +169,25 @@ TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
     disk.crash(Crash::power);
     ASSERT_NE(open_log(disk), nullptr);
   }
+}
+
+// The first start dies before the names of the manifests are durable, the second at a flush of the first segment.
+TEST(FoundInTheLog, WhatADyingFirstStartNamedIsMadeDurable) {
+  std::uint64_t died_twice = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    SimDisk disk({.seed = seed});
+    std::string complaint;
+    disk.cut_power_after(2 + seed % 8);
+    if (try_open_log(disk, complaint) != nullptr) continue;
+    disk.crash(Crash::process);
+    disk.fail(IoKind::sync, EIO, seed / 8 % 6);
+    died_twice += try_open_log(disk, complaint) == nullptr ? 1 : 0;
+    disk.crash(Crash::power);
+    disk.heal();
+    ASSERT_NE(open_log(disk), nullptr);
+  }
+  EXPECT_GT(died_twice, 500u);
 }
 
 }  // namespace

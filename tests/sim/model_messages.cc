@@ -330,8 +330,8 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     const std::uint32_t nonce = nonce_of(world_->secret(), entry.handle);
     View view = message.view;
     const bool never_received = view.received.high == 0;
-    if (view.nonce_known && view.nonce != nonce && view.received.low > 0)
-      continue;  // an old handle
+    // An old handle; unless what it was received with since is being given back.
+    if (view.nonce_known && view.nonce != nonce && view.received.low > message.moves) continue;
     const bool sure = (never_received || (view.nonce_known && view.nonce == nonce)) &&
                       view.step <= call.asked_step;
     View changed = view;
@@ -367,7 +367,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     View view = message.view;
     const std::uint32_t nonce = nonce_of(world_->secret(), call.receipts[i].handle);
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since
-    const bool untouched = view.nonce_known && view.step <= call.asked_step;
+    const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
     if (untouched && view.from_low > high) {
       --view.received.low;

@@ -291,7 +291,7 @@ void Model::answered_cancel(const Call& call) {
                                        [](const TaskRow& row) { return row.seen.number; });
   if (!queue_answers(call)) {
     const bool there = known != queue.tasks.end() && queue.tasks.end() - known <= 5;
-    const bool starting = queue.starts > 0 || call.was_busy || queue.start_step > call.asked_step;
+    const bool starting = queue.starts > 0 || call.was_busy || queue.start_step >= call.asked_step;
     if (call.request.error == Errc::no_such_task && there && !starting)
       trace_->broken("a task that was started is there", "{} of queue {}", call.request.move.number,
                      raw(queue.id));
@@ -315,7 +315,7 @@ void Model::answered_list(const Call& call, const Turn& turn) {
   }
   if (!fine) return trace_->broken("one task runs", "queue {}", raw(queue.id));
   if (queue.moves_listed_step > call.asked_step) return;  // another list was faster
-  const bool starting = queue.starts > 0 || call.was_busy || queue.start_step > call.asked_step;
+  const bool starting = queue.starts > 0 || call.was_busy || queue.start_step >= call.asked_step;
   const bool missing = !queue.tasks.empty() && !starting &&
                        (tasks.empty() || tasks.front().number < queue.tasks.back().sure.number);
   if (missing)
