@@ -210,6 +210,12 @@ void UringDisk::sync_dir(Io& io) {
   io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), directory_, 0);
 }
 
+// The kernel has it done by a thread of its own.
+void UringDisk::remove(std::string_view name, Io& io) {
+  CHECK(name.data()[name.size()] == '\0', "a name as the kernel wants it");
+  io_uring_prep_unlinkat(entry(begin(io, 1, 0), false, 1), directory_, name.data(), 0);
+}
+
 void UringDisk::complete(RingTag tag, std::int32_t result) {
   const bool moves_bytes = (tag.index & bytes_bit) != 0;
   Operation& operation = operations_[tag.index & ~bytes_bit];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
@@ -202,39 +203,7 @@ std::uint64_t SegmentPool::first_missing() const {
 Result<void> SegmentPool::pump(Instant now, bool stopping) {
   if (io_.armed) return {};
   if (io_.done) {
-    const std::int32_t result = io_.result;
-    io_ = {};
-    if (result < 0) {
-      if ((step_ != Step::fill && !disk_is_full(-result)) || step_ == Step::dir_sync)
-        return fail(Errc::io, "new segment", -result);
-      // What a failed flush was to make durable may be gone: it is written again.
-      if (step_ == Step::fill_sync) {
-        step_ = Step::fill;
-        filled_bytes_ = 0;
-      }
-      retry_later(now);
-      return {};
-    }
-    switch (step_) {
-      case Step::fill:
-        filled_bytes_ += fill_piece().size();
-        if (filled_bytes_ == geometry_.segment_bytes)
-          step_ = MUTANT(header_before_fill) ? Step::header : Step::fill_sync;
-        break;
-      case Step::fill_sync:
-        step_ = Step::header;
-        break;
-      case Step::header:
-        step_ = Step::dir_sync;
-        if (MUTANT(forget_directory_sync)) made();
-        break;
-      case Step::dir_sync:
-        made();
-        break;
-      case Step::none:
-      case Step::begin:
-        CHECK(false, "nothing was under way");
-    }
+    if (auto ended = end_step(now, std::exchange(io_, {}).result); !ended) return ended;
   }
   if (stopping) return {};
   const bool needs_no_room = step_ == Step::begin && filled_ > 0;
@@ -242,13 +211,58 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   retry_at_ = never;
   if (step_ == Step::fill && full_ && !give_up_filling(now)) return {};
   if (step_ == Step::none) {
-    if (enough()) {
-      trim(now);
+    if (enough() || removing_) {
+      trim();
       return {};
     }
     step_ = Step::begin;
   }
   return issue(now);
+}
+
+Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
+  if (step_ == Step::remove) {
+    step_ = Step::none;
+    if (result == 0) {
+      removing_.reset();
+    } else {
+      retry_at_ = now + retry_after;
+    }
+    return {};
+  }
+  if (result < 0) {
+    if ((step_ != Step::fill && !disk_is_full(-result)) || step_ == Step::dir_sync)
+      return fail(Errc::io, "new segment", -result);
+    // What a failed flush was to make durable may be gone: it is written again.
+    if (step_ == Step::fill_sync) {
+      step_ = Step::fill;
+      filled_bytes_ = 0;
+    }
+    retry_later(now);
+    return {};
+  }
+  switch (step_) {
+    case Step::fill:
+      filled_bytes_ += fill_piece().size();
+      if (filled_bytes_ == geometry_.segment_bytes)
+        step_ = MUTANT(header_before_fill) ? Step::header : Step::fill_sync;
+      break;
+    case Step::fill_sync:
+      step_ = Step::header;
+      break;
+    case Step::header:
+      step_ = Step::dir_sync;
+      if (MUTANT(forget_directory_sync)) made();
+      break;
+    case Step::dir_sync:
+      made();
+      break;
+    case Step::none:
+    case Step::begin:
+    case Step::remove:
+      CHECK(false, "nothing was under way");
+  }
+  return {};
 }
 
 // A file that finds no room is in the way of a retired one, which needs none. False: it cannot be removed now.
@@ -273,6 +287,7 @@ void SegmentPool::made() {
 Result<void> SegmentPool::issue(Instant now) {
   switch (step_) {
     case Step::none:
+    case Step::remove:
       break;
     case Step::begin:
       return begin(now);
@@ -334,14 +349,17 @@ std::size_t SegmentPool::choose_retired() const {
   return filled == retired_.end() ? 0 : static_cast<std::size_t>(filled - retired_.begin());
 }
 
-// Gives back to the file system what the next segments will not need.
-void SegmentPool::trim(Instant now) {
-  if (!too_many_retired()) return;
-  if (!disk_.remove(segment_name(retired_.back().number))) {
-    retry_at_ = now + retry_after;
-    return;
+// Gives back to the file system what the next segments will not need. Closed first: the last to let go of a file waits
+// until its space is given back.
+void SegmentPool::trim() {
+  if (!removing_) {
+    if (!too_many_retired()) return;
+    const Retired gone = take_retired(retired_.size() - 1);
+    disk_.close(gone.file);
+    removing_ = segment_name(gone.number);
   }
-  disk_.close(take_retired(retired_.size() - 1).file);
+  step_ = Step::remove;
+  disk_.remove(*removing_, io_);
 }
 
 std::span<const std::byte> SegmentPool::fill_piece() const {

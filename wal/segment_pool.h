@@ -10,8 +10,7 @@
 //
 // A segment gets its header when it is full size, and is ready when its name is durable too: recovery
 // trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
-// that none can be missing before one that is there. A turn waits for nothing longer than a create, a
-// rename or a remove.
+// that none can be missing before one that is there. A turn waits for nothing longer than a create or a rename.
 //
 // Limits: `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of retired ones as many
 //         are kept for the next segments, more are removed.
@@ -24,6 +23,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.h"
@@ -128,17 +128,17 @@ class SegmentPool {
   // Goes on with what is under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
   bool busy() const { return io_.armed || io_.done; }
-  bool making() const { return step_ != Step::none; }
+  bool making() const { return step_ != Step::none && step_ != Step::remove; }
   // The disk had no room for the last one that was tried.
   bool full() const { return full_; }
   // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
   Instant next_due() const {
     if (retry_at_ != never) return retry_at_;
-    return step_ == Step::none && too_many_retired() ? Instant{0} : never;
+    return step_ == Step::none && (too_many_retired() || removing_) ? Instant{0} : never;
   }
 
  private:
-  enum class Step : std::uint8_t { none, begin, fill, fill_sync, header, dir_sync };
+  enum class Step : std::uint8_t { none, begin, fill, fill_sync, header, dir_sync, remove };
 
   struct Row {
     FileId file = FileId::none;
@@ -168,10 +168,11 @@ class SegmentPool {
   }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
   Result<void> make_now();
+  Result<void> end_step(Instant now, std::int32_t result);
   Result<void> issue(Instant now);
   Result<void> begin(Instant now);
   void made();
-  void trim(Instant now);
+  void trim();
   bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(wanted_, 1); }
   bool enough() const { return spares() >= spares_ && spares() + filled_ >= wanted_; }
   void add_retired(const Retired& retired);
@@ -206,6 +207,7 @@ class SegmentPool {
   FileId making_ = FileId::none;
   std::uint64_t filled_bytes_ = 0;
   Io io_;
+  std::optional<std::string> removing_;  // the name of a file that is to go
   bool full_ = false;
   Instant retry_at_ = never;
   PageBlock header_;

@@ -59,6 +59,9 @@ class QuietDisk final : public Disk {
   void sync_dir(Io& io) override {
     quietly([&] { disk_.sync_dir(io); });
   }
+  void remove(std::string_view name, Io& io) override {
+    quietly([&] { disk_.remove(name, io); });
+  }
 
  private:
   template <typename Call>

@@ -157,8 +157,7 @@ Result<void> SimDisk::rename(std::string_view from, std::string_view to) {
 Result<void> SimDisk::remove(std::string_view name) {
   if (const auto error = refused(IoKind::remove, "remove")) return std::unexpected(*error);
   if (!names_.contains(name)) return pawl::fail(Errc::io, "remove", ENOENT);
-  changes_.push_back({IoKind::remove, std::string(name), {}, nullptr});
-  apply_name(names_, changes_.back());
+  drop_name(std::string(name));
   return {};
 }
 
@@ -304,6 +303,16 @@ void SimDisk::sync_dir(Io& io) {
   begin({.kind = IoKind::sync_dir, .clock = changes_base_ + changes_.size()}, io);
 }
 
+void SimDisk::remove(std::string_view name, Io& io) {
+  CHECK(names_.contains(name), "{} is not there", name);
+  begin({.kind = IoKind::remove, .name = std::string(name)}, io);
+}
+
+void SimDisk::drop_name(const std::string& name) {
+  changes_.push_back({IoKind::remove, name, {}, nullptr});
+  apply_name(names_, changes_.back());
+}
+
 void SimDisk::finish(const Operation& operation) {
   std::int32_t result = 0;
   switch (operation.kind) {
@@ -315,6 +324,13 @@ void SimDisk::finish(const Operation& operation) {
       break;
     case IoKind::sync:
       result = finish_sync(*operation.inode, operation.clock, 0);
+      break;
+    case IoKind::remove:
+      if (const int error = fault(IoKind::remove)) {
+        result = -error;
+      } else {
+        drop_name(operation.name);
+      }
       break;
     default:
       CHECK(operation.kind == IoKind::sync_dir);

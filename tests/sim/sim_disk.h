@@ -125,6 +125,7 @@ class SimDisk final : public Disk {
   void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
   void sync(FileId file, Io& io) override;
   void sync_dir(Io& io) override;
+  void remove(std::string_view name, Io& io) override;
 
  private:
   friend class PowerCut;  // tests/exhaustive/
@@ -165,6 +166,7 @@ class SimDisk final : public Disk {
     std::uint64_t offset = 0;
     const std::byte* from = nullptr;
     std::span<std::byte> into;
+    std::string name = {};  // remove
     Io* io = nullptr;
   };
   struct Fault {
@@ -191,6 +193,7 @@ class SimDisk final : public Disk {
   std::size_t copy_out(const Inode& file, std::uint64_t offset, std::span<std::byte> into);
   bool fits(const Inode& file, std::uint64_t end) const;
   void apply_name(Names& names, const NameChange& change);
+  void drop_name(const std::string& name);
   void crash_names();
   void crash_file(Inode& file, Crash kind, std::size_t sector);
   std::vector<Pending> tear(const Pending& write, std::size_t sector);

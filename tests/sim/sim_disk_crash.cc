@@ -12,6 +12,8 @@ namespace pawl::sim {
 
 void SimDisk::crash(Crash kind) {
   const std::size_t sector = random_.chance(1, 2) ? 512 : block_bytes;
+  for (const Operation& operation : operations_)
+    if (operation.kind == IoKind::remove && random_.chance(1, 2)) drop_name(operation.name);
   if (kind == Crash::power) crash_names();
   std::set<Inode*> seen;
   std::vector<InodePtr> files;  // in the order of names, not of addresses

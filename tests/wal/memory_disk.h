@@ -21,7 +21,7 @@ namespace pawl {
 
 class MemoryDisk final : public Disk {
  public:
-  enum class Kind : std::uint8_t { write, read, sync, sync_dir };
+  enum class Kind : std::uint8_t { write, read, sync, sync_dir, remove };
   struct Op {
     Kind kind{};
     FileId file = FileId::none;
@@ -143,6 +143,10 @@ class MemoryDisk final : public Disk {
     if (trace) note("sync_dir");
     submit({Kind::sync_dir, FileId::none, 0, {}, &io});
   }
+  void remove(std::string_view name, Io& io) override {
+    removing_ = name;
+    submit({Kind::remove, FileId::none, 0, {}, &io});
+  }
 
  private:
   struct Handle {
@@ -190,10 +194,13 @@ class MemoryDisk final : public Disk {
       case Kind::sync:
       case Kind::sync_dir:
         return fail_sync ? -fail_sync : 0;
+      case Kind::remove:
+        return remove(removing_) ? 0 : -ENOENT;
     }
     return -EINVAL;
   }
 
+  std::string removing_;
   std::vector<Handle> open_;
   std::array<Op, ios_max> ops_;
   std::size_t count_ = 0;

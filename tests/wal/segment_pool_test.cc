@@ -100,6 +100,33 @@ TEST_F(Pool, RetiredSegmentsThatNobodyWillNeedAreRemoved) {
   EXPECT_EQ(disk.files.size(), 1u + 2 + 2) << "in use, ready, kept for the next";
 }
 
+TEST_F(Pool, NoTurnWaitsForAFileToBeRemovedAndOneThatCannotBeIsTriedAgain) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    pool->enter(i);
+    pump(100);
+  }
+  disk.hold = true;
+  pool->retire(4, 0);
+  const std::size_t before = disk.files.size();
+  pump();
+  ASSERT_EQ(disk.under_way(), 1u);
+  EXPECT_EQ(disk.op(0).kind, MemoryDisk::Kind::remove);
+  EXPECT_EQ(disk.files.size(), before) << "it takes its time";
+  disk.finish(0, -EBUSY);
+  pump();
+  EXPECT_EQ(disk.under_way(), 0u) << "not before its time";
+  EXPECT_EQ(pool->next_due(), now + SegmentPool::retry_after);
+  now = now + SegmentPool::retry_after;
+  pump();
+  disk.finish(0);
+  EXPECT_EQ(disk.files.size(), before - 1);
+  disk.hold = false;
+  pump(100);
+  EXPECT_EQ(disk.files.size(), 1u + 2 + 2);
+  EXPECT_FALSE(pool->full());
+}
+
 TEST_F(Pool, ASegmentWithAMessageStaysWhateverIsAroundIt) {
   pump(100);
   for (std::uint64_t i = 1; i <= 5; ++i) {
