@@ -179,6 +179,7 @@ struct Request {
   std::string copied;         // records of deliveries, when they are not read where they lie
   std::uint32_t fetched = 0;  // of deliveries: how many have been looked for
   bool held = false;          // the records of the others are
+  std::size_t largest = 0;    // of these records, as far as they are known
   std::uint32_t unread = 0;   // of these, those whose bodies are still on their way from the disk
   bool unflushed = false;     // the answer waits for the log as well
   bool cancel_under_way = false;    // the owner has been asked to forget it

@@ -11,8 +11,10 @@ namespace pawl {
 std::size_t BinaryConnection::take(std::string_view bytes) {
   const SessionConfig& config = table().session();
   std::size_t taken = 0;
+  // When all are short of memory, who has much of it under way waits until that is answered.
+  const std::size_t credit = table().room() > 0 ? config.credit_bytes : short_credit_bytes;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
-         bytes_under_way_ < config.credit_bytes) {
+         bytes_under_way_ < credit) {
     const std::string_view rest = bytes.substr(taken);
     // The header first, then as much as it says; whole frames are read where they lie.
     const std::size_t header_left =
@@ -88,7 +90,9 @@ void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t p
 
 bool BinaryConnection::answered(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  call.wire.limit_answer(std::min(out_room(), table().room()));
+  // Short of memory it is to be little, and nothing only when this peer does not read.
+  constexpr std::size_t least = SessionConfig::receive_bytes_min;
+  call.wire.limit_answer(std::min(out_room(), std::max(least, table().room())));
   return carry_on(
       call, call.wire.resume(session_, table().loop().shard().directory(), table().session()));
 }
@@ -96,6 +100,7 @@ bool BinaryConnection::answered(PendingCall& pending) {
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
   charge(call, 0, 0);
+  call.wire.drop();
   table().give_call(std::unique_ptr<BinaryCall>(&call));
 }
 

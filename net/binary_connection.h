@@ -22,6 +22,8 @@ class BinaryConnection final : public Connection {
   static constexpr std::size_t greeting_bytes_max =
       4096;  // of a frame of who has not said who it is
 
+  static constexpr std::size_t short_credit_bytes = 256 << 10;
+
   BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
 
  protected:
@@ -30,6 +32,9 @@ class BinaryConnection final : public Connection {
   void release(PendingCall& call) override;
   bool overdue(Instant now) const override;
   std::size_t own_memory() const override { return partial_.capacity() + bytes_under_way_; }
+  void own_spare() override {
+    if (partial_.empty()) partial_ = std::string();
+  }
 
  private:
   void begin_call(std::string_view frame);

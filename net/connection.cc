@@ -118,6 +118,12 @@ void Connection::offer_held() {
   if (held_.size() < held_max) arm_receive();
 }
 
+void Connection::give_back_spare() {
+  for (std::string* const buffer : {&held_, &out_, &sending_})
+    if (buffer->empty()) *buffer = std::string();
+  own_spare();
+}
+
 // --- writing ------------------------------------------------------------------------------------------------
 
 std::string& Connection::out() {

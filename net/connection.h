@@ -93,6 +93,8 @@ class Connection {
   std::size_t memory() const {
     return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory();
   }
+  // Gives back what is kept for what is to come.
+  void give_back_spare();
   bool freed() const {
     return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
   }
@@ -115,6 +117,7 @@ class Connection {
   virtual void release(PendingCall& call) = 0;
   virtual bool overdue(Instant now) const = 0;  // the connection should go by now
   virtual std::size_t own_memory() const = 0;   // of the protocol: what came and is under way
+  virtual void own_spare() {}
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);

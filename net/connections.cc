@@ -109,12 +109,22 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
   }
 }
 
-// Who holds most goes first, until there is some room again.
-void Connections::count_memory() {
-  grown_ = counted_ = 0;
+std::size_t Connections::sum_of_memory() const {
+  std::size_t sum = 0;
   for (const Row& row : rows_)
-    if (row.connection != nullptr && !row.connection->closing())
-      counted_ += row.connection->memory();
+    if (row.connection != nullptr) sum += row.connection->memory();
+  return sum;
+}
+
+// Near the limit what nobody needs now goes; beyond it who holds most, until it is enough.
+void Connections::count_memory() {
+  grown_ = 0;
+  counted_ = sum_of_memory();
+  if (counted_ > context_->memory_max / 2) {
+    for (const Row& row : rows_)
+      if (row.connection != nullptr) row.connection->give_back_spare();
+    counted_ = sum_of_memory();
+  }
   while (counted_ > context_->memory_max) {
     Connection* most = nullptr;
     for (const Row& row : rows_) {
@@ -122,7 +132,8 @@ void Connections::count_memory() {
       if (one != nullptr && !one->closing() && (most == nullptr || one->memory() > most->memory()))
         most = one;
     }
-    if (most == nullptr) return;
+    // What is left is of those that are closing: it goes when they have their answers.
+    if (most == nullptr || most->memory() < evicted_bytes_min) return;
     counted_ -= most->memory();
     ++evicted_;
     most->begin_close();

@@ -2,7 +2,8 @@
 //
 // Units:  ms.
 // Limits: those of Peers, which the acceptor asks. ConnectionContext::memory_max for what connections hold, all together:
-//         near it RECEIVEs of the binary port are answered with less or nothing, beyond it who holds most is closed.
+//         from three quarters of it on the binary port takes little more from who has much under way, and RECEIVEs are
+//         answered with less; beyond it who holds most is closed.
 // Owner:  the shard's thread.
 #pragma once
 
@@ -87,9 +88,11 @@ class Connections final : public Asker {
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call();
   void give_call(std::unique_ptr<BinaryCall> call);
+  static constexpr std::size_t evicted_bytes_min = 64 << 10;
   void grew(std::size_t bytes) { grown_ += bytes; }
   std::size_t room() const {
-    return context_->memory_max - std::min<std::size_t>(context_->memory_max, memory());
+    const std::size_t soft = context_->memory_max / 4 * 3;
+    return soft - std::min<std::size_t>(soft, memory());
   }
 
  private:
@@ -101,6 +104,7 @@ class Connections final : public Asker {
   void free_row(std::uint32_t index);
   void follow_live();
   void count_memory();
+  std::size_t sum_of_memory() const;
   std::unique_ptr<Connection> make(int fd, Protocol protocol);
 
   Ring* ring_;

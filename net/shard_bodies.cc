@@ -18,6 +18,7 @@ void ShardLoop::fetch(Request& request, bool copy) {
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
   const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
   request.held = !std::ranges::all_of(deliveries, in_memory);
+  request.largest = log_->max_record_bytes();
   if (request.held) {
     for (const Delivery& delivery : deliveries) log_->hold(delivery.position);
   }
@@ -30,8 +31,9 @@ void ShardLoop::fetch(Request& request, bool copy) {
 
 // In order and a few at a time, for how large they are is known when they are there.
 void ShardLoop::fetch_on(Request& request) {
+  const auto enough = [&](std::uint64_t bytes) { return bytes >= request.receive.bytes_max; };
   while (request.fetched < request.delivered && request.unread < wants_max &&
-         request.copied.size() < request.receive.bytes_max) {
+         !enough(request.copied.size() + request.unread * request.largest)) {
     Delivery& delivery = request.deliveries[request.fetched];
     if (log_->in_memory(delivery.position)) {
       take_body(request, delivery, log_->record(delivery.position), true);
@@ -47,10 +49,11 @@ void ShardLoop::fetch_on(Request& request) {
 
 // Whether any has come.
 bool ShardLoop::take_bodies() {
-  const std::uint64_t before = unread_;
+  bool any = false;
   WantedBody wanted;
   std::span<const std::byte> bytes;
   while (log_->next_body(wanted, bytes)) {
+    any = true;
     --unread_;
     const std::byte* const record = bytes.empty() ? nullptr : bytes.data();
     Request& request = *wanted.request;
@@ -63,7 +66,7 @@ bool ShardLoop::take_bodies() {
     fetch_on(request);
     if (request.unread == 0 && !request.unflushed) answer(request);
   }
-  return unread_ != before;
+  return any;
 }
 
 // `record` is null if it cannot be read: the message is not handed out, nor will be before the next start.
@@ -75,8 +78,11 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
     if (stored.queue != request.queue || stored.seq != delivery.seq) {
       record = nullptr;
     } else if (copy) {
+      const std::size_t bytes = record_length(record);
+      // Of the first it is not known.
+      request.largest = std::max(request.copied.empty() ? 0 : request.largest, bytes);
       delivery.copy = request.copied.size();
-      request.copied.append(reinterpret_cast<const char*>(record), record_length(record));
+      request.copied.append(reinterpret_cast<const char*>(record), bytes);
     } else {
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }
@@ -93,6 +99,7 @@ void ShardLoop::resolve(Request& request) {
   for (const Delivery& delivery : left)
     if (request.held) log_->let_go(delivery.position);
   request.unfetched = static_cast<std::uint32_t>(left.size());
+  stats_.received -= left.size();
   std::span<Delivery> fetched = request.deliveries.first(request.fetched);
   const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
   if (!std::ranges::all_of(fetched, good)) {  // rare, and stable_partition() allocates

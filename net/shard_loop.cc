@@ -303,13 +303,12 @@ void ShardLoop::write_checkpoint(Instant now) {
   more_ |= checkpointing_;
 }
 
-// Says again what is left in a segment that is to be used again, a little in a turn. Into the room of messages from other
-// queues: more is won than it takes.
+// Says again what is left in a segment that is to be used again, a little in a turn.
 void ShardLoop::relocate(Instant now, bool idle) {
   if (draining_ || !log_->relocation_due()) return;
   std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
   FoundSend found;
-  while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::queue) == Errc::ok &&
+  while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::relocation) == Errc::ok &&
          log_->next_relocatable(found)) {
     left -= std::min(left, found.record.size());
     const StoredMessage& stored = found.stored;

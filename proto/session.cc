@@ -63,7 +63,8 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   detail_ = no_detail;
   config_ = &config;
   groups_ = session.groups_;
-  undelivering_ = crowded_ = false;
+  undelivering_ = false;
+  answer_room_ = SIZE_MAX;
   wait_later_ = Duration{0};
   answer_.clear();
   request_ = Request{};

@@ -122,16 +122,15 @@ class WireCall {
   // While routed.
   Request& request() { return request_; }
   ShardId target() const { return target_; }
-  // Bytes that it keeps until it is answered.
-  std::size_t memory() const { return frame_.size() + deliveries_.size() * sizeof(Delivery); }
+  // Bytes that it keeps until it is answered. While it is not routed.
+  std::size_t memory() const {
+    return frame_.size() + request_.deliveries.size() * sizeof(Delivery) +
+           request_.copied.capacity();
+  }
   // Bytes of messages that its answer may have; of a RECEIVE.
   std::size_t promised() const { return request_.op == Op::receive ? receive_bytes_max_ : 0; }
   // Before resume(): there is room for so much. For nothing: what was delivered goes back to its queue.
-  void limit_answer(std::size_t bytes) {
-    crowded_ = bytes == 0;
-    receive_bytes_max_ =
-        static_cast<std::uint32_t>(std::min<std::size_t>(receive_bytes_max_, bytes));
-  }
+  void limit_answer(std::size_t bytes) { answer_room_ = bytes; }
 
   // The request has come back. For a RECEIVE, contents of deliveries are read here and in
   // write_response, and must hold until that has returned.
@@ -139,6 +138,8 @@ class WireCall {
 
   // Appends the answer. The call is idle afterwards.
   void write_response(std::string& out);
+  // Nobody wants the answer.
+  void drop() { trim(); }
 
  private:
   // In: one function an operation, or a family of them.
@@ -189,7 +190,7 @@ class WireCall {
   ShardId target_{};
   const SessionConfig* config_ = nullptr;
   std::uint32_t receive_bytes_max_ = 0;
-  bool crowded_ = false;
+  std::size_t answer_room_ = SIZE_MAX;
   Duration wait_later_{0};  // a RECEIVE of many looks first, with room for all of them
   bool groups_ = false;
   bool undelivering_ = false;  // giving back what did not fit into the answer

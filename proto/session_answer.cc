@@ -12,6 +12,7 @@ namespace {
 // Buffers a call keeps for its next frame; larger ones are given back.
 constexpr std::size_t keep_bytes_max = 64 << 10;
 constexpr std::size_t keep_entries_max = 256;
+constexpr std::size_t keep_deliveries_max = 64;
 
 // What a message takes up in an answer.
 std::size_t delivery_bytes(const Content& content) {
@@ -45,6 +46,11 @@ void give_back(T& buffer, std::size_t keep_max) {
 WireCall::Next WireCall::resume(Session& session, const Directory& directory,
                                 const SessionConfig&) {
   if (undelivering_) return Next::respond;  // what could not be given back becomes visible in time
+  // Who waits does so for room among those in flight too.
+  if (request_.error == Errc::over_in_flight && wait_later_ != Duration{0}) {
+    request_.error = Errc::ok;
+    return wait_for_some();
+  }
   if (request_.error != Errc::ok) {
     const bool differs = request_.error == Errc::queue_exists;
     return refuse(status_of(request_.error),
@@ -150,11 +156,12 @@ WireCall::Next WireCall::received() {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
+  const std::size_t room = std::min<std::size_t>(receive_bytes_max_, answer_room_);
   std::size_t bytes = 0;
   std::uint32_t fit = 0;
   while (fit < fetched) {
     bytes += delivery_bytes(deliveries_[fit].content);
-    if ((fit > 0 || crowded_) && bytes > receive_bytes_max_) break;
+    if ((fit > 0 || room == 0) && bytes > room) break;
     ++fit;
   }
   if (fit == request_.delivered) return Next::respond;
@@ -264,7 +271,7 @@ void WireCall::trim() {
   give_back(sends_, keep_entries_max);
   give_back(digests_, keep_entries_max);
   give_back(receipts_, keep_entries_max);
-  give_back(deliveries_, keep_entries_max);
+  give_back(deliveries_, keep_deliveries_max);
   request_ = Request{};
   replay_.reset();
   described_.reset();

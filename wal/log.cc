@@ -118,7 +118,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     // What is kept for replay gives way on a full disk.
     const std::uint64_t in_log = manifest_->current().first;
     const std::uint64_t below = pool_.full() ? in_log : std::min(in_log, pool_.kept_from());
-    relocation_.choose(below, in_log, room_left(From::queue));
+    relocation_.choose(below, in_log, room_left(From::relocation));
   }
   relocation_.pump(stopping_);
   send_reader_.pump(durable(), stopping_);
@@ -185,9 +185,12 @@ Errc Log::room(std::uint64_t bytes, From from) const {
   return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
 }
 
+// Relocation gives back a whole segment for a part of one, and so has less to leave.
 std::uint64_t Log::room_left(From from) const {
   const std::uint64_t for_queues = from == From::sender ? geometry_.segment_bytes / 8 : 0;
-  const Lsn needed = appended() + reserve() + accepted_ + for_queues;
+  const std::uint64_t kept =
+      from == From::relocation ? std::min(last_room(), reserve()) : reserve();
+  const Lsn needed = appended() + kept + accepted_ + for_queues;
   const Lsn end = pool_.end_of_room();
   return end - std::min(end, needed);
 }

@@ -198,7 +198,7 @@ class Log {
   }
 
   // Whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a failure.
-  enum class From : std::uint8_t { sender, queue };
+  enum class From : std::uint8_t { sender, queue, relocation };
   Errc room(std::uint64_t bytes, From from = From::sender) const;
   // There is none, but it is being made: what is under way on the disk, which is not full, gives some.
   bool room_is_coming() const {

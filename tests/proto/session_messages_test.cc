@@ -276,6 +276,12 @@ TEST_F(WireSession, LooksForManyBeforeItWaitsForSome) {
 
   ASSERT_EQ(begin(WireOp::receive, receive(WireCall::waiting_max, 20'000), q), Next::route);
   EXPECT_EQ(call_.request().receive.wait, seconds(20)) << "so few wait at once";
+
+  ASSERT_EQ(begin(WireOp::receive, receive(1024, 20'000), q), Next::route);
+  call_.request().error = Errc::over_in_flight;
+  ASSERT_EQ(resume(), Next::route) << "it may wait for that too";
+  EXPECT_EQ(call_.request().receive.wait, seconds(20));
+  EXPECT_EQ(call_.request().error, Errc::ok);
 }
 
 TEST_F(WireSession, PromisesLessWhenMoreIsUnderWay) {

@@ -312,6 +312,7 @@ void Model::asked(Call& call) {
 void Model::gives_back(const Call& call) {
   for (const std::uint32_t id : call.messages) {
     ++messages_[id].moves;
+    ++messages_[id].returns;
     messages_[id].returned = true;
   }
 }
@@ -403,7 +404,7 @@ void Model::crashed() {
       if ((message.removes > 0 || queue.purges > 0) && message.gone == Message::Gone::no)
         message.gone = Message::Gone::maybe;
       roll_back(message, durable_step);
-      message.removes = message.moves = 0;
+      message.removes = message.moves = message.returns = 0;
       message.moved = Duration{0};
     }
     if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());

@@ -81,6 +81,7 @@ struct Message {
   std::vector<View> past;     // views that a crash may bring back, oldest first
   std::uint32_t removes = 0;  // requests under way
   std::uint32_t moves = 0;    // changes of visibility and returns under way
+  std::uint32_t returns = 0;  // of these
   Duration moved{0};          // the longest timeout that one of them asks for
 };
 

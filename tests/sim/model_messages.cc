@@ -331,7 +331,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     View view = message.view;
     const bool never_received = view.received.high == 0;
     // An old handle; unless what it was received with since is being given back.
-    if (view.nonce_known && view.nonce != nonce && view.received.low > message.moves) continue;
+    if (view.nonce_known && view.nonce != nonce && view.received.low > message.returns) continue;
     const bool sure = (never_received || (view.nonce_known && view.nonce == nonce)) &&
                       view.step <= call.asked_step;
     View changed = view;
@@ -362,6 +362,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
   const Instant low = decided_low(call), high = decided_high(call, turn);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     Message& message = messages_[call.messages[i]];
+    --message.returns;
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken || !names_place(call.receipts[i], message)) continue;
     View view = message.view;

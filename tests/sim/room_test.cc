@@ -116,6 +116,29 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
+// A message of another queue is left in each segment: these are relocated, or nothing would be won.
+TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
+  start(1);
+  const QueueId queue = make_queue(zero), other = make_queue(zero, "other");
+  world->disk(0).set_capacity(24 * (64 << 10));
+  std::size_t kept = 0;
+  while (with(Errc::no_space) == 0 && sends.size() < 50'000) {
+    send_many(queue, 20, 1500);
+    kept += 1;
+    send(other, std::string(64, 'x'));
+    run(10'000);
+  }
+  run(2'000'000);
+  const std::size_t sent = with(Errc::ok);
+  EXPECT_GT(kept, 20u);
+  sends.clear();
+  for (Delivery delivery; receive(queue, delivery);) ASSERT_TRUE(remove(queue, delivery)) << sent;
+  run(20'000'000);
+  send_many(queue, 1, 64);
+  run(2'000'000);
+  EXPECT_EQ(with(Errc::ok), 1u);
+}
+
 TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
   start(1);
   const QueueId queue = make_queue(zero);
