@@ -105,6 +105,8 @@ bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Ins
 // The messages from `first` on are to be handed out once they are durable, or as soon as they have their places.
 void Shard::sent(Queue& queue, Seq first, bool at_once, Instant now) {
   const bool armed = !queue.times.empty();
+  // Nothing of what was noted is left. What was sent in this very turn goes with the next bucket, which is of now too.
+  if (queue.index.size() == 0) queue.times.clear();
   // Sent at the same time, those in between are in the buckets of these two.
   queue.times.note(first, now, queue.config->retention());
   queue.times.note(queue.next_seq - 1, now, queue.config->retention());

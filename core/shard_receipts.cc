@@ -62,7 +62,10 @@ Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effe
 
 void Shard::change_visibility(Queue& queue, Request& request, Instant now, Effects& effects) {
   for (ReceiptEntry& entry : request.receipts) entry.error = change_one(queue, entry, now, effects);
-  effects.replies.push_back({&request, false});
+  // Who was told that a message of a group stays hidden relies on it: a crash would give it to somebody else too early.
+  const bool any =
+      std::ranges::find(request.receipts, Errc::ok, &ReceiptEntry::error) != request.receipts.end();
+  effects.replies.push_back({&request, any && queue.config->is_fifo()});
 }
 
 Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects) {

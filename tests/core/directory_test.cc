@@ -162,6 +162,19 @@ TEST(Directory, KnowsWhatItTakesInACheckpoint) {
   EXPECT_EQ(directory.bytes(), 0u);
 }
 
+// As a start may read it: the end of the older one comes last.
+TEST(Directory, ForgetsWhoseDeadLettersWentWhereWhenTheNameIsAnothers) {
+  Directory directory;
+  auto config = std::make_shared<QueueConfig>(*queue(5, "s"));
+  config->apply({Attribute::dead_letter_target, -1, "a/d"});
+  directory.put(config);
+  directory.put(queue(7, "s"));
+  directory.drop(QueueId{5});
+  EXPECT_TRUE(directory.sources_of("a", "d", "", 10).empty());
+  ASSERT_NE(directory.find("a", "s"), nullptr);
+  EXPECT_EQ((*directory.find("a", "s"))->id, QueueId{7});
+}
+
 TEST(Place, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
   std::array<int, 4> owned{};
   int moved = 0;

@@ -117,5 +117,28 @@ TEST(Checkpoint, RemembersTasks) {
       "10/0/0");
 }
 
+// When messages were sent is kept for those that are there, not for as long as retention lasts.
+TEST(Checkpoint, OfAQueueThatIsEmptyNowAndThenIsSmall) {
+  Script script;
+  script.run("queue q visibility=30");
+  World& world = script.world();
+  const QueueId q = script.queue("q");
+  for (int minute = 0; minute < 600; ++minute) {
+    world.send(q, {"x"});
+    const Ask& got = world.receive(q, {.max = 1, .wait = Duration{0}});
+    ASSERT_EQ(got.request.delivered, 1u);
+    world.receipts(Op::remove, q, {got.deliveries[0].handle});
+    world.advance(seconds(60));
+  }
+  CheckpointSlice slice;
+  world.shard().begin_checkpoint();
+  while (world.shard().checkpoint_slice(slice)) {
+  }
+  std::size_t buckets = 0;
+  for (const CheckpointRecord& record : slice.records)
+    if (const auto* times = std::get_if<TimesRecord>(&record)) buckets += times->buckets.size();
+  EXPECT_LE(buckets, 2u);
+}
+
 }  // namespace
 }  // namespace pawl::test

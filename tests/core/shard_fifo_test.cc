@@ -330,5 +330,11 @@ TEST(Attempt, OfAStandardQueueMeansNothing) {
   run("queue q | send q a b | receive q attempt=x -> a#1 | receive q attempt=x -> b#1");
 }
 
+TEST(FifoOrder, AChangeOfVisibilityIsDurableWhenItIsAnswered) {
+  run("queue q fifo=1 visibility=10 | send q A:a | receive q -> a#1 | hold | change q 600 a#1 -> "
+      "pending | flush | crash | advance 11s | receive q -> none | advance 590s | receive q -> "
+      "a#2");
+}
+
 }  // namespace
 }  // namespace pawl::test
