@@ -42,7 +42,15 @@ class Groups {
   static constexpr std::uint32_t noisy_in_flight = 30;
   static constexpr std::uint32_t noisy_share = 10;  // one of so many
 
-  Groups(Slab<Slot>& slots, bool fifo) : slots_(&slots), fifo_(fifo) {}
+  // Of a group, about: with its place in the index.
+  static constexpr std::size_t group_bytes = sizeof(Group) + 16;
+
+  // `all`: groups of all that are given it.
+  Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& all)
+      : slots_(&slots), all_(&all), fifo_(fifo) {}
+  ~Groups() { *all_ -= size(); }
+  Groups(const Groups&) = delete;
+  Groups& operator=(const Groups&) = delete;
 
   bool is_fifo() const { return fifo_; }
   // A message that is not visible becomes one of the group's; in a FIFO queue by its number. False: no room.
@@ -87,6 +95,7 @@ class Groups {
   bool is_noisy(const Group& group, std::uint64_t in_flight) const;
 
   Slab<Slot>* slots_;
+  std::uint64_t* all_;
   bool fifo_;
   Slab<Group, 64> groups_{groups_max};
   HashIndex index_;

@@ -410,7 +410,7 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
 
 Shard::Memory Shard::memory() const {
   return {.index = pages_.bytes(),
-          .slots = slots_.bytes(),
+          .slots = slots_.bytes() + grouped_ * Groups::group_bytes,
           .timers = timers_.bytes(),
           .dedup = deduplicated_ * Dedup::entry_bytes};
 }

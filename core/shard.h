@@ -337,6 +337,7 @@ class Shard {
   ShardLimits limits_;
   Directory directory_;
   std::uint64_t deduplicated_ = 0;   // by all queues; they are gone before it
+  std::uint64_t grouped_ = 0;        // groups of all queues; as that
   std::uint32_t next_queue_id_ = 1;  // control shard
   PagePool pages_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues_;

@@ -20,7 +20,7 @@ using State = Slot::State;
 // Groups by number, and what they should say.
 class Both {
  public:
-  Both(bool fifo, std::uint64_t seed) : fifo_(fifo), random_(seed), groups_(slots_, fifo) {}
+  Both(bool fifo, std::uint64_t seed) : fifo_(fifo), random_(seed), groups_(slots_, fifo, all_) {}
 
   void run(int steps, std::uint64_t most) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
@@ -163,6 +163,7 @@ class Both {
   bool fifo_;
   sim::Random random_;
   Slab<Slot> slots_{100'000};
+  std::uint64_t all_ = 0;
   Groups groups_;
   std::map<std::uint64_t, Group> model_;
   std::map<std::uint32_t, std::uint64_t> name_;

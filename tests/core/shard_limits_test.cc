@@ -47,6 +47,19 @@ TEST(InFlightLimit, EndsWithAPurge) {
       "receive q -> a#1");
 }
 
+TEST(Memory, CountsGroupsWhileTheyAreThere) {
+  Script script;
+  script.run("queue q fifo=1 | send q A:a B:b C:c");
+  World& world = script.world();
+  const std::uint64_t three = world.shard().memory().slots;
+  script.run("send q A:d");
+  EXPECT_EQ(world.shard().memory().slots, three) << "a group of before";
+  script.run("receive q max=10 -> a#1 d#1 b#1 c#1 | delete q b#1 c#1");
+  EXPECT_EQ(world.shard().memory().slots, three - 2 * Groups::group_bytes);
+  script.run("purge q | advance 1s | send q A:e");
+  EXPECT_EQ(world.shard().memory().slots, three - 2 * Groups::group_bytes);
+}
+
 TEST(SlotLimit, RefusesADelayedMessageAndTakesTheRestOfTheBatch) {
   ShardLimits limits;
   limits.slots_max = 2;
