@@ -78,9 +78,8 @@ void Directory::put(const ConfigPtr& config) {
     unindex(**before);
   }
   // One whose end a start has not read yet may have the name still.
-  const auto named =
-      by_name_.find(std::pair<std::string_view, std::string_view>(config->account, config->name));
-  if (named != by_name_.end() && named->second->id != config->id) unindex(*named->second);
+  const ConfigPtr* const named = find(config->account, config->name);
+  if (named != nullptr && (*named)->id != config->id) unindex(**named);
   bytes_ += bytes_of(*config);
   index(*config);
   by_name_[{config->account, config->name}] = config;

@@ -21,7 +21,6 @@
 // Source: proto/PROTOCOL.md
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -138,8 +137,10 @@ class WireCall {
 
   // Appends the answer. The call is idle afterwards.
   void write_response(std::string& out);
-  // Nobody wants the answer.
-  void drop() { trim(); }
+  // Nobody wants the answer. Of one that was written nothing is left.
+  void drop() {
+    if (request_.op != Op::none) trim();
+  }
 
  private:
   // In: one function an operation, or a family of them.

@@ -434,7 +434,6 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
   const std::uint64_t room = 2 * log_->least_reserve();
-  pool.want_ahead(room);
   while (geometry_.segment_base(pool.ready_end()) - tail_ < room) {
     if (auto created = pool.create_now(); !created)
       return file_is_refused(created.error().sys) ? Result<void>{} : created;

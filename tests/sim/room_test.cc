@@ -19,11 +19,12 @@ class RoomTest : public ShardLoopTest {
     sends.clear();
     answers.clear();
   }
-  // A disk of 1.5 MiB, with small messages; how many there were.
-  std::size_t fill_the_disk(QueueId queue) {
+  // A disk of 1.5 MiB, with what is sent in each round; how many there were.
+  template <typename Round>
+  std::size_t fill_the_disk(Round&& round) {
     world->disk(0).set_capacity(24 * (64 << 10));
     while (with(Errc::no_space) == 0 && sends.size() < 50'000) {
-      send_many(queue, 100, 64);
+      round();
       run(10'000);
     }
     run(2'000'000);
@@ -31,6 +32,9 @@ class RoomTest : public ShardLoopTest {
     EXPECT_EQ(sent + with(Errc::no_space), sends.size());
     sends.clear();
     return sent;
+  }
+  std::size_t fill_with_small(QueueId queue) {
+    return fill_the_disk([&] { send_many(queue, 100, 64); });
   }
   // Whether it is answered within ten seconds, and well.
   bool ask(Request& request) {
@@ -100,7 +104,7 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
 TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   start(1);
   const QueueId queue = make_queue(zero);
-  const std::size_t sent = fill_the_disk(queue);
+  const std::size_t sent = fill_with_small(queue);
   EXPECT_GT(sent, 5000u);
   std::size_t gone = 0;
   for (Delivery delivery; receive(queue, delivery); ++gone) {
@@ -121,18 +125,13 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
 TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
   start(1);
   const QueueId queue = make_queue(zero), other = make_queue(zero, "other");
-  world->disk(0).set_capacity(24 * (64 << 10));
   std::size_t kept = 0;
-  while (with(Errc::no_space) == 0 && sends.size() < 50'000) {
+  const std::size_t sent = fill_the_disk([&] {
     send_many(queue, 20, 1500);
     kept += 20;
     send_many(other, 20, 64);
-    run(10'000);
-  }
-  run(2'000'000);
-  const std::size_t sent = with(Errc::ok);
+  });
   EXPECT_GT(kept, 400u);
-  sends.clear();
   for (Delivery delivery; receive(queue, delivery);) ASSERT_TRUE(remove(queue, delivery)) << sent;
   run(20'000'000);
   send_many(queue, 1, 64);
@@ -143,7 +142,7 @@ TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
 TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
   start(1);
   const QueueId queue = make_queue(zero);
-  const std::size_t sent = fill_the_disk(queue);
+  const std::size_t sent = fill_with_small(queue);
   for (std::size_t times = 0; times < sent; ++times) {
     Delivery delivery;
     ASSERT_TRUE(receive(queue, delivery)) << times << " of " << sent;
