@@ -4,28 +4,35 @@
 
 namespace pawl {
 
-// Drops what is over, and what is beyond `keep` of them.
-void Attempts::forget(Instant now, std::size_t keep) {
-  while (!old_.empty() && (old_.front().until <= now || old_.size() > keep)) {
-    by_id_.erase(old_.front().id);
-    old_.pop_front();
+void Attempts::pop() {
+  const auto it = by_id_.find(old_.front().id);
+  share_.drop(attempt_bytes + it->second.size() * sizeof(Attempted));
+  by_id_.erase(it);
+  old_.pop_front();
+  old_.fit();
+}
+
+bool Attempts::forget_over(Instant now, std::size_t most) {
+  for (; !old_.empty() && old_.front().until <= now; --most) {
+    if (most == 0) return false;
+    pop();
   }
+  return true;
 }
 
 std::vector<Attempted>* Attempts::find(const TextKey& id, Instant now) {
-  forget(now, attempts_max);
+  forget_over(now, attempts_max);
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : &it->second;
 }
 
 void Attempts::put(const TextKey& id, std::vector<Attempted> messages, Instant now) {
-  forget(now, attempts_max - 1);
-  if (by_id_.emplace(id, std::move(messages)).second) old_.push_back({id, now + window});
-}
-
-void Attempts::clear() {
-  by_id_.clear();
-  old_.clear();
+  forget_over(now, attempts_max);
+  while (old_.size() >= attempts_max) pop();
+  const std::uint64_t bytes = attempt_bytes + messages.size() * sizeof(Attempted);
+  if (!by_id_.emplace(id, std::move(messages)).second) return;
+  old_.push_back({id, now + window});
+  share_.add(bytes);
 }
 
 }  // namespace pawl

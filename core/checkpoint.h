@@ -51,8 +51,8 @@ struct TimesRecord {
   QueueId queue = QueueId::none;
   bool first = false;
   Seq end = 0;  // one past the newest noted
-  std::vector<SendTimes::Bucket> buckets;
-  std::vector<AgedArrivals::Entry> aged;
+  std::vector<SendTimes::Bucket> buckets = {};
+  std::vector<AgedArrivals::Entry> aged = {};
   bool operator==(const TimesRecord&) const = default;
 };
 
@@ -92,8 +92,7 @@ struct CheckpointWalk {
   QueueId queue = QueueId::none;  // this one or the next there is
   Part part = Part::settings;
   Seq seq = 0;  // this one or the next, of dedup or of messages
-  std::vector<AgedArrivals::Entry> aged =
-      {};  // those that are still to come; they move while it waits
+  AgedArrivals::Entry aged = AgedArrivals::before_all;  // those behind it
 };
 
 }  // namespace pawl

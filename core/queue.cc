@@ -1,7 +1,6 @@
 #include "core/queue.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace pawl {
@@ -14,13 +13,31 @@ Duration grain_of(Duration retention) {
 
 }  // namespace
 
-void SendTimes::note(Seq seq, Instant sent, Duration retention) {
+void SendTimes::fit() {
+  buckets_.fit();
+  share_.set(buckets_.capacity() * sizeof(Bucket));
+}
+
+bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
   const Duration grain = grain_of(retention);
-  if (buckets_.empty() || sent - buckets_.back().opened >= grain) {
+  const bool begins = buckets_.empty() || sent - buckets_.back().opened >= grain;
+  if (begins) {
     buckets_.push_back({.first = seq, .opened = sent, .last = sent});
+    share_.set(buckets_.capacity() * sizeof(Bucket));
   }
   buckets_.back().last = std::max(buckets_.back().last, sent);
   end_ = seq + 1;
+  return begins;
+}
+
+void SendTimes::forget_below(Seq oldest) {
+  while (buckets_.size() > 1 && buckets_[1].first <= oldest) buckets_.pop_front();
+  fit();
+}
+
+void SendTimes::clear() {
+  buckets_.clear();
+  fit();
 }
 
 std::vector<SendTimes::Bucket> SendTimes::buckets() const {
@@ -32,6 +49,7 @@ std::vector<SendTimes::Bucket> SendTimes::buckets() const {
 
 void SendTimes::restore(const std::vector<Bucket>& buckets, Seq end) {
   for (const Bucket& bucket : buckets) buckets_.push_back(bucket);
+  fit();
   end_ = std::max(end_, end);
 }
 
@@ -47,6 +65,7 @@ void SendTimes::coarsen(Duration retention) {
     }
   }
   buckets_ = std::move(joined);
+  fit();
 }
 
 Instant SendTimes::next_expiry(Duration retention) const {
@@ -59,34 +78,50 @@ Seq SendTimes::expire(Instant now, Duration retention) {
     buckets_.pop_front();
     below = buckets_.empty() ? end_ : buckets_.front().first;
   }
+  if (below != 0) fit();
   return below;
 }
 
 void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex& index) {
-  if (heap_.size() >= prune_at_) {
-    std::erase_if(heap_, [&](const Entry& entry) { return index.find(entry.second).absent(); });
-    std::ranges::make_heap(heap_, std::greater());
-    prune_at_ = std::max(prune_min, 2 * heap_.size());
+  for (int i = 0; i < looks_an_add; ++i) {
+    const auto at = entries_.upper_bound(looked_at_);
+    looked_at_ = at == entries_.end() ? before_all : *at;
+    if (at != entries_.end() && index.find(at->second).absent()) entries_.erase(at);
   }
-  heap_.emplace_back(sent.ms, seq);
-  std::ranges::push_heap(heap_, std::greater());
+  entries_.emplace(sent.ms, seq);
+  count();
+}
+
+bool AgedArrivals::copy_behind(Entry& after, const SeqIndex& index, std::size_t& most,
+                               std::vector<Entry>& out) const {
+  auto at = entries_.upper_bound(after);
+  for (; at != entries_.end() && most > 0; ++at, --most) {
+    after = *at;
+    if (!index.find(at->second).absent()) out.push_back(*at);
+  }
+  return at == entries_.end();
 }
 
 void AgedArrivals::restore(const std::vector<Entry>& entries) {
-  heap_.insert(heap_.end(), entries.begin(), entries.end());
-  std::ranges::make_heap(heap_, std::greater());
-  prune_at_ = std::max(prune_at_, 2 * heap_.size());
+  for (const Entry& entry : entries) entries_.insert(entries_.end(), entry);
+  count();
+}
+
+bool AgedArrivals::forget(std::size_t most) {
+  for (; !entries_.empty() && most > 0; --most) entries_.erase(entries_.begin());
+  count();
+  return entries_.empty();
 }
 
 Instant AgedArrivals::next_expiry(Duration retention) const {
-  return heap_.empty() ? never : Instant{heap_.front().first} + retention;
+  return entries_.empty() ? never : Instant{entries_.begin()->first} + retention;
 }
 
 Seq AgedArrivals::expire(Instant now, Duration retention) {
   if (next_expiry(retention) > now) return 0;
-  const Seq seq = heap_.front().second;
-  std::ranges::pop_heap(heap_, std::greater());
-  heap_.pop_back();
+  const Seq seq = entries_.begin()->second;
+  entries_.erase(entries_.begin());
+  count();
   return seq;
 }
 

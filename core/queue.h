@@ -8,11 +8,14 @@
 // Owner:  core/shard.h. Plain data; the rules are in shard_*.cc.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "core/account.h"
 #include "core/attempts.h"
 #include "core/dedup.h"
 #include "core/groups.h"
@@ -31,8 +34,8 @@ namespace pawl {
 inline constexpr std::uint64_t in_flight_max = 120'000;  // SQS Developer Guide, quotas
 
 // When the messages of a queue were sent, to the coarseness that retention needs: a bucket of messages
-// ends when it is `grain` long, and goes when its last message is past retention. A timer for each
-// message would cost 16 bytes; this costs 4096 buckets a queue at most.
+// ends when it is `grain` long, and goes when its last message is past retention or nothing of it is left.
+// A timer for each message would cost 16 bytes; this costs 4096 buckets a queue at most.
 class SendTimes {
  public:
   struct Bucket {
@@ -43,13 +46,19 @@ class SendTimes {
   };
   static constexpr std::int64_t buckets_a_retention = 4096;
 
-  void note(Seq seq, Instant sent, Duration retention);
+  explicit SendTimes(std::uint64_t& account) : share_(account) {}
+
+  // True: a bucket begins with it.
+  bool note(Seq seq, Instant sent, Duration retention);
+  // Nothing older is left.
+  void forget_below(Seq oldest);
+  std::size_t size() const { return buckets_.size(); }
   bool empty() const { return buckets_.empty(); }
   // When the oldest bucket is past `retention`.
   Instant next_expiry(Duration retention) const;
   // Drops the buckets that are past retention: every message below the answer is too. 0: none.
   Seq expire(Instant now, Duration retention);
-  void clear() { buckets_.clear(); }
+  void clear();
   // For a checkpoint, and out of it: behind what there is.
   std::vector<Bucket> buckets() const;
   Seq end() const { return end_; }
@@ -58,35 +67,60 @@ class SendTimes {
   void coarsen(Duration retention);
 
  private:
+  void fit();
+
   RingQueue<Bucket> buckets_;
   Seq end_ = 0;  // one past the newest noted
+  Share share_;
 };
 
 // Messages that came from another queue with an age of their own, by when they were sent. They are in no
-// order of their numbers, so each has an entry here.
+// order of their numbers, so each has an entry here: 48 bytes. Entries of messages that have gone are looked for bit
+// by bit as others come.
 class AgedArrivals {
  public:
+  using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
+  static constexpr Entry before_all = {INT64_MIN, 0};
+
+  explicit AgedArrivals(std::uint64_t& account) : share_(account) {}
+
   void add(Instant sent, Seq seq, const SeqIndex& index);
   // When the oldest is past `retention`; it may be gone by then.
   Instant next_expiry(Duration retention) const;
   // The number of one that is past retention, or 0.
   Seq expire(Instant now, Duration retention);
-  void clear() { heap_.clear(); }
-  using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
-  const std::vector<Entry>& entries() const { return heap_; }
-  // As entries() said; the index may not know them yet.
+  // Copies those behind `after` whose messages are there, looking at `most` at most, and sets `after` to the last it
+  // looked at. Whether there are no more.
+  bool copy_behind(Entry& after, const SeqIndex& index, std::size_t& most,
+                   std::vector<Entry>& out) const;
+  // As copy_behind() said, one piece after the other; the index may not know them yet.
   void restore(const std::vector<Entry>& entries);
+  // Forgets some, at most `most`. False: there are more of them.
+  bool forget(std::size_t most);
+  std::size_t size() const { return entries_.size(); }
+  static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 32;
 
  private:
-  static constexpr std::size_t prune_min = 64;
+  static constexpr int looks_an_add = 2;
 
-  std::vector<Entry> heap_;  // the oldest first
-  std::size_t prune_at_ = prune_min;
+  void count() { share_.set(entries_.size() * entry_bytes); }
+
+  std::set<Entry> entries_;
+  Entry looked_at_ = before_all;
+  Share share_;
 };
 
 // What only FIFO queues have.
 struct Fifo {
-  explicit Fifo(std::uint64_t& deduplicated) : dedup(deduplicated) {}
+  Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes)
+      : dedup(deduplicated), attempts(attempts_bytes) {}
+
+  // Forgets what is over, at most `most` of each kind. False: there may be more of it.
+  bool forget_over(Instant now, std::size_t most) {
+    const bool all = dedup.forget_over(now, most);
+    return attempts.forget_over(now, most) && all;
+  }
+  Instant next_over() const { return std::min(dedup.next_over(), attempts.next_over()); }
 
   Dedup dedup;
   Attempts attempts;
@@ -119,7 +153,8 @@ struct MessageState {
 };
 
 struct Queue {
-  Queue(QueueId queue_id, PagePool& pool) : id(queue_id), index(pool) {}
+  Queue(QueueId queue_id, PagePool& pool, std::uint64_t& times_bytes)
+      : id(queue_id), index(pool), times(times_bytes) {}
 
   QueueId id;
   ConfigPtr config;  // null only while a log is replayed
@@ -130,7 +165,7 @@ struct Queue {
   std::vector<ReplayTask>
       replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
-  AgedArrivals aged;
+  std::unique_ptr<AgedArrivals> aged;  // from the first dead letter of another queue on
   // Messages whose bodies cannot be read, in rising order of number. The queue goes on without them; their records
   // stay where they are, and are tried again at the next start.
   std::vector<MessageState> set_aside;
@@ -148,8 +183,8 @@ struct Queue {
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;
-  bool dedup_armed = false;  // the timer by which the deduplication of an idle queue is freed
-  std::uint32_t dedup_generation = 0;
+  bool fifo_armed = false;  // the timer by which an idle queue forgets what is over
+  std::uint32_t fifo_generation = 0;
   std::uint32_t turn = 0;          // of serving returned and fresh messages, see next_ready()
   bool grouped_last = false;       // of serving messages with a group and those without
   std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters

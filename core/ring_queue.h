@@ -1,4 +1,4 @@
-// A first-in first-out queue that allocates only to grow.
+// A first-in first-out queue that allocates only to grow, and gives memory back only when asked to.
 //
 // Owner: one thread.
 #pragma once
@@ -14,6 +14,7 @@ class RingQueue {
  public:
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
+  std::size_t capacity() const { return items_.size(); }
   T& front() { return items_[head_]; }
   const T& front() const { return items_[head_]; }
   T& back() { return (*this)[count_ - 1]; }
@@ -31,6 +32,11 @@ class RingQueue {
     items_[head_] = std::move(item);
     ++count_;
   }
+  // Before the one that is at `at` now; what is behind it moves.
+  void insert(std::size_t at, T item) {
+    push_back(std::move(item));
+    for (std::size_t i = count_ - 1; i > at; --i) std::swap((*this)[i], (*this)[i - 1]);
+  }
   void pop_front() {
     items_[head_] = T();
     head_ = (head_ + 1) & (items_.size() - 1);
@@ -43,14 +49,20 @@ class RingQueue {
   void clear() {
     while (!empty()) pop_front();
   }
+  // Gives memory back when an eighth of it would do.
+  void fit() {
+    if (items_.size() > fit_min && count_ <= items_.size() / 8) resize(items_.size() / 4);
+  }
 
  private:
   static constexpr std::size_t items_min = 4;
+  static constexpr std::size_t fit_min = 64;
 
-  void grow() {
-    std::vector<T> larger(items_.empty() ? items_min : items_.size() * 2);
-    for (std::size_t i = 0; i < count_; ++i) larger[i] = std::move((*this)[i]);
-    items_.swap(larger);
+  void grow() { resize(items_.empty() ? items_min : items_.size() * 2); }
+  void resize(std::size_t items) {
+    std::vector<T> others(items);
+    for (std::size_t i = 0; i < count_; ++i) others[i] = std::move((*this)[i]);
+    items_.swap(others);
     head_ = 0;
   }
 

@@ -26,37 +26,57 @@ void PagePool::drop(std::unique_ptr<Page> page) {
 }
 
 PagePool::SparseList PagePool::take_list() {
-  if (spare_lists_.empty()) return {};
-  SparseList list = std::move(spare_lists_.back());
+  SparseList list;
+  if (spare_lists_.empty()) {
+    ++lists_made_;
+    list.reserve(list_max);
+    return list;
+  }
+  list = std::move(spare_lists_.back());
   spare_lists_.pop_back();
   return list;
 }
 
 void PagePool::give_list(SparseList list) {
-  if (list.capacity() == 0 || spare_lists_.size() == spares_max) return;
+  if (spare_lists_.size() == spares_max) {
+    --lists_made_;
+    return;
+  }
   list.clear();
   spare_lists_.push_back(std::move(list));
 }
 
-const SeqIndex::Page* SeqIndex::page(Seq seq) const {
-  const std::uint64_t n = number(seq);
-  if (n < first_page_ || n - first_page_ >= pages_.size()) return nullptr;
-  return &pages_[n - first_page_];
+// Between two pages there are no more of them than numbers: where all numbers have one, that is the answer.
+std::size_t SeqIndex::search(std::uint64_t number) const {
+  const std::size_t size = pages_.size();
+  if (size == 0 || number <= first_page_) return 0;
+  const std::uint64_t last = pages_.back().number;
+  if (number > last) return size;
+  std::size_t low = size - 1 - std::min<std::uint64_t>(size - 1, last - number);
+  if (pages_[low].number >= number) return low;
+  std::size_t high = std::min<std::uint64_t>(size - 1, number - first_page_);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    pages_[middle].number < number ? low = middle + 1 : high = middle;
+  }
+  return low;
 }
 
-SeqIndex::Page* SeqIndex::page(Seq seq) {
-  return const_cast<Page*>(std::as_const(*this).page(seq));
+const SeqIndex::Page* SeqIndex::search_page(Seq seq) const {
+  const std::size_t at = search(number(seq));
+  return at < pages_.size() && pages_[at].number == number(seq) ? &pages_[at] : nullptr;
 }
 
 SeqIndex::Page& SeqIndex::page_for_put(Seq seq) {
-  const std::uint64_t n = number(seq);
-  if (pages_.empty()) first_page_ = n;
-  while (n < first_page_) {  // only while a log is replayed
-    pages_.push_front({});
-    --first_page_;
-  }
-  while (n - first_page_ >= pages_.size()) pages_.push_back({});
-  return pages_[n - first_page_];
+  if (Page* const there = page(seq); there != nullptr) return *there;
+  const std::size_t at = search(number(seq));
+  Page page;
+  page.number = number(seq);
+  at == 0 ? pages_.push_front(std::move(page)) : pages_.insert(at, std::move(page));
+  pool_->add_row();
+  ++empty_;
+  first_page_ = pages_.front().number;
+  return pages_[at];
 }
 
 SeqIndex::Sparse* SeqIndex::find_sparse(Page& page, std::size_t at) {
@@ -66,14 +86,17 @@ SeqIndex::Sparse* SeqIndex::find_sparse(Page& page, std::size_t at) {
   return nullptr;
 }
 
-Place SeqIndex::find(Seq seq) const {
-  const Page* const p = page(seq);
-  if (p == nullptr) return {};
-  if (p->dense) return p->dense->entries[index(seq)];
-  for (const Sparse& entry : p->sparse) {
-    if (entry.index == index(seq)) return entry.place;
+Place SeqIndex::place(const Page& page, std::size_t at) {
+  if (page.dense) return page.dense->entries[at];
+  for (const Sparse& entry : page.sparse) {
+    if (entry.index == at) return entry.place;
   }
   return {};
+}
+
+Place SeqIndex::find(Seq seq) const {
+  const Page* const p = page(seq);
+  return p == nullptr ? Place() : place(*p, index(seq));
 }
 
 void SeqIndex::put(Seq seq, Place place) {
@@ -92,33 +115,46 @@ void SeqIndex::put(Seq seq, Place place) {
   } else {
     put_sparse(p, {.index = static_cast<std::uint16_t>(at), .ready = 0, .place = place});
   }
-  ++p.live;
+  if (p.live++ == 0) --empty_;
   ++size_;
 }
 
 void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
   if (page.live == 0) {
     page.sparse = pool_->take_list();
-    page.sparse.reserve(sparse_max);
+    ++lists_;
   }
   page.sparse.insert(std::ranges::upper_bound(page.sparse, entry.index, {}, &Sparse::index), entry);
 }
 
 void SeqIndex::expand(Page& page) {
   page.dense = pool_->take();
+  ++dense_;
   for (const Sparse& entry : page.sparse) {
     page.dense->entries[entry.index] = entry.place;
     if (entry.ready == 0) continue;
     page.dense->ready[entry.ready - 1u][entry.index / 64] |= std::uint64_t{1} << (entry.index % 64);
   }
+  give_list(page);
+}
+
+void SeqIndex::give_dense(Page& page) {
+  if (!page.dense) return;
+  --dense_;
+  pool_->give(std::move(page.dense));
+}
+
+void SeqIndex::give_list(Page& page) {
+  if (page.sparse.capacity() == 0) return;
+  --lists_;
   pool_->give_list(std::exchange(page.sparse, {}));
 }
 
 void SeqIndex::erase(Seq seq) {
   Page* const p = page(seq);
-  if (p == nullptr || find(seq).absent()) return;
-  make_unready(seq);
   const std::size_t at = index(seq);
+  if (p == nullptr || place(*p, at).absent()) return;
+  set_ready(seq, *p, -1);
   if (p->dense) {
     p->dense->entries[at] = Place();
   } else {
@@ -127,8 +163,9 @@ void SeqIndex::erase(Seq seq) {
   --p->live;
   --size_;
   if (p->live == 0) {
-    if (p->dense) pool_->give(std::move(p->dense));
-    pool_->give_list(std::exchange(p->sparse, {}));
+    give_dense(*p);
+    give_list(*p);
+    ++empty_;
     trim();
   } else if (p->dense && p->live <= sparse_max && p != &pages_.back()) {
     shrink(*p);  // the newest page will grow again
@@ -137,7 +174,7 @@ void SeqIndex::erase(Seq seq) {
 
 void SeqIndex::shrink(Page& page) {
   page.sparse = pool_->take_list();
-  page.sparse.reserve(sparse_max);
+  ++lists_;
   for (std::size_t i = 0; i < page_entries; ++i) {
     if (page.dense->entries[i].absent()) continue;
     page.sparse.push_back({.index = static_cast<std::uint16_t>(i),
@@ -146,15 +183,33 @@ void SeqIndex::shrink(Page& page) {
     page.dense->entries[i] = Place();
   }
   page.dense->ready = {};
-  pool_->give(std::move(page.dense));
+  give_dense(page);
 }
 
-// Pages that are empty at the old end go.
+// Empty pages go: at the old end at once, others when they are many, so that the move of the rest costs each of them
+// little.
 void SeqIndex::trim() {
   while (!pages_.empty() && pages_.front().live == 0) {
     pages_.pop_front();
-    ++first_page_;
+    pool_->drop_row();
+    --empty_;
   }
+  if (!pages_.empty()) first_page_ = pages_.front().number;
+  if (empty_ > empty_max && empty_ > pages_.size() / 2) drop_empty();
+  pages_.fit();
+}
+
+void SeqIndex::drop_empty() {
+  RingQueue<Page> kept;
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    if (pages_[i].live > 0) {
+      kept.push_back(std::move(pages_[i]));
+    } else {
+      pool_->drop_row();
+    }
+  }
+  pages_ = std::move(kept);
+  empty_ = 0;
 }
 
 int SeqIndex::ready_state(const Page& page, std::size_t at) const {
@@ -171,11 +226,11 @@ int SeqIndex::ready_state(const Page& page, std::size_t at) const {
   return -1;
 }
 
-// Moves the message to `set`, or to none with -1.
-void SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
+// Moves the message to `set`, or to none with -1. False: there it was.
+bool SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
   const std::size_t at = index(seq);
   const int before = ready_state(page, at);
-  if (before == set_or_none) return;
+  if (before == set_or_none) return false;
   if (before >= 0) {
     const auto set = static_cast<std::size_t>(before);
     if (page.dense) page.dense->ready[set][at / 64] &= ~(std::uint64_t{1} << (at % 64));
@@ -190,19 +245,18 @@ void SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
     hint_[set] = std::min(hint_[set], number(seq));
   }
   if (!page.dense) find_sparse(page, at)->ready = static_cast<std::uint8_t>(set_or_none + 1);
+  return true;
 }
 
 void SeqIndex::make_ready(Seq seq, Set set) {
   Page* const p = page(seq);
-  CHECK(p != nullptr && !find(seq).absent(), "seq {}", seq);
+  CHECK(p != nullptr && !place(*p, index(seq)).absent(), "seq {}", seq);
   set_ready(seq, *p, static_cast<int>(set));
 }
 
 bool SeqIndex::make_unready(Seq seq) {
   Page* const p = page(seq);
-  if (p == nullptr || ready_state(*p, index(seq)) < 0) return false;
-  set_ready(seq, *p, -1);
-  return true;
+  return p != nullptr && set_ready(seq, *p, -1);
 }
 
 bool SeqIndex::is_ready(Seq seq) const {
@@ -213,54 +267,44 @@ bool SeqIndex::is_ready(Seq seq) const {
 Seq SeqIndex::first_ready(Set which) {
   const auto set = static_cast<std::size_t>(which);
   if (ready_[set] == 0) {
-    hint_[set] = first_page_ + pages_.size();  // the next bit set pulls it back
+    hint_[set] = UINT64_MAX;  // the next bit set pulls it back
     return 0;
   }
-  for (std::uint64_t n = std::max(hint_[set], first_page_);; ++n) {
-    CHECK(n - first_page_ < pages_.size(), "{} ready, none found", ready_[set]);
-    const Page& p = pages_[n - first_page_];
+  for (std::size_t at = position(hint_[set]);; ++at) {
+    CHECK(at < pages_.size(), "{} ready, none found", ready_[set]);
+    const Page& p = pages_[at];
     if (p.ready[set] == 0) continue;
-    hint_[set] = n;
+    hint_[set] = p.number;
     if (!p.dense) {
       for (const Sparse& entry : p.sparse) {
-        if (entry.ready == set + 1) return n * page_entries + entry.index;
+        if (entry.ready == set + 1) return p.number * page_entries + entry.index;
       }
     } else {
       for (std::size_t w = 0; w < words; ++w) {
         const std::uint64_t word = p.dense->ready[set][w];
         if (word != 0)
-          return n * page_entries + w * 64 + static_cast<std::size_t>(std::countr_zero(word));
+          return p.number * page_entries + w * 64 +
+                 static_cast<std::size_t>(std::countr_zero(word));
       }
     }
-    CHECK(false, "page {} counts {} ready, none found", n, p.ready[set]);
+    CHECK(false, "page {} counts {} ready, none found", p.number, p.ready[set]);
   }
 }
 
 Seq SeqIndex::first_from(Seq from) const {
-  std::size_t at = number(from) < first_page_ ? 0 : index(from);
-  for (std::uint64_t n = std::max(number(from), first_page_); n - first_page_ < pages_.size();
-       ++n) {
-    const Page& p = pages_[n - first_page_];
+  for (std::size_t row = position(number(from)); row < pages_.size(); ++row) {
+    const Page& p = pages_[row];
+    std::size_t at = p.number == number(from) ? index(from) : 0;
     if (p.dense) {
       for (; at < page_entries; ++at) {
-        if (!p.dense->entries[at].absent()) return n * page_entries + at;
+        if (!p.dense->entries[at].absent()) return p.number * page_entries + at;
       }
     }
     for (const Sparse& entry : p.sparse) {
-      if (entry.index >= at) return n * page_entries + entry.index;
+      if (entry.index >= at) return p.number * page_entries + entry.index;
     }
-    at = 0;
   }
   return 0;
-}
-
-std::size_t SeqIndex::memory() const {
-  std::size_t bytes = pages_.size() * sizeof(Page);
-  for (std::size_t i = 0; i < pages_.size(); ++i) {
-    const Page& p = pages_[i];
-    bytes += (p.dense ? sizeof(Dense) : 0) + p.sparse.capacity() * sizeof(Sparse);
-  }
-  return bytes;
 }
 
 }  // namespace pawl

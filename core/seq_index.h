@@ -12,9 +12,10 @@
 //
 // A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with the ninth
 // entry: a queue of a few messages costs 200 bytes. A page of which at most sparse_max entries are left
-// becomes a list again, so that one straggler does not hold it.
+// becomes a list again, so that one straggler does not hold it; and pages of which nothing is left go, wherever
+// they are, so that one straggler does not hold those behind it.
 //
-// Limits: 48-bit sequence numbers; memory is 48 bytes per 1024 numbers between the oldest and the newest.
+// Limits: 48-bit sequence numbers; a message that alone is left of its page costs some 220 bytes.
 // Owner:  one queue of one shard.
 #pragma once
 
@@ -22,6 +23,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -74,13 +76,24 @@ class PagePool {
   std::unique_ptr<Page> take();
   void give(std::unique_ptr<Page> page);  // empty
   void drop(std::unique_ptr<Page> page);
-  SparseList take_list();  // empty, with its memory
+  SparseList take_list();  // empty, with room for all it may hold
   void give_list(SparseList list);
-  std::size_t bytes() const { return made_ * sizeof(Page); }
+  static constexpr std::size_t list_max = 8;
+  static constexpr std::size_t list_bytes = list_max * sizeof(Sparse);
+  // Of all that was taken and is kept for reuse, and of what names the pages.
+  std::size_t bytes() const {
+    return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes;
+  }
+  void add_row() { ++rows_; }
+  void drop_row() { --rows_; }
+  static constexpr std::size_t row_bytes =
+      2 * 48;  // they lie in a ring that is half empty at times
 
  private:
   std::size_t spares_kept_;
   std::size_t made_ = 0;  // pages there are
+  std::size_t lists_made_ = 0;
+  std::size_t rows_ = 0;
   std::vector<std::unique_ptr<Page>> spares_;
   std::vector<SparseList> spare_lists_;
 };
@@ -88,14 +101,15 @@ class PagePool {
 class SeqIndex {
  public:
   static constexpr std::size_t page_entries = PagePool::page_entries;
-  static constexpr std::size_t sparse_max = 8;
+  static constexpr std::size_t sparse_max = PagePool::list_max;
 
   explicit SeqIndex(PagePool& pool) : pool_(&pool) {}
 
   enum class Set : std::uint8_t { fresh, returned };
 
   Place find(Seq seq) const;
-  // A new message or, with a seq that is present, its new place. Numbers may be skipped, never go below first().
+  // A new message or, with a seq that is present, its new place. Numbers may be skipped; one below the newest, of
+  // whose page nothing is there, costs a move of the pages above it: only the reading of a log does that.
   void put(Seq seq, Place place);
   void erase(Seq seq);  // absent is fine
 
@@ -121,35 +135,59 @@ class SeqIndex {
   template <typename Visit>
   bool drain_page(Visit&& visit);
 
-  std::size_t memory() const;
+  std::size_t memory() const {
+    return pages_.size() * PagePool::row_bytes + dense_ * sizeof(Dense) +
+           lists_ * PagePool::list_bytes;
+  }
 
  private:
   static constexpr std::size_t words = PagePool::words;
+  static constexpr std::size_t empty_max = 16;  // or half of all pages
   using Dense = PagePool::Page;
   using Sparse = PagePool::Sparse;
   struct Page {
+    std::uint64_t number = 0;
     std::unique_ptr<Dense> dense;  // null: sparse or empty
     PagePool::SparseList sparse;   // sorted by index
     std::uint32_t live = 0;
     std::array<std::uint16_t, 2> ready{};
   };
+  static_assert(sizeof(Page) * 2 == PagePool::row_bytes);
 
   static std::uint64_t number(Seq seq) { return seq / page_entries; }
   static std::size_t index(Seq seq) { return seq % page_entries; }
-  Page* page(Seq seq);
-  const Page* page(Seq seq) const;
+  // Of the first page of that number or above; one past the last if there is none.
+  std::size_t position(std::uint64_t number) const {
+    const std::uint64_t at = number - first_page_;  // while all numbers have a page
+    return at < pages_.size() && pages_[at].number == number ? at : search(number);
+  }
+  std::size_t search(std::uint64_t number) const;
+  const Page* page(Seq seq) const {
+    const std::uint64_t at = number(seq) - first_page_;
+    if (at < pages_.size() && pages_[at].number == number(seq)) return &pages_[at];
+    return search_page(seq);
+  }
+  Page* page(Seq seq) { return const_cast<Page*>(std::as_const(*this).page(seq)); }
+  const Page* search_page(Seq seq) const;
+  static Place place(const Page& page, std::size_t at);
   Page& page_for_put(Seq seq);
   static Sparse* find_sparse(Page& page, std::size_t at);
-  void set_ready(Seq seq, Page& page, int set_or_none);
+  bool set_ready(Seq seq, Page& page, int set_or_none);
   int ready_state(const Page& page, std::size_t at) const;
   void put_sparse(Page& page, const Sparse& entry);
   void expand(Page& page);  // sparse to dense
   void shrink(Page& page);
+  void give_dense(Page& page);
+  void give_list(Page& page);
   void trim();
+  void drop_empty();
 
   PagePool* pool_;
-  RingQueue<Page> pages_;
-  std::uint64_t first_page_ = 0;         // number of pages_[0]
+  RingQueue<Page> pages_;         // in rising order of number, the first is not empty
+  std::uint64_t first_page_ = 0;  // number of pages_[0]
+  std::size_t empty_ = 0;         // of them
+  std::size_t dense_ = 0;
+  std::size_t lists_ = 0;
   std::array<std::uint64_t, 2> hint_{};  // no page below this number has a bit of the set
   std::array<std::uint64_t, 2> ready_{};
   std::uint64_t size_ = 0;
@@ -159,7 +197,7 @@ template <typename Visit>
 void SeqIndex::for_each(Visit&& visit) const {
   for (std::size_t p = 0; p < pages_.size(); ++p) {
     const Page& page = pages_[p];
-    const Seq base = (first_page_ + p) * page_entries;
+    const Seq base = page.number * page_entries;
     if (page.dense) {
       for (std::size_t i = 0; i < page_entries; ++i) {
         if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
@@ -174,7 +212,7 @@ template <typename Visit>
 bool SeqIndex::drain_page(Visit&& visit) {
   if (pages_.empty()) return false;
   Page& page = pages_.front();
-  const Seq base = first_page_ * page_entries;
+  const Seq base = page.number * page_entries;
   if (page.dense) {
     for (std::size_t i = 0; i < page_entries; ++i) {
       if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
@@ -184,9 +222,14 @@ bool SeqIndex::drain_page(Visit&& visit) {
   }
   size_ -= page.live;
   for (std::size_t set = 0; set < 2; ++set) ready_[set] -= page.ready[set];
-  if (page.dense) pool_->drop(std::move(page.dense));
-  pages_.pop_front();
-  ++first_page_;
+  if (page.dense) {
+    --dense_;
+    pool_->drop(std::move(page.dense));
+  }
+  give_list(page);
+  page.live = 0;
+  ++empty_;
+  trim();
   return true;
 }
 

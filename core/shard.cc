@@ -13,6 +13,7 @@ ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
   limits.slots_max = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(limits.slots_max, bytes / 2 / sizeof(Slot)));
   limits.dedup_max = std::min(limits.dedup_max, bytes / 4 / Dedup::entry_bytes);
+  limits.attempts_bytes_max = std::min(limits.attempts_bytes_max, bytes / 16);
   limits.spare_bytes = std::min<std::uint64_t>(limits.spare_bytes, bytes / 64);
   return limits;
 }
@@ -42,7 +43,7 @@ Queue* Shard::find_queue(QueueId id) {
 
 Queue& Shard::make_queue(QueueId id) {
   std::unique_ptr<Queue>& queue = queues_[raw(id)];
-  if (queue == nullptr) queue = std::make_unique<Queue>(id, pages_);
+  if (queue == nullptr) queue = std::make_unique<Queue>(id, pages_, times_bytes_);
   return *queue;
 }
 
@@ -205,7 +206,7 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   forget_replays(queue);
   if (queue.retention_armed != never) timers_.cancelled();
   if (queue.moves && queue.moves->timer_armed) timers_.cancelled();
-  if (queue.dedup_armed) timers_.cancelled();
+  if (queue.fifo_armed) timers_.cancelled();
   doom(queue);
   if (latest_ == &queue) latest_ = nullptr;
   queues_.erase(it);
@@ -357,10 +358,10 @@ bool Shard::live(const TimerEntry& entry) const {
       return it != queues_.end() && it->second->moves && it->second->moves->timer_armed &&
              it->second->moves->generation == entry.generation;
     }
-    case timer_dedup: {
+    case timer_fifo: {
       const auto it = queues_.find(entry.subject);
-      return it != queues_.end() && it->second->dedup_armed &&
-             it->second->dedup_generation == entry.generation;
+      return it != queues_.end() && it->second->fifo_armed &&
+             it->second->fifo_generation == entry.generation;
     }
     default:
       CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
@@ -384,10 +385,10 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
     move_on(queue, now, effects);
     return true;
   }
-  if (entry.kind == timer_dedup) {
+  if (entry.kind == timer_fifo) {
     Queue& queue = *queues_.find(entry.subject)->second;
-    queue.dedup_armed = false;
-    expire_dedup(queue, now);
+    queue.fifo_armed = false;
+    expire_fifo(queue, now);
     return true;
   }
   if (entry.kind == timer_waiter) {
@@ -409,10 +410,10 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
 }
 
 Shard::Memory Shard::memory() const {
-  return {.index = pages_.bytes(),
+  return {.index = pages_.bytes() + times_bytes_,
           .slots = slots_.bytes() + grouped_ * Groups::group_bytes,
           .timers = timers_.bytes(),
-          .dedup = deduplicated_ * Dedup::entry_bytes};
+          .dedup = deduplicated_ * Dedup::entry_bytes + attempts_bytes_};
 }
 
 std::uint64_t Shard::messages() const {

@@ -38,15 +38,16 @@ namespace pawl {
 
 struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
-  std::size_t directory_bytes_max = 16 << 20;  // Directory::bytes()
-  std::uint32_t waiters_max = 100'000;         // long polls
-  std::uint64_t dedup_max = 32u << 20;         // sends to FIFO queues in five minutes: 48 B each
+  std::size_t directory_bytes_max = 16 << 20;   // Directory::bytes()
+  std::uint32_t waiters_max = 100'000;          // long polls
+  std::uint64_t dedup_max = 32u << 20;          // sends to FIFO queues in five minutes: 48 B each
+  std::uint64_t attempts_bytes_max = 64 << 20;  // of receive attempts in five minutes
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
-  std::size_t doomed_a_turn = 4096;    // messages of purged or deleted queues given back
-  std::size_t dedup_a_turn = 4096;     // of an idle queue
-  std::size_t transfers_max = 1024;    // messages on their way to other queues
-  std::uint32_t moves_under_way = 64;  // of one move task
+  std::size_t doomed_a_turn = 4096;     // messages of purged or deleted queues given back
+  std::size_t forgotten_a_turn = 4096;  // sends and attempts of an idle FIFO queue
+  std::size_t transfers_max = 1024;     // messages on their way to other queues
+  std::uint32_t moves_under_way = 64;   // of one move task
   std::uint32_t dead_letters_a_receive = 64;
   std::size_t slice_entries = 512;   // of a checkpoint, a turn
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
@@ -159,10 +160,11 @@ class Shard {
 
   // Bytes in memory, of all queues. What is small or does not grow with the messages is not counted.
   struct Memory {
-    std::uint64_t index = 0;   // 8.3 bytes a message
+    std::uint64_t index = 0;   // 8.3 bytes a message, and when they were sent
     std::uint64_t slots = 0;   // 64 bytes for each that is or was not just waiting
     std::uint64_t timers = 0;  // 16 bytes each
-    std::uint64_t dedup = 0;   // 48 bytes a send to a FIFO queue, for five minutes
+    std::uint64_t dedup =
+        0;  // 48 bytes a send to a FIFO queue, for five minutes; and receive attempts
     std::uint64_t sum() const { return index + slots + timers + dedup; }
   };
   Memory memory() const;
@@ -181,7 +183,7 @@ class Shard {
     timer_waiter,
     timer_retention,
     timer_moves,
-    timer_dedup
+    timer_fifo
   };
   struct Waiter {
     Request* request = nullptr;
@@ -201,6 +203,8 @@ class Shard {
   struct Doomed {  // of a purged or deleted queue
     SeqIndex index;
     std::unique_ptr<Groups> groups;
+    std::unique_ptr<Fifo> fifo;
+    std::unique_ptr<AgedArrivals> aged;
     std::vector<MessageState> set_aside;
   };
   // A message that came by a transfer which its source has not confirmed; it may have gone again.
@@ -261,12 +265,13 @@ class Shard {
   void purge(Queue& queue, Request& request, Instant now, Effects& effects);
   void doom(Queue& queue);
   void give_back_doomed(Effects& effects);
+  AgedArrivals& aged_of(Queue& queue);
   void arm_retention(Queue& queue);
   void arm_retention(Queue& queue, Instant due);
   void expire_retention(Queue& queue, Instant now, Effects& effects);
   Fifo& fifo_of(Queue& queue);
-  void arm_dedup(Queue& queue, Instant not_before);
-  void expire_dedup(Queue& queue, Instant now);
+  void arm_fifo(Queue& queue, Instant not_before);
+  void expire_fifo(Queue& queue, Instant now);
 
   // shard_transfers.cc
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
@@ -336,9 +341,11 @@ class Shard {
   ShardIdentity identity_;
   ShardLimits limits_;
   Directory directory_;
-  std::uint64_t deduplicated_ = 0;   // by all queues; they are gone before it
-  std::uint64_t grouped_ = 0;        // groups of all queues; as that
-  std::uint32_t next_queue_id_ = 1;  // control shard
+  std::uint64_t deduplicated_ = 0;    // by all queues; they are gone before it
+  std::uint64_t grouped_ = 0;         // groups of all queues; as that
+  std::uint64_t attempts_bytes_ = 0;  // as that
+  std::uint64_t times_bytes_ = 0;     // of SendTimes and AgedArrivals; as that
+  std::uint32_t next_queue_id_ = 1;   // control shard
   PagePool pages_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues_;
   Queue* latest_ = nullptr;  // the queue found last

@@ -41,10 +41,11 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
     --left;
     if (identity_.id == control_shard) out.configs.push_back({config, false});
     if (it != queues_.end()) {
-      forget_set_aside(*it->second, out.freed);
-      slice_settings(*it->second, out);
-      left -= std::min(left, replay_entries * it->second->replays.size());
-      walk_.aged = it->second->aged.entries();
+      Queue& queue = *it->second;
+      forget_set_aside(queue, out.freed);
+      if (queue.index.size() > 0) queue.times.forget_below(queue.index.oldest());
+      slice_settings(queue, out);
+      left -= std::min(left, replay_entries * queue.replays.size() + queue.times.size());
     }
     walk_.part = Part::aged;
   }
@@ -92,21 +93,11 @@ void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
 }
 
 bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
-  std::vector<AgedArrivals::Entry>& rest = walk_.aged;
-  const std::size_t some = std::min(left, rest.size());
-  if (some > 0) {
-    const auto from = rest.end() - static_cast<std::ptrdiff_t>(some);
-    out.records.push_back(TimesRecord{
-        .queue = queue.id,
-        .first = false,
-        .end = queue.times.end(),
-        .buckets = {},
-        .aged = {from, rest.end()}
-    });
-    rest.erase(from, rest.end());
-  }
-  left -= some;
-  return rest.empty();
+  if (!queue.aged) return true;
+  TimesRecord record{.queue = queue.id, .first = false, .end = queue.times.end()};
+  const bool all = queue.aged->copy_behind(walk_.aged, queue.index, left, record.aged);
+  if (!record.aged.empty()) out.records.push_back(std::move(record));
+  return all;
 }
 
 bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
@@ -188,10 +179,10 @@ void Shard::restore_part(const TimesRecord& record) {
   Queue& queue = make_queue(record.queue);
   if (record.first) {
     queue.times.clear();
-    queue.aged.clear();
+    queue.aged.reset();
   }
   queue.times.restore(record.buckets, record.end);
-  if (!record.aged.empty()) queue.aged.restore(record.aged);
+  if (!record.aged.empty()) aged_of(queue).restore(record.aged);
 }
 
 void Shard::restore_part(const DedupRecord& record) {

@@ -70,7 +70,7 @@ bool Shard::send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& 
   }
   if (!send_one(queue, entry, config.delay(), dedup, now, effects)) return false;
   queue.fifo->dedup.add(dedup, entry.seq, now);
-  arm_dedup(queue, now);
+  arm_fifo(queue, now);
   return true;
 }
 
@@ -108,8 +108,9 @@ void Shard::sent(Queue& queue, Seq first, bool at_once, Instant now) {
   // Nothing of what was noted is left. What was sent in this very turn goes with the next bucket, which is of now too.
   if (queue.index.size() == 0) queue.times.clear();
   // Sent at the same time, those in between are in the buckets of these two.
-  queue.times.note(first, now, queue.config->retention());
+  const bool begins = queue.times.note(first, now, queue.config->retention());
   queue.times.note(queue.next_seq - 1, now, queue.config->retention());
+  if (begins) queue.times.forget_below(queue.index.oldest());
   if (!armed) arm_retention(queue);
   const Commit commit{.queue = queue.id,
                       .first = first,
@@ -133,7 +134,7 @@ void Shard::appended(Effects& effects, Lsn lsn) {
       // A standard queue goes by when a dead letter was sent, a FIFO queue by when it came. Only from now on: it
       // may be past retention already, and what has gone must not be put in again.
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
-        if (!MUTANT(forget_letter_age)) queue->aged.add(record.sent, record.seq, queue->index);
+        if (!MUTANT(forget_letter_age)) aged_of(*queue).add(record.sent, record.seq, queue->index);
         arm_retention(*queue);
       }
     } else {
@@ -331,6 +332,7 @@ bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& 
 
 void Shard::note_attempt(Queue& queue, const Request& request, Instant now) {
   if (request.receive.attempt.empty() || request.delivered == 0) return;
+  if (attempts_bytes_ >= limits_.attempts_bytes_max) return;
   std::vector<Attempted> messages;
   for (const Delivery& delivery : request.deliveries.first(request.delivered)) {
     const Slot& slot = slots_[queue.index.find(delivery.seq).slot()];
@@ -340,6 +342,7 @@ void Shard::note_attempt(Queue& queue, const Request& request, Instant now) {
   want_match(queue);
   queue.fifo->attempts.put(text_key(identity_.secret, request.receive.attempt), std::move(messages),
                            now);
+  arm_fifo(queue, now);
 }
 
 }  // namespace pawl

@@ -42,7 +42,7 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   // The retention is not known yet; finish_recovery() joins what is finer than it needs.
   if (record.seq >= queue.times.end())
     queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
-  if (carried.receive_count > 0) queue.aged.add(record.sent, record.seq, queue.index);
+  if (carried.receive_count > 0) aged_of(queue).add(record.sent, record.seq, queue.index);
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, Place::log(record.position));
@@ -123,7 +123,8 @@ void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from)
 // The queue was deleted; what it had goes. What came from other queues they have to forget all the same (`unsettled_`),
 // or it would be back there.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
-  queue.index.for_each([&](Seq, Place place) { give_back(place, freed); });
+  while (queue.index.drain_page([&](Seq, Place place) { give_back(place, freed); })) {
+  }
   forget_replays(queue);
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
@@ -165,10 +166,11 @@ void Shard::resume(Queue& queue, Instant now) {
       show(queue, place.slot());
     }
   });
-  if (queue.config->is_fifo()) queue.aged.clear();  // they go by when they came
+  if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came
   queue.times.coarsen(queue.config->retention());
+  if (queue.index.size() > 0) queue.times.forget_below(queue.index.oldest());
   arm_retention(queue);
-  arm_dedup(queue, now);
+  arm_fifo(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) arm_moves(queue, now);
   if (queue.replaying() != nullptr) replaying_.insert(queue.id);
 }

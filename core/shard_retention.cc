@@ -9,7 +9,7 @@ namespace pawl {
 namespace {
 
 constexpr Duration purge_pause = seconds(60);
-constexpr Duration dedup_pause = seconds(1);  // of a busy queue, which frees most itself
+constexpr Duration fifo_pause = seconds(1);  // of a busy queue, which forgets most itself
 
 }  // namespace
 
@@ -31,12 +31,11 @@ void Shard::purge(Queue& queue, Request& request, Instant now, Effects& effects)
 
 // All messages of the queue go; the memory is given back in the turns to come.
 void Shard::doom(Queue& queue) {
-  doomed_.push_back(
-      {std::move(queue.index), std::move(queue.groups), std::exchange(queue.set_aside, {})});
+  doomed_.push_back({std::move(queue.index), std::move(queue.groups),
+                     MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
+                     std::move(queue.aged), std::exchange(queue.set_aside, {})});
   queue.index = SeqIndex(pages_);
-  if (!MUTANT(purge_keeps_dedup)) queue.fifo.reset();
   queue.times.clear();
-  queue.aged.clear();
   queue.in_flight = queue.delayed = queue.slots = queue.leaving = 0;
   queue.low = queue.next_seq;
 }
@@ -44,24 +43,31 @@ void Shard::doom(Queue& queue) {
 void Shard::give_back_doomed(Effects& effects) {
   std::size_t given = 0;
   while (!doomed_.empty() && given < limits_.doomed_a_turn) {
-    const bool any = doomed_.front().index.drain_page([&](Seq, Place place) {
+    Doomed& doomed = doomed_.front();
+    const bool any = doomed.index.drain_page([&](Seq, Place place) {
       ++given;
       give_back(place, effects.freed);
     });
     if (any) continue;
-    for (const MessageState& message : doomed_.front().set_aside)
-      effects.freed.push_back(message.position);
+    if (doomed.fifo && !doomed.fifo->forget_over(never, limits_.doomed_a_turn - given)) return;
+    if (doomed.aged && !doomed.aged->forget(limits_.doomed_a_turn - given)) return;
+    for (const MessageState& message : doomed.set_aside) effects.freed.push_back(message.position);
     doomed_.pop_front();
   }
 }
 
 // --- retention ---
 
+AgedArrivals& Shard::aged_of(Queue& queue) {
+  if (!queue.aged) queue.aged = std::make_unique<AgedArrivals>(times_bytes_);
+  return *queue.aged;
+}
+
 void Shard::arm_retention(Queue& queue) {
   if (queue.config == nullptr || MUTANT(forget_retention)) return;
   const Duration retention = queue.config->retention();
-  const Instant due =
-      std::min(queue.times.next_expiry(retention), queue.aged.next_expiry(retention));
+  const Instant due = std::min(queue.times.next_expiry(retention),
+                               queue.aged ? queue.aged->next_expiry(retention) : never);
   if (due == never || due == queue.retention_armed) return;
   arm_retention(queue, due);
 }
@@ -75,7 +81,9 @@ void Shard::arm_retention(Queue& queue, Instant due) {
 void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   const Duration retention = queue.config->retention();
   std::size_t left = limits_.doomed_a_turn;
-  for (Seq seq = 0; left > 0 && (seq = queue.aged.expire(now, retention)) != 0; --left) {
+  for (; left > 0 && queue.aged; --left) {
+    const Seq seq = queue.aged->expire(now, retention);
+    if (seq == 0) break;
     if (queue.index.find(seq).absent()) continue;
     erase(queue, seq, effects.freed);
     effects.removes.push_back({queue.id, seq});
@@ -98,24 +106,24 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   arm_retention(queue, now + milliseconds(1));
 }
 
-// --- deduplication ---
+// --- what FIFO queues remember ---
 
 Fifo& Shard::fifo_of(Queue& queue) {
-  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>(deduplicated_);
+  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>(deduplicated_, attempts_bytes_);
   return *queue.fifo;
 }
 
-void Shard::arm_dedup(Queue& queue, Instant not_before) {
-  if (queue.dedup_armed || !queue.fifo || queue.fifo->dedup.next_over() == never) return;
-  queue.dedup_armed = true;
-  timers_.arm(std::max(queue.fifo->dedup.next_over(), not_before), timer_dedup, raw(queue.id),
-              ++queue.dedup_generation);
+void Shard::arm_fifo(Queue& queue, Instant not_before) {
+  if (queue.fifo_armed || !queue.fifo || queue.fifo->next_over() == never) return;
+  queue.fifo_armed = true;
+  timers_.arm(std::max(queue.fifo->next_over(), not_before), timer_fifo, raw(queue.id),
+              ++queue.fifo_generation);
 }
 
-void Shard::expire_dedup(Queue& queue, Instant now) {
+void Shard::expire_fifo(Queue& queue, Instant now) {
   if (!queue.fifo) return;  // purged
-  const bool all = queue.fifo->dedup.forget_over(now, limits_.dedup_a_turn);
-  arm_dedup(queue, now + (all ? dedup_pause : milliseconds(1)));
+  const bool all = queue.fifo->forget_over(now, limits_.forgotten_a_turn);
+  arm_fifo(queue, now + (all ? fifo_pause : milliseconds(1)));
 }
 
 }  // namespace pawl

@@ -8,7 +8,8 @@ namespace {
 constexpr Instant start{1'000'000};
 
 TEST(Attempts, AreKnownForFiveMinutes) {
-  Attempts attempts;
+  std::uint64_t bytes = 0;
+  Attempts attempts(bytes);
   const TextKey id{1, 2};
   EXPECT_EQ(attempts.find(id, start), nullptr);
   attempts.put(id,
@@ -23,7 +24,8 @@ TEST(Attempts, AreKnownForFiveMinutes) {
 }
 
 TEST(Attempts, BeyondTheLimitTheOldestGoes) {
-  Attempts attempts;
+  std::uint64_t bytes = 0;
+  Attempts attempts(bytes);
   for (std::uint64_t n = 1; n <= Attempts::attempts_max + 3; ++n)
     attempts.put({n, 0}, {{.seq = n}}, start);
   EXPECT_EQ(attempts.find({3, 0}, start), nullptr);
@@ -32,14 +34,22 @@ TEST(Attempts, BeyondTheLimitTheOldestGoes) {
             Attempts::attempts_max + 3);
 }
 
-TEST(Attempts, AreForgottenTogether) {
-  Attempts attempts;
-  attempts.put({1, 0}, {{.seq = 1}}, start);
-  attempts.clear();
-  EXPECT_EQ(attempts.find({1, 0}, start), nullptr);
-  attempts.put({1, 0}, {{.seq = 2}}, start + seconds(200));
-  ASSERT_NE(attempts.find({1, 0}, start + seconds(400)), nullptr)
-      << "the older one's time is not its";
+TEST(Attempts, AreForgottenBitByBitWhenTheyAreOver) {
+  std::uint64_t bytes = 0;
+  Attempts attempts(bytes);
+  for (std::uint64_t n = 1; n <= 10; ++n)
+    attempts.put({n, 0}, {{.seq = n}, {.seq = n}}, start + seconds(static_cast<std::int64_t>(n)));
+  attempts.put({10, 0}, {{.seq = 11}}, start + seconds(11));
+  EXPECT_EQ(bytes, 10 * (Attempts::attempt_bytes + 2 * sizeof(Attempted)));
+  EXPECT_EQ(attempts.next_over(), start + seconds(301));
+  EXPECT_TRUE(attempts.forget_over(start + seconds(300), 1));
+  EXPECT_FALSE(attempts.forget_over(start + seconds(305), 4));
+  EXPECT_EQ(attempts.next_over(), start + seconds(305));
+  EXPECT_TRUE(attempts.forget_over(start + seconds(305), 4));
+  EXPECT_EQ(bytes, 5 * (Attempts::attempt_bytes + 2 * sizeof(Attempted)));
+  EXPECT_TRUE(attempts.forget_over(never, 5));
+  EXPECT_EQ(attempts.next_over(), never);
+  EXPECT_EQ(bytes, 0u);
 }
 
 }  // namespace

@@ -111,7 +111,13 @@ TEST(RingQueue, DoesWhatADequeWouldDo) {
   std::deque<int> oracle;
   for (int i = 0; i < 200'000; ++i) {
     const std::uint64_t dice = random.below(i % 20'000 < 10'000 ? 5 : 8);
-    if (dice < 2) {
+    if (random.below(200) == 0) {
+      const std::size_t at = random.below(oracle.size() + 1);
+      ring.insert(at, i);
+      oracle.insert(oracle.begin() + static_cast<std::ptrdiff_t>(at), i);
+    } else if (random.below(200) == 0) {
+      ring.fit();
+    } else if (dice < 2) {
       ring.push_back(i);
       oracle.push_back(i);
     } else if (dice == 2) {
@@ -134,6 +140,20 @@ TEST(RingQueue, DoesWhatADequeWouldDo) {
   }
   ring.clear();
   EXPECT_TRUE(ring.empty());
+}
+
+TEST(RingQueue, GivesMemoryBackWhenAskedTo) {
+  RingQueue<int> ring;
+  for (int i = 0; i < 1000; ++i) ring.push_back(i);
+  EXPECT_EQ(ring.capacity(), 1024u);
+  for (int i = 0; i < 800; ++i) ring.pop_front();
+  ring.fit();
+  EXPECT_EQ(ring.capacity(), 1024u);
+  for (int i = 0; i < 100; ++i) ring.pop_front();
+  ring.fit();
+  EXPECT_EQ(ring.capacity(), 256u);
+  EXPECT_EQ(ring.front(), 900);
+  EXPECT_EQ(ring.back(), 999);
 }
 
 TEST(RingQueue, LetsGoOfWhatIsPopped) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 namespace pawl {
 namespace {
 
@@ -11,14 +14,16 @@ constexpr Duration minute = seconds(60);
 constexpr Duration fortnight = seconds(14 * 86400);
 
 TEST(SendTimes, OfNothingNeverExpires) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   EXPECT_TRUE(times.empty());
   EXPECT_EQ(times.next_expiry(minute), never);
   EXPECT_EQ(times.expire(Instant{INT64_MAX / 4}, minute), 0u);
 }
 
 TEST(SendTimes, ExpiresAtTheRetentionAndNotBefore) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   times.note(7, start, minute);
   EXPECT_EQ(times.next_expiry(minute), start + minute);
   EXPECT_EQ(times.expire(start + minute - milliseconds(1), minute), 0u);
@@ -27,7 +32,8 @@ TEST(SendTimes, ExpiresAtTheRetentionAndNotBefore) {
 }
 
 TEST(SendTimes, JoinsMessagesOfOneGrainAndKeepsThemForTheNewest) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   times.note(1, start, minute);
   times.note(2, start + milliseconds(999), minute);
   times.note(3, start + milliseconds(1000), minute);
@@ -37,7 +43,8 @@ TEST(SendTimes, JoinsMessagesOfOneGrainAndKeepsThemForTheNewest) {
 }
 
 TEST(SendTimes, DropsEverythingThatIsPastAtOnce) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   for (Seq seq = 1; seq <= 100; ++seq)
     times.note(seq, start + seconds(static_cast<std::int64_t>(seq)), minute);
   EXPECT_EQ(times.expire(start + minute + seconds(50), minute), 51u);
@@ -45,7 +52,8 @@ TEST(SendTimes, DropsEverythingThatIsPastAtOnce) {
 }
 
 TEST(SendTimes, IsNeverLateByMoreThanAGrain) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   const Duration grain{fortnight.ms / SendTimes::buckets_a_retention};
   Seq seq = 1;
   for (std::int64_t at = 0; at < 2 * fortnight.ms; at += 10'000) {
@@ -61,7 +69,8 @@ TEST(SendTimes, IsNeverLateByMoreThanAGrain) {
 }
 
 TEST(SendTimes, MadeCoarserStillExpiresInOrder) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   for (Seq seq = 1; seq <= 1000; ++seq)
     times.note(seq, start + seconds(static_cast<std::int64_t>(seq)), Duration{0});
   times.coarsen(fortnight);  // a grain of 295 s
@@ -70,8 +79,25 @@ TEST(SendTimes, MadeCoarserStillExpiresInOrder) {
   EXPECT_EQ(times.expire(start + seconds(2000) + fortnight, fortnight), 1001u);
 }
 
+TEST(SendTimes, KeepNothingOfWhatIsOlderThanTheOldestMessage) {
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
+  std::size_t begun = 0;
+  for (Seq seq = 1; seq <= 1000; ++seq)
+    begun += times.note(seq, start + seconds(static_cast<std::int64_t>(seq)), minute) ? 1 : 0;
+  EXPECT_EQ(begun, 1000u);
+  EXPECT_EQ(bytes, 1024 * sizeof(SendTimes::Bucket));
+  times.forget_below(990);
+  EXPECT_EQ(times.size(), 11u);
+  EXPECT_EQ(times.next_expiry(minute), start + seconds(990) + minute);
+  EXPECT_EQ(bytes, 256 * sizeof(SendTimes::Bucket));
+  times.forget_below(seq_max);
+  EXPECT_EQ(times.expire(start + seconds(1000) + minute, minute), 1001u) << "the last one stays";
+}
+
 TEST(SendTimes, StartsAgainAfterClear) {
-  SendTimes times;
+  std::uint64_t bytes = 0;
+  SendTimes times(bytes);
   times.note(1, start, minute);
   times.clear();
   EXPECT_TRUE(times.empty());
@@ -82,7 +108,8 @@ TEST(SendTimes, StartsAgainAfterClear) {
 TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
   PagePool pool;
   SeqIndex index(pool);
-  AgedArrivals aged;
+  std::uint64_t bytes = 0;
+  AgedArrivals aged(bytes);
   EXPECT_EQ(aged.next_expiry(minute), never);
   EXPECT_EQ(aged.expire(Instant{INT64_MAX / 4}, minute), 0u);
   for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, Place::log(seq));
@@ -95,14 +122,41 @@ TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
   EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 3u);
   EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 0u);
   EXPECT_EQ(aged.next_expiry(minute), start + minute + seconds(2));
-  aged.clear();
+  EXPECT_EQ(bytes, AgedArrivals::entry_bytes);
+  EXPECT_TRUE(aged.forget(1));
   EXPECT_EQ(aged.next_expiry(minute), never);
+  EXPECT_EQ(bytes, 0u);
+}
+
+TEST(AgedArrivals, AreCopiedInPiecesWhileTheyComeAndGo) {
+  PagePool pool;
+  SeqIndex index(pool);
+  std::uint64_t bytes = 0;
+  AgedArrivals aged(bytes), read(bytes);
+  for (Seq seq = 1; seq <= 100; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= 90; ++seq)
+    aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, index);
+  index.erase(20);
+  AgedArrivals::Entry after = AgedArrivals::before_all;
+  bool all = false;
+  for (Seq next = 91; !all; ++next) {
+    std::vector<AgedArrivals::Entry> piece;
+    std::size_t most = 7;
+    all = aged.copy_behind(after, index, most, piece);
+    EXPECT_LE(piece.size(), 7u);
+    read.restore(piece);
+    if (next <= 100) aged.add(start - seconds(4), next, index);
+  }
+  std::set<Seq> there;
+  while (const Seq seq = read.expire(Instant{INT64_MAX / 4}, minute)) there.insert(seq);
+  for (Seq seq = 1; seq <= 90; ++seq) EXPECT_EQ(there.contains(seq), seq != 20) << seq;
 }
 
 TEST(AgedArrivals, ForgetThoseThatAreNotThereAnyMore) {
   PagePool pool;
   SeqIndex index(pool);
-  AgedArrivals aged;
+  std::uint64_t bytes = 0;
+  AgedArrivals aged(bytes);
   constexpr Seq many = 10'000;
   for (Seq seq = 1; seq <= many; ++seq) {
     index.put(seq, Place::log(seq));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -248,7 +249,41 @@ TEST(SeqIndex, DoesNotHoldAPageForAFewStragglers) {
     if (seq % page >= SeqIndex::sparse_max) index.erase(seq + page);
   }
   EXPECT_EQ(index.size(), 100 * SeqIndex::sparse_max);
-  EXPECT_LE(index.memory(), sizeof(PagePool::Page) + 128 * 48 + 100 * SeqIndex::sparse_max * 16);
+  EXPECT_LE(index.memory(),
+            sizeof(PagePool::Page) + 100 * (PagePool::row_bytes + PagePool::list_bytes));
+}
+
+TEST(SeqIndex, KeepsNothingOfWhatWentBehindAStraggler) {
+  PagePool pool;
+  SeqIndex index(pool);
+  index.put(1, Place::log(1));
+  std::size_t most = 0;
+  for (Seq seq = 2; seq <= 1000 * page; ++seq) {
+    index.put(seq, Place::log(seq));
+    index.erase(seq);
+    most = std::max(most, index.memory());
+  }
+  EXPECT_LE(most, 8192u);
+  EXPECT_LE(index.memory(), pool.bytes());
+  EXPECT_EQ(index.find(1).position(), 1u);
+  EXPECT_EQ(index.first_from(2), 0u);
+  index.put(500 * page, Place::log(7));  // as the reading of a log may
+  index.make_ready(500 * page, Set::returned);
+  EXPECT_EQ(index.first_ready(Set::returned), 500 * page);
+}
+
+TEST(SeqIndex, CountsAllThatItHas) {
+  PagePool pool(0);
+  SeqIndex index(pool);
+  for (Seq seq = 1; seq <= 3 * page; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 100 * page; seq < 200 * page; seq += page) index.put(seq, Place::log(seq));
+  EXPECT_EQ(pool.bytes(), index.memory());
+  EXPECT_EQ(index.memory(),
+            3 * sizeof(PagePool::Page) + 101 * PagePool::list_bytes + 104 * PagePool::row_bytes);
+  while (index.drain_page([](Seq, Place) {})) {
+  }
+  EXPECT_EQ(index.memory(), 0u);
+  EXPECT_LE(pool.bytes(), PagePool::spares_max * PagePool::list_bytes) << "lists kept for reuse";
 }
 
 TEST(SeqIndex, CostsAWaitingMessageLessThanTenBytes) {

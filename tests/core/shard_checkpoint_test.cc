@@ -118,6 +118,32 @@ TEST(Checkpoint, RemembersTasks) {
 }
 
 // When messages were sent is kept for those that are there, not for as long as retention lasts.
+// A slice of a few queues with much to say about each is no longer than others.
+TEST(Checkpoint, HasSlicesThatCountTheTimesOfSending) {
+  ShardLimits limits;
+  limits.slice_entries = 64;
+  World world(limits);
+  std::vector<QueueId> queues;
+  for (int i = 0; i < 20; ++i)
+    queues.push_back(world.create("q" + std::to_string(i), {}).request.config->id);
+  for (int minute = 0; minute < 60; ++minute) {
+    for (const QueueId queue : queues) world.send(queue, {"x"});
+    world.advance(seconds(120));
+  }
+  world.shard().begin_checkpoint();
+  std::size_t all = 0;
+  for (bool more = true; more;) {
+    CheckpointSlice slice;
+    more = world.shard().checkpoint_slice(slice);
+    std::size_t buckets = 0;
+    for (const CheckpointRecord& record : slice.records)
+      if (const auto* times = std::get_if<TimesRecord>(&record)) buckets += times->buckets.size();
+    EXPECT_LE(buckets, 64u + 60u);
+    all += buckets;
+  }
+  EXPECT_EQ(all, 20u * 60u);
+}
+
 TEST(Checkpoint, OfAQueueThatIsEmptyNowAndThenIsSmall) {
   Script script;
   script.run("queue q visibility=30");

@@ -60,6 +60,73 @@ TEST(Memory, CountsGroupsWhileTheyAreThere) {
   EXPECT_EQ(world.shard().memory().slots, three - 2 * Groups::group_bytes);
 }
 
+TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
+  ShardLimits limits;
+  limits.doomed_a_turn = 100;
+  Script script(limits);
+  script.run("queue q fifo=1 visibility=0");
+  World& world = script.world();
+  const QueueId q = script.queue("q");
+  for (int i = 0; i < 1000; ++i)
+    world.send_letters(q, {
+                              {.body = "x", .group = "A", .dedup_id = std::to_string(i)}
+    });
+  Effects effects;
+  Request purge{.op = Op::purge, .queue = q};
+  world.shard().apply(purge, world.now(), effects);
+  for (int turn = 0; world.shard().deduplicated() > 0; ++turn) {
+    const std::uint64_t before = world.shard().deduplicated();
+    world.shard().expire(world.now(), effects);
+    ASSERT_GE(world.shard().deduplicated() + limits.doomed_a_turn, before) << turn;
+    ASSERT_LT(turn, 100);
+  }
+}
+
+TEST(Memory, OfReceiveAttemptsIsGivenBackWhenTheyAreOver) {
+  Script script;
+  script.run("queue q fifo=1 visibility=12h | send q A:a B:b C:c");
+  World& world = script.world();
+  const std::uint64_t sent = world.shard().memory().dedup;
+  script.run("receive q attempt=x -> a#1 | receive q attempt=y -> b#1");
+  EXPECT_EQ(world.shard().memory().dedup, sent + 2 * (Attempts::attempt_bytes + sizeof(Attempted)));
+  script.run("advance 301s");
+  EXPECT_EQ(world.shard().memory().dedup, 0u) << "nobody has asked for the queue since";
+}
+
+TEST(Memory, OfReceiveAttemptsHasALimit) {
+  ShardLimits limits;
+  limits.attempts_bytes_max = Attempts::attempt_bytes;
+  run("queue q fifo=1 visibility=12h | queue p fifo=1 visibility=12h | send q A:a B:b | send p A:c "
+      "B:d | "
+      "receive q attempt=x -> a#1 | receive p attempt=x -> c#1 | receive q attempt=x -> a#1 | "
+      "receive p attempt=x -> d#1 | advance 300s | receive p attempt=y -> none",
+      limits);
+}
+
+TEST(Memory, IsNotHeldByWhatIsLongGone) {
+  Script script;
+  script.run("queue q visibility=12h retention=14d | send q a | receive q -> a#1");
+  World& world = script.world();
+  const QueueId q = script.queue("q");
+  const std::uint64_t before = world.shard().memory().index;
+  for (int i = 0; i < 20'000; ++i) {
+    world.send(q, {"x"});
+    const Ask& got = world.receive(q, {.max = 1, .wait = Duration{0}});
+    ASSERT_EQ(got.request.delivered, 1u);
+    world.receipts(Op::remove, q, {got.deliveries[0].handle});
+    world.advance(milliseconds(1000));
+  }
+  EXPECT_LE(world.shard().memory().index, before + 16'384) << "20 pages, 68 times of sending";
+}
+
+TEST(Memory, OfADeletedQueueIsNotCountedAfterAStart) {
+  Script script;
+  script.run("queue q | fill q 5000 | queue p | rotate");
+  World& world = script.world();
+  script.run("drop q | restart | send p a");
+  EXPECT_LE(world.shard().memory().index, 2048u);
+}
+
 TEST(SlotLimit, RefusesADelayedMessageAndTakesTheRestOfTheBatch) {
   ShardLimits limits;
   limits.slots_max = 2;

@@ -163,6 +163,7 @@ struct QueueRow {
   std::vector<TaskRow> tasks;
   std::uint64_t moves_listed_step = 0;
   std::uint64_t emptied_step = 0;  // a task was completed after this turn
+  std::uint64_t emptied_seen = 0;  // and known to be in this one
   Instant emptied_fired;
   bool start_lost = false;  // a crash came before a task's start was known to be on disk
   std::uint64_t hops = 0;   // messages seen that a task has taken from here
@@ -281,7 +282,7 @@ class Model {
   void may_vanish(const QueueRow& queue);
   void arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn);
   bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at, Names reached);
-  bool check_place(const Message& message, const Delivery& delivery, bool again);
+  bool check_place(const Call& call, const Message& message, const Delivery& delivery, bool again);
   bool names_place(const ReceiptEntry& entry, const Message& message) const;
   void lead_on(QueueRow& queue);
   void settle_policy(QueueRow& queue, const Policy& policy);
@@ -301,7 +302,8 @@ class Model {
   void answered_change(const Call& call, const Turn& turn);
   void answered_return(const Call& call, const Turn& turn);
   void take_seq(std::uint32_t id, Seq seq);
-  void check_delivery(std::uint32_t id, const Delivery& delivery, bool again, const Turn& turn);
+  void check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
+                      const Turn& turn);
   void lose(Message& message, const char* why);
   void set_view(Message& message, View view);
   void roll_back(Message& message, std::uint64_t durable_step);

@@ -121,7 +121,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   }
   const bool again = is_again(call, message, receipt->nonce);
   call.again |= again;
-  check_delivery(id, delivery, again, turn);
+  check_delivery(call, id, delivery, again, turn);
   if (queue.fifo) check_order(call, index);
   message.wanders = false;
   message.received = turn.now;
@@ -153,7 +153,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
                delivery.receive_count, view.from_low.ms, view.from_high.ms);
 }
 
-void Model::check_delivery(std::uint32_t id, const Delivery& delivery, bool again,
+void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
                            const Turn& turn) {
   Message& message = messages_[id];
   const View& view = message.view;
@@ -172,7 +172,7 @@ void Model::check_delivery(std::uint32_t id, const Delivery& delivery, bool agai
   if (delivery.seq != message.seq || delivery.sent != message.sent_at)
     return trace_->broken("a message is one message", "message {} seq {} sent {}, not {} {}", id,
                           delivery.seq, delivery.sent.ms, message.seq, message.sent_at.ms);
-  if (!check_place(message, delivery, again)) return;
+  if (!check_place(call, message, delivery, again)) return;
   if (!again && message.moves == 0 && turn.now < view.from_low)
     return trace_->broken(view.received.high == 0 ? "a delay holds" : "one holder at a time",
                           "message {} at {}, not before {}", id, turn.now.ms, view.from_low.ms);

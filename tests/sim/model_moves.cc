@@ -198,7 +198,8 @@ bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueR
 }
 
 // What a delivery says of where the message has been; and that it is not one too many.
-bool Model::check_place(const Message& message, const Delivery& delivery, bool again) {
+bool Model::check_place(const Call& call, const Message& message, const Delivery& delivery,
+                        bool again) {
   const MessageId id = message.origin.empty()
                            ? MessageId{}
                            : message_id(world_->secret(), message.born_queue, message.born_seq);
@@ -226,7 +227,8 @@ bool Model::check_place(const Message& message, const Delivery& delivery, bool a
                          message.view.step < queue.emptied_step && message.acked_step > 0 &&
                          message.acked_step < queue.emptied_step &&
                          message.arrived_step < queue.emptied_step && message.moves == 0 &&
-                         message.view.from_high <= queue.emptied_fired;
+                         message.view.from_high <= queue.emptied_fired &&
+                         call.asked_step > queue.emptied_seen;  // others may have been faster
   const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
     return !policy.target.empty() && message.view.received.high >= policy.max;
   });
@@ -355,6 +357,7 @@ void Model::see_task(const Call& call, QueueRow& queue, const MoveTask& task, co
   if (task.status == Status::completed && before.status == Status::running) {
     queue.emptied_step = known->low_step + 1;
     queue.emptied_fired = known->low_fired;
+    queue.emptied_seen = turn.step;
   }
   if (known->step <= shards_[raw(queue.owner)].durable_step) known->sure = known->seen;
   known->seen = task;
