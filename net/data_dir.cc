@@ -7,9 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "core/check.h"
@@ -22,8 +25,10 @@ namespace {
 
 constexpr std::array<char, 8> magic{'P', 'A', 'W', 'L', 'D', 'A', 'T', 'A'};
 constexpr std::size_t file_bytes = 4096;
-constexpr int lock_tries = 5;  // the kernel may hold the files of a killed process a moment longer
-constexpr int lock_pause_us = 50'000;
+// A killed process has the directory until its last write has ended.
+constexpr int lock_pause_us = 20'000;
+constexpr int lock_tries = 15;
+constexpr int lock_tries_of_the_dead = 3000;  // a minute
 
 struct IdentityFile {  // little endian
   std::array<char, 8> magic;
@@ -112,13 +117,49 @@ std::expected<IdentityFile, std::string> read_identity(const std::string& path, 
   return file;
 }
 
+// Names a process as long as the machine runs: its number and when it began. Empty: it has ended.
+std::string name_of_process(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t behind_name = line.rfind(')');
+  if (behind_name == std::string::npos) return {};
+  std::istringstream fields(line.substr(behind_name + 1));
+  std::string state, field;
+  fields >> state;
+  if (state == "Z" || state == "X") return {};
+  constexpr int start_time = 22, state_field = 3;  // proc(5)
+  for (int i = state_field; i < start_time; ++i) fields >> field;
+  return fmt::format("{} {}", pid, field);
+}
+
+// Whether the process that noted itself has ended.
+bool holder_has_ended(int fd) {
+  std::array<char, 64> bytes{};
+  const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
+  const std::string noted(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+  const std::string pid = noted.substr(0, noted.find(' '));
+  const bool is_number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
+  return is_number && name_of_process(pid) != noted;
+}
+
+// For the patience of the next alone: it does without.
+void note_holder(int fd) {
+  const std::string text = name_of_process(fmt::format("{}", getpid()));
+  if (ftruncate(fd, 0) == 0) static_cast<void>(pwrite(fd, text.data(), text.size(), 0));
+}
+
 std::expected<int, std::string> lock_directory(const std::string& path) {
   const std::string name = path + "/LOCK";
   const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failed("cannot open", name);
   for (int attempt = 0;; ++attempt) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-    if (attempt == lock_tries) break;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      note_holder(fd);
+      return fd;
+    }
+    if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
+      break;
     usleep(lock_pause_us);
   }
   ::close(fd);

@@ -38,6 +38,10 @@ class DataDir {
   DataDir& operator=(const DataDir&) = delete;
 
   const DataIdentity& identity() const { return identity_; }
+  // Of the file whose lock says that the directory is in use. Whoever writes to the directory by io_uring has its ring
+  // hold it (Ring::hold): what a killed process had under way may reach the disk after the process has gone, and must
+  // not meet the writes of the next.
+  int lock() const { return lock_; }
   std::string shard_path(std::uint32_t shard) const;
   // The log stream of a shard: random, but the same for the life of the directory.
   std::uint64_t stream_of(std::uint32_t shard) const;

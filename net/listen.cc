@@ -15,6 +15,9 @@
 namespace pawl {
 namespace {
 
+constexpr int bind_pause_us = 20'000;
+constexpr int bind_tries = 100;
+
 bool is_loopback(const sockaddr* address) {
   if (address->sa_family == AF_INET6) {
     return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
@@ -77,7 +80,13 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  if (bind(fd, found->ai_addr, found->ai_addrlen) != 0) {
+  int bound = bind(fd, found->ai_addr, found->ai_addrlen);
+  // A killed server has the port until the kernel has ended what it had under way.
+  for (int i = 0; i < bind_tries && bound != 0 && errno == EADDRINUSE; ++i) {
+    usleep(bind_pause_us);
+    bound = bind(fd, found->ai_addr, found->ai_addrlen);
+  }
+  if (bound != 0) {
     auto error = std::unexpected(
         fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "
                     "another (port 0 picks a free one)",

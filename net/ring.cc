@@ -63,6 +63,12 @@ Result<void> Ring::make_buffers() {
   return {};
 }
 
+Result<void> Ring::hold(int fd) {
+  if (const int error = io_uring_register_files(&ring_, &fd, 1); error < 0)
+    return fail(Errc::io, "io_uring_register (the lock)", -error);
+  return {};
+}
+
 Ring::~Ring() {
   if (made_) io_uring_queue_exit(&ring_);
   if (buffers_ != nullptr) munmap(buffers_, std::size_t{receive_buffers} * receive_buffer_bytes);

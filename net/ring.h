@@ -45,6 +45,9 @@ class Ring {
 
   static Result<std::unique_ptr<Ring>> create();
   ~Ring();
+  // The file stays open, and a lock on it held, until the ring has gone: that is when the last of its operations has
+  // ended, which may be after the process has. Once, by the thread of the ring.
+  Result<void> hold(int fd);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 

@@ -233,6 +233,7 @@ std::expected<void, std::string> Server::recover() {
     worker.id = ShardId{static_cast<std::uint8_t>(i)};
     worker.shards = identity.shards;
     worker.directory = data_->shard_path(i);
+    worker.lock = data_->lock();
     worker.secret = identity.secret;
     worker.log.stream = data_->stream_of(i);
     worker.log.segment_bytes = identity.segment_bytes;

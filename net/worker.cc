@@ -50,6 +50,11 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   if (!ring) return std::unexpected(explain_ring_error(ring.error().sys));
   ring_ = std::move(*ring);
   shared_->ring_fds[raw(options_.id)] = ring_->fd();
+  if (options_.lock >= 0) {
+    if (const auto held = ring_->hold(options_.lock); !held)
+      return std::unexpected(
+          fmt::format("{}: {}", held.error().what, std::strerror(held.error().sys)));
+  }
 
   auto disk = UringDisk::open_dir(*ring_, options_.directory);
   if (!disk) {

@@ -37,6 +37,7 @@ struct WorkerOptions {
   ShardId id{};
   std::uint32_t shards = 1;
   std::string directory;
+  int lock = -1;  // DataDir::lock()
   LogOptions log;
   Secret secret{};
   Poll poll = Poll::automatic;
