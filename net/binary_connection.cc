@@ -21,6 +21,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
         frame_header_bytes - std::min(frame_header_bytes, partial_.size());
     if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
       const std::size_t n = std::min(header_left, rest.size());
+      if (partial_.empty()) partial_since_ = table().now();
       partial_.append(rest.substr(0, n));
       taken += n;
       continue;
@@ -36,9 +37,10 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       taken += header->length;
       continue;
     }
-    if (partial_.capacity() < header->length) partial_.reserve(header->length);
-    if (partial_.size() <= frame_header_bytes) partial_since_ = table().now();
+    if (partial_.empty()) partial_since_ = table().now();
     const std::size_t n = std::min<std::size_t>(header->length - partial_.size(), rest.size());
+    partial_.reserve(
+        std::min<std::size_t>(header->length, std::max(trusted_bytes, partial_.size() + n)));
     partial_.append(rest.substr(0, n));
     taken += n;
     if (partial_.size() == header->length) {
@@ -56,11 +58,13 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
 bool BinaryConnection::overdue(Instant now) const {
   const auto& times = table().context().times;
   if (!session_.greeted() && now - begun_ > times.head) return true;
-  return partial_.size() > frame_header_bytes && now - partial_since_ > times.body;
+  return !partial_.empty() && now - partial_since_ > times.body;
 }
 
 void BinaryConnection::begin_call(std::string_view frame) {
-  std::unique_ptr<BinaryCall> call = table().take_call();
+  const auto header = parse_header(frame);
+  std::unique_ptr<BinaryCall> call =
+      table().take_call(header && static_cast<WireOp>(header->op) == WireOp::receive);
   session_.set_promised(promised_);
   BinaryCall& held = *call.release();  // release() or carry_on() gives it back
   const auto next =
@@ -71,7 +75,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
 // True: the call is over.
 bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   if (next == WireCall::Next::route) {
-    charge(call, call.wire.memory(), call.wire.promised());
+    charge(call, call.wire.memory(), call.wire.capacity(), call.wire.promised());
     submit(call, call.wire.request(), call.wire.target());
     return false;
   }
@@ -82,9 +86,11 @@ bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   return true;
 }
 
-void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t promised) {
-  if (bytes > call.bytes) table().grew(bytes - call.bytes);
+void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t held,
+                              std::size_t promised) {
+  if (held > call.held) table().grew(held - call.held);
   bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
+  held_under_way_ += held - std::exchange(call.held, held);
   promised_ += promised - std::exchange(call.promised, promised);
 }
 
@@ -99,7 +105,7 @@ bool BinaryConnection::answered(PendingCall& pending) {
 
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  charge(call, 0, 0);
+  charge(call, 0, 0, 0);
   call.wire.drop();
   table().give_call(std::unique_ptr<BinaryCall>(&call));
 }

@@ -13,7 +13,9 @@ namespace pawl {
 class BinaryCall final : public PendingCall {
  public:
   WireCall wire;
-  std::size_t bytes = 0;     // that it keeps, against the credit
+  bool receive = false;      // it may wait long, and is kept apart from those that had much to say
+  std::size_t bytes = 0;     // against the credit
+  std::size_t held = 0;      // that it has of memory
   std::size_t promised = 0;  // that its answer may have
 };
 
@@ -23,6 +25,8 @@ class BinaryConnection final : public Connection {
       4096;  // of a frame of who has not said who it is
 
   static constexpr std::size_t short_credit_bytes = 256 << 10;
+  static constexpr std::size_t trusted_bytes =
+      64 << 10;  // of a frame, for which there is room before they have come
 
   BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
 
@@ -31,7 +35,7 @@ class BinaryConnection final : public Connection {
   bool answered(PendingCall& call) override;
   void release(PendingCall& call) override;
   bool overdue(Instant now) const override;
-  std::size_t own_memory() const override { return partial_.capacity() + bytes_under_way_; }
+  std::size_t own_memory() const override { return partial_.capacity() + held_under_way_; }
   void own_spare() override {
     if (partial_.empty()) partial_ = std::string();
   }
@@ -39,10 +43,11 @@ class BinaryConnection final : public Connection {
  private:
   void begin_call(std::string_view frame);
   bool carry_on(BinaryCall& call, WireCall::Next next);
-  void charge(BinaryCall& call, std::size_t bytes, std::size_t promised);
+  void charge(BinaryCall& call, std::size_t bytes, std::size_t held, std::size_t promised);
 
   Session session_;
   std::size_t bytes_under_way_ = 0;
+  std::size_t held_under_way_ = 0;
   std::size_t promised_ = 0;
   std::string partial_;  // a frame of which not all has come
   Instant partial_since_;

@@ -1,5 +1,7 @@
 #include "net/connection.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -90,9 +92,21 @@ void Connection::take_sealed(std::string_view bytes) {
 // messages.
 void Connection::peer_closed() {
   peer_closed_ = true;
-  if (state_ == State::open) finish_after_answers();
-  abandon_receives();
+  end_if_all_heard();
   maybe_finish();
+}
+
+// What is held of one that has said its last is taken as room comes; what never will be, no request whole, is let go.
+void Connection::end_if_all_heard() {
+  if (!peer_closed_) return;
+  abandon_receives();
+  for (std::size_t before = held_.size() + 1; held_.size() < before && !offering_;) {
+    before = held_.size();
+    offer_held();
+    abandon_receives();
+  }
+  const bool all = held_.empty() || (calls_.empty() && !congested());
+  if (all && state_ == State::open && !offering_) finish_after_answers();
 }
 
 void Connection::pause_if_full() {
@@ -153,6 +167,7 @@ void Connection::flush() {
 // A piece at a time, so that it shows whether the peer reads.
 void Connection::arm_send() {
   send_progress_ = table_->now();
+  unacknowledged_ = -1;
   send_armed_ = true;
   io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
   io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
@@ -184,6 +199,7 @@ void Connection::on_send(std::int32_t result) {
   sent_ = 0;
   out();  // there may be more; and whoever waits for the last answer wants to know
   offer_held();
+  end_if_all_heard();
 }
 
 // --- calls ----------------------------------------------------------------------------------------------------
@@ -216,11 +232,13 @@ void Connection::on_answer(PendingCall& call) {
   if (call.abandoned || state_ == State::closing) {
     release(call);
     if (state_ == State::closing) return table_->want_flush(index_);
+    end_if_all_heard();
     return maybe_finish();
   }
   const bool over = answered(call);
   if (over) release(call);
   offer_held();  // one that goes on may have less than before
+  end_if_all_heard();
   if (over) maybe_finish();
 }
 
@@ -284,8 +302,20 @@ void Connection::begin_close() {
   table_->want_flush(index_);
 }
 
+// The kernel takes megabytes ahead of a slow peer, and then nothing until much of it has been read: what it still has says
+// whether the peer reads.
+void Connection::look_at_peer(Instant now) {
+  int left = 0;
+  if (::ioctl(fd_, SIOCOUTQ, &left) != 0) return;
+  const bool taken = left > unacknowledged_ ||  // there was room for more
+                     left + static_cast<int>(send_bytes_max) <= unacknowledged_;
+  if (unacknowledged_ >= 0 && taken) send_progress_ = now;
+  if (unacknowledged_ < 0 || taken) unacknowledged_ = left;
+}
+
 void Connection::check_time(Instant now) {
   if (state_ == State::closing) return;
+  if (send_armed_) look_at_peer(now);
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();

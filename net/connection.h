@@ -63,8 +63,9 @@ class Connection {
   static constexpr std::size_t out_low = 256 << 10;
   static constexpr std::size_t out_max = 24 << 20;
   static constexpr std::size_t send_bytes_max = 256 << 10;  // handed to the kernel at once
-  static constexpr Duration send_timeout = seconds(30);     // for so many bytes
-  static constexpr Duration stuck_timeout = seconds(1);     // the same, with more than out_max left
+  static constexpr Duration send_timeout =
+      seconds(30);  // for so many bytes, which the peer has taken
+  static constexpr Duration stuck_timeout = seconds(1);  // the same, with more than out_max left
   static constexpr Duration linger_timeout =
       seconds(2);  // for the peer to close after our last answer
 
@@ -133,6 +134,8 @@ class Connection {
   std::size_t unsent() const { return out_.size() + sending_.size() - sent_; }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
+  void look_at_peer(Instant now);
+  void end_if_all_heard();
   void take_plain(std::string_view bytes);
   void take_sealed(std::string_view bytes);
   void seal();
@@ -166,6 +169,7 @@ class Connection {
   std::string sending_;
   std::size_t sent_ = 0;
   Instant send_progress_;
+  int unacknowledged_ = -1;  // bytes that the kernel had then; -1: not known
   Instant half_closed_at_;
   std::vector<PendingCall*> calls_;
 };

@@ -12,7 +12,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t spare_calls_max = 4096;
+constexpr std::size_t spare_bytes_max = 8 << 20;
 
 std::string http_date(Instant now) {
   const std::time_t seconds_now = now.ms / 1000;
@@ -110,7 +110,7 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
 }
 
 std::size_t Connections::sum_of_memory() const {
-  std::size_t sum = 0;
+  std::size_t sum = spare_bytes_;
   for (const Row& row : rows_)
     if (row.connection != nullptr) sum += row.connection->memory();
   return sum;
@@ -121,6 +121,7 @@ void Connections::count_memory() {
   grown_ = 0;
   counted_ = sum_of_memory();
   if (counted_ > context_->memory_max / 2) {
+    drop_spare();
     for (const Row& row : rows_)
       if (row.connection != nullptr) row.connection->give_back_spare();
     counted_ = sum_of_memory();
@@ -186,6 +187,12 @@ void Connections::begin_drain() {
   }
 }
 
+void Connections::close_all() {
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->begin_close();
+  }
+}
+
 bool Connections::quiet() const {
   for (const Row& row : rows_) {
     if (row.connection != nullptr && !row.connection->quiet()) return false;
@@ -193,15 +200,30 @@ bool Connections::quiet() const {
   return true;
 }
 
-std::unique_ptr<BinaryCall> Connections::take_call() {
-  if (spare_calls_.empty()) return std::make_unique<BinaryCall>();
-  std::unique_ptr<BinaryCall> call = std::move(spare_calls_.back());
-  spare_calls_.pop_back();
+std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
+  auto& spare = receive ? spare_receives_ : spare_calls_;
+  if (spare.empty()) {
+    auto call = std::make_unique<BinaryCall>();
+    call->receive = receive;
+    return call;
+  }
+  std::unique_ptr<BinaryCall> call = std::move(spare.back());
+  spare.pop_back();
+  spare_bytes_ -= sizeof(BinaryCall) + call->wire.capacity();
   return call;
 }
 
 void Connections::give_call(std::unique_ptr<BinaryCall> call) {
-  if (spare_calls_.size() < spare_calls_max) spare_calls_.push_back(std::move(call));
+  const std::size_t bytes = sizeof(BinaryCall) + call->wire.capacity();
+  if (spare_bytes_ + bytes > spare_bytes_max) return;
+  spare_bytes_ += bytes;
+  (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
+}
+
+void Connections::drop_spare() {
+  spare_receives_.clear();
+  spare_calls_.clear();
+  spare_bytes_ = 0;
 }
 
 }  // namespace pawl

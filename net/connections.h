@@ -68,6 +68,8 @@ class Connections final : public Asker {
   void set_now(Instant now) { now_ = now; }
 
   void begin_drain();
+  // Whatever they still have under way.
+  void close_all();
   bool quiet() const;
   // Bytes that connections hold: as counted last, and what has come since.
   std::uint64_t memory() const override { return counted_ + grown_; }
@@ -86,7 +88,7 @@ class Connections final : public Asker {
   bool draining() const { return draining_; }
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
-  std::unique_ptr<BinaryCall> take_call();
+  std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
   static constexpr std::size_t evicted_bytes_min = 64 << 10;
   void grew(std::size_t bytes) { grown_ += bytes; }
@@ -104,6 +106,7 @@ class Connections final : public Asker {
   void free_row(std::uint32_t index);
   void follow_live();
   void count_memory();
+  void drop_spare();
   std::size_t sum_of_memory() const;
   std::unique_ptr<Connection> make(int fd, Protocol protocol);
 
@@ -119,7 +122,8 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> dirty_;
   std::vector<std::uint32_t> flushing_;
   std::vector<std::uint32_t> starved_;
-  std::vector<std::unique_ptr<BinaryCall>> spare_calls_;
+  std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
+  std::size_t spare_bytes_ = 0;                                            // in them
   std::size_t open_ = 0;
   std::size_t counted_ = 0;  // bytes
   std::size_t grown_ = 0;    // since, whatever has gone meanwhile

@@ -120,7 +120,7 @@ bool AdminConnection::overdue(Instant now) const {
 
 std::size_t AdminConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
-  while (open() && taken < bytes.size()) {
+  while (open() && taken < bytes.size() && !congested()) {
     std::size_t consumed = 0;
     const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
     taken += consumed;
@@ -144,8 +144,10 @@ std::size_t AdminConnection::take(std::string_view bytes) {
       body = context.admin_answer(context.server, request.path, status);
     }
     const bool keep = request.keep_alive && !table().draining();
+    const std::size_t before = out().size();
     append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, keep,
                     request.method == "HEAD", table().date(), request.version_minor);
+    table().grew(out().size() - before);
     parser_.next();
     times_.note(parser_.phase(), table().now());
     if (!keep) finish_after_answers();

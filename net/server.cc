@@ -274,7 +274,14 @@ std::expected<void, std::string> Server::recover() {
       worker.run(contexts_[i], listeners);
     });
   }
+  // While the logs are read nobody has been told of anything: a signal may end it at once.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
   phases_->opened.wait();
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
   const Calibration& calibration = workers_[0]->calibration();
   fmt::print(stderr,

@@ -29,6 +29,8 @@ constexpr std::uint64_t contended_us = 1'000'000;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
 constexpr std::uint64_t drain_sleep_ns = 1'000'000;
 constexpr std::uint64_t close_patience_us = 5'000'000;
+constexpr std::uint64_t drain_patience_us =
+    15'000'000;  // with peers that do not take their answers
 
 }  // namespace
 
@@ -314,9 +316,11 @@ void Worker::second_passed() {
 bool Worker::drain_step() {
   if (!draining_) {
     draining_ = true;
+    drain_begun_us_ = now_us_;
     loop_->begin_drain();
     connections_->begin_drain();
   }
+  if (!said_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us) connections_->close_all();
   if (!said_quiet_ && connections_->quiet() && !loop_->asks_others()) {
     said_quiet_ = true;
     shared_->quiet.fetch_add(1);

@@ -127,6 +127,7 @@ class Worker {
   std::uint64_t contended_until_us_ = 0;
   std::uint64_t second_us_ = 0;
   bool draining_ = false;
+  std::uint64_t drain_begun_us_ = 0;
   bool said_quiet_ = false;
   bool stopped_ = false;
   ShardNumbers numbers_;

@@ -121,11 +121,13 @@ class WireCall {
   // While routed.
   Request& request() { return request_; }
   ShardId target() const { return target_; }
-  // Bytes that it keeps until it is answered. While it is not routed.
+  // Bytes of what was asked and of room for the answer. While it is not routed.
   std::size_t memory() const {
     return frame_.size() + request_.deliveries.size() * sizeof(Delivery) +
            request_.copied.capacity();
   }
+  // Bytes that its buffers have, used or not.
+  std::size_t capacity() const;
   // Bytes of messages that its answer may have; of a RECEIVE.
   std::size_t promised() const { return request_.op == Op::receive ? receive_bytes_max_ : 0; }
   // Before resume(): there is room for so much. For nothing: what was delivered goes back to its queue.

@@ -264,6 +264,12 @@ void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
   }
 }
 
+std::size_t WireCall::capacity() const {
+  const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
+  return bytes(frame_) + bytes(answer_) + bytes(prechecks_) + bytes(sends_) + bytes(digests_) +
+         bytes(receipts_) + bytes(deliveries_) + bytes(request_.copied);
+}
+
 void WireCall::trim() {
   give_back(frame_, keep_bytes_max);
   give_back(answer_, keep_bytes_max);

@@ -139,7 +139,6 @@ TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   EXPECT_LT(closed_after(stranger), 8.0);
   ::close(stranger);
 
-  const int slow = connect_to(port(Protocol::binary));
   std::string hello;
   const std::size_t begin = begin_frame(hello, {.op = static_cast<std::uint8_t>(WireOp::hello)});
   put(hello, wire_magic);
@@ -149,12 +148,47 @@ TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   put(hello, auth_none);
   put_short(hello, "slow");
   finish_frame(hello, begin);
-  send_all(slow, hello);
-  char answer[256];
-  EXPECT_GT(recv(slow, answer, sizeof answer, 0), 0);
-  send_all(slow, header(WireOp::send, 1 << 20) + "the first bytes");
-  EXPECT_LT(closed_after(slow), 8.0);
-  ::close(slow);
+  const std::string frame = header(WireOp::send, 1 << 20);
+  for (const std::string& part : {frame + "the first bytes", frame, frame.substr(0, 5)}) {
+    SCOPED_TRACE(part.size());
+    const int slow = connect_to(port(Protocol::binary));
+    send_all(slow, hello);
+    char answer[256];
+    EXPECT_GT(recv(slow, answer, sizeof answer, 0), 0);
+    send_all(slow, part);
+    EXPECT_LT(closed_after(slow), 8.0);
+    ::close(slow);
+  }
+}
+
+// Who asks the operators' port without reading is not answered on and on.
+TEST_F(LimitsTest, AnswersAtTheAdminPortWaitForWhoReadsThem) {
+  options_.shards = 1;
+  start();
+  const int greedy = connect_to(port(Protocol::admin));
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += request;
+  const int modest = connect_to(port(Protocol::admin));
+  std::size_t most = 0, sent = 0;
+  for (int i = 0; i < 150; ++i) {
+    const ssize_t n = ::send(greedy, many.data(), many.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ASSERT_TRUE(n > 0 || errno == EAGAIN) << "closed after " << sent << " bytes of requests";
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    std::this_thread::sleep_for(20ms);
+    if (i % 25 != 0) continue;
+    send_all(modest, request);
+    const std::string text = read_responses(modest, 1);
+    const std::string name = "pawl_memory_bytes{shard=\"0\",kind=\"connections\"} ";
+    ASSERT_TRUE(text.contains(name)) << text;
+    most = std::max<std::size_t>(most, std::stoull(text.substr(text.find(name) + name.size())));
+  }
+  EXPECT_GT(sent, many.size());
+  EXPECT_LT(most, std::size_t{8} << 20);
+  char byte = 0;
+  EXPECT_GT(recv(greedy, &byte, 1, 0), 0) << "it is not closed for it";
+  ::close(greedy);
+  ::close(modest);
 }
 
 // 64 MiB are for the connections of a shard: not for twelve bodies of 7 MiB of which the end does not come.

@@ -214,6 +214,25 @@ TEST_F(ServerTest, AnAnswerGivenWhileStoppingSaysThatTheConnectionCloses) {
   server_.reset();
 }
 
+// All at once, and then "I have no more to say": each is answered.
+TEST_F(ServerTest, WhatWasAskedBeforeTheEndIsAnswered) {
+  const int fd = connect_http();
+  send_all(fd, json_request("CreateQueue", R"({"QueueName":"last-words"})"));
+  read_responses(fd, 1);
+  std::string requests;
+  for (int i = 0; i < 20; ++i)
+    requests += json_request("SendMessage", R"({"QueueUrl":"last-words","MessageBody":"x"})");
+  requests += "POST / HTTP/1.1\r\nHost: loc";  // and no more of it
+  send_all(fd, requests);
+  ::shutdown(fd, SHUT_WR);
+  const std::string answers = read_responses(fd, 99);
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = answers.find("HTTP/1.1 200", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 20u) << answers;
+  close(fd);
+}
+
 TEST_F(ServerTest, ASecondServerOnTheSameDirectoryIsRefused) {
   auto second = Server::start(options_);
   ASSERT_FALSE(second);
