@@ -411,6 +411,8 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
     log_->pool_.adopt_retired(segment.number, segment.file, false);
     segment.adopted = true;
   }
+  if (auto cleared = clear_tail(); !cleared)
+    return pass_on(cleared.error(), "clearing the end of the log");
   log_->image_.truncate(geometry_.extent_of(tail_ + geometry_.extent_bytes - 1));
   Manifest next = log_->manifest_->current();
   next.epoch = std::max(next.epoch, epoch_seen_) + (MUTANT(keep_epoch) ? 0 : 1);
@@ -428,6 +430,23 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   if (auto made = make_ahead(); !made) return pass_on(made.error(), "making a segment");
   log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});
   return std::move(log_);
+}
+
+// What lies at the tail was not believed. It might be once the log has gone on behind it: a frame that does not fit into
+// the rest of the extent begins the next one, and nothing would ever be written here. Everywhere else the epoch tells.
+Result<void> Recovery::clear_tail() {
+  const Lsn at = geometry_.frame_place(tail_);
+  if (geometry_.segment_of(at) >= whole_end_) return {};
+  const FileId file = log_->pool_.file(geometry_.segment_of(at));
+  PageBlock block(block_bytes);
+  const auto there = disk_.read_now(file, geometry_.offset_of(at), block.span());
+  if (!there) return std::unexpected(there.error());
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  if (std::ranges::all_of(block.span(), is_zero)) return {};
+  std::ranges::fill(block.span(), std::byte{0});
+  if (auto written = disk_.write_now(file, geometry_.offset_of(at), block.span()); !written)
+    return written;
+  return disk_.sync_now(file);
 }
 
 // So that the first message finds room. A disk that is full has none, and is no reason not to start.

@@ -77,6 +77,7 @@ class Recovery final : private RecordSink {
   void look_at(std::span<const std::byte> rest, const SegmentFile& segment, std::uint64_t offset);
   Result<void> judge(const Found& bad);
   Result<std::unique_ptr<Log>> finish();
+  Result<void> clear_tail();
   Result<void> make_ahead();
 
   std::string place(Lsn lsn) const;

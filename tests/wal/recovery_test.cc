@@ -241,6 +241,28 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   expect_messages(3);
 }
 
+// What comes after it does not fit there and begins the next extent: nothing is ever written over it.
+TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
+  fill(2);
+  send(3, "lost");
+  const Files whole = keep();
+  damage(first_segment, frame(3) - 1);
+  open();
+  log.reset();
+  Files again = keep();
+  std::memcpy(again[first_segment].data() + frame(2), whole.at(first_segment).data() + frame(2),
+              block_bytes);
+  put_back(again);
+  open();
+  expect_messages(2);
+  send(3, body_of(3, 9000));
+  ASSERT_EQ(header(options.extent_bytes).magic, frame_magic);
+  for (int i = 0; i < 3; ++i) {  // the manifest tells of it from the second on
+    open();
+    EXPECT_EQ(found.messages.size(), 3u) << complaint;
+  }
+}
+
 TEST_F(Recover, AFrameMissingBeforeAnExtentsEndIsNoticed) {
   fill(1);
   send(2, body_of(2, 3000));
