@@ -121,7 +121,9 @@ class Shard {
   void replayed(QueueId source, const ReplayStep& step, Effects& effects);
   void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects);
   // The log is to keep what was written so long ago, and from there on; replay_none: no task is running.
-  Duration replay_retention() const { return replay_retention_; }
+  Duration replay_retention() const {
+    return Duration{replay_retentions_.empty() ? 0 : replay_retentions_.rbegin()->first};
+  }
   static constexpr LogPos replay_none = UINT64_MAX;
   LogPos replay_position() const;
 
@@ -302,6 +304,7 @@ class Shard {
   static void list_replays(Queue& queue, Request& request, Effects& effects);
   void keep_replay(Queue& queue, const ReplayTask& task);
   void forget_replays(Queue& queue);
+  bool forget_an_old_replay();
   void note_replay_retention(const ConfigPtr& before, const ConfigPtr& after);
 
   // shard_checkpoint.cc
@@ -363,10 +366,10 @@ class Shard {
   std::size_t transfers_under_way_ = 0;
   std::vector<QueueId> refused_transfer_;  // queues that wait for one to be over
   std::map<TransferKey, Unsettled> unsettled_;
-  std::set<QueueId> replaying_;        // queues with a running task
-  QueueId replay_at_ = QueueId::none;  // of these, whose turn it is or was
-  std::size_t replays_ = 0;            // tasks of all queues
-  Duration replay_retention_{0};       // the longest of its queues
+  std::set<QueueId> replaying_;                              // queues with a running task
+  QueueId replay_at_ = QueueId::none;                        // of these, whose turn it is or was
+  std::size_t replays_ = 0;                                  // tasks of all queues
+  std::map<std::int64_t, std::uint32_t> replay_retentions_;  // ms of its queues, and of how many
   CheckpointWalk walk_;
   std::uint64_t set_aside_ = 0;
   bool stopping_ = false;

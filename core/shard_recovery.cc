@@ -146,6 +146,7 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
     ++it;
   }
   latest_ = nullptr;
+  replay_retentions_.clear();
   directory_.for_each([this](const ConfigPtr& config) { note_replay_retention(nullptr, config); });
 }
 

@@ -18,8 +18,8 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
     return;
   }
   const bool one_more = queue.replays.size() < replays_kept;
-  if (replaying_.size() >= limits_.replays_running ||
-      (one_more && replays_ >= limits_.replays_max)) {
+  const bool full = one_more && replays_ >= limits_.replays_max;
+  if (replaying_.size() >= limits_.replays_running || (full && !forget_an_old_replay())) {
     request.error = Errc::overloaded;
     return;
   }
@@ -105,21 +105,35 @@ LogPos Shard::replay_position() const {
   return first;
 }
 
-// Looks at all queues only when the one that wanted the most wants less.
 void Shard::note_replay_retention(const ConfigPtr& before, const ConfigPtr& after) {
   const auto wanted = [this](const ConfigPtr& config) {
     const bool ours = config != nullptr && config->owner == identity_.id;
     return ours ? config->replay_retention() : Duration{0};
   };
-  const Duration was = wanted(before), is = wanted(after);
-  if (is >= replay_retention_ || was < replay_retention_) {
-    replay_retention_ = std::max(replay_retention_, is);
-    return;
+  if (const Duration was = wanted(before); was > Duration{0}) {
+    const auto at = replay_retentions_.find(was.ms);
+    if (--at->second == 0) replay_retentions_.erase(at);
   }
-  replay_retention_ = Duration{0};
-  directory_.for_each([&](const ConfigPtr& config) {
-    replay_retention_ = std::max(replay_retention_, wanted(config));
-  });
+  if (const Duration is = wanted(after); is > Duration{0}) ++replay_retentions_[is.ms];
+}
+
+// The task that was started first of those that have ended, of any queue, makes room for a new one.
+bool Shard::forget_an_old_replay() {
+  Queue* oldest = nullptr;
+  std::pair<Instant, QueueId> first{never, QueueId::none};
+  for (const auto& [id, queue] : queues_) {
+    if (queue->replays.empty() || queue->replays.front().status == ReplayTask::Status::running)
+      continue;
+    const std::pair<Instant, QueueId> its{queue->replays.front().started, queue->id};
+    if (its < first) {
+      first = its;
+      oldest = queue.get();
+    }
+  }
+  if (oldest == nullptr) return false;
+  oldest->replays.erase(oldest->replays.begin());
+  --replays_;
+  return true;
 }
 
 }  // namespace pawl

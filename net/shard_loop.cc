@@ -227,7 +227,7 @@ void ShardLoop::look_into_log(Request& request, Instant now) {
   ReplayParams& asked = *request.replay;
   asked.from = std::max(asked.from, now - (*config)->replay_retention());
   asked.position = log_->first_since(asked.from);
-  asked.end = log_->appended();
+  asked.end = asked.to.ms == 0 ? log_->appended() : log_->end_before(asked.to);
 }
 
 void ShardLoop::replay(Instant now) {

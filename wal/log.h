@@ -109,7 +109,7 @@ struct LogStats {
   std::uint64_t frames = 0, bytes_written = 0, padding_bytes = 0, records = 0;
   std::uint64_t image_bytes = 0, image_spare_bytes = 0, segments = 0, spare_segments = 0;
   bool disk_full =
-      false;  // there was no room for another segment; when those that are there are full, sends are refused
+      false;  // there is no room for another segment, and sends are refused for want of it
   std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
   std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
   std::uint64_t flush_us_ewma = 0;
@@ -171,6 +171,10 @@ class Log {
   }
   // Where to begin to look for what was written at `since` or later.
   Lsn first_since(Instant since) const { return geometry_.segment_base(pool_.first_since(since)); }
+  // Behind all that was written at `at` or earlier.
+  Lsn end_before(Instant at) const {
+    return std::min(appended(), geometry_.segment_base(pool_.first_after(at)));
+  }
   SendReader& send_reader() { return send_reader_; }
 
   // Looks at finished I/O, moves durable(), decides whether to write. `idle`: the turn had nothing else

@@ -92,7 +92,9 @@ Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
     const auto file = disk_.open(info.name);
     if (!file) return pass_on(file.error(), "opening a segment");
     segments_.push_back({static_cast<std::uint64_t>(number), info.bytes, *file});
-    // What a dying process wrote may be in a cache only: make it durable before believing it.
+    // What a dying process wrote may be in a cache only: make it durable before believing it. Not what is older than the
+    // checkpoint: that was durable before it.
+    if (static_cast<std::uint64_t>(number) < manifest_.first) continue;
     if (auto synced = disk_.sync_now(*file); !synced)
       return pass_on(synced.error(), "flushing a segment");
   }

@@ -186,6 +186,12 @@ std::uint64_t SegmentPool::first_since(Instant since) const {
   return n;
 }
 
+std::uint64_t SegmentPool::first_after(Instant at) const {
+  std::uint64_t n = tail_ + 1;
+  while (n > first_ && row(n - 1).begun > at) --n;
+  return n;
+}
+
 std::uint64_t SegmentPool::bytes_for_replay(std::uint64_t below) const {
   std::uint64_t files = 0;
   for (std::uint64_t n = std::max(first_, kept_from_); n < below; ++n)

@@ -123,6 +123,8 @@ class SegmentPool {
   std::uint64_t kept_from() const { return kept_from_; }
   // The oldest in which something may be that was written at `since` or later.
   std::uint64_t first_since(Instant since) const;
+  // The first that was begun after it; one past the tail if there is none.
+  std::uint64_t first_after(Instant at) const;
   std::uint64_t bytes_for_replay(std::uint64_t below) const;  // of those kept for nothing else
 
   // Goes on with what is under way; starts more unless `stopping`. An error is final.

@@ -127,6 +127,83 @@ TEST(Memory, OfADeletedQueueIsNotCountedAfterAStart) {
   EXPECT_LE(world.shard().memory().index, 2048u);
 }
 
+class ReplayLimit : public testing::Test {
+ protected:
+  ReplayLimit() : world_(limits()) {}
+  static ShardLimits limits() {
+    ShardLimits limits;
+    limits.replays_max = 3;
+    return limits;
+  }
+  QueueId make(const std::string& name) {
+    return world_
+        .create(name,
+                {
+                    {Attribute::replay_retention, 3600, {}}
+    })
+        .request.config->id;
+  }
+  Errc start(QueueId queue) {
+    Effects effects;
+    ReplayParams params{.destination = "0/q"};
+    Request request{.op = Op::start_replay, .queue = queue};
+    request.replay = &params;
+    world_.shard().apply(request, world_.now(), effects);
+    return request.error;
+  }
+  void end(QueueId queue) {
+    Effects effects;
+    world_.shard().end_replay(queue, ReplayTask::Status::completed, Errc::ok, effects);
+  }
+  std::size_t known(QueueId queue) {
+    Effects effects;
+    ReplayParams params;
+    Request request{.op = Op::list_replays, .queue = queue};
+    request.replay = &params;
+    world_.shard().apply(request, world_.now(), effects);
+    return params.tasks.size();
+  }
+
+  World world_;
+};
+
+TEST_F(ReplayLimit, ForgetsWhatHasEndedAndRefusesOnlyForWhatRuns) {
+  const QueueId a = make("a"), b = make("b"), c = make("c"), d = make("d");
+  for (const QueueId queue : {b, a}) {
+    ASSERT_EQ(start(queue), Errc::ok);
+    end(queue);
+    world_.advance(seconds(1));
+  }
+  ASSERT_EQ(start(a), Errc::ok);
+  ASSERT_EQ(start(c), Errc::ok) << "for that of b";
+  EXPECT_EQ(known(b), 0u);
+  EXPECT_EQ(known(a), 2u);
+  ASSERT_EQ(start(d), Errc::ok) << "for the first of a";
+  EXPECT_EQ(known(a), 1u);
+  EXPECT_EQ(start(b), Errc::overloaded);
+  end(c);
+  EXPECT_EQ(start(b), Errc::ok);
+}
+
+TEST_F(ReplayLimit, KeepsTheLogAsLongAsOneOfItsQueuesWants) {
+  const auto wants = [this] { return world_.shard().replay_retention(); };
+  const QueueId a = make("a"), b = make("b");
+  EXPECT_EQ(wants(), seconds(3600));
+  world_.set(a, {
+                    {Attribute::replay_retention, 60, {}}
+  });
+  EXPECT_EQ(wants(), seconds(3600)) << "b's";
+  world_.plain(Op::delete_queue, b);
+  EXPECT_EQ(wants(), seconds(60));
+  world_.flush();
+  world_.crash();
+  EXPECT_EQ(wants(), seconds(60));
+  world_.set(a, {
+                    {Attribute::replay_retention, 0, {}}
+  });
+  EXPECT_EQ(wants(), Duration{0});
+}
+
 TEST(SlotLimit, RefusesADelayedMessageAndTakesTheRestOfTheBatch) {
   ShardLimits limits;
   limits.slots_max = 2;

@@ -114,6 +114,21 @@ TEST_F(ReplayTest, WhatWasDeletedComesAgainIntoAQueueOfAnotherShard) {
   expect_once(bodies_of(target, one), 1, 300);
 }
 
+// What was sent after it is not read: the part of the log ends with the time that was asked for.
+TEST_F(ReplayTest, OfATimeLongAgoDoesNotReadToTheEnd) {
+  send_and_forget(1, 10);
+  const Instant then = world.now();
+  rest(61'000'000);
+  send_and_forget(11, 4000);
+  const Asked asked = replay({.destination = target_path, .to = then});
+  ASSERT_EQ(asked.error, Errc::ok);
+  EXPECT_LT(asked.params.end - asked.params.position, 3u * (64 << 10)) << "of segments";
+  run_to_end();
+  EXPECT_EQ(tasks().front().sent, 10u);
+  EXPECT_EQ(tasks().front().status, Status::completed);
+  expect_once(bodies_of(target, one), 1, 10);
+}
+
 TEST_F(ReplayTest, IntoTheQueueItselfItEnds) {
   send_and_forget(1, 100);
   ASSERT_EQ(replay({.destination = source_path}).error, Errc::ok);
