@@ -89,6 +89,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
     not_before_ = pace_.next();
     return;
   }
+  if (std::exchange(large_, false)) pieces_ = std::vector<Piece>(replay_batch_max);
   used_ = bytes_ = 0;
   FoundSend found;
   for (std::size_t looks = 0; used_ < max && bytes_ < batch_bytes_max && looks < looks_a_turn &&
@@ -111,6 +112,7 @@ void Replayer::take(const ReplayTask& task, const FoundSend& found) {
   Piece& piece = pieces_[used_++];
   piece.keep(found.stored.content);
   bytes_ += piece.bytes.size();
+  large_ |= piece.bytes.capacity() > piece_bytes_kept;
   piece.content.origin = {};
   if (fifo_) {
     piece.dedup_id = fmt::format("replay-{}-{}-{}", raw(task.source), task.number, found.position);

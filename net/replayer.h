@@ -39,6 +39,7 @@ using MakeMessageFilter = std::unique_ptr<MessageFilter> (*)(std::string_view te
 class Replayer {
  public:
   static constexpr std::size_t batch_bytes_max = 1 << 20;
+  static constexpr std::size_t piece_bytes_kept = 64 << 10;
   static constexpr std::size_t looks_a_turn = 256;
   static constexpr Lsn note_bytes = 16
                                     << 20;  // looked at without finding anything before it is noted
@@ -92,6 +93,7 @@ class Replayer {
   std::vector<Piece> pieces_;
   std::size_t used_ = 0;            // pieces
   std::size_t bytes_ = 0;           // in them
+  bool large_ = false;              // one of them has more memory than is kept for the next batch
   std::vector<SendEntry> entries_;  // of these, what is still to be sent
   Request request_;
   ShardId target_{};
