@@ -143,21 +143,12 @@ bool holder_has_ended(int fd) {
   return is_number && name_of_process(pid) != noted;
 }
 
-// For the patience of the next alone: it does without.
-void note_holder(int fd) {
-  const std::string text = name_of_process(fmt::format("{}", getpid()));
-  if (ftruncate(fd, 0) == 0) static_cast<void>(pwrite(fd, text.data(), text.size(), 0));
-}
-
 std::expected<int, std::string> lock_directory(const std::string& path) {
   const std::string name = path + "/LOCK";
   const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failed("cannot open", name);
   for (int attempt = 0;; ++attempt) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-      note_holder(fd);
-      return fd;
-    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
     if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
       break;
     usleep(lock_pause_us);
@@ -201,6 +192,12 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
 }
 
 DataDir::~DataDir() { ::close(lock_); }
+
+// For the patience of the next alone, which does without.
+void DataDir::note_process() const {
+  const std::string text = name_of_process(fmt::format("{}", getpid()));
+  if (ftruncate(lock_, 0) == 0) static_cast<void>(pwrite(lock_, text.data(), text.size(), 0));
+}
 
 std::string DataDir::shard_path(std::uint32_t shard) const {
   return fmt::format("{}/s{:02}", path_, shard);

@@ -42,6 +42,8 @@ class DataDir {
   // hold it (Ring::hold): what a killed process had under way may reach the disk after the process has gone, and must
   // not meet the writes of the next.
   int lock() const { return lock_; }
+  // Says in the lock's file which process has the directory: who comes after it waits for its last writes.
+  void note_process() const;
   std::string shard_path(std::uint32_t shard) const;
   // The log stream of a shard: random, but the same for the life of the directory.
   std::uint64_t stream_of(std::uint32_t shard) const;

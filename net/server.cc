@@ -116,6 +116,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   auto data = DataDir::open(options.data, shards, options.segment_bytes);
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);
+  server->data_->note_process();
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
     return std::unexpected(fmt::format(

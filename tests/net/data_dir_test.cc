@@ -72,6 +72,7 @@ TEST_F(DataDirTest, IsWaitedForWhenItsProcessHasEnded) {
 TEST_F(DataDirTest, OfALivingProcessIsRefused) {
   const auto data = DataDir::open(path_, 1, 1 << 20);
   ASSERT_TRUE(data) << data.error();
+  (*data)->note_process();
   const auto second = DataDir::open(path_, 1, 1 << 20);
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().find("is in use by another pawl"), std::string::npos) << second.error();
