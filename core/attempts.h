@@ -40,6 +40,7 @@ class Attempts {
   void put(const TextKey& id, std::vector<Attempted> messages, Instant now);
   // Forgets what is over, at most `most`. False: there may be more of it.
   bool forget_over(Instant now, std::size_t most);
+  std::size_t size() const { return old_.size(); }
   // When the next is over, or never.
   Instant next_over() const { return old_.empty() ? never : old_.front().until; }
 

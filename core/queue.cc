@@ -82,22 +82,22 @@ Seq SendTimes::expire(Instant now, Duration retention) {
   return below;
 }
 
-void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex& index) {
-  for (int i = 0; i < looks_an_add; ++i) {
+void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex* index) {
+  for (int i = 0; i < looks_an_add && index != nullptr; ++i) {
     const auto at = entries_.upper_bound(looked_at_);
     looked_at_ = at == entries_.end() ? before_all : *at;
-    if (at != entries_.end() && index.find(at->second).absent()) entries_.erase(at);
+    if (at != entries_.end() && index->find(at->second).absent()) entries_.erase(at);
   }
   entries_.emplace(sent.ms, seq);
   count();
 }
 
-bool AgedArrivals::copy_behind(Entry& after, const SeqIndex& index, std::size_t& most,
+bool AgedArrivals::copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
                                std::vector<Entry>& out) const {
   auto at = entries_.upper_bound(after);
   for (; at != entries_.end() && most > 0; ++at, --most) {
     after = *at;
-    if (!index.find(at->second).absent()) out.push_back(*at);
+    if (index == nullptr || !index->find(at->second).absent()) out.push_back(*at);
   }
   return at == entries_.end();
 }

@@ -84,14 +84,15 @@ class AgedArrivals {
 
   explicit AgedArrivals(std::uint64_t& account) : share_(account) {}
 
-  void add(Instant sent, Seq seq, const SeqIndex& index);
+  // `index`: what is not there has gone; null: nobody knows what has.
+  void add(Instant sent, Seq seq, const SeqIndex* index);
   // When the oldest is past `retention`; it may be gone by then.
   Instant next_expiry(Duration retention) const;
   // The number of one that is past retention, or 0.
   Seq expire(Instant now, Duration retention);
   // Copies those behind `after` whose messages are there, looking at `most` at most, and sets `after` to the last it
   // looked at. Whether there are no more.
-  bool copy_behind(Entry& after, const SeqIndex& index, std::size_t& most,
+  bool copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
                    std::vector<Entry>& out) const;
   // As copy_behind() said, one piece after the other; the index may not know them yet.
   void restore(const std::vector<Entry>& entries);
@@ -120,6 +121,7 @@ struct Fifo {
     const bool all = dedup.forget_over(now, most);
     return attempts.forget_over(now, most) && all;
   }
+  std::size_t size() const { return dedup.size() + attempts.size(); }
   Instant next_over() const { return std::min(dedup.next_over(), attempts.next_over()); }
 
   Dedup dedup;
@@ -192,6 +194,13 @@ struct Queue {
   bool in_match_list = false;
   bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 
+  // Of all that is there, set aside or not; seq_max: there is nothing.
+  Seq oldest() const {
+    const Seq first = index.size() == 0 ? seq_max : index.oldest();
+    return set_aside.empty() ? first : std::min(first, set_aside.front().seq);
+  }
+  // For `aged`: what is set aside is not in it.
+  const SeqIndex* all_there() const { return set_aside.empty() ? &index : nullptr; }
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
   ReplayTask* replaying() { return running_task(replays); }

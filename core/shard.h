@@ -305,6 +305,7 @@ class Shard {
   void keep_replay(Queue& queue, const ReplayTask& task);
   void forget_replays(Queue& queue);
   bool forget_an_old_replay();
+  void forget_oldest_replay(Queue& queue);
   void note_replay_retention(const ConfigPtr& before, const ConfigPtr& after);
 
   // shard_checkpoint.cc

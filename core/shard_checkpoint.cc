@@ -43,7 +43,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
     if (it != queues_.end()) {
       Queue& queue = *it->second;
       forget_set_aside(queue, out.freed);
-      if (queue.index.size() > 0) queue.times.forget_below(queue.index.oldest());
+      queue.times.forget_below(queue.oldest());
       slice_settings(queue, out);
       left -= std::min(left, replay_entries * queue.replays.size() + queue.times.size());
     }
@@ -95,7 +95,7 @@ void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
 bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   if (!queue.aged) return true;
   TimesRecord record{.queue = queue.id, .first = false, .end = queue.times.end()};
-  const bool all = queue.aged->copy_behind(walk_.aged, queue.index, left, record.aged);
+  const bool all = queue.aged->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
   if (!record.aged.empty()) out.records.push_back(std::move(record));
   return all;
 }

@@ -106,11 +106,11 @@ bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Ins
 void Shard::sent(Queue& queue, Seq first, bool at_once, Instant now) {
   const bool armed = !queue.times.empty();
   // Nothing of what was noted is left. What was sent in this very turn goes with the next bucket, which is of now too.
-  if (queue.index.size() == 0) queue.times.clear();
+  if (queue.index.size() == 0 && queue.set_aside.empty()) queue.times.clear();
   // Sent at the same time, those in between are in the buckets of these two.
   const bool begins = queue.times.note(first, now, queue.config->retention());
   queue.times.note(queue.next_seq - 1, now, queue.config->retention());
-  if (begins) queue.times.forget_below(queue.index.oldest());
+  if (begins) queue.times.forget_below(queue.oldest());
   if (!armed) arm_retention(queue);
   const Commit commit{.queue = queue.id,
                       .first = first,
@@ -134,7 +134,8 @@ void Shard::appended(Effects& effects, Lsn lsn) {
       // A standard queue goes by when a dead letter was sent, a FIFO queue by when it came. Only from now on: it
       // may be past retention already, and what has gone must not be put in again.
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
-        if (!MUTANT(forget_letter_age)) aged_of(*queue).add(record.sent, record.seq, queue->index);
+        if (!MUTANT(forget_letter_age))
+          aged_of(*queue).add(record.sent, record.seq, queue->all_there());
         arm_retention(*queue);
       }
     } else {

@@ -42,7 +42,7 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   // The retention is not known yet; finish_recovery() joins what is finer than it needs.
   if (record.seq >= queue.times.end())
     queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
-  if (carried.receive_count > 0) aged_of(queue).add(record.sent, record.seq, queue.index);
+  if (carried.receive_count > 0) aged_of(queue).add(record.sent, record.seq, queue.all_there());
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, Place::log(record.position));
@@ -169,7 +169,7 @@ void Shard::resume(Queue& queue, Instant now) {
   });
   if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came
   queue.times.coarsen(queue.config->retention());
-  if (queue.index.size() > 0) queue.times.forget_below(queue.index.oldest());
+  queue.times.forget_below(queue.oldest());
   arm_retention(queue);
   arm_fifo(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) arm_moves(queue, now);

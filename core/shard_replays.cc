@@ -18,8 +18,8 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
     return;
   }
   const bool one_more = queue.replays.size() < replays_kept;
-  const bool full = one_more && replays_ >= limits_.replays_max;
-  if (replaying_.size() >= limits_.replays_running || (full && !forget_an_old_replay())) {
+  const bool full = one_more && replays_ >= limits_.replays_max && !forget_an_old_replay();
+  if (replaying_.size() >= limits_.replays_running || (full && queue.replays.empty())) {
     request.error = Errc::overloaded;
     return;
   }
@@ -36,6 +36,7 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
   task.destination = asked.destination;
   task.filter = asked.filter;
   keep_replay(queue, task);
+  if (full) forget_oldest_replay(queue);  // in the place of its own last one
   replaying_.insert(queue.id);
   effects.replays.push_back({task, false});
   asked.number = task.number;
@@ -58,7 +59,7 @@ void Shard::cancel_replay(Queue& queue, Request& request, Effects& effects) {
   ReplayParams& asked = *request.replay;
   const auto task = std::ranges::find(queue.replays, asked.number, &ReplayTask::number);
   const bool found = task != queue.replays.end();
-  if (!found || task->status != ReplayTask::Status::running) {
+  if (!found || &*task != queue.replaying()) {
     request.error = found ? Errc::task_ended : Errc::no_such_task;
     effects.replies.push_back({&request, false});
     return;
@@ -117,13 +118,13 @@ void Shard::note_replay_retention(const ConfigPtr& before, const ConfigPtr& afte
   if (const Duration is = wanted(after); is > Duration{0}) ++replay_retentions_[is.ms];
 }
 
-// The task that was started first of those that have ended, of any queue, makes room for a new one.
+// The task that was started first, of those that are not the last of their queue, makes room for a new one. The last says
+// which number comes next.
 bool Shard::forget_an_old_replay() {
   Queue* oldest = nullptr;
   std::pair<Instant, QueueId> first{never, QueueId::none};
   for (const auto& [id, queue] : queues_) {
-    if (queue->replays.empty() || queue->replays.front().status == ReplayTask::Status::running)
-      continue;
+    if (queue->replays.size() < 2) continue;
     const std::pair<Instant, QueueId> its{queue->replays.front().started, queue->id};
     if (its < first) {
       first = its;
@@ -131,9 +132,13 @@ bool Shard::forget_an_old_replay() {
     }
   }
   if (oldest == nullptr) return false;
-  oldest->replays.erase(oldest->replays.begin());
-  --replays_;
+  forget_oldest_replay(*oldest);
   return true;
+}
+
+void Shard::forget_oldest_replay(Queue& queue) {
+  queue.replays.erase(queue.replays.begin());
+  --replays_;
 }
 
 }  // namespace pawl

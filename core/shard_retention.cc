@@ -49,8 +49,21 @@ void Shard::give_back_doomed(Effects& effects) {
       give_back(place, effects.freed);
     });
     if (any) continue;
-    if (doomed.fifo && !doomed.fifo->forget_over(never, limits_.doomed_a_turn - given)) return;
-    if (doomed.aged && !doomed.aged->forget(limits_.doomed_a_turn - given)) return;
+    if (given >= limits_.doomed_a_turn) return;
+    const std::size_t rest = limits_.doomed_a_turn - given;
+    if (doomed.fifo) {
+      const std::size_t before = doomed.fifo->size();
+      if (!doomed.fifo->forget_over(never, rest)) return;
+      given += before;
+      doomed.fifo.reset();
+    }
+    if (doomed.aged) {
+      const std::size_t before = doomed.aged->size();
+      if (!doomed.aged->forget(rest)) return;
+      given += before;
+      doomed.aged.reset();
+    }
+    given += doomed.set_aside.size();
     for (const MessageState& message : doomed.set_aside) effects.freed.push_back(message.position);
     doomed_.pop_front();
   }

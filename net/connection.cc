@@ -320,7 +320,8 @@ void Connection::check_time(Instant now) {
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();
   const bool late = shaking_hands ? now - started_ > table_->context().times.head : overdue(now);
-  if (state_ == State::open && calls_.empty() && late) finish_after_answers();
+  // Held and not taken: it is to read its answers first.
+  if (state_ == State::open && calls_.empty() && held_.empty() && late) finish_after_answers();
 }
 
 }  // namespace pawl

@@ -209,7 +209,12 @@ std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
   }
   std::unique_ptr<BinaryCall> call = std::move(spare.back());
   spare.pop_back();
-  spare_bytes_ -= sizeof(BinaryCall) + call->wire.capacity();
+  const std::size_t bytes = sizeof(BinaryCall) + call->wire.capacity();
+  spare_bytes_ -= bytes;
+  // It counts again with who has it.
+  const std::size_t of_late = std::min(grown_, bytes);
+  grown_ -= of_late;
+  counted_ -= std::min(counted_, bytes - of_late);
   return call;
 }
 

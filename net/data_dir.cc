@@ -137,7 +137,8 @@ std::string name_of_process(const std::string& pid) {
 bool holder_has_ended(int fd) {
   std::array<char, 64> bytes{};
   const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
-  const std::string noted(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+  std::string noted(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+  noted.resize(std::min(noted.find('\n'), noted.size()));
   const std::string pid = noted.substr(0, noted.find(' '));
   const bool is_number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
   return is_number && name_of_process(pid) != noted;
@@ -149,6 +150,8 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
   if (fd < 0) return failed("cannot open", name);
   for (int attempt = 0;; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    if (attempt == lock_tries && holder_has_ended(fd))
+      fmt::print(stderr, "pawl: waits for the last writes of the process that had {}\n", path);
     if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
       break;
     usleep(lock_pause_us);
@@ -195,8 +198,9 @@ DataDir::~DataDir() { ::close(lock_); }
 
 // For the patience of the next alone, which does without.
 void DataDir::note_process() const {
-  const std::string text = name_of_process(fmt::format("{}", getpid()));
-  if (ftruncate(lock_, 0) == 0) static_cast<void>(pwrite(lock_, text.data(), text.size(), 0));
+  const std::string text =
+      fmt::format("{:63}\n", name_of_process(fmt::format("{}", getpid())) + "\n");
+  if (pwrite(lock_, text.data(), text.size(), 0) < 0) return;
 }
 
 std::string DataDir::shard_path(std::uint32_t shard) const {

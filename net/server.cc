@@ -81,6 +81,21 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   return static_cast<std::uint32_t>(most);
 }
 
+// Until the logs are read nobody has been told of anything: a signal may end it at once. With a handler: process 1 of a
+// container has no default.
+void ends_at_once(bool on) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  struct sigaction action{};
+  action.sa_handler = on ? [](int taken) { _exit(128 + taken); } : SIG_DFL;
+  if (!on) pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  if (on) pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+}
+
 }  // namespace
 
 std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
@@ -96,6 +111,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  ends_at_once(true);
   rlimit files{};  // connections need descriptors: all that may be had
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
@@ -251,6 +267,7 @@ std::expected<void, std::string> Server::recover() {
     workers_.push_back(std::make_unique<Worker>(worker, *shared_));
     contexts_.push_back(context_of(i, boot_id));
   }
+  ends_at_once(false);  // the threads inherit this
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
     threads_.emplace_back([this, i] {
       Worker& worker = *workers_[i];
@@ -275,14 +292,9 @@ std::expected<void, std::string> Server::recover() {
       worker.run(contexts_[i], listeners);
     });
   }
-  // While the logs are read nobody has been told of anything: a signal may end it at once.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  ends_at_once(true);
   phases_->opened.wait();
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  ends_at_once(false);
   if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
   const Calibration& calibration = workers_[0]->calibration();
   fmt::print(stderr,

@@ -218,7 +218,7 @@ LogStats Log::stats() const {
           .image_spare_bytes = image_.spare_bytes(),
           .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
-          .disk_full = pool_.full() && room(block_bytes, From::sender) == Errc::no_space,
+          .disk_full = pool_.full() && room_left(From::sender) < block_bytes,
           .disk_bytes = pool_.bytes(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),

@@ -171,9 +171,10 @@ class Log {
   }
   // Where to begin to look for what was written at `since` or later.
   Lsn first_since(Instant since) const { return geometry_.segment_base(pool_.first_since(since)); }
-  // Behind all that was written at `at` or earlier.
+  // Behind all that was written at `at` or earlier. After a start it is known when the first frame of a segment was
+  // closed, not when it was begun, and of one that cannot be read when the next was: hence two segments more.
   Lsn end_before(Instant at) const {
-    return std::min(appended(), geometry_.segment_base(pool_.first_after(at)));
+    return std::min(appended(), geometry_.segment_base(pool_.first_after(at) + 2));
   }
   SendReader& send_reader() { return send_reader_; }
 

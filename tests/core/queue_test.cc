@@ -113,9 +113,9 @@ TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
   EXPECT_EQ(aged.next_expiry(minute), never);
   EXPECT_EQ(aged.expire(Instant{INT64_MAX / 4}, minute), 0u);
   for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, Place::log(seq));
-  aged.add(start + seconds(2), 1, index);
-  aged.add(start, 2, index);
-  aged.add(start + seconds(1), 3, index);
+  aged.add(start + seconds(2), 1, &index);
+  aged.add(start, 2, &index);
+  aged.add(start + seconds(1), 3, &index);
   EXPECT_EQ(aged.next_expiry(minute), start + minute);
   EXPECT_EQ(aged.expire(start + minute - milliseconds(1), minute), 0u);
   EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 2u);
@@ -135,17 +135,17 @@ TEST(AgedArrivals, AreCopiedInPiecesWhileTheyComeAndGo) {
   AgedArrivals aged(bytes), read(bytes);
   for (Seq seq = 1; seq <= 100; ++seq) index.put(seq, Place::log(seq));
   for (Seq seq = 1; seq <= 90; ++seq)
-    aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, index);
+    aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, &index);
   index.erase(20);
   AgedArrivals::Entry after = AgedArrivals::before_all;
   bool all = false;
   for (Seq next = 91; !all; ++next) {
     std::vector<AgedArrivals::Entry> piece;
     std::size_t most = 7;
-    all = aged.copy_behind(after, index, most, piece);
+    all = aged.copy_behind(after, &index, most, piece);
     EXPECT_LE(piece.size(), 7u);
     read.restore(piece);
-    if (next <= 100) aged.add(start - seconds(4), next, index);
+    if (next <= 100) aged.add(start - seconds(4), next, &index);
   }
   std::set<Seq> there;
   while (const Seq seq = read.expire(Instant{INT64_MAX / 4}, minute)) there.insert(seq);
@@ -160,7 +160,7 @@ TEST(AgedArrivals, ForgetThoseThatAreNotThereAnyMore) {
   constexpr Seq many = 10'000;
   for (Seq seq = 1; seq <= many; ++seq) {
     index.put(seq, Place::log(seq));
-    aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, index);
+    aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, &index);
     if (seq > 5) index.erase(seq);
   }
   std::size_t kept = 0;
