@@ -75,7 +75,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
 // True: the call is over.
 bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   if (next == WireCall::Next::route) {
-    charge(call, call.wire.memory(), call.wire.capacity(), call.wire.promised());
+    charge(call, call.wire.memory(), call.memory(), call.wire.promised());
     submit(call, call.wire.request(), call.wire.target());
     return false;
   }

@@ -17,6 +17,8 @@ class BinaryCall final : public PendingCall {
   std::size_t bytes = 0;     // against the credit
   std::size_t held = 0;      // that it has of memory
   std::size_t promised = 0;  // that its answer may have
+
+  std::size_t memory() const { return sizeof(BinaryCall) + wire.capacity(); }
 };
 
 class BinaryConnection final : public Connection {

@@ -209,7 +209,7 @@ std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
   }
   std::unique_ptr<BinaryCall> call = std::move(spare.back());
   spare.pop_back();
-  const std::size_t bytes = sizeof(BinaryCall) + call->wire.capacity();
+  const std::size_t bytes = call->memory();
   spare_bytes_ -= bytes;
   // It counts again with who has it.
   const std::size_t of_late = std::min(grown_, bytes);
@@ -219,7 +219,7 @@ std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
 }
 
 void Connections::give_call(std::unique_ptr<BinaryCall> call) {
-  const std::size_t bytes = sizeof(BinaryCall) + call->wire.capacity();
+  const std::size_t bytes = call->memory();
   if (spare_bytes_ + bytes > spare_bytes_max) return;
   spare_bytes_ += bytes;
   (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
