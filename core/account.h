@@ -1,4 +1,4 @@
-// Bytes that one structure adds to an account which others add to as well. They go with it.
+// What one structure adds to an account which others add to as well: bytes, or how many it has. It goes with it.
 //
 // Owner: the structure; the account outlives it.
 #pragma once
@@ -14,16 +14,16 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
-  void set(std::uint64_t bytes) {
-    *account_ += bytes - bytes_;
-    bytes_ = bytes;
+  void set(std::uint64_t count) {
+    *account_ += count - count_;
+    count_ = count;
   }
-  void add(std::uint64_t bytes) { set(bytes_ + bytes); }
-  void drop(std::uint64_t bytes) { set(bytes_ - bytes); }
+  void add(std::uint64_t count) { set(count_ + count); }
+  void drop(std::uint64_t count) { set(count_ - count); }
 
  private:
   std::uint64_t* account_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t count_ = 0;
 };
 
 }  // namespace pawl

@@ -24,7 +24,7 @@ void Dedup::pop() {
                [this](std::uint32_t n) { return entry(n).key.low; });
   entries_.pop_front();
   first_ = (first_ + 1) & numbers;
-  --*total_;
+  share_.drop(1);
 }
 
 bool Dedup::forget_over(Instant now, std::size_t most) {
@@ -50,7 +50,7 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   const auto number = (first_ + static_cast<std::uint32_t>(entries_.size())) & numbers;
   entries_.push_back({key, seq, sent});
   index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });
-  ++*total_;
+  share_.add(1);
 }
 
 bool Dedup::copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const {

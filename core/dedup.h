@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/account.h"
 #include "core/chunk_queue.h"
 #include "core/hash_index.h"
 #include "core/ids.h"
@@ -30,10 +31,7 @@ TextKey text_key(const Secret& secret, std::string_view group, std::string_view 
 
 class Dedup {
  public:
-  explicit Dedup(std::uint64_t& total) : total_(&total) {}
-  ~Dedup() { *total_ -= entries_.size(); }
-  Dedup(const Dedup&) = delete;
-  Dedup& operator=(const Dedup&) = delete;
+  explicit Dedup(std::uint64_t& total) : share_(total) {}
 
   // The number of the message that was accepted first within the window, or 0.
   Seq find(const TextKey& key, Instant now);
@@ -71,7 +69,7 @@ class Dedup {
   ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
   std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
   HashIndex index_;
-  std::uint64_t* total_;  // entries of the whole shard
+  Share share_;  // of the entries of the whole shard
 };
 
 }  // namespace pawl

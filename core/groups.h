@@ -19,6 +19,7 @@
 
 #include <cstdint>
 
+#include "core/account.h"
 #include "core/hash_index.h"
 #include "core/ids.h"
 #include "core/slab.h"
@@ -47,10 +48,7 @@ class Groups {
 
   // `all`: groups of all that are given it.
   Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& all)
-      : slots_(&slots), all_(&all), fifo_(fifo) {}
-  ~Groups() { *all_ -= size(); }
-  Groups(const Groups&) = delete;
-  Groups& operator=(const Groups&) = delete;
+      : slots_(&slots), share_(all), fifo_(fifo) {}
 
   bool is_fifo() const { return fifo_; }
   // A message that is not visible becomes one of the group's; in a FIFO queue by its number. False: no room.
@@ -95,7 +93,7 @@ class Groups {
   bool is_noisy(const Group& group, std::uint64_t in_flight) const;
 
   Slab<Slot>* slots_;
-  std::uint64_t* all_;
+  Share share_;
   bool fifo_;
   Slab<Group, 64> groups_{groups_max};
   HashIndex index_;
