@@ -35,7 +35,6 @@ struct Server::Phases {
   std::latch run{1};
   bool failed = false;  // written by the server before adopt, or run
   std::vector<std::string> errors;
-  std::vector<ConfigPtr> configs;
 };
 
 namespace {
@@ -279,8 +278,7 @@ std::expected<void, std::string> Server::recover() {
       phases.opened.count_down();
       phases.adopt.wait();
       if (phases.failed) return;
-      if (const auto adopted = worker.adopt(phases.configs); !adopted)
-        phases.errors[i] = adopted.error();
+      if (const auto adopted = worker.adopt(); !adopted) phases.errors[i] = adopted.error();
       phases.adopted.count_down();
       phases.run.wait();
       if (phases.failed) return;
@@ -304,9 +302,10 @@ std::expected<void, std::string> Server::recover() {
              calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
              name_of(calibration.kind),
              calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const RecoveryReport& report = workers_[i]->report();
-    shared_->clock.not_before(report.newest);
+  std::vector<ShardEngine*> engines;
+  for (const auto& worker : workers_) engines.push_back(&worker->engine());
+  for (std::size_t i = 0; i < engines.size(); ++i) {
+    const RecoveryReport& report = engines[i]->report();
     if (report.torn_at != 0) {
       fmt::print(stderr,
                  "pawl: shard {}: an unfinished write at lsn {} was cut off; it had not been "
@@ -314,15 +313,13 @@ std::expected<void, std::string> Server::recover() {
                  i, report.torn_at);
     }
   }
-  phases_->configs = workers_[0]->configs();
+  shared_->clock.not_before(newest_frame(engines));
+  share_directory(engines);
   phases_->adopt.count_down();
   phases_->adopted.wait();
   if (auto adopted = end_if_failed(phases_->run); !adopted) return adopted;
-  std::vector<const Shard*> shards;
-  for (const auto& worker : workers_) shards.push_back(&worker->shard());
-  std::vector<std::vector<Moved>> moved = moved_from(shards);
-  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->take_moved(std::move(moved[i]));
-  for (const auto& worker : workers_) recovered_messages_ += worker->messages();
+  share_transfers(engines);
+  for (const ShardEngine* const engine : engines) recovered_messages_ += engine->shard().messages();
   recovery_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::steady_clock::now() - begun)
                      .count();

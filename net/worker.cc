@@ -74,39 +74,31 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        std::strerror(measured.error().sys)));
   }
 
-  shard_ = std::make_unique<Shard>(
-      ShardIdentity{options_.id, options_.shards, options_.secret, std::random_device{}()},
-      ShardLimits::for_memory(options_.log.memory_max), shared_->clock.now());
-  ShardReplay replay(*shard_, &shared_->replays[raw(options_.id)]);
+  engine_ = std::make_unique<ShardEngine>(
+      ShardEngineOptions{
+          .identity = {options_.id, options_.shards, options_.secret, std::random_device{}()},
+          .limits = ShardLimits::for_memory(options_.log.memory_max),
+          .log = options_.log,
+          .memory_max = options_.log.memory_max
+  },
+      shared_->clock.now());
+  ShardReplay replay(engine_->shard(), &shared_->replays[raw(options_.id)]);
   std::string complaint;
-  auto log = Log::open(*disk_, options_.log, replay, report_, complaint);
-  if (!log) {
+  if (const auto opened = engine_->open(*disk_, replay, complaint); !opened) {
     if (complaint.empty()) {
-      complaint = fmt::format(
-          "{} ({}): {}", options_.directory, log.error().what,
-          log.error().sys != 0 ? std::strerror(log.error().sys) : name_of(log.error().code).data());
+      complaint = fmt::format("{} ({}): {}", options_.directory, opened.error().what,
+                              opened.error().sys != 0 ? std::strerror(opened.error().sys)
+                                                      : name_of(opened.error().code).data());
     }
     return std::unexpected("cannot open the log: " + complaint);
   }
-  log_ = std::move(*log);
   return {};
 }
 
-std::vector<ConfigPtr> Worker::configs() const {
-  std::vector<ConfigPtr> found;
-  shard_->directory().for_each([&](const ConfigPtr& config) { found.push_back(config); });
-  return found;
-}
-
-std::expected<void, std::string> Worker::adopt(const std::vector<ConfigPtr>& configs) {
-  if (options_.id != control_shard) {
-    for (const ConfigPtr& config : configs) shard_->restore(ConfigRecord{config, false});
-  }
-  std::vector<LogPos> freed;
-  shard_->finish_recovery(shared_->clock.now(), freed);
-  for (const LogPos position : freed) log_->release(position);
+std::expected<void, std::string> Worker::adopt() {
   std::string complaint;
-  if (!log_->check_segments(complaint)) return std::unexpected("cannot open the log: " + complaint);
+  if (!engine_->adopt(shared_->clock.now(), complaint))
+    return std::unexpected("cannot open the log: " + complaint);
   return {};
 }
 
@@ -174,11 +166,9 @@ void Worker::run(const ConnectionContext& context,
                  const std::vector<std::pair<int, Protocol>>& listeners) {
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
-  loop_ =
-      std::make_unique<ShardLoop>(*shard_, *log_, *port_, *connections_, options_.log.memory_max);
+  loop_ = &engine_->begin(*port_, *connections_);
   loop_->filter_replays_with(filter_by_policy);
   connections_->use(*loop_);
-  loop_->settle(moved_);
   arm_accepts(listeners);
   arm_event();
   while (!stopped_) {
@@ -192,12 +182,12 @@ void Worker::run(const ConnectionContext& context,
 // Marks the log as cleanly closed, once what it does in the background (a segment being made ready) is over.
 void Worker::close_log() {
   const std::uint64_t begun = EngineClock::now_us();
-  Result<void> closed = log_->close_clean();
+  Result<void> closed = engine_->log().close_clean();
   while (!closed && closed.error().code == Errc::not_ready &&
          EngineClock::now_us() - begun < close_patience_us) {
     ring_->wait(drain_sleep_ns);
     turn();
-    closed = log_->close_clean();
+    closed = engine_->log().close_clean();
   }
   if (closed) return;
   fmt::print(stderr,
@@ -304,8 +294,8 @@ void Worker::second_passed() {
     if (!draining_) arm_accept(listener);
   }
   numbers_.take(loop_->stats());
-  numbers_.take(log_->stats());
-  numbers_.take(*shard_);
+  numbers_.take(engine_->log().stats());
+  numbers_.take(engine_->shard());
   numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
   numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
@@ -326,7 +316,7 @@ bool Worker::drain_step() {
     shared_->quiet.fetch_add(1);
   }
   if (shared_->quiet.load() < options_.shards) return false;
-  log_->flush_all();
+  engine_->log().flush_all();
   return loop_->drained();
 }
 

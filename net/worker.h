@@ -24,7 +24,7 @@
 #include "net/metrics.h"
 #include "net/peers.h"
 #include "net/ring.h"
-#include "net/shard_loop.h"
+#include "net/shard_engine.h"
 #include "net/shard_replay.h"
 #include "net/uring_disk.h"
 #include "wal/log.h"
@@ -71,18 +71,13 @@ class Worker {
 
   // --- on its own thread, in this order ---
   std::expected<void, std::string> open(const Calibration* calibration);
-  std::expected<void, std::string> adopt(
-      const std::vector<ConfigPtr>& configs);  // from the control shard
+  std::expected<void, std::string> adopt();  // after share_directory()
   void run(const ConnectionContext& context,
            const std::vector<std::pair<int, Protocol>>& listeners);
 
   // --- by the server, between those ---
-  const RecoveryReport& report() const { return report_; }
+  ShardEngine& engine() { return *engine_; }
   const Calibration& calibration() const { return calibration_; }
-  std::vector<ConfigPtr> configs() const;
-  std::uint64_t messages() const { return shard_->messages(); }
-  const Shard& shard() const { return *shard_; }
-  void take_moved(std::vector<Moved> moved) { moved_ = std::move(moved); }
 
   // Ends a sleep, from any thread.
   void nudge() const;
@@ -109,13 +104,10 @@ class Worker {
   WorkerShared* shared_;
   std::unique_ptr<Ring> ring_;
   std::unique_ptr<UringDisk> disk_;
-  std::unique_ptr<Shard> shard_;
-  std::unique_ptr<Log> log_;
   std::unique_ptr<MeshPort> port_;
   std::unique_ptr<Connections> connections_;
-  std::unique_ptr<ShardLoop> loop_;
-  RecoveryReport report_;
-  std::vector<Moved> moved_;
+  std::unique_ptr<ShardEngine> engine_;
+  ShardLoop* loop_ = nullptr;  // the engine's, from run() on
   Calibration calibration_;
   std::vector<std::pair<int, Protocol>> listeners_;
   std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second

@@ -15,95 +15,76 @@ Broker::Broker(const Scene& scene, const std::vector<Disk*>& disks, Asker& asker
   for (std::size_t i = 0; i < machines_.size(); ++i) machines_[i].disk = disks[i];
 }
 
-Broker::~Broker() {
-  for (Machine& machine : machines_) {
-    machine.loop.reset();
-    machine.log.reset();
-  }
-}
-
 Result<void> Broker::start(Instant now, std::string& complaint) {
   const Counted counted;
+  std::vector<ShardEngine*> engines;
   for (std::uint32_t i = 0; i < scene_.shards; ++i) {
     if (auto opened = open(i, now, complaint); !opened) return opened;
+    engines.push_back(machines_[i].engine.get());
   }
-  return finish(std::max(now, newest_), complaint);
+  newest_ = newest_frame(engines);
+  share_directory(engines);
+  for (ShardEngine* const engine : engines) {
+    if (auto adopted = engine->adopt(std::max(now, newest_), complaint); !adopted) return adopted;
+  }
+  share_transfers(engines);
+  for (Machine& machine : machines_) {
+    machine.port = std::make_unique<MeshPort>(*mesh_, machine.engine->shard().identity().id);
+    machine.engine->begin(*machine.port, *asker_);
+  }
+  return {};
 }
 
 Result<void> Broker::open(std::uint32_t shard, Instant now, std::string& complaint) {
   Machine& machine = machines_[shard];
   const ShardId id{static_cast<std::uint8_t>(shard)};
-  machine.shard = std::make_unique<Shard>(
-      ShardIdentity{id, scene_.shards, test::test_secret(), static_cast<std::uint32_t>(now.ms)},
-      ShardLimits{}, now);
-  ShardReplay replay(*machine.shard);
-  RecoveryReport report;
-  auto log = Log::open(*machine.disk, scene_.log(shard), replay, report, complaint);
-  if (!log) return std::unexpected(log.error());
-  machine.log = std::move(*log);
-  newest_ = std::max(newest_, report.newest);
-  return {};
-}
-
-Result<void> Broker::finish(Instant now, std::string& complaint) {
-  std::vector<ConfigPtr> configs;
-  directory().for_each([&](const ConfigPtr& config) { configs.push_back(config); });
-  std::vector<const Shard*> shards;
-  for (std::uint32_t i = 0; i < scene_.shards; ++i) {
-    Machine& machine = machines_[i];
-    if (i != raw(control_shard)) {
-      for (const ConfigPtr& config : configs) machine.shard->restore(ConfigRecord{config, false});
-    }
-    std::vector<LogPos> freed;
-    machine.shard->finish_recovery(now, freed);
-    for (const LogPos position : freed) machine.log->release(position);
-    if (auto there = machine.log->check_segments(complaint); !there) return there;
-    machine.port = std::make_unique<MeshPort>(*mesh_, ShardId{static_cast<std::uint8_t>(i)});
-    machine.loop =
-        std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port, *asker_);
-    shards.push_back(machine.shard.get());
-  }
-  const auto moved = moved_from(shards);
-  for (std::uint32_t i = 0; i < scene_.shards; ++i) machines_[i].loop->settle(moved[i]);
-  return {};
+  machine.engine = std::make_unique<ShardEngine>(
+      ShardEngineOptions{
+          .identity = {id, scene_.shards, test::test_secret(), static_cast<std::uint32_t>(now.ms)},
+          .limits = {},
+          .log = scene_.log(shard)
+  },
+      now);
+  ShardReplay replay(machine.engine->shard());
+  return machine.engine->open(*machine.disk, replay, complaint);
 }
 
 void Broker::submit(Request& request, ShardId target) {
   const Counted counted;
-  machines_[0].loop->submit(request, target);
+  machines_[0].engine->loop().submit(request, target);
 }
 
 bool Broker::turn(Instant now, std::uint64_t now_us) {
   const Counted counted;
   bool worked = false;
   for (Machine& machine : machines_) {
-    worked |= machine.loop->turn(now, now_us);
-    machine.loop->take_wakes();
-    if (machine.loop->failure()) return false;
+    worked |= machine.engine->loop().turn(now, now_us);
+    machine.engine->loop().take_wakes();
+    if (machine.engine->loop().failure()) return false;
   }
   return worked;
 }
 
 Instant Broker::next_deadline() {
   Instant next = never;
-  for (Machine& machine : machines_) next = std::min(next, machine.loop->next_deadline());
+  for (Machine& machine : machines_) next = std::min(next, machine.engine->loop().next_deadline());
   return next;
 }
 
 bool Broker::failed() const {
-  return std::ranges::any_of(machines_,
-                             [](const Machine& m) { return m.loop->failure().has_value(); });
+  return std::ranges::any_of(
+      machines_, [](const Machine& m) { return m.engine->loop().failure().has_value(); });
 }
 
 void Broker::begin_drain() {
-  for (Machine& machine : machines_) machine.loop->begin_drain();
+  for (Machine& machine : machines_) machine.engine->loop().begin_drain();
 }
 
 bool Broker::close() {
   bool all = true;
   for (Machine& machine : machines_) {
-    if (!machine.closed && machine.loop->drained())
-      machine.closed = machine.log->close_clean().has_value();
+    if (!machine.closed && machine.engine->loop().drained())
+      machine.closed = machine.engine->log().close_clean().has_value();
     all &= machine.closed;
   }
   return all;
@@ -111,7 +92,7 @@ bool Broker::close() {
 
 std::uint64_t Broker::damaged() const {
   std::uint64_t damaged = 0;
-  for (const Machine& machine : machines_) damaged += machine.log->stats().damaged;
+  for (const Machine& machine : machines_) damaged += machine.engine->log().stats().damaged;
   return damaged;
 }
 

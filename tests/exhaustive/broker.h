@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "net/shard_loop.h"
+#include "net/shard_engine.h"
 #include "tests/exhaustive/scene.h"
 #include "wal/disk.h"
 
@@ -21,7 +21,6 @@ namespace pawl::exhaustive {
 class Broker {
  public:
   Broker(const Scene& scene, const std::vector<Disk*>& disks, Asker& asker);
-  ~Broker();
 
   Result<void> start(Instant now, std::string& complaint);
   void submit(Request& request, ShardId target);
@@ -34,22 +33,19 @@ class Broker {
   bool close();
   void begin_drain();
 
-  const Directory& directory() const { return machines_[0].shard->directory(); }
+  const Directory& directory() const { return machines_[0].engine->shard().directory(); }
   std::uint32_t shards() const { return scene_.shards; }
-  ShardLoop& loop(std::uint32_t shard) { return *machines_[shard].loop; }
+  ShardLoop& loop(std::uint32_t shard) { return machines_[shard].engine->loop(); }
   std::uint64_t damaged() const;
 
  private:
   struct Machine {
     Disk* disk = nullptr;
-    std::unique_ptr<Shard> shard;
-    std::unique_ptr<Log> log;
     std::unique_ptr<MeshPort> port;
-    std::unique_ptr<ShardLoop> loop;
+    std::unique_ptr<ShardEngine> engine;
     bool closed = false;
   };
   Result<void> open(std::uint32_t shard, Instant now, std::string& complaint);
-  Result<void> finish(Instant now, std::string& complaint);
 
   Scene scene_;
   Asker* asker_;

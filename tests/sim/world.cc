@@ -97,82 +97,72 @@ Start World::start(std::int64_t jump_ms) {
   seen_ = {};
   complaint_.clear();
   fingerprint_ = 0;
-  Instant newest;
+  std::vector<ShardEngine*> engines;
   for (std::uint32_t i = 0; i < plan_.shards; ++i) {
-    const Start opened = open(i, newest);
-    if (opened == Start::up) continue;
-    tear_down();
-    return opened;
+    if (const Start opened = open(i); opened != Start::up) return opened;
+    engines.push_back(machines_[i]->engine.get());
   }
-  clock_->not_before(newest);
+  clock_->not_before(newest_frame(engines));
   newest_now_ = std::max(newest_now_, now());
   mesh_ = std::make_unique<Mesh>(plan_.shards);
-  std::vector<ConfigPtr> configs;
-  machines_[0]->shard->directory().for_each(
-      [&](const ConfigPtr& config) { configs.push_back(config); });
-  for (std::uint32_t i = 0; i < plan_.shards; ++i) {
-    Machine& machine = *machines_[i];
-    if (i != raw(control_shard)) {
-      for (const ConfigPtr& config : configs) machine.shard->restore(ConfigRecord{config, false});
-    }
-    std::vector<LogPos> freed;
-    machine.shard->finish_recovery(now(), freed);
-    for (const LogPos position : freed) machine.log->release(position);
-    if (const auto loaded = machine.log->check_segments(complaint_); !loaded) {
-      tear_down();
-      return loaded.error().code == Errc::io ? Start::no_disk : Start::refused;
-    }
-    machine.port = std::make_unique<MeshPort>(*mesh_, machine.desk.home);
-    machine.loop = std::make_unique<ShardLoop>(*machine.shard, *machine.log, *machine.port,
-                                               machine.desk, plan_.memory);
-    machine.asleep = machine.drowsy = machine.kicked = machine.closed = false;
-    machine.wake_at = UINT64_MAX;
-    machine.stalled_until = 0;
-    machine.due = never;
-    machine.now = machine.fired = now();
+  share_directory(engines);
+  for (ShardEngine* const engine : engines) {
+    if (const auto adopted = engine->adopt(now(), complaint_); !adopted)
+      return refused(adopted.error());
   }
-  std::vector<const Shard*> shards;
-  for (const auto& machine : machines_) shards.push_back(machine->shard.get());
-  const std::vector<std::vector<Moved>> moved = moved_from(shards);
-  for (std::uint32_t i = 0; i < plan_.shards; ++i) machines_[i]->loop->settle(moved[i]);
+  share_transfers(engines);
+  for (auto& machine : machines_) {
+    machine->port = std::make_unique<MeshPort>(*mesh_, machine->desk.home);
+    machine->engine->begin(*machine->port, machine->desk);
+    machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
+    machine->wake_at = UINT64_MAX;
+    machine->stalled_until = 0;
+    machine->due = never;
+    machine->now = machine->fired = now();
+  }
   up_ = true;
   trace_->note("{} us: up, clock {}, said {}", now_us_, now().ms, fingerprint_);
   return Start::up;
 }
 
-Start World::open(std::uint32_t shard, Instant& newest) {
+Start World::open(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
-  LogOptions options = plan_.log;
-  options.stream = mix(plan_.seed) + shard;
-  ShardLimits limits;
-  limits.slice_entries = plan_.slice_entries;
-  if (plan_.memory != 0) limits.spare_bytes = ShardLimits::for_memory(plan_.memory).spare_bytes;
-  machine.shard = std::make_unique<Shard>(ShardIdentity{machine.desk.home, plan_.shards, secret_,
-                                                        static_cast<std::uint32_t>(random_.next())},
-                                          limits, now());
-  RecoveryReport report;
+  ShardEngineOptions options{
+      .identity = {machine.desk.home, plan_.shards, secret_,
+                   static_cast<std::uint32_t>(random_.next())},
+      .limits = {},
+      .log = plan_.log,
+      .memory_max = plan_.memory
+  };
+  options.log.stream = mix(plan_.seed) + shard;
+  options.limits.slice_entries = plan_.slice_entries;
+  if (plan_.memory != 0)
+    options.limits.spare_bytes = ShardLimits::for_memory(plan_.memory).spare_bytes;
+  machine.engine = std::make_unique<ShardEngine>(options, now());
   std::uint64_t said = shard;
-  Listening replay(*machine.shard, said);
-  auto log = Log::open(*machine.disk, options, replay, report, complaint_);
-  if (!log) {
+  Listening replay(machine.engine->shard(), said);
+  if (const auto opened = machine.engine->open(*machine.disk, replay, complaint_); !opened) {
     trace_->note("{} us: shard {} does not start: {}", now_us_, shard, complaint_);
-    return log.error().code == Errc::io ? Start::no_disk : Start::refused;
+    return refused(opened.error());
   }
-  machine.log = std::move(*log);
   fingerprint_ = mix(fingerprint_ ^ said);
-  newest = std::max(newest, report.newest);
   return Start::up;
+}
+
+Start World::refused(const Error& error) {
+  tear_down();
+  return error.code == Errc::io ? Start::no_disk : Start::refused;
 }
 
 void World::tear_down() {
   for (auto& machine : machines_) {
-    if (!machine->log) continue;
-    bodies_read_ += machine->log->stats().bodies_read;
-    relocated_ += machine->log->stats().relocated_bytes;
-    machine->loop.reset();
+    if (!machine->engine) continue;
+    if (machine->engine->opened()) {
+      bodies_read_ += machine->engine->log().stats().bodies_read;
+      relocated_ += machine->engine->log().stats().relocated_bytes;
+    }
+    machine->engine.reset();
     machine->port.reset();
-    machine->log.reset();
-    machine->shard.reset();
   }
   mesh_.reset();
   up_ = false;
@@ -188,7 +178,7 @@ bool World::close_logs() {
   bool all = true;
   for (auto& machine : machines_) {
     if (machine->closed) continue;
-    const Result<void> closed = machine->log->close_clean();
+    const Result<void> closed = machine->engine->log().close_clean();
     machine->closed = closed.has_value();
     all &= machine->closed;
     if (!closed && closed.error().code != Errc::not_ready)
@@ -236,30 +226,31 @@ bool World::turn(std::uint32_t shard) {
   newest_now_ = std::max(newest_now_, turn.now);
   turn.fired = machine.fired;
   inside_turn_ = true;
-  const bool worked = machine.loop->turn(turn.now, now_us_);
+  const bool worked = machine.engine->loop().turn(turn.now, now_us_);
   inside_turn_ = false;
   if (machine.desk.home == control_shard && now_us_ - followed_us_ > 1'000'000) {
     followed_us_ = now_us_;
     clock_->follow();
   }
-  const Instant due = machine.loop->next_deadline();
+  const Instant due = machine.engine->loop().next_deadline();
   machine.due = due;
-  if (due > turn.now || machine.shard->next_deadline() > turn.now) machine.fired = turn.now;
+  if (due > turn.now || machine.engine->shard().next_deadline() > turn.now)
+    machine.fired = turn.now;
   turn.fires = machine.fired;
   machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
                worked ? "worked" : "idle", due.ms);
   // What was asked after a message had gone in this turn misses it, rightly.
-  const bool set_aside = machine.shard->set_aside() > 0;
+  const bool set_aside = machine.engine->shard().set_aside() > 0;
   trace_->be_lenient(set_aside);
   audience_->turned(turn);
   trace_->be_lenient(false);
   if (set_aside) return false;
-  if (machine.loop->failure()) {
-    trace_->note("shard {}: {} failed", shard, machine.loop->failure()->what);
+  if (machine.engine->loop().failure()) {
+    trace_->note("shard {}: {} failed", shard, machine.engine->loop().failure()->what);
     return false;
   }
-  for (std::uint64_t wakes = machine.loop->take_wakes(); wakes != 0; wakes &= wakes - 1) {
+  for (std::uint64_t wakes = machine.engine->loop().take_wakes(); wakes != 0; wakes &= wakes - 1) {
     Machine& other = *machines_[static_cast<std::size_t>(std::countr_zero(wakes))];
     other.wake_at = std::min(other.wake_at, now_us_ + random_.between(0, plan_.wake_us_max));
   }
@@ -299,8 +290,8 @@ bool World::flip_back() {
 
 StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
   const Machine& machine = *machines_[raw(shard)];
-  if (const std::byte* const record = machine.log->in_memory(delivery.position)
-                                          ? machine.log->record(delivery.position)
+  if (const std::byte* const record = machine.engine->log().in_memory(delivery.position)
+                                          ? machine.engine->log().record(delivery.position)
                                           : nullptr) {
     return trusted_send(record);
   }
@@ -355,13 +346,13 @@ void World::unstall() {
 // --- requests ---
 
 void World::submit(Request& request, ShardId home, ShardId target) {
-  machines_[raw(home)]->loop->submit(request, target);
+  machines_[raw(home)]->engine->loop().submit(request, target);
   if (!inside_turn_) kick(raw(home));  // else the turn under way must see to it
 }
 
 bool World::cancel(Request& request, ShardId home, ShardId target) {
   if (!inside_turn_) kick(raw(home));
-  return machines_[raw(home)]->loop->cancel(request, target);
+  return machines_[raw(home)]->engine->loop().cancel(request, target);
 }
 
 }  // namespace pawl::sim

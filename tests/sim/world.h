@@ -22,7 +22,7 @@
 
 #include "net/clock.h"
 #include "net/mesh.h"
-#include "net/shard_loop.h"
+#include "net/shard_engine.h"
 #include "net/shard_replay.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
@@ -121,7 +121,7 @@ class World {
 
   std::uint32_t shards() const { return plan_.shards; }
   SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
-  ShardLoop& loop(std::uint32_t shard) { return *machines_[shard]->loop; }
+  ShardLoop& loop(std::uint32_t shard) { return machines_[shard]->engine->loop(); }
   const Secret& secret() const { return secret_; }
 
  private:
@@ -133,10 +133,8 @@ class World {
   };
   struct Machine {
     std::unique_ptr<SimDisk> disk;
-    std::unique_ptr<Shard> shard;
-    std::unique_ptr<Log> log;
     std::unique_ptr<MeshPort> port;
-    std::unique_ptr<ShardLoop> loop;
+    std::unique_ptr<ShardEngine> engine;  // none: the broker is down
     Desk desk;
     bool asleep = false;
     bool drowsy = false;  // nothing to do: sleeps when it is its turn again and nothing has come
@@ -159,7 +157,8 @@ class World {
     const World* world;
   };
 
-  Start open(std::uint32_t shard, Instant& newest);
+  Start open(std::uint32_t shard);
+  Start refused(const Error& error);
   bool flipped() const;
   std::vector<std::byte> around(const Flip& flip) const;
   void tear_down();

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "net/shard_loop.h"
+#include "net/shard_engine.h"
 #include "net/shard_replay.h"
 #include "tests/core/secret.h"
 #include "tests/wal/memory_disk.h"
@@ -25,48 +25,48 @@ class Broker final : public Asker {
  public:
   Broker(MemoryDisk& disk, Instant now, std::uint32_t nonce_seed)
       : now_(now),
-        shard_({the_shard, 1, test::test_secret(), nonce_seed}, ShardLimits{}, now),
         mesh_(1),
         port_(mesh_, the_shard),
-        disk_(&disk) {}
+        disk_(&disk),
+        engine_(
+            {
+                .identity = {the_shard, 1, test::test_secret(), nonce_seed},
+                .limits = {},
+                .log = {.stream = 0x5eed,
+                             .segment_bytes = 64 << 10,
+                             .extent_bytes = 16 << 10,
+                             .memory_max = 4 << 20,
+                             .spare_segments = 1}
+  },
+            now) {}
 
   // Why not, or nothing.
   std::string open() {
-    LogOptions options;
-    options.stream = 0x5eed;
-    options.segment_bytes = 64 << 10;
-    options.extent_bytes = 16 << 10;
-    options.memory_max = 4 << 20;
-    options.spare_segments = 1;
-    ShardReplay replay(shard_);
+    ShardReplay replay(engine_.shard());
     std::string complaint;
-    auto opened = Log::open(*disk_, options, replay, report_, complaint);
-    if (!opened)
+    if (auto opened = engine_.open(*disk_, replay, complaint); !opened)
       return std::string(name_of(opened.error().code)) + " " + opened.error().what + " " +
              complaint;
-    log_ = std::move(*opened);
-    std::vector<LogPos> freed;
-    shard_.finish_recovery(now_, freed);
-    for (const LogPos position : freed) log_->release(position);
-    if (!log_->check_segments(complaint)) return complaint;
-    loop_ = std::make_unique<ShardLoop>(shard_, *log_, port_, *this);
-    loop_->filter_replays_with([](std::string_view) -> std::unique_ptr<MessageFilter> {
-      return std::make_unique<AnyMessage>();
-    });
-    const Shard* const shards[] = {&shard_};
-    loop_->settle(moved_from(shards).front());
+    ShardEngine* const engines[] = {&engine_};
+    share_directory(engines);
+    if (!engine_.adopt(now_, complaint)) return complaint;
+    share_transfers(engines);
+    engine_.begin(port_, *this)
+        .filter_replays_with([](std::string_view) -> std::unique_ptr<MessageFilter> {
+          return std::make_unique<AnyMessage>();
+        });
     return {};
   }
-  const RecoveryReport& report() const { return report_; }
-  Shard& shard() { return shard_; }
-  Log& log() { return *log_; }
+  const RecoveryReport& report() const { return engine_.report(); }
+  Shard& shard() { return engine_.shard(); }
+  Log& log() { return engine_.log(); }
   Instant now() const { return now_; }
 
   // --- time ---
   void turn(Duration after = milliseconds(1)) {
     now_ = now_ + after;
-    loop_->turn(now_, static_cast<std::uint64_t>(now_.ms) * 1000);
-    CHECK(!loop_->failure(), "{}", loop_->failure()->what);
+    engine_.loop().turn(now_, static_cast<std::uint64_t>(now_.ms) * 1000);
+    CHECK(!engine_.loop().failure(), "{}", engine_.loop().failure()->what);
   }
   void run(Duration time) {
     for (const Instant end = now_ + time; now_ < end;) turn(milliseconds(10));
@@ -74,9 +74,9 @@ class Broker final : public Asker {
 
   // What was appended becomes durable, and a checkpoint is in force; the shard sees nothing of it yet.
   void flush() {
-    log_->flush_all();
+    engine_.log().flush_all();
     for (int i = 0; i < 100; ++i)
-      log_->pump(now_, static_cast<std::uint64_t>(now_.ms) * 1000, true);
+      engine_.log().pump(now_, static_cast<std::uint64_t>(now_.ms) * 1000, true);
   }
 
   // The log goes on into new segments: it takes that many messages of 9000 bytes, one by one, and their deletes.
@@ -90,7 +90,7 @@ class Broker final : public Asker {
   }
 
   // --- requests ---
-  void submit(Request& request) { loop_->submit(request, the_shard); }
+  void submit(Request& request) { engine_.loop().submit(request, the_shard); }
   Errc ask(Request& request) {
     answered_ = nullptr;
     submit(request);
@@ -98,7 +98,7 @@ class Broker final : public Asker {
     return request.error;
   }
   ConfigPtr config(std::string_view account, std::string_view name) const {
-    const ConfigPtr* const found = shard_.directory().find(account, name);
+    const ConfigPtr* const found = engine_.shard().directory().find(account, name);
     return found == nullptr ? nullptr : *found;
   }
   ConfigPtr create(const QueueSpec& spec) {
@@ -178,13 +178,10 @@ class Broker final : public Asker {
   void connection(std::uint64_t) override {}
 
   Instant now_;
-  Shard shard_;
   Mesh mesh_;
   MeshPort port_;
   MemoryDisk* disk_;
-  std::unique_ptr<Log> log_;
-  std::unique_ptr<ShardLoop> loop_;
-  RecoveryReport report_;
+  ShardEngine engine_;
   const Request* answered_ = nullptr;
   std::deque<std::string> texts_;
   std::deque<Delivery::Md5> digests_;

@@ -1,0 +1,57 @@
+#include "net/shard_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace pawl {
+
+Result<void> ShardEngine::open(Disk& disk, Replay& replay, std::string& complaint) {
+  CHECK(!opened());
+  auto log = Log::open(disk, options_.log, replay, report_, complaint);
+  if (!log) return std::unexpected(log.error());
+  log_ = std::move(*log);
+  return {};
+}
+
+Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
+  CHECK(opened());
+  for (const ConfigPtr& config : std::exchange(directory_, {}))
+    shard_.restore(ConfigRecord{config, false});
+  std::vector<LogPos> freed;
+  shard_.finish_recovery(now, freed);
+  for (const LogPos position : freed) log_->release(position);
+  return log_->check_segments(complaint);
+}
+
+ShardLoop& ShardEngine::begin(MeshPort& port, Asker& asker) {
+  CHECK(!loop_);
+  loop_ = std::make_unique<ShardLoop>(shard_, *log_, port, asker, options_.memory_max);
+  loop_->settle(std::exchange(moved_, {}));
+  return *loop_;
+}
+
+void share_directory(std::span<ShardEngine* const> engines) {
+  std::vector<ConfigPtr> directory;
+  CHECK(engines.front()->options_.identity.id == control_shard);
+  engines.front()->shard_.directory().for_each(
+      [&](const ConfigPtr& config) { directory.push_back(config); });
+  for (ShardEngine* const engine : engines.subspan(1)) engine->directory_ = directory;
+}
+
+void share_transfers(std::span<ShardEngine* const> engines) {
+  std::vector<const Shard*> shards;
+  for (const ShardEngine* const engine : engines) shards.push_back(&engine->shard_);
+  std::vector<std::vector<Moved>> moved = moved_from(shards);
+  for (std::size_t i = 0; i < engines.size(); ++i) engines[i]->moved_ = std::move(moved[i]);
+}
+
+Instant newest_frame(std::span<ShardEngine* const> engines) {
+  Instant newest;
+  for (const ShardEngine* const engine : engines)
+    newest = std::max(newest, engine->report().newest);
+  return newest;
+}
+
+}  // namespace pawl
