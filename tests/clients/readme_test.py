@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 """Runs the examples of README.md as they stand, against a server started by tools/start.
 
-Only the ports are replaced, as the server gets free ones. The program to build with is found in README's
-own words: add_subdirectory and pawl::client.
+Only the ports are replaced, as the server gets free ones.
 """
 
 import re
@@ -83,11 +82,12 @@ class Readme(ServedTest):
         self.assertEqual((done.returncode, done.stdout), (0, "hi\n"), done.stderr)
 
     def test_the_cpp_example_builds_as_the_readme_says_and_prints_the_message(self):
+        """A stranger's project: the README's two blocks as two files, and pawl in the folder they name."""
         PLACE.mkdir(parents=True, exist_ok=True)
         (PLACE / "app.cc").write_text(self.replaced(block("cpp"), "binary", 9326))
-        (PLACE / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C CXX)\nset(CMAKE_CXX_STANDARD 23)\n"
-            "add_executable(app app.cc)\n" + block("cmake").replace("add_subdirectory(pawl)", f"add_subdirectory({ROOT} pawl)"))
+        (PLACE / "CMakeLists.txt").write_text(block("cmake"))
+        (PLACE / "pawl").unlink(missing_ok=True)
+        (PLACE / "pawl").symlink_to(ROOT)
         for command in (["cmake", "-G", "Ninja", "-S", PLACE, "-B", PLACE / "build", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DCMAKE_C_FLAGS=-O2 -g"],
                         ["cmake", "--build", PLACE / "build", "--target", "app"]):
             built = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
