@@ -51,7 +51,7 @@ Client::Result<Client::Queue> Client::create_queue(std::string_view name,
     return code;
   });
   if (!answer) return std::unexpected(answer.error());
-  Queue queue{.handle = answer->header.queue};
+  Queue queue{.handle = answer->header.queue, .client = impl_->number};
   if (!client::take_queue(answer->payload, queue)) return failed(Code::bad_answer);
   return queue;
 }
@@ -62,20 +62,20 @@ Client::Result<Client::Queue> Client::open_queue(std::string_view name, std::str
     return code == Code::ok ? put_name(out, name) : code;
   });
   if (!answer) return std::unexpected(answer.error());
-  Queue queue{.handle = answer->header.queue};
+  Queue queue{.handle = answer->header.queue, .client = impl_->number};
   if (!client::take_queue(answer->payload, queue)) return failed(Code::bad_answer);
   return queue;
 }
 
 Client::Result<void> Client::delete_queue(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::delete_queue, queue.handle);
+  const auto answer = impl_->call(WireOp::delete_queue, queue);
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
 Client::Result<void> Client::set_attributes(const Queue& queue,
                                             std::span<const QueueAttribute> attributes) {
-  const auto answer = impl_->call(WireOp::set_attributes, queue.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::set_attributes, queue, [&](std::string& out) {
     return client::put_queue_attributes(out, attributes);
   });
   if (!answer) return std::unexpected(answer.error());
@@ -83,7 +83,7 @@ Client::Result<void> Client::set_attributes(const Queue& queue,
 }
 
 Client::Result<Client::QueueDescription> Client::describe(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::get_attributes, queue.handle);
+  const auto answer = impl_->call(WireOp::get_attributes, queue);
   if (!answer) return std::unexpected(answer.error());
   QueueDescription description;
   if (!client::take_description(answer->payload, description)) return failed(Code::bad_answer);
@@ -105,13 +105,13 @@ Client::Result<Client::QueueList> Client::list_queues(std::string_view prefix,
 }
 
 Client::Result<void> Client::purge(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::purge, queue.handle);
+  const auto answer = impl_->call(WireOp::purge, queue);
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
 Client::Result<Client::Counts> Client::counts(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::stats, queue.handle);
+  const auto answer = impl_->call(WireOp::stats, queue);
   if (!answer) return std::unexpected(answer.error());
   Counts counts;
   if (!client::take_counts(answer->payload, counts)) return failed(Code::bad_answer);
@@ -119,7 +119,7 @@ Client::Result<Client::Counts> Client::counts(const Queue& queue) {
 }
 
 Client::Result<Client::Tags> Client::tags(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::get_tags, queue.handle);
+  const auto answer = impl_->call(WireOp::get_tags, queue);
   if (!answer) return std::unexpected(answer.error());
   Tags tags;
   if (!client::take_tags(answer->payload, tags)) return failed(Code::bad_answer);
@@ -129,7 +129,7 @@ Client::Result<Client::Tags> Client::tags(const Queue& queue) {
 Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueAttribute> set,
                                       std::span<const std::string_view> removed) {
   if (set.size() > UINT16_MAX || removed.size() > UINT16_MAX) return failed(Code::invalid);
-  const auto answer = impl_->call(WireOp::set_tags, queue.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::set_tags, queue, [&](std::string& out) {
     put(out, static_cast<std::uint16_t>(set.size()));
     for (const auto& [key, value] : set) {
       if (const Code code = put_name(out, key); code != Code::ok) return code;
@@ -147,7 +147,7 @@ Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueA
 
 Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::string_view after,
                                                   std::uint16_t max) {
-  const auto answer = impl_->call(WireOp::list_sources, queue.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::list_sources, queue, [&](std::string& out) {
     const Code code = put_name(out, after);
     put(out, max);
     return code;
@@ -160,7 +160,7 @@ Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::strin
 
 Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::string_view destination,
                                                  std::uint32_t rate) {
-  const auto answer = impl_->call(WireOp::start_move, source.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::start_move, source, [&](std::string& out) {
     const Code code = put_name(out, destination);
     put(out, rate);
     return code;
@@ -169,7 +169,7 @@ Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::strin
 }
 
 Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint32_t number) {
-  const auto answer = impl_->call(WireOp::cancel_move, source.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::cancel_move, source, [&](std::string& out) {
     put(out, number);
     return Code::ok;
   });
@@ -177,7 +177,7 @@ Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint
 }
 
 Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
-  const auto answer = impl_->call(WireOp::list_moves, source.handle);
+  const auto answer = impl_->call(WireOp::list_moves, source);
   if (!answer) return std::unexpected(answer.error());
   std::vector<Move> moves;
   if (!client::take_moves(answer->payload, moves)) return failed(Code::bad_answer);
@@ -186,7 +186,7 @@ Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
 
 Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
                                                    const ReplayOptions& options) {
-  const auto answer = impl_->call(WireOp::start_replay, source.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::start_replay, source, [&](std::string& out) {
     if (const Code code = put_name(out, options.destination); code != Code::ok) return code;
     put(out, options.rate);
     put(out, options.from);
@@ -199,7 +199,7 @@ Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
 }
 
 Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::uint32_t number) {
-  const auto answer = impl_->call(WireOp::cancel_replay, source.handle, [&](std::string& out) {
+  const auto answer = impl_->call(WireOp::cancel_replay, source, [&](std::string& out) {
     put(out, number);
     return Code::ok;
   });
@@ -207,7 +207,7 @@ Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::ui
 }
 
 Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source) {
-  const auto answer = impl_->call(WireOp::list_replays, source.handle);
+  const auto answer = impl_->call(WireOp::list_replays, source);
   if (!answer) return std::unexpected(answer.error());
   std::vector<Replay> replays;
   if (!client::take_replays(answer->payload, replays)) return failed(Code::bad_answer);

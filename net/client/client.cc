@@ -1,6 +1,7 @@
 #include "net/client/pawl/client.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "core/request.h"
@@ -76,6 +77,11 @@ static_assert(std::tuple_size_v<Client::Receipt> == receipt_bytes);
 std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
 
 }  // namespace
+
+std::uint64_t Client::Impl::next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 Client::Result<void> Client::Impl::greet() {
   const auto ticket = submit(WireOp::hello, 0, [&](std::string& out) {
@@ -209,7 +215,7 @@ std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); 
 Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
                                                    std::span<const Outgoing> batch) {
   if (batch.empty() || batch.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::send, queue.handle, [&](std::string& out) {
+  return impl_->submit(WireOp::send, queue, [&](std::string& out) {
     put(out, static_cast<std::uint32_t>(batch.size()));
     for (const Outgoing& message : batch) {
       const bool names = !message.group.empty() || !message.deduplication_id.empty();
@@ -222,7 +228,7 @@ Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
 
 Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
                                                       const ReceiveOptions& options) {
-  return impl_->submit(WireOp::receive, queue.handle, [&](std::string& out) {
+  return impl_->submit(WireOp::receive, queue, [&](std::string& out) {
     if (!impl_->groups && !options.attempt.empty()) return Code::not_supported;
     if (options.attempt.size() > UINT16_MAX) return Code::invalid;
     client::put_receive(out, options);
@@ -234,7 +240,7 @@ Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
                                                      std::span<const Receipt> receipts) {
   if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::remove, queue.handle, [&](std::string& out) {
+  return impl_->submit(WireOp::remove, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, std::nullopt);
     return Code::ok;
   });
@@ -244,7 +250,7 @@ Client::Result<Client::Ticket> Client::submit_change_visibility(const Queue& que
                                                                 std::span<const Receipt> receipts,
                                                                 Millis visibility) {
   if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::change, queue.handle, [&](std::string& out) {
+  return impl_->submit(WireOp::change, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, visibility);
     return Code::ok;
   });

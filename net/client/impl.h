@@ -32,13 +32,22 @@ class Client::Impl {
     return std::unexpected(client::error_of(code));
   }
 
-  // One request and its one answer, whose payload holds until the next call.
+  // A handle means a queue on one connection only: the queue of another Client is refused.
   template <typename Write>
-  Result<client::Answer> call(WireOp op, std::uint32_t queue, Write&& write) {
+  Result<Ticket> submit(WireOp op, const Queue& queue, Write&& write) {
+    if (queue.client != number) return std::unexpected(client::error_of(Code::bad_handle));
+    return submit(op, queue.handle, write);
+  }
+
+  // One request and its one answer, whose payload holds until the next call.
+  // `queue`: a Queue, or 0 for a request that names none.
+  template <typename Target, typename Write>
+  Result<client::Answer> call(WireOp op, const Target& queue, Write&& write) {
     if (pipeline.outstanding() > 0) return std::unexpected(client::error_of(Code::busy));
     return await(submit(op, queue, write), options_.request_timeout);
   }
-  Result<client::Answer> call(WireOp op, std::uint32_t queue) {
+  template <typename Target>
+  Result<client::Answer> call(WireOp op, const Target& queue) {
     return call(op, queue, [](std::string&) { return Code::ok; });
   }
   // As a blocking call does it: at most `extra` longer than any request may take.
@@ -49,6 +58,7 @@ class Client::Impl {
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
 
   client::Pipeline pipeline;
+  const std::uint64_t number = next_number();  // unlike that of any other Client of this process
   Server server;
   bool groups = false;  // the server knows of groups and attempts
 
@@ -59,6 +69,7 @@ class Client::Impl {
   };
   Result<client::Answer> await(const Result<Ticket>& ticket, std::chrono::milliseconds timeout);
   bool take_entries(const client::Answer& answer);
+  static std::uint64_t next_number();
   Ends ends() const { return {sent_.size(), messages_.size(), codes_.size()}; }
 
   Options options_;

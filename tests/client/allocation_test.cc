@@ -85,7 +85,7 @@ TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-// Answers every SEND of one message, from fixed buffers, until the client goes.
+// Answers HELLO, OPEN_QUEUE and every SEND of one message, from fixed buffers, until the client goes.
 class CannedServer {
  public:
   CannedServer() {
@@ -144,6 +144,8 @@ class CannedServer {
       put(out, std::uint32_t{64});
       put(out, std::uint32_t{1 << 20});
       out.append(4 + 8 + 4 + 4 + 2 + 2, '\0');  // entries to the empty challenge
+    } else if (header.op == static_cast<std::uint8_t>(WireOp::open_queue)) {
+      out.append(7 * 4, '\0');
     } else {
       put(out, std::uint32_t{1});
       out.append(2 + 8 + 16, '\0');
@@ -162,7 +164,8 @@ TEST(ClientMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   options.port = server.port();
   auto client = Client::connect(options);
   ASSERT_TRUE(client);
-  const Client::Queue queue{.handle = 1};
+  const auto queue = client->open_queue("q");
+  ASSERT_TRUE(queue);
   const std::string body(128, 'b');
   const Client::Attribute attributes[] = {
       {"A", "String", "x"}
@@ -176,7 +179,7 @@ TEST(ClientMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   const auto run = [&](std::uint64_t count) {
     const std::uint64_t end = done + count;
     while (done < end) {
-      while (client->submit_send(queue, message)) continue;
+      while (client->submit_send(*queue, message)) continue;
       const auto polled = client->poll(completions, std::chrono::seconds(5));
       ASSERT_TRUE(polled);
       done += *polled;

@@ -64,6 +64,34 @@ TEST_F(ClientToServer, SaysWhyItCannotConnect) {
   EXPECT_EQ(Client::connect(nobody).error().code, Code::unreachable);
 }
 
+TEST_F(ClientToServer, RefusesTheQueueOfAnotherClient) {
+  Client first = connect(), second = connect();
+  const auto orders = first.create_queue("orders");
+  const auto audit = second.create_queue("audit");
+  ASSERT_TRUE(orders && audit);
+  ASSERT_EQ(orders->handle, audit->handle);  // the same number, another queue
+  const Client::Outgoing message{.body = "m"};
+  const Client::Receipt receipt{};
+  const auto codes = [&](Client& client, const Client::Queue& queue) {
+    const auto code_of = [](const auto& result) { return result ? Code::ok : result.error().code; };
+    return std::vector<Code>{code_of(client.send(queue, "m")),
+                             code_of(client.receive(queue, {.max = 1})),
+                             code_of(client.remove(queue, receipt)),
+                             code_of(client.purge(queue)),
+                             code_of(client.counts(queue)),
+                             code_of(client.submit_send(queue, std::span(&message, 1))),
+                             code_of(client.submit_receive(queue, {.max = 1})),
+                             code_of(client.delete_queue(queue))};
+  };
+  const std::vector<Code> refused(8, Code::bad_handle);
+  EXPECT_EQ(codes(first, *audit), refused);
+  EXPECT_EQ(codes(second, *orders), refused);
+  EXPECT_EQ(codes(first, Client::Queue{}), refused);
+  Client moved = std::move(first);
+  EXPECT_TRUE(moved.send(*orders, "m"));
+  EXPECT_EQ(second.counts(*audit)->visible, 0u);
+}
+
 TEST_F(ClientToServer, CreatesOpensListsDescribesAndDeletesQueues) {
   Client client = connect();
   const Client::QueueAttribute attributes[] = {

@@ -121,13 +121,15 @@ class Client {
     std::vector<std::uint16_t> shard_ports;  // [i] lands on shard i; may be empty
   };
 
-  // A queue as this connection knows it. Copy freely; useless on another Client.
+  // A queue as this connection knows it. Copy freely; another Client refuses it with `bad_handle`,
+  // because the same handle may mean another queue there.
   struct Queue {
     std::uint32_t handle = 0;
     std::uint32_t id = 0;
     std::uint32_t shard = 0;
     std::uint32_t maximum_message_size = 0;
     std::chrono::milliseconds visibility{0}, delay{0}, wait{0}, retention{0};
+    std::uint64_t client = 0;  // number of the Client that opened it; 0: none
   };
 
   // An attribute of a queue, as SQS names it: {"VisibilityTimeout", "60"}.
