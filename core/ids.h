@@ -20,13 +20,20 @@ inline constexpr ShardId control_shard{0};  // the one writer of the directory o
 using Seq = std::uint64_t;
 inline constexpr Seq seq_max = (Seq{1} << 48) - 1;
 
-// A byte of a shard's log, counted from the first one ever written: 48 bits.
+// A byte of a shard's log, counted from the first one ever written: 64 bits, never used again.
 using Lsn = std::uint64_t;
 
-// Where a message's record begins in its shard's log.
+// Where a message's record begins in its shard's log. The core keeps its low 48 bits; the log completes them from its
+// end, which is less than 2^48 bytes ahead.
 using LogPos = std::uint64_t;
 inline constexpr LogPos log_pos_max = (LogPos{1} << 48) - 1;
-inline constexpr LogPos log_pos_none = 0;  // the first bytes of a log are a segment header
+inline constexpr LogPos log_pos_none =
+    0;  // a multiple of 2^48 begins an extent, and no record does
+constexpr LogPos log_pos(Lsn at) { return at & log_pos_max; }
+// The last place at or before `end` that has the low bits of `position`.
+constexpr Lsn full_position(LogPos position, Lsn end) {
+  return end - ((end - position) & log_pos_max);
+}
 
 // 16 bytes shown to users as a UUID.
 struct MessageId {

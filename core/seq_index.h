@@ -36,7 +36,7 @@ namespace pawl {
 class Place {
  public:
   constexpr Place() = default;
-  static constexpr Place log(LogPos position) { return Place(position); }
+  static constexpr Place log(LogPos position) { return Place(log_pos(position)); }
   static constexpr Place slot(std::uint32_t index) { return Place(slot_tag | index); }
   constexpr bool absent() const { return word_ == 0; }
   constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }

@@ -45,6 +45,10 @@ constexpr Metric metrics[] = {
      &Numbers::flush_us},
     {"pawl_wal_segments", gauge, "Segments that a start reads or that hold messages.",
      &Numbers::segments},
+    {"pawl_wal_position_bytes", gauge, "Position of the log's end: bytes of log ever written.",
+     &Numbers::end},
+    {"pawl_wal_span_bytes", gauge,
+     "Bytes from the oldest segment to the log's end; sends are refused from 2^48 - 2^40 on.", &Numbers::span},
     {"pawl_wal_disk_bytes", gauge, "Disk taken by the log, spare segments included.",
      &Numbers::disk_bytes},
     {"pawl_wal_replay_bytes", gauge,
@@ -99,6 +103,8 @@ void ShardNumbers::take(const LogStats& log) {
   put(segments, log.segments);
   put(disk_full, log.disk_full ? 1 : 0);
   put(disk_bytes, log.disk_bytes);
+  put(end, log.end);
+  put(span, log.span);
   put(replay_bytes, log.replay_bytes);
   put(checkpoint_bytes, log.checkpoint_bytes);
   put(relocated_bytes, log.relocated_bytes);

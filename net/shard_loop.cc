@@ -312,7 +312,7 @@ void ShardLoop::relocate(Instant now, bool idle) {
          log_->next_relocatable(found)) {
     left -= std::min(left, found.record.size());
     const StoredMessage& stored = found.stored;
-    if (shard_->position_of(stored.queue, stored.seq) != found.position) continue;
+    if (shard_->position_of(stored.queue, stored.seq) != log_pos(found.position)) continue;
     shard_->relocated(stored.queue, stored.seq, log_->relocate(found, now));
   }
   more_ |= left == 0;

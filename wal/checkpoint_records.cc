@@ -53,7 +53,7 @@ struct PlaceDeltas {
     seq += distance;
     step = in.delta(step);
     position += step;
-    return in.ok() && seq <= seq_max && position <= log_pos_max;
+    return in.ok() && seq <= seq_max;
   }
 };
 

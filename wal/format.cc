@@ -158,9 +158,10 @@ Result<Manifest> read_manifest(ConstBlock block) {
 std::string segment_name(std::uint64_t number) { return fmt::format("{:012}.seg", number); }
 
 std::int64_t segment_number(std::string_view name) {
-  if (name.size() != segment_name_digits + 4 || !name.ends_with(".seg")) return -1;
+  if (name.size() < segment_name_digits + 4 || !name.ends_with(".seg")) return -1;
+  if (name.size() > segment_name_digits + 4 && name.front() == '0') return -1;
   std::int64_t number = -1;
-  const char* end = name.data() + segment_name_digits;
+  const char* end = name.data() + name.size() - 4;
   const auto [stop, error] = std::from_chars(name.data(), end, number);
   return error == std::errc{} && stop == end && number >= 0 ? number : -1;
 }

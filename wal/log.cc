@@ -10,12 +10,6 @@
 #include "core/mutant.h"
 
 namespace pawl {
-namespace {
-
-constexpr Lsn sends_end = log_pos_max - (Lsn{1} << 40);
-
-}  // namespace
-
 Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
          std::unique_ptr<ManifestFiles> manifest)
     : disk_(&disk),
@@ -38,7 +32,8 @@ Result<void> Log::check_segments(std::string& complaint) const {
   return fail(Errc::corrupt, "looking for segments");
 }
 
-const std::byte* Log::record(LogPos position) {
+const std::byte* Log::record(LogPos low) {
+  const Lsn position = full(low);
   if (image_.touch(position)) reader_.read_ahead(geometry_.extent_of(position) + 1);
   if (image_.loaded(position) && !decode_send(image_.rest_of_extent(position), geometry_.stream)) {
     ++damaged_;
@@ -78,7 +73,14 @@ void Log::begin_checkpoint() {
   checkpoint_.emplace();
 }
 
-void Log::append(const CheckpointSlice& slice, Instant now) {
+void Log::append(CheckpointSlice& slice, Instant now) {
+  for (CheckpointRecord& record : slice.records) {
+    if (auto* const places = std::get_if<PlacesRecord>(&record)) {
+      for (auto& entry : places->entries) entry.position = full(entry.position);
+    } else if (auto* const states = std::get_if<StatesRecord>(&record)) {
+      for (auto& entry : states->entries) entry.position = full(entry.position);
+    }
+  }
   const Lsn from = writer_.frame_start();
   const Lsn before = appended();
   if (checkpoint_->begin == 0) writer_.append(pool_.sent(), now);
@@ -179,8 +181,7 @@ bool Log::short_of_room() const {
 // from senders, for one at the front of its group may be in the way of all that could be deleted to make room.
 Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
-  // Positions are never used again. What is left at their end is for receives and deletes: the queues can be emptied.
-  if (from == From::sender && appended() >= sends_end) return Errc::no_space;
+  if (from == From::sender && span() >= span_max) return Errc::no_space;
   if (image_.needed() + accepted_ + bytes > memory_max_) return Errc::no_memory;
   return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
 }
@@ -220,6 +221,8 @@ LogStats Log::stats() const {
           .spare_segments = pool_.spares(),
           .disk_full = pool_.full() && room_left(From::sender) < block_bytes,
           .disk_bytes = pool_.bytes(),
+          .end = appended(),
+          .span = span(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),
           .checkpoint_bytes = checkpoint_bytes_,

@@ -19,8 +19,8 @@
 // shard loop begins one when wants_checkpoint() says so, and appends it slice by slice.
 //
 // Units:  Lsn is a byte position in the stream; Instant ms.
-// Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes(). In all its life
-//         log_pos_max bytes, of which senders leave the last TiB.
+// Limits: LogOptions. A record is at most record_bytes_max, and never more than max_record_bytes(). From its oldest
+//         segment to its end span_max bytes; relocation keeps it far below.
 // Errors: a failed write or flush is final: failure() says what; nothing is acknowledged after it.
 //         A disk that is full is not a failure: room() refuses sends while receives and deletes go on.
 // Owner:  one shard. No threads, no clock. Destroy it when the disk has nothing of it under way any more.
@@ -36,6 +36,7 @@
 
 #include "core/effects.h"
 #include "core/ids.h"
+#include "core/mutant.h"
 #include "core/result.h"
 #include "core/time.h"
 #include "wal/body_reader.h"
@@ -62,6 +63,8 @@ struct LogOptions {
   // So much may lie dead in segments besides as much as is alive, before messages are relocated.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
   Duration lazy_max{10};  // how long a lazy record may wait for company
+  std::uint64_t first_segment =
+      0;  // number of the first one of a log that is made: tests begin near a wrap
 };
 
 // What recovery found: what the latest checkpoint alone has, then all records in log order from where it begins.
@@ -111,6 +114,8 @@ struct LogStats {
   bool disk_full =
       false;  // there is no room for another segment, and sends are refused for want of it
   std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
+  std::uint64_t end = 0;           // position of the log's end; it only rises
+  std::uint64_t span = 0;          // bytes from the oldest segment to the end
   std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
   std::uint64_t flush_us_ewma = 0;
   std::uint64_t checkpoint_bytes = 0;  // that the latest took; after a start about
@@ -150,7 +155,7 @@ class Log {
   // What is appended from begin to end, and what append() is given meanwhile, is a checkpoint; when it is durable a start
   // begins there.
   void begin_checkpoint();
-  void append(const CheckpointSlice& slice, Instant now);
+  void append(CheckpointSlice& slice, Instant now);  // completes the positions in it
   void end_checkpoint();
   // More was appended since it began than it has itself, and there is little room: slices are to follow at once, or it
   // ends too late to make some.
@@ -224,13 +229,16 @@ class Log {
 
   // --- bodies ---
   // Whether record() has it at once; otherwise it is to be wanted.
-  bool in_memory(LogPos position) const { return image_.has_at(position); }
+  bool in_memory(LogPos position) const { return image_.has_at(full(position)); }
   // The SEND there, for trusted_send(); null if it is damaged. Holds until append() or pump().
   const std::byte* record(LogPos position);
-  void want(const WantedBody& wanted) { reader_.want(wanted); }
+  void want(WantedBody wanted) {
+    wanted.position = full(wanted.position);
+    reader_.want(wanted);
+  }
   // Until let_go() the record stays where it is, whatever becomes of its message.
-  void hold(LogPos position) { reader_.hold(position); }
-  void let_go(LogPos position) { reader_.let_go(position); }
+  void hold(LogPos position) { reader_.hold(full(position)); }
+  void let_go(LogPos position) { reader_.let_go(full(position)); }
   // The next of the wanted that has come; `record` is empty if it cannot be read. As record() it holds until the
   // next call.
   bool next_body(WantedBody& wanted, std::span<const std::byte>& record) {
@@ -240,16 +248,16 @@ class Log {
     return reader_.due();
   }  // pump() and next_body() have something to do now
   // The record is not needed any more. After the append() of what made it so, before the next pump().
-  void release(LogPos position) {
-    image_.release(position);
-    pool_.release(geometry_.segment_of(position), appended());
-  }
+  void release(LogPos position) { release_at(full(position)); }
 
   const std::optional<LogFailure>& failure() const { return failure_; }
   LogStats stats() const;
 
  private:
   friend class Recovery;
+
+  // Senders are refused beyond it: positions are told apart by their low 48 bits.
+  static constexpr std::uint64_t span_max = log_pos_max - (std::uint64_t{1} << 40);
 
   Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       std::unique_ptr<ManifestFiles> manifest);
@@ -260,6 +268,14 @@ class Log {
     return std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
   }
   bool short_of_room() const;
+  Lsn full(LogPos position) const {
+    return MUTANT(forget_wrap) ? position : full_position(position, appended());
+  }
+  void release_at(Lsn at) {
+    image_.release(at);
+    pool_.release(geometry_.segment_of(at), appended());
+  }
+  std::uint64_t span() const { return appended() - geometry_.segment_base(pool_.first()); }
   void note_checkpoint();
   void reclaim();
   std::uint64_t room_left(From from) const;

@@ -421,7 +421,7 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   Encoder to(out);
   to.fixed(raw(task.source));
   to.fixed(task.number);
-  to.u48(task.position);
+  to.u48(log_pos(task.position));
   to.fixed(task.sent);
   to.fixed(task.unreadable);
   if (record.progress) return to.finish(RecordType::replay, replay_progress, stream);
@@ -431,7 +431,7 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   to.fixed(task.from.ms);
   to.fixed(task.to.ms);
   to.fixed(task.started.ms);
-  to.u48(task.end);
+  to.u48(log_pos(task.end));
   to.text<std::uint8_t>(task.destination);
   to.text<std::uint16_t>(task.filter);
   return to.finish(RecordType::replay, 0, stream);

@@ -69,6 +69,7 @@ Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> fil
   manifest.stream = geometry_.stream;
   manifest.segment_bytes = geometry_.segment_bytes;
   manifest.extent_bytes = geometry_.extent_bytes;
+  manifest.first = options_.first_segment;
   if (auto written = files->write_now(manifest); !written)
     return pass_on(written.error(), "writing the manifest");
   for (const FileInfo& file : listed) {
@@ -77,6 +78,9 @@ Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> fil
       return pass_on(removed.error(), "removing an unfinished segment");
   }
   log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
+  tail_ = geometry_.segment_base(manifest.first);
+  log_->pool_.start(manifest.first);
+  log_->image_.start(geometry_.extent_of(tail_));
   if (auto created = log_->pool_.create_now(); !created)
     return pass_on(created.error(), "making the first segment");
   report_.created = true;
@@ -513,7 +517,9 @@ void Recovery::settled(const SettledRecord& record) {
 void Recovery::checkpoint(const CheckpointRecord& record) {
   if (!of_checkpoint_) return;
   const auto hold_all = [&](const auto& entries) {
-    for (const auto& entry : entries) bad_position_ |= entry.position >= records_end_;
+    for (const auto& entry : entries)
+      bad_position_ |=
+          entry.position >= records_end_ || records_end_ - entry.position > log_pos_max;
     if (bad_position_) return;
     for (const auto& entry : entries) hold(entry.position);
   };
@@ -539,7 +545,13 @@ void Recovery::task(const TaskRecord& record) {
   release_freed();
 }
 
-void Recovery::replay(const ReplayRecord& record) { replay_.replay(record); }
+// The record has the low bits of the positions.
+void Recovery::replay(const ReplayRecord& record) {
+  ReplayRecord full = record;
+  full.task.position = full_position(record.task.position, records_end_);
+  full.task.end = full_position(record.task.end, records_end_);
+  replay_.replay(full);
+}
 
 void Recovery::head(const HeadRecord& record) { replay_.head(record); }
 
@@ -549,7 +561,7 @@ void Recovery::hold(LogPos position) {
 }
 
 void Recovery::release_freed() {
-  for (const LogPos position : freed_) log_->release(position);
+  for (const LogPos position : freed_) log_->release_at(full_position(position, records_end_));
   freed_.clear();
 }
 

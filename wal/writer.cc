@@ -237,7 +237,7 @@ void Writer::begin_frame(std::size_t bytes) {
   Lsn start = geometry_.frame_place(tail_);
   if (start + need > geometry_.extent_end(start))
     start = geometry_.frame_place(geometry_.extent_end(start));
-  CHECK(start % block_bytes == 0 && start + need < log_pos_max, "{}", start);
+  CHECK(start % block_bytes == 0, "{}", start);
   padding_bytes_ += start - tail_;
   if (geometry_.segment_of(start) != segment_) {
     segment_ = geometry_.segment_of(start);

@@ -82,7 +82,7 @@ class Sum final : public RecordSink {
   // there is more of it than a record of ours has.
   void again(const PlacesRecord& part) {
     const auto& entries = part.entries;
-    for (const auto& entry : entries) CHECK(entry.seq <= seq_max && entry.position <= log_pos_max);
+    for (const auto& entry : entries) CHECK(entry.seq <= seq_max);
     if (entries.size() > places_max) return;
     const auto read = written<PlacesRecord>(places_bytes_max(entries.size()), [&](std::byte* out) {
       return encode_places(out, part.queue, entries, stream);
@@ -91,7 +91,7 @@ class Sum final : public RecordSink {
   }
   void again(const StatesRecord& part) {
     const auto& entries = part.entries;
-    for (const auto& entry : entries) CHECK(entry.seq <= seq_max && entry.position <= log_pos_max);
+    for (const auto& entry : entries) CHECK(entry.seq <= seq_max);
     if (entries.size() > states_max) return;
     const auto read = written<StatesRecord>(states_bytes_max(entries.size()), [&](std::byte* out) {
       return encode_states(out, part.queue, part.fifo, entries, stream);

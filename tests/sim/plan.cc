@@ -25,6 +25,10 @@ void choose_log(Plan& plan, Random random) {
   plan.log.dead_bytes_max = one_of(random, {0, 4, 4096}) * plan.log.segment_bytes;
   plan.disk.delay_us_min = one_of(random, {5, 50, 50, 200});
   plan.disk.delay_us_max = plan.disk.delay_us_min + one_of(random, {100, 1000, 5000, 20000});
+  // A quarter of the logs comes to position 2^48, from where on the low bits of positions repeat.
+  const std::uint64_t before_wrap = random.between(1, 8);
+  if (random.chance(1, 4))
+    plan.log.first_segment = (log_pos_max + 1) / plan.log.segment_bytes - before_wrap;
 }
 
 void choose_load(Plan& plan, Random random) {

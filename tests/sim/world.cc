@@ -289,15 +289,16 @@ bool World::flip_back() {
 }
 
 StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
-  const Machine& machine = *machines_[raw(shard)];
+  Machine& machine = *machines_[raw(shard)];
   if (const std::byte* const record = machine.engine->log().in_memory(delivery.position)
                                           ? machine.engine->log().record(delivery.position)
                                           : nullptr) {
     return trusted_send(record);
   }
   const LogOptions& log = plan_.log;
-  const std::string file = segment_name(delivery.position / log.segment_bytes);
-  const std::uint64_t offset = delivery.position % log.segment_bytes;
+  const Lsn position = full_position(delivery.position, machine.engine->log().appended());
+  const std::string file = segment_name(position / log.segment_bytes);
+  const std::uint64_t offset = position % log.segment_bytes;
   extent_.resize(log.extent_bytes);
   const std::span<std::byte> bytes =
       std::span(extent_).first(log.extent_bytes - offset % log.extent_bytes);
