@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "net/remedy.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -46,7 +47,9 @@ std::uint64_t checksum_of(const IdentityFile& file) {
 }
 
 std::unexpected<std::string> failed(const std::string& what, const std::string& path) {
-  return std::unexpected(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+  const int error = errno;
+  return std::unexpected(
+      fmt::format("{} {}: {}.{}", what, path, std::strerror(error), remedy_for(error)));
 }
 
 // Returns an error text, or nothing.

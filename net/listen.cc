@@ -25,6 +25,60 @@ bool is_loopback(const sockaddr* address) {
   return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
 }
 
+void set_reuse(int fd, int on) { setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); }
+
+void set_options(int fd) {
+  const int on = 1;
+  set_reuse(fd, on);
+  // Accepted sockets inherit these: a peer that vanishes is noticed within two minutes.
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const int idle_s = 60, interval_s = 15, probes = 4;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+// Reserves the port for this socket. With SO_REUSEADDR, which connections of an earlier server make necessary,
+// bind() succeeds although another socket has the port, and only listen() finds it. So the socket listens for a
+// moment, and from then on refuses to share. A port chosen by the kernel is free, and would be lost by this.
+bool reserve_port(int fd, const addrinfo& wanted) {
+  const in_port_t port = wanted.ai_family == AF_INET6
+                             ? reinterpret_cast<const sockaddr_in6*>(wanted.ai_addr)->sin6_port
+                             : reinterpret_cast<const sockaddr_in*>(wanted.ai_addr)->sin_port;
+  if (port == 0) return true;
+  if (listen(fd, 1) != 0) return false;
+  set_reuse(fd, 0);
+  return shutdown(fd, SHUT_RDWR) == 0;
+}
+
+// A descriptor, or -errno.
+int bound_socket(const addrinfo& wanted) {
+  const int fd = socket(wanted.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  set_options(fd);
+  if (bind(fd, wanted.ai_addr, wanted.ai_addrlen) == 0 && reserve_port(fd, wanted)) return fd;
+  const int error = errno;
+  ::close(fd);
+  return -error;
+}
+
+std::string advice_for(int error, const std::string& host) {
+  switch (error) {
+    case EADDRINUSE:
+      return "Another server, or another flag of this one, has the port; stop that server, or "
+             "choose another port (port 0 picks a free one)";
+    case EADDRNOTAVAIL:
+      return fmt::format(
+          "{} is not an address of this machine; give one that `ip addr` shows, or 127.0.0.1",
+          host);
+    case EACCES:
+      return "Ports below 1024 need root or CAP_NET_BIND_SERVICE; choose a port from 1024 on";
+    default:
+      return "Choose another address or port";
+  }
+}
+
 }  // namespace
 
 std::string address_text(int fd) {
@@ -69,32 +123,22 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
         flag, text, flag == "admin" ? "see what is going on" : "read and delete messages",
         flag == "admin" ? "" : "ask for signatures with --auth sigv4 --keys FILE, "));
   }
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return std::unexpected(fmt::format("socket: {}", std::strerror(errno)));
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // What is accepted inherits these: a peer that has gone without a word is noticed within two minutes.
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  const int idle_s = 60, interval_s = 15, probes = 4;
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  int bound = bind(fd, found->ai_addr, found->ai_addrlen);
+  int error = 0;
   // A killed server has the port until the kernel has ended what it had under way.
-  for (int i = 0; i < bind_tries && bound != 0 && errno == EADDRINUSE; ++i) {
-    usleep(bind_pause_us);
-    bound = bind(fd, found->ai_addr, found->ai_addrlen);
+  for (int i = 0; i < bind_tries; ++i) {
+    if (i != 0) usleep(bind_pause_us);
+    const int fd = bound_socket(*found);
+    if (fd >= 0) return fd;
+    error = -fd;
+    if (error != EADDRINUSE) break;
   }
-  if (bound != 0) {
-    auto error = std::unexpected(
-        fmt::format("cannot bind --{} {}: {}. Another server may have the port; stop it, or choose "
-                    "another (port 0 picks a free one)",
-                    flag, text, std::strerror(errno)));
-    ::close(fd);
-    return error;
-  }
-  return fd;
+  return std::unexpected(fmt::format("cannot bind --{} {}: {}. {}", flag, text,
+                                     std::strerror(error), advice_for(error, host)));
+}
+
+int listen_on(int fd, int backlog) {
+  set_reuse(fd, 1);
+  return listen(fd, backlog) == 0 ? 0 : errno;
 }
 
 }  // namespace pawl

@@ -9,10 +9,13 @@
 
 namespace pawl {
 
-// Binds "ADDR:PORT"; not listening yet. `guarded`: callers are asked who they are, so that others than this
-// machine may reach it.
+// Binds "ADDR:PORT"; not listening yet, but the port is this socket's. `guarded`: callers are asked who
+// they are, so that others than this machine may reach it.
 std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
                                         bool guarded);
+
+// Makes a socket of bind_to() listen. Returns 0 or an errno.
+int listen_on(int fd, int backlog);
 
 // host:port of a bound socket.
 std::string address_text(int fd);

@@ -20,6 +20,7 @@
 
 #include "core/check.h"
 #include "net/listen.h"
+#include "net/process_limits.h"
 #include "net/start_watch.h"
 
 namespace pawl {
@@ -52,7 +53,7 @@ std::vector<int> allowed_cpus() {
 
 constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // of a shard
 
-// Half of what the machine or the cgroup has.
+// Half of what the machine, the cgroup or the limit of address space has.
 std::uint64_t default_memory() {
   struct sysinfo info{};
   sysinfo(&info);
@@ -63,6 +64,8 @@ std::uint64_t default_memory() {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
     if (error == std::errc() && end == text.data() + text.size()) total = std::min(total, bytes);
   }
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0) total = std::min<std::uint64_t>(total, space.rlim_cur);
   return total / 2;
 }
 
@@ -109,7 +112,8 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  // A stray one of these must not end a server that holds messages.
+  for (const int ignored : {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM}) signal(ignored, SIG_IGN);
   ends_at_once(true);
   rlimit files{};  // connections need descriptors: all that may be had
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -128,6 +132,8 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   const auto shards = options.shards != 0
                           ? options.shards
                           : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
+  if (auto fits = check_process_limits(shards, options.memory); !fits)
+    return std::unexpected(fits.error());
   auto data = DataDir::open(options.data, shards, options.segment_bytes);
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);
@@ -139,8 +145,12 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
         "directory is made. Leave --shards out, or name another directory with --data",
         options.data, made_with, options.shards));
   }
+  if (made_with > shards) {
+    if (auto fits = check_process_limits(made_with, options.memory); !fits)
+      return std::unexpected(fits.error());
+  }
   if (auto recovered = server->recover(); !recovered) return std::unexpected(recovered.error());
-  server->launch();
+  if (auto launched = server->launch(); !launched) return std::unexpected(launched.error());
   return server;
 }
 
@@ -338,11 +348,18 @@ std::expected<void, std::string> Server::end_if_failed(std::latch& gate) {
   return std::unexpected(*error);
 }
 
-void Server::launch() {
+std::expected<void, std::string> Server::launch() {
   for (const Listener& listener : listeners_) {
-    CHECK(listen(listener.fd, 4096) == 0, "listen: {}", std::strerror(errno));
+    const int error = listen_on(listener.fd, 4096);
+    if (error == 0) continue;
+    phases_->errors[0] = fmt::format(
+        "cannot listen on {}: {}. Another server took the port; stop it, or choose "
+        "another port",
+        listener.address, std::strerror(error));
+    return end_if_failed(phases_->run);
   }
   phases_->run.count_down();
+  return {};
 }
 
 std::string Server::ready_line() const {

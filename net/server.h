@@ -83,7 +83,7 @@ class Server {
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> recover();
   std::expected<void, std::string> end_if_failed(std::latch& gate);
-  void launch();
+  std::expected<void, std::string> launch();
   std::string admin_answer(std::string_view path, int& status) const;
 
   ServerOptions options_;

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/check.h"
+#include "net/listen.h"
 #include "proto/http.h"
 
 namespace pawl {
@@ -26,7 +27,7 @@ constexpr int reads_max = 8;
 
 StartWatch::StartWatch(int listener, const HttpGuard& guard, std::span<const ReplayProgress> shards)
     : listener_(listener), end_fd_(eventfd(0, EFD_CLOEXEC)), guard_(guard), shards_(shards) {
-  CHECK(end_fd_ >= 0 && listen(listener_, 16) == 0, "{}", std::strerror(errno));
+  CHECK(end_fd_ >= 0 && listen_on(listener_, 16) == 0, "{}", std::strerror(errno));
   thread_ = std::thread([this] { run(); });
 }
 

@@ -18,6 +18,7 @@
 #include "core/check.h"
 #include "net/doctor.h"
 #include "net/policy_filter.h"
+#include "net/remedy.h"
 
 namespace pawl {
 namespace {
@@ -60,8 +61,9 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
 
   auto disk = UringDisk::open_dir(*ring_, options_.directory);
   if (!disk) {
-    return std::unexpected(fmt::format("cannot open {} ({}): {}", options_.directory,
-                                       disk.error().what, std::strerror(disk.error().sys)));
+    return std::unexpected(fmt::format("cannot open {} ({}): {}.{}", options_.directory,
+                                       disk.error().what, std::strerror(disk.error().sys),
+                                       remedy_for(disk.error().sys)));
   }
   disk_ = std::move(*disk);
   if (calibration != nullptr) {
@@ -69,9 +71,10 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   } else if (const auto measured = disk_->calibrate(); measured) {
     calibration_ = *measured;
   } else {
-    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}",
+    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}.{}",
                                        options_.directory, measured.error().what,
-                                       std::strerror(measured.error().sys)));
+                                       std::strerror(measured.error().sys),
+                                       remedy_for(measured.error().sys)));
   }
 
   engine_ = std::make_unique<ShardEngine>(
@@ -90,16 +93,28 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                               opened.error().sys != 0 ? std::strerror(opened.error().sys)
                                                       : name_of(opened.error().code).data());
     }
-    return std::unexpected("cannot open the log: " + complaint);
+    return std::unexpected(log_error(complaint, opened.error()));
   }
   return {};
 }
 
 std::expected<void, std::string> Worker::adopt() {
   std::string complaint;
-  if (!engine_->adopt(shared_->clock.now(), complaint))
-    return std::unexpected("cannot open the log: " + complaint);
+  if (const auto adopted = engine_->adopt(shared_->clock.now(), complaint); !adopted)
+    return std::unexpected(log_error(complaint, adopted.error()));
   return {};
+}
+
+std::string Worker::log_error(const std::string& complaint, const Error& error) const {
+  const std::string data = options_.directory.substr(0, options_.directory.rfind('/'));
+  const std::string remedy = error.code == Errc::corrupt
+                                 ? fmt::format(
+                                       " `pawl wal verify {0}` lists all damage; `pawl wal repair "
+                                       "{0}` shows what is lost, "
+                                       "and with --apply makes a log that starts.",
+                                       data)
+                                 : remedy_for(error.sys);
+  return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
 }
 
 // --- accepting ----------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ class Worker {
   void second_passed();
   bool drain_step();
   void close_log();
+  std::string log_error(const std::string& complaint, const Error& error) const;
   [[noreturn]] void die(const LogFailure& failure) const;
 
   WorkerOptions options_;

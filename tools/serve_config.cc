@@ -175,6 +175,34 @@ const ServeKey keys[] = {
 };
 // clang-format on
 
+bool meet(const Address& one, const Address& other) {
+  const auto any = [](const std::string& host) { return host == "0.0.0.0" || host == "[::]"; };
+  return one.port != 0 && one.port == other.port &&
+         (one.host == other.host || any(one.host) || any(other.host));
+}
+
+// Two listeners cannot have one port.
+std::expected<void, std::string> check_ports(const Options& options) {
+  const std::pair<const char*, const std::string&> listeners[] = {
+      {"http",   options.http  },
+      {"admin",  options.admin },
+      {"binary", options.binary}
+  };
+  for (std::size_t i = 0; i < std::size(listeners); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto& [flag, address] = listeners[i];
+      const auto& [earlier, taken] = listeners[j];
+      if (!meet(parse_address(address).value_or(Address{}),
+                parse_address(taken).value_or(Address{})))
+        continue;
+      return Fault(fmt::format(
+          "--{} {}: --{} {} has that port. Give each a port of its own (port 0 picks a free one).",
+          flag, address, earlier, taken));
+    }
+  }
+  return {};
+}
+
 // What makes sense only together.
 std::expected<void, std::string> check_together(const Options& options) {
   if (options.auth == "sigv4" && !options.load_keys) {
@@ -190,7 +218,7 @@ std::expected<void, std::string> check_together(const Options& options) {
                              options.tls_key.empty() ? "--tls-cert" : "--tls-key",
                              options.tls_key.empty() ? "--tls-key" : "--tls-cert"));
   }
-  return {};
+  return check_ports(options);
 }
 
 std::string lower_bar(std::string text) {

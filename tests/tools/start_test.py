@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""Starts that cannot succeed, and signals that mean nothing: a sentence and an exit code, never an abort."""
+
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from pawl_server import Pawl  # noqa: E402
+
+PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
+PORTS = {"--http": "127.0.0.1:0", "--admin": "127.0.0.1:0", "--binary": "127.0.0.1:0"}
+STRANGER = 54321  # a user with no other process; limits of processes do not hold for root
+MIB = 1 << 20
+
+
+class Start(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="pawl-start-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        self.data = os.path.join(self.place, "data")
+
+    def serve(self, ports=None, before=None, **more):
+        words = [word for flag in {**PORTS, **(ports or {})}.items() for word in flag]
+        return subprocess.run([PAWL, "serve", "--data", self.data, *words, *more.get("words", ())], preexec_fn=before,
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+
+    def refused(self, done, code, *parts):
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done)
+        lines = done.stderr.splitlines()  # the last says why
+        self.assertTrue(lines[-1].startswith("error: ") and len(lines) <= 3, done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        self.assertFalse(os.path.exists(self.data), "no data directory is made")
+
+    def test_two_listeners_on_one_port_are_refused(self):
+        with taken_port() as (port, holder):
+            holder.close()
+            one = f"127.0.0.1:{port}"
+            self.refused(self.serve({"--http": one, "--admin": one}), 2, "--admin", "--http", one)
+            self.refused(self.serve({"--http": one, "--binary": f"0.0.0.0:{port}"}, words=["--insecure-no-auth"]), 2, "--binary")
+            self.refused(self.serve({"--http": one, "--binary": f"localhost:{port}"}), 1, "--binary", "choose another port")
+
+    def test_a_port_of_another_server_is_refused(self):
+        with taken_port() as (port, _):
+            self.refused(self.serve({"--admin": f"127.0.0.1:{port}"}), 1, f"--admin 127.0.0.1:{port}", "choose another port")
+
+    def test_of_two_servers_at_once_on_one_port_only_one_is_refused(self):
+        """Many times, as the two meet at different moments."""
+        for _ in range(5):
+            with taken_port() as (port, holder):
+                holder.close()
+                with tempfile.TemporaryDirectory() as place:
+                    words = ["--http", f"127.0.0.1:{port}", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0"]
+                    both = [subprocess.Popen([PAWL, "serve", "--data", f"{place}/{i}", *words], stdin=subprocess.DEVNULL,
+                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
+                    ready = [server.stdout.readline() for server in both]
+                    for server, line in zip(both, ready):
+                        if line:
+                            server.send_signal(signal.SIGTERM)
+                    texts = [server.communicate(timeout=60)[1] for server in both]
+                    self.assertEqual(sorted(server.returncode for server in both), [0, 1], texts)
+                    refused = texts[0] if not ready[0] else texts[1]
+                    self.assertRegex(refused, rf"^error: .*127\.0\.0\.1:{port}.*choose another port")
+
+    def test_an_address_of_another_machine_is_named_as_such(self):
+        self.refused(self.serve({"--http": "192.0.2.1:9324"}, words=["--insecure-no-auth"]), 1,
+                     "192.0.2.1 is not an address of this machine")
+
+    def test_a_limit_of_threads_is_a_sentence(self):
+        os.chmod(self.place, 0o777)
+        copy = os.path.join(self.place, "pawl")  # where the stranger may read it
+        shutil.copy(PAWL, copy)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            if os.geteuid() == 0:
+                os.setgid(STRANGER)
+                os.setuid(STRANGER)
+
+        words = [word for flag in PORTS.items() for word in flag]
+        done = subprocess.run([copy, "serve", "--data", self.data, *words], preexec_fn=limit, capture_output=True, text=True,
+                              timeout=60, stdin=subprocess.DEVNULL, check=False)
+        self.refused(done, 1, "cannot start", "threads", "ulimit -u")
+
+    def test_a_limit_of_address_space_is_a_sentence(self):
+        for mebibytes in (60, 100, 150):
+            def limit(size=mebibytes * MIB):
+                resource.setrlimit(resource.RLIMIT_AS, (size, size))
+            self.refused(self.serve(before=limit), 1, "ulimit -v")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (512 * MIB, 512 * MIB))
+        self.refused(self.serve(before=limit, words=["--shards", "1", "--memory", "1GiB"]), 1, "--memory is 1024 MiB")
+
+    def test_signals_without_a_meaning_are_ignored(self):
+        with Pawl(PAWL) as server:
+            for name in ("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE"):
+                server.process.send_signal(getattr(signal, name))
+            status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+            ignored = int(re.search(r"SigIgn:\t(\w+)", status)[1], 16)
+            for name in ("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE"):
+                self.assertTrue(ignored >> (getattr(signal, name) - 1) & 1, name)
+
+
+@contextlib.contextmanager
+def taken_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1], listener
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
