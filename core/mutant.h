@@ -67,6 +67,7 @@ enum class Mutant : std::uint8_t {
   relocate_too_soon,    // its old segment goes while its new place is not on disk
   forget_reserved,      // numbers are given out early that a start does not know of
   outlive_window,       // an async queue is answered however far the log is behind
+  forget_vouch,         // nothing vouches for the last frame of a log at rest
   forget_wrap,          // a position behind 2^48 is taken for the one 2^48 bytes before it
   forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
 };

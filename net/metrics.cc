@@ -45,6 +45,8 @@ constexpr Metric metrics[] = {
      &Numbers::flush_us},
     {"pawl_wal_segments", gauge, "Segments that a start reads or that hold messages.",
      &Numbers::segments},
+    {"pawl_wal_manifests_total", counter,
+     "Manifests written: one with each checkpoint, and one when the log comes to rest.", &Numbers::manifests},
     {"pawl_wal_position_bytes", gauge, "Position of the log's end: bytes of log ever written.",
      &Numbers::end},
     {"pawl_wal_span_bytes", gauge,
@@ -103,6 +105,7 @@ void ShardNumbers::take(const LogStats& log) {
   put(segments, log.segments);
   put(disk_full, log.disk_full ? 1 : 0);
   put(disk_bytes, log.disk_bytes);
+  put(manifests, log.manifests);
   put(end, log.end);
   put(span, log.span);
   put(replay_bytes, log.replay_bytes);

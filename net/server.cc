@@ -317,10 +317,12 @@ std::expected<void, std::string> Server::recover() {
   for (std::size_t i = 0; i < engines.size(); ++i) {
     const RecoveryReport& report = engines[i]->report();
     if (report.torn_at != 0) {
-      fmt::print(stderr,
-                 "pawl: shard {}: an unfinished write at lsn {} was cut off; it had not been "
-                 "acknowledged\n",
-                 i, report.torn_at);
+      fmt::print(
+          stderr,
+          "pawl: shard {}: the last write, at lsn {}, is not whole and was cut off: the process "
+          "or the power ended while it was made or within {} ms of it; in the second case it "
+          "may have been acknowledged\n",
+          i, report.torn_at, LogOptions{}.vouch_after.ms);
     }
   }
   shared_->clock.not_before(newest_frame(engines));

@@ -21,7 +21,8 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       relocation_(disk, geometry, image_, pool_, options.dead_bytes_max),
       send_reader_(disk, geometry, pool_),
       manifest_(std::move(manifest)),
-      writer_(disk, geometry, image_, pool_, options.lazy_max) {}
+      writer_(disk, geometry, image_, pool_, options.lazy_max),
+      vouch_after_(options.vouch_after) {}
 
 Result<void> Log::check_segments(std::string& complaint) const {
   const std::uint64_t missing = pool_.first_missing();
@@ -108,6 +109,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   }
   note_checkpoint();
   if (failure_) return;
+  note_rest(now);
   reclaim();
   pool_.want_ahead(reserve());
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
@@ -146,6 +148,19 @@ void Log::note_checkpoint() {
   next.durable = durable();
   manifest_->write(next);
   checkpoint_.reset();
+}
+
+// A log at rest has its manifest say how far it is durable, so that damage to its last frame is told from a torn write.
+void Log::note_rest(Instant now) {
+  if (pending() || write_in_flight()) {
+    resting_since_ = never;
+  } else if (resting_since_ == never) {
+    resting_since_ = now;
+  }
+  if (stopping_ || vouch_due() > now) return;
+  Manifest next = manifest_->current();
+  next.durable = durable();
+  manifest_->write(next);
 }
 
 // Lets segments go that no start reads and in which no message is left.
@@ -221,6 +236,7 @@ LogStats Log::stats() const {
           .spare_segments = pool_.spares(),
           .disk_full = pool_.full() && room_left(From::sender) < block_bytes,
           .disk_bytes = pool_.bytes(),
+          .manifests = manifest_->written(),
           .end = appended(),
           .span = span(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),

@@ -11,6 +11,9 @@
 // second only if the turn is otherwise idle and enough waits or it has waited long; two -> wait. Lazy
 // records (receives, visibility changes) do not start a write of their own until lazy_max.
 //
+// Vouching: each frame says how far the log was durable before it, and so proves at a start that the frames before it
+// were acknowledged. For the last frame nothing does until the log rests for vouch_after: then the manifest is written.
+//
 // Memory: the image keeps what is needed and what was used lately; a message's body that is on the disk alone is
 // asked for with want() and comes some turns later.
 //
@@ -62,9 +65,9 @@ struct LogOptions {
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
   // So much may lie dead in segments besides as much as is alive, before messages are relocated.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
-  Duration lazy_max{10};  // how long a lazy record may wait for company
-  std::uint64_t first_segment =
-      0;  // number of the first one of a log that is made: tests begin near a wrap
+  Duration lazy_max{10};            // how long a lazy record may wait for company
+  Duration vouch_after{100};        // of rest, before the manifest vouches for the last frame
+  std::uint64_t first_segment = 0;  // of a log that is made; tests begin near a wrap
 };
 
 // What recovery found: what the latest checkpoint alone has, then all records in log order from where it begins.
@@ -114,6 +117,7 @@ struct LogStats {
   bool disk_full =
       false;  // there is no room for another segment, and sends are refused for want of it
   std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
+  std::uint64_t manifests = 0;     // written since the start
   std::uint64_t end = 0;           // position of the log's end; it only rises
   std::uint64_t span = 0;          // bytes from the oldest segment to the end
   std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
@@ -204,7 +208,8 @@ class Log {
   // When pump() is to be called at the latest: a lazy record is due to be written, a full disk is to be tried again, or
   // a file is to go; `never` if none.
   Instant next_lazy() const {
-    return std::min(writer_.next_lazy(), stopping_ ? never : pool_.next_due());
+    return std::min(writer_.next_lazy(),
+                    stopping_ ? never : std::min(pool_.next_due(), vouch_due()));
   }
 
   // Whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a failure.
@@ -277,6 +282,12 @@ class Log {
   }
   std::uint64_t span() const { return appended() - geometry_.segment_base(pool_.first()); }
   void note_checkpoint();
+  void note_rest(Instant now);
+  Instant vouch_due() const {
+    const bool owed = resting_since_ != never && !manifest_->busy() &&
+                      manifest_->current().durable < durable() && !MUTANT(forget_vouch);
+    return owed ? resting_since_ + vouch_after_ : never;
+  }
   void reclaim();
   std::uint64_t room_left(From from) const;
 
@@ -296,6 +307,8 @@ class Log {
   std::uint64_t checkpoint_bytes_ = 0;  // of the latest; after a start about
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
+  Duration vouch_after_;
+  Instant resting_since_ = never;  // everything appended is durable since then
   bool stopping_ = false;
   bool closed_ = false;
   std::optional<LogFailure> failure_;

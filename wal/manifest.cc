@@ -52,6 +52,7 @@ Result<void> ManifestFiles::write_now(Manifest next) {
   if (auto written = disk_.write_now(file, 0, block_.span()); !written) return written;
   if (auto synced = disk_.sync_now(file); !synced) return synced;
   current_ = next;
+  ++written_;
   return {};
 }
 
@@ -69,6 +70,7 @@ Result<bool> ManifestFiles::finish() {
     return fail(Errc::io, "manifest write", result < 0 ? -result : EIO);
   }
   current_ = next_;
+  ++written_;
   return true;
 }
 

@@ -28,6 +28,7 @@ class ManifestFiles {
 
   const Manifest& current() const { return current_; }
   bool busy() const { return io_.armed || io_.done; }
+  std::uint64_t written() const { return written_; }  // manifests since open()
 
   // Writes `next` as the newest; its generation is set here. Blocking.
   Result<void> write_now(Manifest next);
@@ -44,6 +45,7 @@ class ManifestFiles {
   Manifest next_;
   PageBlock block_;
   Io io_;
+  std::uint64_t written_ = 0;
 };
 
 }  // namespace pawl

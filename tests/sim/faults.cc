@@ -194,6 +194,29 @@ void Simulation::rot() {
       {shard, file.name, random_.below(file.bytes), static_cast<unsigned>(random_.below(8))});
 }
 
+// The process dies when nothing has been written for a while, and a bit of what it wrote last flips: everything was
+// acknowledged, so a start must not take it for a torn write.
+void Simulation::rot_at_rest() {
+  clients_.go_on(false);
+  if (!settle()) return;
+  run_until(world_.now_us() + 250'000);
+  if (!settle()) return;
+  clients_.go_on(true);
+  world_.flip_back();
+  const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  const Lsn end = world_.loop(shard).log().appended();
+  ++outcome_.crashes;
+  model_.crashed();
+  clients_.crashed();
+  world_.crash(random_.chance(plan_.power_cuts, 100) ? Crash::power : Crash::process);
+  const Lsn at = end - random_.between(1, 2 * block_bytes);
+  const std::string file = segment_name(at / plan_.log.segment_bytes);
+  if (world_.disk(shard).exists(file))
+    world_.flip(
+        {shard, file, at % plan_.log.segment_bytes, static_cast<unsigned>(random_.below(8))});
+  start();
+}
+
 // A message was set aside, because it cannot be read. The disk is mended, and the next start finds the message.
 void Simulation::repair() {
   if (!world_.flip_back() && !read_fails_)

@@ -69,6 +69,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(relocate_too_soon),
     PAWL_MUTANT_NAME(forget_reserved),
     PAWL_MUTANT_NAME(outlive_window),
+    PAWL_MUTANT_NAME(forget_vouch),
     PAWL_MUTANT_NAME(forget_wrap),
     PAWL_MUTANT_NAME(forget_delay_anew),
 };

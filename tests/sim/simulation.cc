@@ -147,6 +147,7 @@ void Simulation::look_at_rest() {
   clients_.list_all();
   if (settle()) clients_.check_rest();
   clients_.go_on(true);
+  if (!in_trouble() && random_.chance(plan_.rot, 100)) rot_at_rest();
 }
 
 }  // namespace pawl::sim

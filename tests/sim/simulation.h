@@ -61,6 +61,7 @@ class Simulation {
   void start();
   bool try_start(std::int64_t jump_ms);
   void rot();
+  void rot_at_rest();
   void repair();
 
   // --- ending.cc ---
