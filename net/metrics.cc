@@ -103,7 +103,6 @@ void ShardNumbers::take(const LogStats& log) {
   put(padding_bytes, log.padding_bytes);
   put(flush_us, log.flush_us_ewma);
   put(segments, log.segments);
-  put(disk_full, log.disk_full ? 1 : 0);
   put(disk_bytes, log.disk_bytes);
   put(manifests, log.manifests);
   put(end, log.end);
@@ -136,14 +135,14 @@ std::string health_text(std::span<const ShardNumbers* const> shards) {
     };
     if (number(&Numbers::disk_full) != 0)
       text += fmt::format(
-          "shard {}: no room on the disk for another segment: sends are refused, all else goes "
-          "on\n",
+          "shard {}: no space on the disk for another segment: sends are refused, receives and "
+          "deletes go on; free space on that disk\n",
           i);
     if (const std::uint64_t messages = number(&Numbers::set_aside); messages > 0)
       text += fmt::format("shard {}: {} messages are set aside, their bodies cannot be read\n", i,
                           messages);
   }
-  return text.empty() ? "ok\n" : text;
+  return text.empty() ? std::string(health_ok) : text;
 }
 
 std::string metrics_text(std::span<const ShardNumbers* const> shards) {

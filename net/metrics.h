@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/shard.h"
 #include "net/shard_loop.h"
@@ -35,7 +36,8 @@ struct ShardNumbers {
   void take(const Shard& shard);
 };
 
-// What is wrong, or "ok".
+inline constexpr std::string_view health_ok = "ok\n";
+// What is wrong, a line for each thing and shard, or health_ok.
 std::string health_text(std::span<const ShardNumbers* const> shards);
 std::string metrics_text(std::span<const ShardNumbers* const> shards);
 

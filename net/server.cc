@@ -434,7 +434,11 @@ std::string Server::admin_answer(std::string_view path, int& status) const {
   std::vector<const ShardNumbers*> numbers;
   for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
   if (path == "/metrics") return metrics_text(numbers);
-  if (path == "/healthz") return health_text(numbers);
+  if (path == "/healthz") {
+    std::string text = health_text(numbers);
+    if (text != health_ok) status = 503;
+    return text;
+  }
   status = 404;
   return "not found; there are /livez /readyz /healthz /metrics\n";
 }

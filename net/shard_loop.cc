@@ -185,6 +185,7 @@ bool ShardLoop::send(Request& request, Instant now) {
   }
   if (!full_ && log_->room_is_coming()) return false;
   ++stats_.refused;
+  stats_.refused_for_space += request.error == Errc::no_space ? 1 : 0;
   answer(request);
   return true;
 }

@@ -249,6 +249,7 @@ bool Worker::turn() {
   if (loop_->failure()) die(*loop_->failure());
   connections_->flush();
   wake_others();
+  note_refusals();
   if (now_us_ - second_us_ > 1'000'000) second_passed();
   return worked || reaped > 0;
 }
@@ -301,6 +302,34 @@ void Worker::sleep() {
   port_->awake();
 }
 
+// At once, so that the health is right from the first refused send on.
+void Worker::note_refusals() {
+  const std::uint64_t refused = loop_->stats().refused_for_space;
+  if (refused == refused_for_space_) return;
+  refused_for_space_ = refused;
+  refused_us_ = now_us_;
+  if (out_of_space_) return;
+  out_of_space_ = true;
+  numbers_.disk_full.store(1, std::memory_order_relaxed);
+  fmt::print(stderr,
+             "pawl: shard {}: sends are refused: there is no space for another segment in {}. "
+             "Receives and deletes go on. Free space on that disk, or delete messages.\n",
+             raw(options_.id), options_.directory);
+}
+
+// The end of it: a whole second without a refusal, and room for a message of any size.
+void Worker::look_for_space() {
+  const Log& log = engine_->log();
+  if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
+      log.room(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
+    out_of_space_ = false;
+    fmt::print(stderr, "pawl: shard {}: sends are accepted again: there is space in {}\n",
+               raw(options_.id), options_.directory);
+  }
+  numbers_.disk_full.store(out_of_space_ || log.stats().disk_full ? 1 : 0,
+                           std::memory_order_relaxed);
+}
+
 void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
@@ -311,6 +340,7 @@ void Worker::second_passed() {
   numbers_.take(loop_->stats());
   numbers_.take(engine_->log().stats());
   numbers_.take(engine_->shard());
+  look_for_space();
   numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
   numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);

@@ -96,6 +96,8 @@ class Worker {
   void yield();
   void wake_others();
   void second_passed();
+  void note_refusals();
+  void look_for_space();
   bool drain_step();
   void close_log();
   std::string log_error(const std::string& complaint, const Error& error) const;
@@ -119,6 +121,9 @@ class Worker {
   std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
   std::uint64_t contended_until_us_ = 0;
   std::uint64_t second_us_ = 0;
+  bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
+  std::uint64_t refused_for_space_ = 0;  // of LoopStats, when last looked at
+  std::uint64_t refused_us_ = 0;         // when a send was refused for want of disk last
   bool draining_ = false;
   std::uint64_t drain_begun_us_ = 0;
   bool said_quiet_ = false;

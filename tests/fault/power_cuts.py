@@ -225,20 +225,46 @@ class Full(Story):
             time.sleep(0.005)
         return time.monotonic() - began
 
+    def probe(self, path):
+        """The status of the admin port, and its text."""
+        connection = http.client.HTTPConnection(self.pawl.ready["admin"], timeout=10)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def health_is(self, status):
+        """Within some seconds, as the numbers of the shards are published once a second."""
+        deadline = time.monotonic() + END_SECONDS
+        while self.probe("/healthz")[0] != status and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return self.probe("/healthz")[0] == status
+
     def run(self):
         self.come_up()
         self.create_queues(self.client)
         self.disk.tell(f"capacity {self.disk.figures()['used']}")
         refused = self.fill()
+        health = self.probe("/healthz")
+        probes = [self.probe(path)[0] for path in ("/livez", "/readyz")]
+        logged = "sends are refused" in self.pawl.errors()
         unusable = self.use(deletes=20)
         still = self.refusal()
         self.disk.tell("capacity 0")
         resumed = self.seconds_to_resume()
         for _ in range(20):
             self.send_one()
+        healthy = self.health_is(200)
+        logged_end = "sends are accepted again" in self.pawl.errors()
         self.lose_power()
         self.come_up()
         return self.finish("full disk", {
+            f"/healthz does not say it at once, but {health}": int(health[0] != 503 or "no space" not in health[1]),
+            f"/livez and /readyz do not stay 200, but are {probes}": int(probes != [200, 200]),
+            "the log does not say that sends are refused": int(not logged),
+            "/healthz stays bad": int(not healthy),
+            "the log does not say that sends are accepted again": int(not logged_end),
             f"a send is not refused with an error to retry, but with {refused}": int(refused.status not in RETRIED),
             "receives and deletes refused meanwhile": unusable,
             "a later send is taken while the disk is full": int(not still),

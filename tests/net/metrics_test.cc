@@ -54,7 +54,7 @@ TEST(Health, SaysWhatIsWrongAndWhere) {
   numbers[0].set_aside = 3;
   const std::string text = health_text(shards);
   EXPECT_NE(text.find("shard 0: 3 messages are set aside"), std::string::npos) << text;
-  EXPECT_NE(text.find("shard 1: no room on the disk for another segment"), std::string::npos)
+  EXPECT_NE(text.find("shard 1: no space on the disk for another segment"), std::string::npos)
       << text;
 }
 
