@@ -13,29 +13,18 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t huge_page_bytes = 2 << 20;
-
 std::byte* map(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED, "no memory for {} bytes of the log, errno {}", bytes, errno);
   return static_cast<std::byte*>(memory);
 }
 
-// mmap and not the heap: freed extents go back to the system at once, and glibc would raise its mmap
-// threshold to their size and keep them.
-std::byte* map_aligned(std::size_t bytes) {
-  if (bytes < huge_page_bytes) return map(bytes);
-  std::byte* wide = map(bytes + huge_page_bytes);
-  const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(wide)) % huge_page_bytes;
-  if (before > 0) CHECK(munmap(wide, before) == 0);
-  CHECK(munmap(wide + before + bytes, huge_page_bytes - before) == 0);
-  madvise(wide + before, bytes, MADV_HUGEPAGE);  // only advice: it may be switched off
-  return wide + before;
-}
-
 }  // namespace
 
-PageBlock::PageBlock(std::size_t bytes) : data_(map_aligned(bytes)), bytes_(bytes) {
+// mmap and not the heap: freed extents go back to the system at once, and glibc would raise its mmap
+// threshold to their size and keep them. Huge pages are not asked for: the first touch of one took 6.5 ms
+// on the shard's thread where the host gives memory to the guest page by page.
+PageBlock::PageBlock(std::size_t bytes) : data_(map(bytes)), bytes_(bytes) {
   CHECK(bytes > 0 && bytes % block_bytes == 0, "{}", bytes);
 }
 
@@ -72,15 +61,28 @@ void Image::make_rows(std::uint64_t last) {
 
 std::byte* Image::memory_of(Extent& extent) {
   if (!extent.memory) {
-    if (spare_.empty()) {
-      extent.memory = PageBlock(mask_ + 1);
-    } else {
+    if (!spare_.empty()) {
       extent.memory = std::move(spare_.back());
       spare_.pop_back();
+    } else if (ahead_) {
+      extent.memory = std::move(ahead_);
+      touched_ = 0;
+    } else {
+      extent.memory = PageBlock(mask_ + 1);
     }
     ++in_use_;
   }
   return extent.memory.data();
+}
+
+void Image::ready_ahead() {
+  if (!spare_.empty()) return;
+  if (!ahead_) ahead_ = PageBlock(mask_ + 1);
+  const std::size_t bytes = std::min(touch_bytes_max, ahead_.size() - touched_);
+  if (bytes == 0) return;
+  madvise(ahead_.data() + touched_, bytes,
+          MADV_POPULATE_WRITE);  // else it is touched when it is used
+  touched_ += bytes;
 }
 
 std::byte* Image::open(std::uint64_t extent) {

@@ -29,7 +29,7 @@
 
 namespace pawl {
 
-// Memory for O_DIRECT: aligned to a block, or to 2 MiB (and huge pages asked for) when it is that large.
+// Memory for O_DIRECT: aligned to a block.
 class PageBlock {
  public:
   PageBlock() = default;
@@ -51,6 +51,7 @@ class PageBlock {
 class Image {
  public:
   static constexpr std::size_t spare_extents_max = 4;  // kept for the next ones instead of freed
+  static constexpr std::size_t touch_bytes_max = 64 << 10;  // of memory made ready by one call
 
   Image(std::uint64_t extent_bytes, std::uint64_t memory_max);
 
@@ -58,6 +59,9 @@ class Image {
   void start(std::uint64_t first_extent);
   // Memory of the extent, made when it is not there. Extents are opened in rising order, gaps are allowed.
   std::byte* open(std::uint64_t extent);
+  // Touches a piece of the memory for the next extent, unless freed extents serve for that. A page costs a fault when it
+  // is touched first, and the tail must not pay for a whole extent at once.
+  void ready_ahead();
   // The byte at a position; its extent is there.
   std::byte* at(Lsn lsn) const {
     const Extent& extent = row(lsn >> shift_);
@@ -129,7 +133,7 @@ class Image {
   void forget(std::uint64_t extent);
 
   std::uint64_t bytes() const { return in_use_ << shift_; }
-  std::uint64_t spare_bytes() const { return spare_.size() << shift_; }  // besides
+  std::uint64_t spare_bytes() const { return (spare_.size() << shift_) + touched_; }  // besides
   // Of these, what is needed where it is.
   std::uint64_t needed() const { return (in_use_ - evictable_) << shift_; }
 
@@ -169,6 +173,8 @@ class Image {
       in_memory_;  // settled ones, those that came longest ago first; some have gone
   RingQueue<Extent> rows_;
   std::vector<PageBlock> spare_;
+  PageBlock ahead_;  // memory for the next extent, of which touched_ bytes are ready
+  std::size_t touched_ = 0;
 };
 
 }  // namespace pawl

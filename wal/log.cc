@@ -124,6 +124,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     const std::uint64_t below = pool_.full() ? in_log : std::min(in_log, pool_.kept_from());
     relocation_.choose(below, in_log, room_left(From::relocation));
   }
+  if (pending()) image_.ready_ahead();
   relocation_.pump(stopping_);
   send_reader_.pump(durable(), stopping_);
   writer_.submit(now, now_us, idle);
