@@ -209,6 +209,7 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.request = &request;
   call.target = target;
   call.abandoned = call.giving_back = false;
+  call.begun = table_->now();
   call.place = static_cast<std::uint32_t>(calls_.size());
   calls_.push_back(&call);
   request.owner = &call;
@@ -228,6 +229,7 @@ void Connection::on_answer(PendingCall& call) {
       request.error == Errc::ok) {
     return give_back(call);
   }
+  if (receive_again(call)) return;
   forget(call);
   if (call.abandoned || state_ == State::closing) {
     release(call);
@@ -240,6 +242,26 @@ void Connection::on_answer(PendingCall& call) {
   offer_held();  // one that goes on may have less than before
   end_if_all_heard();
   if (over) maybe_finish();
+}
+
+// A receive that found only unreadable messages goes on, for as long as it may wait. The queue is without them now,
+// so each round has fewer left.
+bool Connection::receive_again(PendingCall& call) {
+  Request& request = *call.request;
+  const bool only_unreadable = request.op == Op::receive && request.error == Errc::ok &&
+                               request.delivered == 0 && request.unreadable > 0;
+  if (!only_unreadable || call.abandoned || state_ == State::closing || table_->draining())
+    return false;
+  const ConfigPtr* const queue = table_->loop().shard().directory().find(request.queue);
+  if (queue == nullptr) return false;
+  Duration& wait = request.receive.wait;
+  if (wait == queue_default) wait = (*queue)->wait();
+  const Instant now = table_->now();
+  wait = Duration{std::max<std::int64_t>(0, wait.ms - (now - call.begun).ms)};
+  call.begun = now;
+  request.waiter = 0;
+  table_->loop().submit(request, call.target);
+  return true;
 }
 
 // The receiver has gone: what was delivered to it goes back, its receive count as it was.

@@ -51,6 +51,7 @@ struct PendingCall {
   Request* request = nullptr;
   ShardId target{};
   std::uint32_t place = 0;   // in the connection's list
+  Instant begun;             // a receive waits from here on
   bool abandoned = false;    // nobody waits for the answer any more
   bool giving_back = false;  // it has become the return of what was delivered
   std::vector<ReceiptEntry> returned;
@@ -144,6 +145,7 @@ class Connection {
   void abandon_receives();
   void abandon(PendingCall& call);
   void forget(PendingCall& call);
+  bool receive_again(PendingCall& call);
   void give_back(PendingCall& call);
   void maybe_finish();
   void pause_if_full();

@@ -15,6 +15,8 @@ struct Metric {
   std::string_view kind = {};  // of what, where a metric has several
 };
 
+constexpr std::string_view repair_hint =
+    "; stop the server, and see `pawl wal repair DIR` for what is lost";
 constexpr std::string_view counter = "counter", gauge = "gauge";
 
 // Those of one name stand together.
@@ -78,6 +80,8 @@ constexpr Metric metrics[] = {
      &Numbers::damaged},
     {"pawl_messages_set_aside_total", counter,
      "Messages set aside because their bodies cannot be read.", &Numbers::set_aside},
+    {"pawl_wal_unreadable_segments", gauge,
+     "Segments with messages whose headers were found damaged at the start.", &Numbers::unreadable_segments},
 };
 
 void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
@@ -139,8 +143,11 @@ std::string health_text(std::span<const ShardNumbers* const> shards) {
           "deletes go on; free space on that disk\n",
           i);
     if (const std::uint64_t messages = number(&Numbers::set_aside); messages > 0)
-      text += fmt::format("shard {}: {} messages are set aside, their bodies cannot be read\n", i,
-                          messages);
+      text += fmt::format("shard {}: {} messages are set aside, their bodies cannot be read{}\n", i,
+                          messages, repair_hint);
+    if (const std::uint64_t segments = number(&Numbers::unreadable_segments); segments > 0)
+      text += fmt::format("shard {}: {} segments of the log cannot be read{}\n", i, segments,
+                          repair_hint);
   }
   return text.empty() ? std::string(health_ok) : text;
 }

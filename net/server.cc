@@ -316,6 +316,13 @@ std::expected<void, std::string> Server::recover() {
   for (const auto& worker : workers_) engines.push_back(&worker->engine());
   for (std::size_t i = 0; i < engines.size(); ++i) {
     const RecoveryReport& report = engines[i]->report();
+    for (const std::uint64_t segment : report.unreadable_segments) {
+      fmt::print(stderr,
+                 "pawl: shard {}: the header of segment {} is damaged: its messages may be "
+                 "unreadable. Stop the server: `pawl wal verify {}` names them, `pawl wal repair` "
+                 "sets them aside.\n",
+                 i, segment_name(segment), options_.data);
+    }
     if (report.torn_at != 0) {
       fmt::print(
           stderr,

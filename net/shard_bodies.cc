@@ -89,6 +89,9 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
   }
   if (record != nullptr) return;
   delivery.copy = Delivery::unreadable;
+  ++stats_.unreadable;
+  stats_.unreadable_queue = request.queue;
+  stats_.unreadable_seq = delivery.seq;
   shard_->set_aside(request.queue, delivery.seq);
 }
 

@@ -54,6 +54,9 @@ struct LoopStats {
   std::uint64_t from_mesh = 0;
   std::uint64_t refused = 0;            // sends, for want of disk or memory
   std::uint64_t refused_for_space = 0;  // of these, for want of disk
+  std::uint64_t unreadable = 0;  // messages whose bodies could not be read; the last of them is
+  QueueId unreadable_queue = QueueId::none;
+  Seq unreadable_seq = 0;
   // Sends and deletes answered before they were on the disk; and those that waited although their queue is async.
   std::uint64_t early_async = 0, early_memory = 0, late_async = 0;
   std::int64_t async_behind_max =

@@ -95,6 +95,8 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
     }
     return std::unexpected(log_error(complaint, opened.error()));
   }
+  const auto& unreadable = engine_->report().unreadable_segments;
+  numbers_.unreadable_segments.store(unreadable.size(), std::memory_order_relaxed);
   return {};
 }
 
@@ -330,6 +332,19 @@ void Worker::look_for_space() {
                            std::memory_order_relaxed);
 }
 
+// At most one line a second.
+void Worker::note_unreadable() {
+  const LoopStats& stats = loop_->stats();
+  if (stats.unreadable == unreadable_) return;
+  const ConfigPtr* const queue = engine_->shard().directory().find(stats.unreadable_queue);
+  fmt::print(stderr,
+             "pawl: shard {}: {} messages cannot be read and are set aside; the latest is sequence "
+             "number {} of queue {}. `pawl wal repair` shows what is lost.\n",
+             raw(options_.id), stats.unreadable - unreadable_, stats.unreadable_seq,
+             queue != nullptr ? (*queue)->name : fmt::format("{}", raw(stats.unreadable_queue)));
+  unreadable_ = stats.unreadable;
+}
+
 void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
@@ -341,6 +356,7 @@ void Worker::second_passed() {
   numbers_.take(engine_->log().stats());
   numbers_.take(engine_->shard());
   look_for_space();
+  note_unreadable();
   numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
   numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);

@@ -98,6 +98,7 @@ class Worker {
   void second_passed();
   void note_refusals();
   void look_for_space();
+  void note_unreadable();
   bool drain_step();
   void close_log();
   std::string log_error(const std::string& complaint, const Error& error) const;
@@ -124,6 +125,7 @@ class Worker {
   bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
   std::uint64_t refused_for_space_ = 0;  // of LoopStats, when last looked at
   std::uint64_t refused_us_ = 0;         // when a send was refused for want of disk last
+  std::uint64_t unreadable_ = 0;         // of LoopStats, when last logged
   bool draining_ = false;
   std::uint64_t drain_begun_us_ = 0;
   bool said_quiet_ = false;

@@ -97,6 +97,8 @@ class Replay {
 };
 
 struct RecoveryReport {
+  // Segments behind the checkpoint whose headers are damaged, and that have messages nevertheless.
+  std::vector<std::uint64_t> unreadable_segments;
   std::uint64_t frames = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;

@@ -179,8 +179,8 @@ Result<void> Recovery::adopt_segments() {
   return {};
 }
 
-// A header that is damaged costs nothing: each record that is read out of it answers for itself. One that names
-// another segment does: this is not the file that it is taken for.
+// A segment with a damaged header is adopted and reported: each record in it has a checksum of its own. One whose
+// header names another segment is not the file that it is taken for.
 Result<void> Recovery::adopt_older(SegmentFile& segment) {
   PageBlock block(2 * block_bytes);
   const auto bytes = disk_.read_now(segment.file, 0, block.span());
@@ -190,6 +190,7 @@ Result<void> Recovery::adopt_older(SegmentFile& segment) {
                         (header->stream != geometry_.stream || header->number != segment.number);
   segment.adopted = true;
   if (segment.bytes == geometry_.segment_bytes && !anothers) {
+    if (!header) damaged_headers_.push_back(segment.number);
     log_->pool_.adopt(segment.number, segment.file, begun(block.span(), segment.number));
   } else {
     log_->pool_.adopt_retired(segment.number, segment.file, false);
@@ -433,6 +434,10 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
   log_->pool_.enter(segment);
   log_->pool_.adopted(report_.newest);
+  for (const SegmentRecord& sent : log_->pool_.sent()) {  // those with messages
+    if (std::ranges::binary_search(damaged_headers_, sent.number))
+      report_.unreadable_segments.push_back(sent.number);
+  }
   if (auto made = make_ahead(); !made) return pass_on(made.error(), "making a segment");
   log_->writer_.start({tail_, last_frame_, static_cast<std::uint32_t>(next.epoch), segment});
   return std::move(log_);

@@ -129,6 +129,7 @@ class Recovery final : private RecordSink {
   std::string witness_;           // where a frame says that more was acknowledged than can be read
   bool remains_ = false;          // frames behind the tail, not acknowledged
   std::vector<LogPos> freed_;
+  std::vector<std::uint64_t> damaged_headers_;  // of segments behind the checkpoint
 };
 
 }  // namespace pawl

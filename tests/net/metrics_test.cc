@@ -52,8 +52,11 @@ TEST(Health, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(health_text(shards), "ok\n");
   numbers[1].disk_full = 1;
   numbers[0].set_aside = 3;
+  numbers[1].unreadable_segments = 2;
   const std::string text = health_text(shards);
   EXPECT_NE(text.find("shard 0: 3 messages are set aside"), std::string::npos) << text;
+  EXPECT_NE(text.find("shard 1: 2 segments of the log cannot be read"), std::string::npos) << text;
+  EXPECT_NE(text.find("pawl wal repair"), std::string::npos) << text;
   EXPECT_NE(text.find("shard 1: no space on the disk for another segment"), std::string::npos)
       << text;
 }
