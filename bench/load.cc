@@ -39,6 +39,10 @@ std::string fault_of(const LoadOptions& o, bool http) {
   if (!(o.rate >= 0) || std::isinf(o.rate)) return "--rate must be a number from 0";
   if (o.messages % o.batch != 0) return "--messages must be a multiple of --batch";
   if (!(o.seconds > 0) || o.seconds > 86'400) return "--seconds must be above 0, at most a day";
+  if (!http && o.queue.ends_with(".fifo"))
+    return "--queue " + o.queue +
+           ": FIFO queues are loaded over HTTP alone; give --url http://host:9324/account/" +
+           o.queue;
   return {};
 }
 
@@ -72,7 +76,9 @@ void print_json(std::FILE* out, const LoadOptions& o, const load::Run& run, doub
 int write_hgrm(const std::string& path, const Histogram& latency, std::FILE* err) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (!file) {
-    std::fprintf(err, "bench: cannot write %s\n", path.c_str());
+    std::fprintf(err,
+                 "error: cannot write %s; name a file in a directory that exists with --hgrm\n",
+                 path.c_str());
     return 1;
   }
   latency.write_hgrm(file);
@@ -100,7 +106,7 @@ int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
   std::string fault = load::parse_target(options, target);
   if (fault.empty()) fault = fault_of(options, target.http);
   if (!fault.empty()) {
-    std::fprintf(err, "bench: %s\n", fault.c_str());
+    std::fprintf(err, "error: %s\n", fault.c_str());
     return 2;
   }
   const SharpTimers sharp;
@@ -114,14 +120,21 @@ int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
     });
   }
   if (!fault.empty()) {
-    std::fprintf(err, "bench: %s\n", fault.c_str());
+    std::fprintf(err, "error: %s\n", fault.c_str());
     return 1;
   }
   const double elapsed = run.elapsed_seconds();
   const double per_second = elapsed > 0 ? static_cast<double>(run.messages()) / elapsed : 0;
   std::fprintf(err, "total ");
   print_figures(err, per_second, run.latency(), run.errors());
+  for (const auto& [reason, count] : run.reasons())
+    std::fprintf(err, "refused %llu times: %s\n", static_cast<unsigned long long>(count),
+                 reason.c_str());
   if (options.json) print_json(out, options, run, per_second);
+  if (run.messages() == 0 && run.errors() > 0) {
+    std::fprintf(err, "error: nothing succeeded; the reasons are above\n");
+    return 1;
+  }
   return options.hgrm.empty() ? 0 : write_hgrm(options.hgrm, run.latency(), err);
 }
 

@@ -85,6 +85,7 @@ class BinaryCodec : public Codec {
                   .first_delivered = static_cast<std::uint32_t>(delivered.size())};
       if (header->status != 0) {
         reply.failed = 1;
+        reply.reason = name_of(static_cast<Status>(header->status));
       } else if (!read(static_cast<WireOp>(header->op), payload, reply, delivered)) {
         return broken;
       }
@@ -177,6 +178,7 @@ class BinaryCodec : public Codec {
       std::uint16_t status = 0;
       std::memcpy(&status, payload.data() + 4 + i * stride, sizeof status);
       ++(status == 0 ? reply.good : reply.failed);
+      if (status != 0) reply.reason = name_of(static_cast<Status>(status));
     }
     return true;
   }

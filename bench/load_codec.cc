@@ -14,13 +14,14 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   if (!options.url.empty()) {
     constexpr std::string_view scheme = "http://";
     rest = options.url;
-    if (!rest.starts_with(scheme)) return "--url must begin with http://";
+    if (!rest.starts_with(scheme))
+      return "--url " + options.url + ": give a queue as http://host:port/account/queue";
     rest.remove_prefix(scheme.size());
     target.http = true;
     const std::size_t slash = rest.find('/');
     const std::size_t last = rest.rfind('/');
     if (slash == rest.npos || last == slash || last + 1 == rest.size()) {
-      return "--url must be http://host:port/account/queue";
+      return "--url " + options.url + ": give a queue as http://host:port/account/queue";
     }
     target.account = rest.substr(slash + 1, last - slash - 1);
     target.queue = rest.substr(last + 1);
@@ -30,7 +31,10 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   target.host = rest.substr(0, colon);
   target.port = colon == rest.npos ? "" : rest.substr(colon + 1);
   if (target.port.empty() && target.http) target.port = "80";
-  if (target.host.empty() || target.port.empty()) return "the address must be host:port";
+  if (target.host.empty() || target.port.empty())
+    return (target.http
+                ? "--url " + options.url + ": give a queue as http://host:port/account/queue"
+                : "--binary " + options.binary + ": give host:port, as 127.0.0.1:9326");
   if (target.host.front() == '[' && target.host.back() == ']')
     target.host = target.host.substr(1, target.host.size() - 2);
   return {};

@@ -40,6 +40,7 @@ struct Reply {
   std::uint32_t good = 0;             // entries done: sent, deleted, or delivered
   std::uint32_t failed = 0;           // entries refused; a request refused whole counts once
   std::uint32_t first_delivered = 0;  // index into the list of Delivered
+  std::string reason;                 // of the last refusal: its code, and possibly a text
 };
 
 class Codec {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <list>
 
@@ -124,7 +125,8 @@ class HttpCodec : public Codec {
   }
 
   std::string prepare(int socket, bool create) override {
-    const std::string body = create ? "{\"QueueName\":\"" + queue_ + "\"}"
+    const std::string fifo = is_fifo() ? ",\"Attributes\":{\"FifoQueue\":\"true\"}" : "";
+    const std::string body = create ? "{\"QueueName\":\"" + queue_ + "\"" + fifo + "}"
                                     : url_ + ",\"AttributeNames\":[\"QueueArn\"]}";
     std::string bytes = head(create ? "CreateQueue" : "GetQueueAttributes") +
                         std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -149,6 +151,7 @@ class HttpCodec : public Codec {
     const std::size_t begin = out.size();
     out.append(send_);
     for (const std::size_t at : stamps_) write_stamp(out.data() + begin + at, stamp);
+    for (const std::size_t at : deduplication_ids_) write_stamp(out.data() + begin + at, next_id());
     push({slot, Kind::send, options_.batch});
   }
 
@@ -218,18 +221,24 @@ class HttpCodec : public Codec {
   void build() {
     const std::string text = make_body(options_.body);
     std::string body = url_;
-    std::vector<std::size_t> at;
-    if (options_.batch == 1) {
+    std::vector<std::size_t> at, ids;
+    const auto add_message = [&] {
+      if (is_fifo()) {
+        body += ",\"MessageGroupId\":\"bench\",\"MessageDeduplicationId\":\"";
+        ids.push_back(body.size());
+        body += std::string(stamp_bytes, '0') + "\"";
+      }
       body += ",\"MessageBody\":\"";
       at.push_back(body.size());
       body += text + "\"}";
+    };
+    if (options_.batch == 1) {
+      add_message();
     } else {
       body += ",\"Entries\":[";
       for (std::uint32_t i = 0; i < options_.batch; ++i) {
-        body += std::string(i == 0 ? "" : ",") + "{\"Id\":\"" + std::to_string(i) +
-                "\",\"MessageBody\":\"";
-        at.push_back(body.size());
-        body += text + "\"}";
+        body += std::string(i == 0 ? "" : ",") + "{\"Id\":\"" + std::to_string(i) + "\"";
+        add_message();
       }
       body += "]}";
     }
@@ -237,6 +246,8 @@ class HttpCodec : public Codec {
     for (const std::size_t offset : at) {
       if (options_.body >= stamp_bytes) stamps_.push_back(send_.size() - body.size() + offset);
     }
+    for (const std::size_t offset : ids)
+      deduplication_ids_.push_back(send_.size() - body.size() + offset);
     const std::string max = ",\"MaxNumberOfMessages\":" + std::to_string(options_.batch);
     receive_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":0}");
     receive_waiting_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":1}");
@@ -250,6 +261,7 @@ class HttpCodec : public Codec {
                 .first_delivered = static_cast<std::uint32_t>(delivered.size())};
     if (response.status != 200) {
       reply.failed = 1;
+      reply.reason = reason_in(response);
     } else if (pending.kind == Kind::receive) {
       std::size_t receipts = 0;
       std::size_t bodies = 0;
@@ -263,8 +275,29 @@ class HttpCodec : public Codec {
       if (pending.entries > 1)
         reply.failed = std::min(pending.entries, count_of(response.body, "\"SenderFault\""));
       reply.good = pending.entries - reply.failed;
+      std::size_t at = 0;
+      if (reply.failed > 0) reply.reason = next_text(response.body, "\"Code\"", at);
     }
     return reply;
+  }
+
+  bool is_fifo() const { return queue_.ends_with(".fifo"); }
+
+  // Unlike those of any other connection or run.
+  static std::uint64_t next_id() {
+    static std::uint64_t last =
+        static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+    return ++last;
+  }
+
+  // "MissingParameter: The request must contain ...".
+  static std::string reason_in(const Response& response) {
+    std::size_t type_at = 0, message_at = 0;
+    std::string_view type = next_text(response.body, "\"__type\"", type_at);
+    type.remove_prefix(type.rfind('#') + 1);
+    const std::string_view message = next_text(response.body, "\"message\"", message_at);
+    if (type.empty()) return "HTTP " + std::to_string(response.status);
+    return std::string(type) + ": " + std::string(message.substr(0, 200));
   }
 
   void push(const Pending& pending) { pending_[(first_ + waiting_++) % pending_.size()] = pending; }
@@ -278,8 +311,9 @@ class HttpCodec : public Codec {
   const LoadOptions& options_;
   std::string queue_, host_, url_;
   std::string send_, receive_, receive_waiting_, remove_head_, remove_batch_head_;
-  std::vector<std::size_t> stamps_;  // where in send_
-  std::vector<Pending> pending_;     // a ring, oldest first
+  std::vector<std::size_t> stamps_;             // where in send_
+  std::vector<std::size_t> deduplication_ids_;  // the same, of a FIFO queue
+  std::vector<Pending> pending_;                // a ring, oldest first
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;
   std::string body_;

@@ -41,7 +41,8 @@ int connect_to(const Target& target, std::string& fault) {
   for (const addrinfo* a = found; a && socket < 0; a = a->ai_next) {
     socket = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
     if (socket < 0 || ::connect(socket, a->ai_addr, a->ai_addrlen) == 0) continue;
-    fault = system_text((target.host + ":" + target.port).c_str());
+    fault = "cannot reach " + system_text((target.host + ":" + target.port).c_str()) +
+            ". Is `pawl serve` running there?";
     ::close(socket);
     socket = -1;
   }
@@ -335,6 +336,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   const bool e2e = options_.workload == LoadOptions::Workload::e2e;
   Slot& slot = lines_[line].slots[reply.slot];
   errors_ += reply.failed;
+  if (reply.failed > 0) reasons_[reply.reason] += reply.failed;
   switch (slot.doing) {
     case Doing::nothing:
       return;

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ class Run {
   const Histogram& latency() const { return total_; }
   std::uint64_t messages() const { return messages_; }
   std::uint64_t errors() const { return errors_; }
+  // Refusals by reason.
+  const std::map<std::string, std::uint64_t>& reasons() const { return reasons_; }
   double elapsed_seconds() const { return static_cast<double>(last_progress_ - start_) / 1e9; }
 
  private:
@@ -115,6 +118,7 @@ class Run {
   std::uint64_t undelivered_ = 0;  // e2e: sent, or on its way, and not yet delivered
   std::uint64_t issued_ = 0;       // sends
   std::uint64_t messages_ = 0, errors_ = 0;
+  std::map<std::string, std::uint64_t> reasons_;
   std::uint64_t reported_messages_ = 0, reported_errors_ = 0;
   Histogram second_, total_;
 };
