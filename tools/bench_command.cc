@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/load.h"
+#include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/connection.h"
 
@@ -30,31 +31,34 @@ void add_endpoint(CLI::App& workload, LoadOptions& options) {
 void add_shape(CLI::App& workload, LoadOptions& options) {
   workload
       .add_option("--connections", options.connections,
-                  "Connections; e2e: of producers, and as many of consumers")
-      ->check(CLI::Range(1, 1024))
+                  "Connections; e2e: of producers, and as many of consumers; 1 to 1024")
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
-  workload.add_option("--depth", options.depth, "Requests under way on each connection")
-      ->check(CLI::Range(1, 1024))
+  workload.add_option("--depth", options.depth, "Requests under way on each connection, 1 to 1024")
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
-  workload.add_option("--batch", options.batch, "Messages in a request; at most 10 over HTTP")
-      ->check(CLI::Range(1, 1024))
+  workload
+      .add_option("--batch", options.batch,
+                  "Messages in a request, 1 to 1024; at most 10 over HTTP")
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
-  workload.add_option("--body", options.body, "Bytes in a message")
-      ->check(CLI::Range(1, 1 << 20))
+  workload.add_option("--body", options.body, "Bytes in a message, 1 to 1048576")
+      ->check(whole_number(1, 1 << 20))
       ->capture_default_str();
   workload
       .add_option("--rate", options.rate,
                   "Messages a second, sent when they fall due and timed from then; 0: as fast as "
                   "answers come")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, 1e9))
       ->capture_default_str();
-  workload.add_option("--seconds", options.seconds, "How long")
-      ->check(CLI::PositiveNumber)
+  workload.add_option("--seconds", options.seconds, "How long, up to 86400")
+      ->check(number(0.001, 86'400))
       ->capture_default_str();
   workload
       .add_option(
           "--messages", options.messages,
           "Ends when so many were sent, or received, at the latest after --seconds; 0: no limit")
+      ->check(whole_number(0, 1'000'000'000'000))
       ->capture_default_str();
   workload.add_flag("--spin", options.spin,
                     "Never sleep: takes a core, and the wake-up out of the figures");

@@ -9,6 +9,7 @@
 
 #include "net/doctor.h"
 #include "proto/json.h"
+#include "tools/arguments.h"
 #include "tools/commands.h"
 
 namespace pawl {
@@ -52,10 +53,10 @@ void add_doctor_command(CLI::App& app, int& code) {
       ->capture_default_str();
   verb->add_option("--seconds", asked->options.disk_seconds,
                    "How long to measure durable writes; 0: not at all")
-      ->check(CLI::Range(0.0, 600.0))
+      ->check(number(0, 600))
       ->capture_default_str();
   verb->add_option("--shards", asked->options.shards, "Shards to be served; 0: one for each core")
-      ->check(CLI::Range(0, 64))
+      ->check(whole_number(0, 64))
       ->capture_default_str();
   verb->add_flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
   verb->footer("Exit code 4 when something stands in the way of serving.");

@@ -3,55 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <string>
-#include <vector>
 
+#include "tools/arguments.h"
 #include "tools/commands.h"
-#include "tools/suggest.h"
 
 namespace pawl {
 namespace {
-
-std::vector<std::string> verbs_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
-  return names;
-}
-
-std::vector<std::string> flags_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-// The verb that was given, down to the last one: of `pawl wal dump` it is dump.
-const CLI::App& chosen(const CLI::App& app) {
-  const auto verbs = app.get_subcommands();
-  return verbs.empty() ? app : chosen(*verbs.front());
-}
-
-std::string path_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "pawl" : path_of(*app.get_parent()) + " " + app.get_name();
-}
-
-int explain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& at = chosen(app);
-  std::string text = error.what();
-  const std::vector<std::string> rest = app.remaining(true);
-  if (!rest.empty()) {
-    const std::string word = rest.front().substr(0, rest.front().find('='));
-    const bool is_flag = word.starts_with("-");
-    const std::vector<std::string> known = is_flag ? flags_of(at) : verbs_of(at);
-    if (is_flag || !known.empty())
-      text = fmt::format("{} knows no {} \"{}\".{}", path_of(at), is_flag ? "flag" : "verb", word,
-                         suggestion(word, known));
-    else
-      text = fmt::format("{} does not expect \"{}\".", path_of(at), word);
-  }
-  fmt::print(stderr, "error: {}\nSee `{} --help`.\n", text, path_of(at));
-  return exit_usage;
-}
 
 int run(int argc, char** argv) {
   CLI::App app("pawl: a message queue for one Linux server, with the semantics of Amazon SQS.",
@@ -74,7 +31,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    return explain(app, error);
+    fmt::print(stderr, "error: {}\n", explain(app, error));
+    return exit_usage;
   }
   return code;
 }

@@ -14,6 +14,7 @@
 #include "core/replay_task.h"
 #include "proto/filter_policy.h"
 #include "proto/json.h"
+#include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/connection.h"
 #include "tools/point_in_time.h"
@@ -275,8 +276,10 @@ void add_replay_command(CLI::App& app, int& code) {
       ->add_option("--into", asked->into,
                    "Another queue to send them to, FIFO if this one is (default: the queue itself)")
       ->type_name("NAME");
-  started->add_option("--rate", asked->rate, "Messages a second; 0: as fast as they are taken")
-      ->check(CLI::Range(std::uint32_t{0}, replay_rate_max))
+  started
+      ->add_option("--rate", asked->rate,
+                   "Messages a second, up to 1000000; 0: as fast as they are taken")
+      ->check(whole_number(0, replay_rate_max))
       ->capture_default_str();
   started
       ->add_option("--filter", asked->filter,
@@ -296,7 +299,7 @@ void add_replay_command(CLI::App& app, int& code) {
   CLI::App* cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
   cancelled->add_option("--task", asked->task, "The replay's number, as start printed it")
       ->type_name("NUMBER")
-      ->check(CLI::Range(std::uint32_t{1}, UINT32_MAX))
+      ->check(whole_number(1, UINT32_MAX))
       ->required();
 }
 

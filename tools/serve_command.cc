@@ -14,6 +14,7 @@ namespace {
 
 struct Asked {
   std::map<std::string, std::string> flags;
+  std::map<std::string, const CLI::Option*> options;  // which of them were given, even empty
   std::string config;
   bool insecure = false;
 };
@@ -26,8 +27,9 @@ int refuse(const std::string& why) {
 std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
   GivenValues given;
   for (const auto& [flag, text] : asked.flags)
-    if (!text.empty()) given.try_emplace(flag, text, "--" + flag);
+    if (asked.options.at(flag)->count() > 0) given.try_emplace(flag, text, "--" + flag);
   read_environment(given);
+  for (const std::string& name : unknown_variables()) fmt::print(stderr, "warning: {}\n", name);
   if (!asked.config.empty())
     if (const auto read = read_config_file(asked.config, given); !read)
       return std::unexpected(read.error());
@@ -70,6 +72,7 @@ void add_serve_command(CLI::App& app, int& code) {
         verb->add_option("--" + std::string(key.flag), asked->flags[key.flag],
                          fmt::format("{} (default: {})", key.help, key.preset))
             ->type_name(key.value);
+    asked->options[key.flag] = option;
     if (key.repeats) option->multi_option_policy(CLI::MultiOptionPolicy::Join);
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
   }

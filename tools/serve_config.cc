@@ -4,10 +4,12 @@
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -76,6 +78,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 using Options = ServerOptions;
 
 constexpr std::uint32_t connections_most = 1'000'000;
+constexpr std::uint64_t memory_min = std::uint64_t{32} << 20;
+constexpr std::size_t region_max = 64;
 using Text = std::string;
 
 template <Text Options::* member>
@@ -93,7 +97,7 @@ bool assign_shards(Options& options, const Text& text) {
 bool assign_memory(Options& options, const Text& text) {
   const auto value = parse_size(text);
   options.memory = value.value_or(0);
-  return value.has_value();
+  return options.memory >= memory_min;
 }
 
 bool assign_account(Options& options, const Text& text) {
@@ -101,9 +105,18 @@ bool assign_account(Options& options, const Text& text) {
   return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
 }
 
+// A part of ARNs and of what is signed.
+bool assign_region(Options& options, const Text& text) {
+  options.region = text;
+  return !text.empty() && text.size() <= region_max &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == text.npos;
+}
+
 bool assign_base_url(Options& options, const Text& text) {
   options.base_url = text;
-  return text.starts_with("http://") || text.starts_with("https://");
+  if (!text.starts_with("http://") && !text.starts_with("https://")) return false;
+  const std::size_t host = text.find("://") + 3;
+  return valid_host(text.substr(host, text.find('/', host) - host));
 }
 
 bool assign_count(std::uint32_t& count, const Text& text, std::uint32_t max) {
@@ -144,7 +157,7 @@ const ServeKey keys[] = {
     {"server", "shards", "shards", "N", "Shards of a new data directory, 1 to 64", "one per core", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
-    {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB", "half the machine", assign_memory},
+    {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB; 32MiB or more", "half the machine", assign_memory},
     {"listen", "http", "http", "ADDR:PORT", "Where SQS clients connect; port 0 picks a free one", "127.0.0.1:9324",
      assign_address<&Options::http>},
     {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
@@ -153,9 +166,9 @@ const ServeKey keys[] = {
      "no TLS", [](Options& o, const Text& t) { o.tls_certificate = t; return !t.empty(); }},
     {"listen", "tls-key", "tls-key", "FILE", "Its private key (PEM, no passphrase)", "no TLS",
      [](Options& o, const Text& t) { o.tls_key = t; return !t.empty(); }},
-    {"listen", "max-connections", "max-connections", "N", "Connections of all ports together", "20000",
+    {"listen", "max-connections", "max-connections", "N", "Connections of all ports together, 1 to 1000000", "20000",
      [](Options& o, const Text& t) { return assign_count(o.connections_max, t, connections_most); }},
-    {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Of those, from one address",
+    {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Of those, from one address, 1 to 1000000",
      "three quarters of them", [](Options& o, const Text& t) { return assign_count(o.address_connections_max, t, connections_most); }},
     {"listen", "allow-host", "allow-host", "NAME", "Without auth: a name this server is known by, besides localhost", "none",
      [](Options& o, const Text& t) { return assign_list<&Options::allow_hosts>(o, t, is_host); }, true},
@@ -167,10 +180,9 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
     {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; read again at SIGHUP", "none",
      [](Options& o, const Text& t) { o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
-    {"sqs", "region", "region", "NAME", "The region in ARNs", "us-east-1",
-     [](Options& o, const Text& t) { o.region = t; return !t.empty(); }},
+    {"sqs", "region", "region", "NAME", "The region in ARNs: small letters, digits and hyphens", "us-east-1", assign_region},
     {"sqs", "account", "account", "ID", "The account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
-    {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, for clients behind a proxy",
+    {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, as https://queues.example, for clients behind a proxy",
      "the scheme and the Host of the request", assign_base_url},
 };
 // clang-format on
@@ -294,6 +306,9 @@ std::string variable_of(const ServeKey& key) {
 }
 
 std::expected<void, std::string> read_config_file(const std::string& path, GivenValues& given) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return Fault(fmt::format("{}: is a directory. Name a TOML file with --config.", path));
   std::ifstream file(path);
   if (!file)
     return Fault(
@@ -325,6 +340,23 @@ void read_environment(GivenValues& given) {
     if (const char* value = std::getenv(name.c_str()); value != nullptr && *value != 0)
       given.try_emplace(key.flag, value, name);
   }
+}
+
+std::vector<std::string> unknown_variables() {
+  std::vector<std::string> known, unknown;
+  for (const ServeKey& key : keys) known.push_back(variable_of(key));
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string name(text.substr(0, text.find('=')));
+    if (!name.starts_with("PAWL_") || std::ranges::find(known, name) != known.end()) continue;
+    const std::string meant = suggestion(name, known);
+    const bool in_section = name.starts_with("PAWL_SERVER_") || name.starts_with("PAWL_LISTEN_") ||
+                            name.starts_with("PAWL_SQS_");
+    if (meant.empty() && !in_section) continue;
+    unknown.push_back(fmt::format(
+        "the variable {} is no setting of pawl serve and has no effect.{}", name, meant));
+  }
+  return unknown;
 }
 
 std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given) {

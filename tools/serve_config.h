@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/server.h"
 
@@ -41,6 +42,9 @@ using GivenValues = std::map<std::string, GivenValue, std::less<>>;
 // Adds what the file says to `given`, where nothing stronger has spoken.
 std::expected<void, std::string> read_config_file(const std::string& path, GivenValues& given);
 void read_environment(GivenValues& given);
+// A sentence for each variable that looks like a setting and is none. Others' variables may begin with PAWL_ too, as
+// those of a Kubernetes service do, so they are no error.
+std::vector<std::string> unknown_variables();
 
 std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given);
 

@@ -168,13 +168,17 @@ int examine_logs(const std::string& directory, bool print) {
 }  // namespace
 
 void add_wal_command(CLI::App& app, int& code) {
+  // Both `wal verify DIR` and `wal verify --data DIR`.
+  const auto add_directory = [](CLI::App& action, std::string& directory, const char* help) {
+    action.add_option("DIR,--data", directory, help)->required();
+  };
   CLI::App* verb =
       app.add_subcommand("wal", "Reads or repairs the log of a server that is not running");
   verb->require_subcommand(1);
   const auto directory = std::make_shared<std::string>();
   const auto add = [&](const char* name, const char* help, bool print) {
     CLI::App* action = verb->add_subcommand(name, help);
-    action->add_option("DIR", *directory, "A data directory, or one log in it")->required();
+    add_directory(*action, *directory, "A data directory, or one log in it");
     action->callback([directory, print, &code] { code = examine_logs(*directory, print); });
   };
   add("dump", "Prints every frame and record, bodies by their size", true);
@@ -183,7 +187,7 @@ void add_wal_command(CLI::App& app, int& code) {
   CLI::App* repair = verb->add_subcommand(
       "repair", "Shows what a start refuses, and what would be lost without it; changes nothing");
   const auto apply = std::make_shared<bool>(false);
-  repair->add_option("--data", *directory, "The data directory")->required();
+  add_directory(*repair, *directory, "The data directory");
   repair->add_flag("--apply", *apply,
                    "Do it; what is overwritten is copied to DIR/repair-<n> before");
   repair->callback([directory, apply, &code] { code = repair_logs(*directory, *apply); });

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+"""Wrong uses of the program, one row each: exit code, the value named, the remedy named, no raw library text."""
+
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from pawl_server import Pawl  # noqa: E402
+from wal_fixture import call  # noqa: E402
+
+PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
+RAW = r"subcommand|is required|\d required|[Nn]ot in range|Could not convert|At Most|\d{20}|terminate called|CHECK\(|basic_string"
+TEXT_MAX = 900
+FREE = ["--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0"]
+NOBODY = "127.0.0.1:1"
+
+# words, exit code, parts of the text. {data} is a directory that does not exist, {file} a file, {dir} a directory.
+ROWS = [
+    # no verb, or another program's
+    ("", 2, "pawl needs a verb", "serve, bench, doctor, wal, replay, version"),
+    ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
+    ("replay", 2, "pawl replay needs a verb", "start"),
+    ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
+    ("help", 2, '"help"', "pawl --help"),
+    ("status", 2, '"status"', "/healthz"),
+    ("stop", 2, '"stop"', "SIGTERM"),
+    ("restart", 2, '"restart"', "SIGHUP", "pawl serve"),
+    ("start", 2, '"start"', "pawl serve"),
+    ("send", 2, '"send"', "aws --endpoint-url"),
+    ("verify", 2, '"verify"', "pawl wal verify"),
+    ("-v", 2, '"-v"', "--version"),
+    # flags of other programs
+    ("serve --port 9324", 2, '"--port"', "--http ADDR:PORT"),
+    ("serve -p 9324", 2, '"-p"', "--http ADDR:PORT"),
+    ("serve --bind 127.0.0.1", 2, '"--bind"', "--http ADDR:PORT"),
+    ("serve --listen 127.0.0.1:1", 2, '"--listen"', "--http ADDR:PORT"),
+    ("serve --host 127.0.0.1", 2, '"--host"', "--http ADDR:PORT"),
+    ("serve --data-dir /x", 2, '"--data-dir"', "--data DIR"),
+    ("serve --threads 2", 2, '"--threads"', "--shards N"),
+    ("serve --log-level debug", 2, '"--log-level"', "stderr"),
+    ("bench send --endpoint-url http://x", 2, '"--endpoint-url"', "--url"),
+    # values that are missing, or given twice
+    ("serve --http", 2, "--http", "ADDR:PORT"),
+    ("serve --http=", 2, "--http", "ADDR:PORT"),
+    ("serve --keys", 2, "--keys", "FILE"),
+    ("serve --http 127.0.0.1:0 --http 127.0.0.1:1", 2, "--http", "once"),
+    ("wal verify", 2, "pawl wal verify needs", "data directory"),
+    ("wal repair", 2, "pawl wal repair needs", "data directory"),
+    ("replay start", 2, "--queue"),
+    ("replay cancel --queue q", 2, "--task"),
+    # values that do not fit
+    ("serve --memory 0", 2, "--memory", '"0"', "32MiB"),
+    ("serve --memory 1MiB", 2, "--memory", '"1MiB"', "32MiB"),
+    ("serve --base-url http://", 2, "--base-url", '"http://"', "https://queues.example"),
+    ("serve --base-url queues.example", 2, "--base-url", '"queues.example"', "https://queues.example"),
+    ("serve --config {dir}", 2, "{dir}", "is a directory", "TOML file"),
+    ("serve --config {data}", 2, "{data}", "TOML file"),
+    ("serve --shards 0", 2, "--shards", '"0"', "1 to 64"),
+    ("serve --shards x", 2, "--shards", '"x"', "1 to 64"),
+    ("serve --max-connections 0", 2, "--max-connections", '"0"', "1 to 1000000"),
+    ("serve --account 12", 2, "--account", '"12"', "12 digits"),
+    ("serve --http 127.0.0.1", 2, "--http", "ADDR:PORT", "127.0.0.1:9324"),
+    ("serve --http 127.0.0.1:99999", 2, '"127.0.0.1:99999"', "ADDR:PORT"),
+    ("bench send --rate -1", 2, "--rate", '"-1"', "0 to"),
+    ("bench send --seconds 0", 2, "--seconds", '"0"', "86400"),
+    ("bench send --seconds 1e999", 2, "--seconds", '"1e999"', "86400"),
+    ("bench send --batch 0", 2, "--batch", '"0"', "1 to 1024"),
+    ("bench send --batch x", 2, "--batch", '"x"', "1 to 1024"),
+    ("bench send --messages x", 2, "--messages", '"x"'),
+    ("bench send --url foo", 2, "foo", "http://host:port/account/queue"),
+    ("bench send --url http://127.0.0.1:1/x", 2, "http://127.0.0.1:1/x", "http://host:port/account/queue"),
+    ("bench send --binary foo", 2, "foo", "host:port"),
+    ("bench send --queue q.fifo --binary " + NOBODY, 2, "q.fifo", "--url"),
+    ("doctor --seconds -1", 2, "--seconds", '"-1"', "0 to 600"),
+    ("doctor --shards 65", 2, "--shards", '"65"', "0 to 64"),
+    ("replay cancel --queue q --task x", 2, "--task", '"x"', "1 to 4294967295"),
+    ("replay start --queue q --rate 1e9", 2, "--rate", '"1e9"', "0 to 1000000"),
+    # directories, files and addresses
+    ("serve --data {data}/x/y", 1, "{data}/x/y", "parent"),
+    ("serve --data {file}", 1, "{file}", "Name a directory"),
+    ("serve --tls-cert {data} --tls-key {data}", 1, "--tls-cert {data}"),
+    ("wal verify {data}", 3, "{data}", "data directory"),
+    ("wal verify --data {data}", 3, "{data}", "data directory"),
+    ("wal dump --data {dir}", 3, "{dir}", "data directory"),
+    ("wal repair {dir}", 3, "{dir}", "data directory"),
+    ("wal repair --data {dir}", 3, "{dir}", "data directory"),
+    ("bench send --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
+    ("bench send --url http://127.0.0.1:1/0/q", 1, NOBODY, "Is `pawl serve` running there?"),
+    ("replay list --queue q --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
+]
+
+
+class WrongUse(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="pawl-wrong-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        self.names = {"dir": os.path.join(self.place, "dir"), "file": os.path.join(self.place, "file"),
+                      "data": os.path.join(self.place, "data")}
+        os.mkdir(self.names["dir"])
+        pathlib.Path(self.names["file"]).touch()
+
+    def run_pawl(self, *words, before=None, **environment):
+        """One that starts all the same is ended, and has the exit code None."""
+        try:
+            return subprocess.run([PAWL, *words], capture_output=True, text=True, timeout=8, stdin=subprocess.DEVNULL,
+                                  cwd=self.place, env={**os.environ, **environment}, preexec_fn=before, check=False)
+        except subprocess.TimeoutExpired as ended:
+            return subprocess.CompletedProcess(ended.args, None, "", (ended.stderr or b"").decode())
+
+    def answered(self, done, code, *parts):
+        words = " ".join(done.args[1:])
+        self.assertEqual(done.returncode, code, done)
+        self.assertRegex(done.stderr, r"(?m)^error: ", words)
+        self.assertNotRegex(done.stderr, RAW, words)
+        self.assertLess(len(done.stderr), TEXT_MAX, words)
+        for part in parts:
+            self.assertIn(part, done.stderr, words)
+
+    def test_every_row(self):
+        for line, code, *parts in ROWS:
+            with self.subTest(line):
+                words = line.format(**self.names).split()
+                more = FREE if words[:1] == ["serve"] and code == 1 else []
+                self.answered(self.run_pawl(*words, *more), code, *(part.format(**self.names) for part in parts))
+        self.assertFalse(os.path.exists(self.names["data"]))
+
+    def test_values_with_spaces_and_without_anything(self):
+        for region in ("", "EU WEST", "Frankfurt", "x" * 65):
+            self.answered(self.run_pawl("serve", *FREE, "--region", region), 2, f'"{region}"', "us-east-1")
+        self.answered(self.run_pawl("serve", *FREE, "--data", ""), 2, "--data", '""')
+
+    def test_a_variable_that_is_no_setting_is_named(self):
+        done = self.run_pawl("serve", "--poll", "x", PAWL_SERVER_SHARD="2", PAWL_SQS_ZZZZ="1", PAWL_ENDPOINT="x")
+        self.answered(done, 2, "PAWL_SERVER_SHARD", 'Did you mean "PAWL_SERVER_SHARDS"?', "PAWL_SQS_ZZZZ")
+        self.assertNotIn("PAWL_ENDPOINT", done.stderr)
+
+    def test_too_many_open_files_is_a_sentence(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+        done = self.run_pawl("serve", *FREE, "--data", self.names["data"], "--shards", "2", before=limit)
+        self.answered(done, 1, "Too many open files", "ulimit -n")
+
+    def test_a_damaged_log_names_its_shard_and_the_remedy(self):
+        server = Pawl(PAWL, extra=["--shards", "2"]).start()
+        self.addCleanup(server.remove_data)
+        self.assertEqual(server.stop(), 0)
+        for name in ("MANIFEST.a", "MANIFEST.b"):
+            pathlib.Path(server.data, "s01", name).write_bytes(bytes(4096))
+        done = self.run_pawl("serve", *FREE, "--data", server.data)
+        self.answered(done, 1, "shard 1", f"pawl wal repair {server.data}")
+
+    def test_bench_gives_reasons_and_fails_when_nothing_succeeds(self):
+        with Pawl(PAWL) as server:
+            call(server, "CreateQueue", QueueName="q", Attributes={"MaximumMessageSize": "1024"})
+            done = self.run_pawl("bench", "send", "--url", f"{server.url}/000000000000/q", "--body", "4096", "--seconds", "0.2")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, r"refused \d+ times: InvalidParameterValueException: ")
+            call(server, "CreateQueue", QueueName="b", Attributes={"MaximumMessageSize": "1024"})
+            done = self.run_pawl("bench", "send", "--binary", server.ready["binary"], "--queue", "b", "--body", "4096",
+                                 "--seconds", "0.2")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, r"refused \d+ times: too_large")
+
+    def test_bench_loads_fifo_queues(self):
+        with Pawl(PAWL) as server:
+            for batch in ("1", "10"):
+                done = self.run_pawl("bench", "send", "--url", f"{server.url}/000000000000/q.fifo", "--create", "--batch", batch,
+                                     "--messages", "100", "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r'"messages":100,.*"errors":0\}')
+            counts = call(server, "GetQueueAttributes", QueueUrl=f"{server.url}/000000000000/q.fifo", AttributeNames=["All"])
+            self.assertEqual(counts["Attributes"]["ApproximateNumberOfMessages"], "200", "none was a duplicate")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
