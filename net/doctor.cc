@@ -137,12 +137,36 @@ std::string_view filesystem_name(std::uint64_t magic) {
       return "fuse";
     case 0x2fc12fc1:
       return "zfs";
+    case 0xca451a4e:
+      return "bcachefs";
     case 0xF2F52010:
       return "f2fs";
     default:
       return "";
   }
 }
+
+std::uint64_t magic_of(const struct statfs& about) {
+  return static_cast<std::uint64_t>(about.f_type) & 0xffffffff;
+}
+
+}  // namespace
+
+std::string copy_on_write_warning(std::uint64_t magic) {
+  const std::string_view name = filesystem_name(magic);
+  if (name != "btrfs" && name != "zfs" && name != "bcachefs") return {};
+  return fmt::format(
+      "{} writes every block to a new place: on a full disk also a write into the preallocated log "
+      "can fail, and then the server stops",
+      name);
+}
+
+std::string copy_on_write_warning(const std::string& directory) {
+  struct statfs about{};
+  return statfs(directory.c_str(), &about) == 0 ? copy_on_write_warning(magic_of(about)) : "";
+}
+
+namespace {
 
 std::vector<Finding> check_filesystem(const std::string& directory) {
   struct statfs about{};
@@ -151,7 +175,7 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
         {"data directory", Status::fail, fmt::format("{}: {}", directory, std::strerror(errno)),
          "Name a directory that exists."}
     };
-  const auto magic = static_cast<std::uint64_t>(about.f_type) & 0xffffffff;
+  const std::uint64_t magic = magic_of(about);
   const std::string kind = filesystem_name(magic).empty() ? fmt::format("type {:#x}", magic)
                                                           : std::string(filesystem_name(magic));
   const std::uint64_t room =
@@ -178,6 +202,9 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
     found.push_back({"filesystem", Status::warn,
                      fmt::format("{} is tmpfs: nothing survives a power cut", directory),
                      "Put the data directory on ext4 or xfs."});
+  else if (const std::string risk = copy_on_write_warning(magic); !risk.empty())
+    found.push_back(
+        {"filesystem", Status::warn, fmt::format("{}: {}", directory, risk), copy_on_write_remedy});
   else
     found.push_back({"filesystem", Status::ok,
                      fmt::format("{} is {} and takes O_DIRECT", directory, kind), ""});

@@ -47,6 +47,12 @@ RingSurroundings ring_surroundings(const std::string& root = {});
 std::string explain_ring_error(int error, const RingSurroundings& around);
 std::string explain_ring_error(int error);
 
+// Why a file system that copies on write is a risk for the log; empty for any other. `magic`: statfs' f_type.
+std::string copy_on_write_warning(std::uint64_t magic);
+std::string copy_on_write_warning(const std::string& directory);
+inline constexpr const char* copy_on_write_remedy =
+    "Put the data directory on ext4 or xfs, or keep space free.";
+
 // How many CPUs the cgroup's quota amounts to; none without a quota.
 std::optional<double> cpu_quota(const std::string& root = {});
 

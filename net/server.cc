@@ -19,6 +19,7 @@
 #include <random>
 
 #include "core/check.h"
+#include "net/doctor.h"
 #include "net/listen.h"
 #include "net/process_limits.h"
 #include "net/start_watch.h"
@@ -138,6 +139,8 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);
   server->data_->note_process();
+  if (const std::string risk = copy_on_write_warning(options.data); !risk.empty())
+    fmt::print(stderr, "pawl: {}: {}. {}\n", options.data, risk, copy_on_write_remedy);
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
     return std::unexpected(fmt::format(

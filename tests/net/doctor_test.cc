@@ -171,5 +171,17 @@ TEST(Doctor, SaysWhichOperationTheDiskRefused) {
   EXPECT_EQ(measured.error().sys, ENOENT);
 }
 
+TEST(Doctor, WarnsOfFileSystemsThatCopyOnWrite) {
+  const std::pair<std::uint64_t, std::string> risky[] = {
+      {0x9123683E, "btrfs"   },
+      {0x2fc12fc1, "zfs"     },
+      {0xca451a4e, "bcachefs"}
+  };
+  for (const auto& [magic, name] : risky)
+    EXPECT_TRUE(copy_on_write_warning(magic).starts_with(name)) << name;
+  for (const std::uint64_t safe : {0xEF53, 0x58465342, 0x01021994})
+    EXPECT_EQ(copy_on_write_warning(safe), "");
+}
+
 }  // namespace
 }  // namespace pawl
