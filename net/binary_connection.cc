@@ -29,6 +29,9 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
     const auto header = parse_header(partial_.empty() ? rest : std::string_view(partial_));
     const bool stranger = !session_.greeted();
     if (!header || (stranger && header->length > greeting_bytes_max)) {
+      const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
+      if (stranger && begins_as_http(begin))
+        out().append(table().wrong_port("This is the binary port of pawl."));
       finish_after_answers();  // nothing after this can be understood
       return bytes.size();
     }

@@ -67,9 +67,18 @@ void Connection::take_plain(std::string_view bytes) {
   held_.append(bytes.substr(taken));
 }
 
+// Plain HTTP at a port with TLS is answered as plain HTTP: its client would only see a closed connection.
+bool Connection::refuse_plain_http(std::string_view bytes) {
+  if (tls_->begun() || !begins_as_http(bytes)) return false;
+  tls_->out().append(table_->wrong_port("This port of pawl speaks TLS."));
+  finish_after_answers();
+  return true;
+}
+
 // Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
 void Connection::take_sealed(std::string_view bytes) {
   thread_local std::array<char, 16 << 10> plain;  // what the largest record holds
+  if (refuse_plain_http(bytes)) return;
   Tls::Read read = Tls::Read::data;
   tls_->feed(bytes);
   while (read == Tls::Read::data && state_ == State::open) {

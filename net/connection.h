@@ -146,6 +146,7 @@ class Connection {
   void abandon(PendingCall& call);
   void forget(PendingCall& call);
   bool receive_again(PendingCall& call);
+  bool refuse_plain_http(std::string_view bytes);
   void give_back(PendingCall& call);
   void maybe_finish();
   void pause_if_full();

@@ -1,13 +1,16 @@
 #include "net/connections.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <random>
 
 #include "core/check.h"
 #include "net/binary_connection.h"
 #include "net/http_connection.h"
+#include "proto/http.h"
 
 namespace pawl {
 namespace {
@@ -24,6 +27,11 @@ std::string http_date(Instant now) {
 }
 
 }  // namespace
+
+bool begins_as_http(std::string_view bytes) {
+  constexpr std::string_view methods[] = {"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE "};
+  return std::ranges::any_of(methods, [&](std::string_view m) { return bytes.starts_with(m); });
+}
 
 Connections::Connections(Ring& ring, const ConnectionContext& context)
     : ring_(&ring),
@@ -54,6 +62,14 @@ std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
       break;
   }
   return std::make_unique<AdminConnection>(*this, fd, now_);
+}
+
+std::string Connections::wrong_port(std::string_view why) const {
+  std::string answer;
+  append_response(answer, 400, "text/plain; charset=utf-8", {}, {},
+                  fmt::format("{} SQS is served at {}\n", why, context_->http_url), false, false,
+                  date());
+  return answer;
 }
 
 void Connections::follow_live() {

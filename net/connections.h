@@ -31,6 +31,7 @@ struct ConnectionContext {
   SessionConfig session;
   const HttpGuard* guard = nullptr;        // of the SQS port
   const HttpGuard* admin_guard = nullptr;  // of the admin port, where nobody ever signs
+  std::string http_url;  // where SQS clients connect, for those that come to another port
   const LiveSettings* live = nullptr;
   ConnectionTimes times;
   std::size_t memory_max = std::size_t{64} << 20;
@@ -39,6 +40,9 @@ struct ConnectionContext {
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
   void* server = nullptr;
 };
+
+// Whether the first bytes of a connection are those of an HTTP request.
+bool begins_as_http(std::string_view bytes);
 
 class BinaryCall;
 
@@ -86,6 +90,8 @@ class Connections final : public Asker {
   std::string_view date() const { return date_; }
   std::uint64_t next_request_number() { return request_number_++; }
   bool draining() const { return draining_; }
+  // The HTTP answer for a client that came to the wrong port: `why`, and where to go.
+  std::string wrong_port(std::string_view why) const;
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call(bool receive);

@@ -233,6 +233,8 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.session.boot_id = boot_id;
   context.guard = guard_.get();
   context.admin_guard = admin_guard_.get();
+  context.http_url =
+      fmt::format("{}://{}", options_.tls_key.empty() ? "http" : "https", address(Protocol::http));
   context.live = live_.get();
   context.times = options_.times;
   context.memory_max = std::max(connections_memory_min, memory_of_shard() / 8);

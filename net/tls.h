@@ -68,7 +68,10 @@ class Tls {
   Tls& operator=(const Tls&) = delete;
 
   // The bytes must stay until read() has said anything but `data`.
-  void feed(std::string_view received) { received_ = received; }
+  void feed(std::string_view received) {
+    received_ = received;
+    begun_ |= !received.empty();
+  }
   Read read(std::span<char> into, std::size_t& count);
 
   // False: nothing can be sent, now or later.
@@ -78,6 +81,7 @@ class Tls {
   bool closed() const { return closed_; }
 
   bool established() const { return established_; }
+  bool begun() const { return begun_; }  // anything was received
   std::string& out() { return out_; }
   std::string_view protocol() const { return protocol_; }
 
@@ -88,6 +92,7 @@ class Tls {
   std::string_view received_;
   std::string out_;
   bool established_ = false;
+  bool begun_ = false;
   bool closed_ = false;
 };
 

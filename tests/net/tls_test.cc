@@ -62,7 +62,8 @@ TEST_F(TlsTest, WhatIsNotTlsOfTodayIsRefused) {
   send_all(plain, json_request("ListQueues", "{}"));
   const std::string answer = read_responses(plain, 1);
   ::close(plain);
-  EXPECT_FALSE(answer.starts_with("HTTP/")) << answer;
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
+  EXPECT_NE(answer.find("speaks TLS"), std::string::npos) << answer;
 }
 
 TEST_F(TlsTest, TheBinaryPortIsServedToo) {

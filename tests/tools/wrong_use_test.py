@@ -5,13 +5,14 @@ import os
 import pathlib
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
-from pawl_server import Pawl  # noqa: E402
+from pawl_server import Pawl, TlsPawl  # noqa: E402
 from wal_fixture import call  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
@@ -154,6 +155,31 @@ class WrongUse(unittest.TestCase):
             pathlib.Path(server.data, "s01", name).write_bytes(bytes(4096))
         done = self.run_pawl("serve", *FREE, "--data", server.data)
         self.answered(done, 1, "shard 1", f"pawl wal repair {server.data}")
+
+    def ask(self, address, text):
+        host, port = address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(text)
+            answer = b""
+            while more := connection.recv(4096):
+                answer += more
+        return answer.decode(errors="replace")
+
+    def test_http_at_the_binary_port_is_sent_to_the_right_one(self):
+        request = b"GET /?Action=ListQueues HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"
+        with Pawl(PAWL) as server:
+            for text in (request, request.replace(b"GET ", b"POST ")):
+                answer = self.ask(server.ready["binary"], text)
+                self.assertTrue(answer.startswith("HTTP/1.1 400 "), answer)
+                self.assertIn(f"SQS is served at http://{server.ready['http']}\n", answer)
+            self.assertEqual(self.ask(server.ready["binary"], b"\xff" * 100), "")
+
+    def test_plain_http_at_a_port_with_tls_is_told_so(self):
+        with TlsPawl(PAWL) as server:
+            for port in ("http", "binary"):
+                answer = self.ask(server.ready[port], b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(answer.startswith("HTTP/1.1 400 "), answer)
+                self.assertIn(f"speaks TLS. SQS is served at https://{server.ready['http']}\n", answer)
 
     def test_bench_gives_reasons_and_fails_when_nothing_succeeds(self):
         with Pawl(PAWL) as server:
