@@ -85,7 +85,7 @@ void Connections::follow_live() {
 void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   if (draining_) {
     ::close(fd);
-    context_->peers->leave(place);
+    peers_of(protocol).leave(place);
     context_->open_count->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -103,8 +103,9 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   if (tls_ != nullptr && protocol != Protocol::admin) {
     row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl");
   }
+  row.peers = &peers_of(protocol);
   ++open_;
-  row.connection->start(index, row.generation, context_->peers->at(place));
+  row.connection->start(index, row.generation, {peer_of(fd), place});
 }
 
 void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
@@ -177,7 +178,7 @@ void Connections::flush() {
 
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
-  context_->peers->leave(row.connection->peer().place);
+  row.peers->leave(row.connection->peer().place);
   row.connection.reset();
   row.generation = (row.generation + 1) & 0xFF'FFFF;
   free_.push_back(index);

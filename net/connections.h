@@ -37,6 +37,7 @@ struct ConnectionContext {
   std::size_t memory_max = std::size_t{64} << 20;
   std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
   Peers* peers = nullptr;
+  Peers* admin_peers = nullptr;  // of the admin port
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
   void* server = nullptr;
 };
@@ -56,7 +57,7 @@ class Connections final : public Asker {
   void answered(Request& request) override;
   void connection(std::uint64_t number) override;  // fd | protocol << 32 | place << 40
 
-  // `place`: at Peers, left when the connection has gone.
+  // `place`: the row in peers_of(protocol), left when the connection is freed.
   void add(int fd, Protocol protocol, std::uint32_t place);
   static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t place) {
     return static_cast<std::uint32_t>(fd) |
@@ -107,8 +108,12 @@ class Connections final : public Asker {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
+    Peers* peers = nullptr;  // with its place
   };
 
+  Peers& peers_of(Protocol protocol) const {
+    return protocol == Protocol::admin ? *context_->admin_peers : *context_->peers;
+  }
   void free_row(std::uint32_t index);
   void follow_live();
   void count_memory();

@@ -39,6 +39,21 @@ PeerAddress peer_of(int fd) {
   return peer_address(reinterpret_cast<const sockaddr&>(storage));
 }
 
+PeerAddress peer_network(const PeerAddress& address) {
+  static const Network v4{mapped(in_addr{}), 96};
+  PeerAddress made = address;
+  if (!v4.contains(address)) std::fill(made.begin() + 8, made.end(), std::uint8_t{0});
+  return made;
+}
+
+std::string text_of(const PeerAddress& address) {
+  static const Network v4{mapped(in_addr{}), 96};
+  const bool is_v4 = v4.contains(address);
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(is_v4 ? AF_INET : AF_INET6, address.data() + (is_v4 ? 12 : 0), text, sizeof text);
+  return text;
+}
+
 std::optional<Network> Network::parse(std::string_view text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string host(text.substr(0, slash));
@@ -70,9 +85,10 @@ bool Network::contains(const PeerAddress& peer) const {
 }
 
 std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
+  const PeerAddress network = peer_network(address);
   const std::lock_guard lock(mutex_);
   if (total_ >= total_max_) return std::nullopt;
-  if (const auto known = places_.find(address); known != places_.end()) {
+  if (const auto known = places_.find(network); known != places_.end()) {
     Row& row = rows_[known->second];
     if (row.count >= each_max_) return std::nullopt;
     ++row.count;
@@ -86,8 +102,8 @@ std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
   }
   const std::uint32_t place = free_.back();
   free_.pop_back();
-  rows_[place] = {address, 1};
-  places_.emplace(address, place);
+  rows_[place] = {network, 1};
+  places_.emplace(network, place);
   ++total_;
   return place;
 }
@@ -98,13 +114,8 @@ void Peers::leave(std::uint32_t place) {
   CHECK(row.count > 0, "a peer left twice");
   --total_;
   if (--row.count > 0) return;
-  places_.erase(row.address);
+  places_.erase(row.network);
   free_.push_back(place);
-}
-
-Peer Peers::at(std::uint32_t place) const {
-  const std::lock_guard lock(mutex_);
-  return {rows_[place].address, place};
 }
 
 }  // namespace pawl

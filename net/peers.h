@@ -1,6 +1,8 @@
-// Who is connected: how many connections each address has, and which addresses are whose.
+// Limits on the number of connections, and ranges of addresses.
 //
-// Limits: total_max connections, each_max from one address; enter() says no beyond them.
+// Limits: total_max connections, each_max from one address; an IPv6 address counts with all of its /64,
+//         because one host has a whole /64 to choose from.
+// Errors: enter() returns nothing beyond a limit.
 // Owner:  the server; a lock, because a connection is accepted on one thread and ends on another.
 #pragma once
 
@@ -34,11 +36,16 @@ struct Network {
   bool contains(const PeerAddress& peer) const;
 };
 
-// A connection's own: handed from the acceptor to the shard that serves it.
+// The other end of a connection.
 struct Peer {
   PeerAddress address{};
-  std::uint32_t place = 0;  // at Peers
+  std::uint32_t place = 0;  // of its row in Peers; the addresses of a /64 share one
 };
+
+// The addresses that count as one peer: an IPv4 address alone, an IPv6 address with its /64.
+PeerAddress peer_network(const PeerAddress& address);
+// "192.0.2.7" or "2001:db8::1".
+std::string text_of(const PeerAddress& address);
 
 class Peers {
  public:
@@ -47,14 +54,13 @@ class Peers {
   Peers(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}
 
-  // The place of the address; connections from one address share it. Nothing: there are too many.
+  // The row of the address; all connections of its peer_network() share it. Nothing: a limit is reached.
   std::optional<std::uint32_t> enter(const PeerAddress& address);
   void leave(std::uint32_t place);
-  Peer at(std::uint32_t place) const;
 
  private:
   struct Row {
-    PeerAddress address{};
+    PeerAddress network{};
     std::uint32_t count = 0;
   };
   struct Hash {

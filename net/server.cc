@@ -70,17 +70,21 @@ std::uint64_t default_memory() {
   return total / 2;
 }
 
-// A quarter of the files that may be open is for the logs, which have one a segment.
+// A quarter of the files that may be open is for the logs, which have one a segment, and some are for the admin
+// port.
 std::uint32_t connections_allowed(std::uint32_t asked) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
-  const std::uint64_t most = files.rlim_cur - files.rlim_cur / 4;
+  constexpr std::uint64_t admin = WorkerShared::admin_connections_max;
+  const std::uint64_t share = files.rlim_cur - files.rlim_cur / 4;
+  const std::uint64_t most = share > 2 * admin ? share - admin : share;
   if (asked <= most) return asked;
   if (asked != ServerOptions{}.connections_max)  // who asks for a number wants it
-    fmt::print(stderr,
-               "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
-               "the logs. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
-               most, asked, files.rlim_cur);
+    fmt::print(
+        stderr,
+        "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
+        "the logs, {} for the admin port. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
+        most, asked, files.rlim_cur, share - most);
   return static_cast<std::uint32_t>(most);
 }
 
@@ -240,6 +244,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.memory_max = std::max(connections_memory_min, memory_of_shard() / 8);
   context.open_count = &shared_->open_counts[shard];
   context.peers = &shared_->peers;
+  context.admin_peers = &shared_->admin_peers;
   context.server = this;
   context.admin_answer = [](void* server, std::string_view path, int& status) {
     return static_cast<const Server*>(server)->admin_answer(path, status);

@@ -143,12 +143,12 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
     }
   }
   if (result < 0) return;  // the peer sees it
-  const std::optional<std::uint32_t> place = shared_->peers.enter(peer_of(result));
+  const Protocol protocol = listeners_[tag.index].second;
+  const std::optional<std::uint32_t> place = shared_->peers_of(protocol).enter(peer_of(result));
   if (!place) {
     ::close(result);
     return;
   }
-  const Protocol protocol = listeners_[tag.index].second;
   std::uint32_t target = 0;
   for (std::uint32_t i = 1; i < options_.shards; ++i) {
     if (shared_->open_counts[i].load(std::memory_order_relaxed) <

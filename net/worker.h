@@ -52,7 +52,12 @@ struct WorkerShared {
         ring_fds(shards),
         open_counts(shards),
         replays(shards),
-        peers(connections_max, address_max) {}
+        peers(connections_max, address_max),
+        admin_peers(admin_connections_max, admin_connections_max) {}
+
+  // Connections of the admin port have places of their own: probes are answered at the limit of the others.
+  static constexpr std::uint32_t admin_connections_max = 32;
+  Peers& peers_of(Protocol protocol) { return protocol == Protocol::admin ? admin_peers : peers; }
 
   Mesh mesh;
   EngineClock clock;
@@ -60,6 +65,7 @@ struct WorkerShared {
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
   std::vector<ReplayProgress> replays;
   Peers peers;
+  Peers admin_peers;
   std::atomic<bool> stopping{false};
   std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
 };

@@ -60,6 +60,24 @@ TEST_F(LimitsTest, ConnectionsBeyondTheLimitAreClosedAndTheirPlaceComesBack) {
   for (const int fd : held) ::close(fd);
 }
 
+// Probes must not restart a server only because it is busy.
+TEST_F(LimitsTest, TheAdminPortAnswersAtTheConnectionLimit) {
+  options_.connections_max = 2;
+  start();
+  const int first = connect_http(), second = connect_to(port(Protocol::binary));
+  EXPECT_TRUE(served(first));
+  for (const char* path : {"/livez", "/readyz", "/metrics"}) {
+    const int fd = connect_to(port(Protocol::admin));
+    const std::string request = std::string("GET ") + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    EXPECT_TRUE(read_responses(fd, 1).starts_with("HTTP/1.1 200")) << path;
+    ::close(fd);
+  }
+  const int third = connect_http();
+  EXPECT_FALSE(served(third)) << "the limit holds on the other ports";
+  for (const int fd : {first, second, third}) ::close(fd);
+}
+
 // Many at once: the last completion of each may come long after the turn in which it was closed.
 TEST_F(LimitsTest, WhoIsClosedGivesItsPlaceBack) {
   options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
