@@ -85,7 +85,11 @@ bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   const std::size_t before = out().size();
   call.wire.write_response(out());
   table().grew(out().size() - before);
-  if (next == WireCall::Next::close) finish_after_answers();
+  if (next == WireCall::Next::close) {
+    if (session_.auth_fault() != AuthFault::none)
+      table().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
+    finish_after_answers();
+  }
   return true;
 }
 

@@ -37,6 +37,7 @@ namespace pawl {
 
 class Connection;
 class Connections;
+class Keyring;
 
 // How long a peer may take.
 struct ConnectionTimes {
@@ -91,6 +92,8 @@ class Connection {
   void check_time(Instant now);  // once a second
   void begin_drain();            // the server stops: finish what is under way
   void begin_close();
+  // False: the key that the peer has shown is not among these any more.
+  virtual bool may_stay(const Keyring*) const { return true; }
   // Bytes that it has of what came, is under way and is to be sent, about.
   std::size_t memory() const {
     return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory();

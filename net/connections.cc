@@ -78,8 +78,14 @@ void Connections::follow_live() {
   live_seen_ = generation;
   const Live live = context_->live->current();
   tls_ = live.tls;
+  const bool other_keys = sqs_.keys != live.keys;
   sqs_.keys = live.keys;
   session_.keys = live.keys;
+  if (!other_keys) return;
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr && !row.connection->may_stay(live.keys.get()))
+      row.connection->begin_close();
+  }
 }
 
 void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
@@ -124,6 +130,12 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
   } else {
     connection.on_send(result);
   }
+}
+
+void Connections::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
+  const std::string line =
+      auth_failures_.add(fault, protocol == Protocol::http ? "http" : "binary", peer, now_);
+  if (!line.empty()) fmt::print(stderr, "{}", line);
 }
 
 std::size_t Connections::sum_of_memory() const {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "net/auth_failures.h"
 #include "net/connection.h"
 #include "net/http_guard.h"
 #include "net/live.h"
@@ -76,6 +77,7 @@ class Connections final : public Asker {
   // Whatever they still have under way.
   void close_all();
   bool quiet() const;
+  const AuthFailures& auth_failures() const { return auth_failures_; }
   // Bytes that connections hold: as counted last, and what has come since.
   std::uint64_t memory() const override { return counted_ + grown_; }
   std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
@@ -98,6 +100,7 @@ class Connections final : public Asker {
   std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
   static constexpr std::size_t evicted_bytes_min = 64 << 10;
+  void auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer);
   void grew(std::size_t bytes) { grown_ += bytes; }
   std::size_t room() const {
     const std::size_t soft = context_->memory_max / 4 * 3;
@@ -139,6 +142,7 @@ class Connections final : public Asker {
   std::size_t counted_ = 0;  // bytes
   std::size_t grown_ = 0;    // since, whatever has gone meanwhile
   std::uint64_t evicted_ = 0;
+  AuthFailures auth_failures_;
   Instant now_;
   Instant ticked_;
   std::string date_;

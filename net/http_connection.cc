@@ -17,12 +17,13 @@ void write_error(std::string& out, const HttpParser& parser, std::string_view da
 void HttpTimes::note(HttpParser::Phase now_in, Instant now) {
   if (now_in != phase || now_in == HttpParser::Phase::idle) since = now;
   phase = now_in;
+  silent = false;
 }
 
 bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
   switch (phase) {
     case HttpParser::Phase::idle:
-      return now - since > times.idle;
+      return now - since > (silent ? times.head : times.idle);
     case HttpParser::Phase::head:
       return now - since > times.head;
     case HttpParser::Phase::body:
@@ -77,6 +78,8 @@ void HttpConnection::begin_call() {
   guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
   const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
                                 table().now(), table().next_request_number());
+  if (call_.auth_fault() != AuthFault::none)
+    table().auth_failed(call_.auth_fault(), Protocol::http, peer().address);
   if (next == SqsCall::Next::respond) return finish_call();
   submit_routes();
 }

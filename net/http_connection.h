@@ -12,9 +12,10 @@
 
 namespace pawl {
 
-// How long a request may take to arrive.
+// How long a request may take to arrive. Before its first byte a connection has the time of a head.
 struct HttpTimes {
   Instant since;
+  bool silent = true;  // no byte has come yet
   HttpParser::Phase phase = HttpParser::Phase::idle;
 
   void note(HttpParser::Phase now_in, Instant now);

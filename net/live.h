@@ -2,7 +2,7 @@
 //
 //   server: publish() -> shards: each sees another generation() and takes current(), within a second
 //
-// Who is connected goes on with what was current when it came.
+// Open connections keep the certificate they began with. A binary connection is closed when its key is revoked.
 //
 // Owner:  the server publishes, from one thread; any thread reads. A value is never changed, only replaced.
 #pragma once

@@ -84,6 +84,18 @@ constexpr Metric metrics[] = {
      "Segments with messages whose headers were found damaged at the start.", &Numbers::unreadable_segments},
 };
 
+void append_auth_failures(std::string& text, std::span<const ShardNumbers* const> shards) {
+  constexpr std::string_view name = "pawl_auth_failures_total";
+  text += fmt::format("# HELP {0} Failed authentications by reason.\n# TYPE {0} counter\n", name);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    for (std::size_t reason = 1; reason < auth_faults; ++reason) {
+      text += fmt::format("{}{{shard=\"{}\",reason=\"{}\"}} {}\n", name, i,
+                          name_of(static_cast<AuthFault>(reason)),
+                          shards[i]->auth_failures[reason].load(std::memory_order_relaxed));
+    }
+  }
+}
+
 void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
 
 }  // namespace
@@ -166,6 +178,7 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards) {
                           (shards[i]->*metric.number).load(std::memory_order_relaxed));
     }
   }
+  append_auth_failures(text, shards);
   return text;
 }
 

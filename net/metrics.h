@@ -5,6 +5,7 @@
 // Source: Prometheus, "Text-based format".
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "core/shard.h"
 #include "net/shard_loop.h"
+#include "proto/sigv4.h"
 #include "wal/log.h"
 
 namespace pawl {
@@ -30,6 +32,7 @@ struct ShardNumbers {
   Number unreadable_segments{0};
   Number bodies{0}, index{0}, slots{0}, timers{0}, dedup{0}, held{0};  // bytes in memory
   Number connections{0}, connections_evicted{0};
+  std::array<Number, auth_faults> auth_failures{};  // by reason
   Number bodies_read{0}, evicted{0}, damaged{0};
 
   void take(const LoopStats& loop);

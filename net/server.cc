@@ -88,8 +88,9 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   return static_cast<std::uint32_t>(most);
 }
 
-// Until the logs are read nobody has been told of anything: a signal may end it at once. With a handler: process 1 of a
-// container has no default.
+// While `on`, SIGTERM and SIGINT end the process at once. Until the logs are read nothing has been acknowledged; during a
+// drain every acknowledged change is as durable as its queue promises. A handler, because process 1 of a container has no
+// default action.
 void ends_at_once(bool on) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -403,6 +404,9 @@ int Server::run() {
   do {
     if (sigwait(&signals, &taken) == 0 && taken == SIGHUP) reload();
   } while (taken != SIGTERM && taken != SIGINT);
+  fmt::print(stderr,
+             "pawl: stops when all requests are answered; a second signal stops it at once\n");
+  ends_at_once(true);
   stop();
   return 0;
 }

@@ -1,7 +1,8 @@
 // The server: the data directory, a worker thread for each shard, the listening sockets, the signals.
 //
 //   start: lock -> recover all shards at once -> share the directory -> listen -> ready
-//   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0
+//   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0;
+//          a second signal ends the process at once
 //          SIGHUP: certificate and keys are read again
 //
 // Errors: start() gives a text for the operator: what failed, the value, the limit, what to do.
@@ -56,7 +57,8 @@ class Server {
   ~Server();
 
   std::string ready_line() const;
-  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code.
+  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code. A second signal during the drain ends the
+  // process at once, with 128 + its number.
   int run();
   // Drains: nobody new, what is under way is answered, everything is flushed. Blocks until it is done.
   void stop();

@@ -359,6 +359,9 @@ void Worker::second_passed() {
   note_unreadable();
   numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
   numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
+  const AuthFailures::Counts& failures = connections_->auth_failures().counts();
+  for (std::size_t i = 0; i < failures.size(); ++i)
+    numbers_.auth_failures[i].store(failures[i], std::memory_order_relaxed);
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
 }
 

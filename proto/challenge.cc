@@ -29,13 +29,13 @@ Sha256 prove(std::string_view secret, std::string_view id, const Challenge& chal
   return proof;
 }
 
-const AccessKey* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
-                        std::string_view proof) {
+const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
+                             std::string_view proof) {
   const Keyring::Found found = keys.find(id);
   const Sha256 wanted = prove(found.entry->key.secret, id, challenge);
   const bool right = proof.size() == wanted.size() &&
                      CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
-  return right && found.known ? &found.entry->key : nullptr;
+  return right && found.known ? found.entry : nullptr;
 }
 
 }  // namespace pawl

@@ -23,7 +23,7 @@ Challenge challenge();  // random
 Sha256 prove(std::string_view secret, std::string_view id, const Challenge& challenge);
 
 // The key, if `proof` is right; else null. Takes the same steps for a key that nobody has.
-const AccessKey* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
-                        std::string_view proof);
+const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
+                             std::string_view proof);
 
 }  // namespace pawl

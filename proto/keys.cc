@@ -75,17 +75,25 @@ KeyFault Keyring::add(const AccessKey& key) {
   if (!good_account(key.account)) return KeyFault::bad_account;
   if (entries_.size() == keys_max) return KeyFault::full;
   const Sha256 digest = sha256(key.id);
-  const auto at = std::ranges::lower_bound(entries_, digest, {},
-                                           [](const auto& entry) { return entry->id_digest; });
+  const auto at = at_or_after(digest);
   if (at != entries_.end() && (*at)->id_digest == digest) return KeyFault::duplicate;
   entries_.insert(at, std::make_unique<const Entry>(key));
   return KeyFault::none;
 }
 
+Keyring::Entries::const_iterator Keyring::at_or_after(const Sha256& id_digest) const {
+  return std::ranges::lower_bound(
+      entries_, id_digest, {}, [](const auto& entry) -> const Sha256& { return entry->id_digest; });
+}
+
+bool Keyring::holds(const Sha256& id_digest, const Sha256& print) const {
+  const auto at = at_or_after(id_digest);
+  return at != entries_.end() && (*at)->id_digest == id_digest && (*at)->print == print;
+}
+
 Keyring::Found Keyring::find(std::string_view id) const {
   const Sha256 digest = sha256(id);
-  const auto at = std::ranges::lower_bound(entries_, digest, {},
-                                           [](const auto& entry) { return entry->id_digest; });
+  const auto at = at_or_after(digest);
   const bool known = at != entries_.end() && (*at)->id_digest == digest;
   return {known ? at->get() : nobody_.get(), known};
 }

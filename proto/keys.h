@@ -65,10 +65,15 @@ class Keyring {
   [[nodiscard]] KeyFault add(const AccessKey& key);
 
   Found find(std::string_view id) const;
+  // Whether the ring has the key with this secret and account.
+  bool holds(const Sha256& id_digest, const Sha256& print) const;
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::vector<std::unique_ptr<const Entry>> entries_;  // sorted by id_digest
+  using Entries = std::vector<std::unique_ptr<const Entry>>;
+  Entries::const_iterator at_or_after(const Sha256& id_digest) const;
+
+  Entries entries_;  // sorted by id_digest
   std::unique_ptr<const Entry> nobody_;
 };
 

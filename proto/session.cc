@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "proto/sigv4.h"
 #include "proto/sns_topic.h"
 #include "proto/wire_queue.h"
 
@@ -44,6 +45,10 @@ void Session::forget_gone(const Directory& directory) {
       opened.config.reset();
     }
   }
+}
+
+bool Session::may_stay(const Keyring* keys) const {
+  return !challenged_ || !greeted_ || (keys != nullptr && keys->holds(key_.id_digest, key_.print));
 }
 
 bool Session::expects(WireOp op) const {
@@ -176,7 +181,10 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   // Magic and major first: of another version's HELLO no more than these may be understood.
   if (magic != wire_magic || major != wire_major) return hang_up(Status::protocol_version);
   if (!in.ok()) return hang_up(Status::bad_frame);  // more than this is a later minor's
-  if (auth > auth_key || (auth == auth_none && config.keys)) return hang_up(Status::unauthorized);
+  if (auth > auth_key || (auth == auth_none && config.keys)) {
+    session.fault_ = auth > auth_key ? AuthFault::bad_form : AuthFault::missing;
+    return hang_up(Status::unauthorized);
+  }
   session.challenged_ = config.keys != nullptr;
   session.greeted_ = !session.challenged_;
   session.client_ = name.substr(0, client_name_max);
@@ -206,10 +214,14 @@ WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
   const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
   if (!in.finished()) return hang_up(Status::bad_frame);
   // Between HELLO and here the server may have been given other keys: those count.
-  const AccessKey* const key =
+  const Keyring::Entry* const key =
       config.keys ? proven(*config.keys, id, session.challenge_, proof) : nullptr;
-  if (key == nullptr) return hang_up(Status::unauthorized);
-  session.account_ = key->account;
+  if (key == nullptr) {
+    session.fault_ = AuthFault::mismatch;
+    return hang_up(Status::unauthorized);
+  }
+  session.account_ = key->key.account;
+  session.key_ = {key->id_digest, key->print};
   session.greeted_ = true;
   return Next::respond;
 }

@@ -56,6 +56,8 @@ struct SessionConfig {
   static constexpr std::size_t receive_bytes_promised = 16u << 20;
 };
 
+enum class AuthFault : std::uint8_t;  // sigv4.h
+
 class Session {
  public:
   static constexpr std::size_t handles_max = 16'384;
@@ -64,6 +66,10 @@ class Session {
   const std::string& client() const { return client_; }  // as it named itself, at most 64 bytes
   // Of the key it came with: all it can reach. Empty: it came without.
   const std::string& account() const { return account_; }
+  // False: the key that the client proved is not among these.
+  bool may_stay(const Keyring* keys) const;
+  // Why the client was refused, `none` until then.
+  AuthFault auth_fault() const { return fault_; }
   // What the calls under way may answer with, all together: WireCall::promised().
   void set_promised(std::size_t bytes) { promised_ = bytes; }
 
@@ -93,6 +99,10 @@ class Session {
   bool groups_ = false;      // the client knows of feature_groups
   bool challenged_ = false;
   Challenge challenge_{};
+  struct {
+    Sha256 id_digest{}, print{};
+  } key_;  // that the client proved
+  AuthFault fault_{};
   std::string client_;
   std::string account_;
   std::size_t promised_ = 0;

@@ -54,6 +54,9 @@ enum class AuthFault : std::uint8_t {
   body_differs,  // X-Amz-Content-Sha256 is not the body's
   mismatch,      // a wrong signature, or an unknown key
 };
+inline constexpr std::size_t auth_faults = static_cast<std::size_t>(AuthFault::mismatch) + 1;
+
+std::string_view name_of(AuthFault fault);
 
 // Who signed. Both are the Keyring's.
 struct Identity {

@@ -1,6 +1,7 @@
 #include "proto/sqs.h"
 
 #include "proto/form.h"
+#include "proto/sigv4.h"
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
 #include "proto/sqs_state.h"
@@ -211,6 +212,7 @@ void SqsState::reset() {
   protocol = SqsProtocol::plain;
   query_mode = false;
   host = trace = account = {};
+  auth_fault = AuthFault::none;
   action = SqsAction::none;
   input.clear();
   refusal.clear();
@@ -291,6 +293,7 @@ void SqsCall::write_response(std::string& out, std::string_view date, bool may_s
 }
 
 bool SqsCall::keep_alive() const { return state_->keep_alive; }
+AuthFault SqsCall::auth_fault() const { return state_->auth_fault; }
 std::string_view SqsCall::action() const {
   if (state_->protocol == SqsProtocol::sns) return state_->sns->action();
   return info(state_->action).name;

@@ -37,6 +37,7 @@
 namespace pawl {
 
 class Keyring;
+enum class AuthFault : std::uint8_t;  // sigv4.h
 
 inline constexpr std::size_t account_bytes_max = 64;  // records in the log have room for this
 
@@ -93,6 +94,9 @@ class SqsCall {
 
   // Whether the connection may be used for another request; known after begin().
   bool keep_alive() const;
+
+  // After begin(): why authentication failed, `none` if it did not.
+  AuthFault auth_fault() const;
 
   // What was asked for and how it ended, for metrics and logs: an action's name ("SendMessage", empty
   // when none was recognised) and the HTTP status, known once the answer is ready.

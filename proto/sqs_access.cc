@@ -23,9 +23,9 @@ bool know_caller(SqsState& s, const HttpRequest& http) {
   s.account = s.config->account;
   if (s.config->keys == nullptr || is_open(http)) return true;
   Identity identity;
-  const AuthFault fault = verifier.verify(http, *s.config->keys, http.arrived, identity);
-  if (fault != AuthFault::none) {
-    refuse(s.refusal, fault);
+  s.auth_fault = verifier.verify(http, *s.config->keys, http.arrived, identity);
+  if (s.auth_fault != AuthFault::none) {
+    refuse(s.refusal, s.auth_fault);
     return false;
   }
   s.account = s.input.arena.copy(identity.account);  // the keys may be others before the answer

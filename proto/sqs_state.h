@@ -50,6 +50,8 @@ struct SqsState {
   std::string_view scheme = "http";
   std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
 
+  AuthFault auth_fault{};  // of the signature
+
   // An answer that is no result and no refusal: plain text, or nothing at all.
   std::uint16_t plain_status = 200;
   std::string_view plain_type, plain_body;

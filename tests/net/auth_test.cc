@@ -71,20 +71,62 @@ TEST_F(AuthTest, AKeyReachesTheQueuesOfItsAccountAlone) {
   EXPECT_EQ(alice->list_queues()->names, (std::vector<std::string>{"hers", "shared-name"}));
 }
 
-TEST_F(AuthTest, KeysReadAgainCountForNewConnectionsAndBadOnesDoNot) {
+// Whether the server closes this client's connection within ten seconds.
+bool is_closed(Client& client) {
+  for (int i = 0; i < 200; ++i) {
+    if (const auto listed = client.list_queues(); !listed) return true;
+    std::this_thread::sleep_for(50ms);
+  }
+  return false;
+}
+
+TEST_F(AuthTest, ARevokedKeyClosesItsConnectionsAndNoOthers) {
+  keys_.push_back({"CAROL", "carols-secret", "333333333333"});
   start();
   auto alice = connect("ALICE", "alices-secret");
-  ASSERT_TRUE(alice);
+  auto bob = connect("BOB", "bobs-secret");
+  auto carol = connect("CAROL", "carols-secret");
+  ASSERT_TRUE(alice && bob && carol);
   keys_ = {
-      {"CAROL", "carols-secret", "333333333333"}
+      {"BOB",   "bobs-secret", "222222222222"},
+      {"CAROL", "a-new-one",   "333333333333"}
   };
   server_->reload();
-  EXPECT_EQ(refusal("CAROL", "carols-secret"), Code::ok);
+  EXPECT_EQ(refusal("CAROL", "a-new-one"), Code::ok);
   EXPECT_EQ(refusal("ALICE", "alices-secret"), Code::unauthorized);
-  EXPECT_TRUE(alice->create_queue("q")) << "who is connected stays";
-  keys_.push_back({"CAROL", "again", "333333333333"});
+  EXPECT_TRUE(is_closed(*alice)) << "her key is gone";
+  EXPECT_TRUE(is_closed(*carol)) << "her secret is another";
+  EXPECT_TRUE(bob->create_queue("q")) << "his key is as it was";
+  keys_.push_back({"CAROL", "twice", "333333333333"});
   server_->reload();
-  EXPECT_EQ(refusal("CAROL", "carols-secret"), Code::ok);
+  EXPECT_EQ(refusal("CAROL", "a-new-one"), Code::ok) << "a bad file changes nothing";
+}
+
+TEST_F(AuthTest, FailuresAreCountedByReasonAndLoggedWithTheAddress) {
+  options_.shards = 1;
+  start();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(refusal("ALICE", "wrong"), Code::unauthorized);
+  EXPECT_EQ(refusal("NOBODY", "wrong"), Code::unauthorized);
+  EXPECT_EQ(refusal("", ""), Code::unauthorized);
+  const int fd = connect_http();
+  send_all(fd, json_request("ListQueues", "{}"));
+  EXPECT_TRUE(read_responses(fd, 1).starts_with("HTTP/1.1 400"));
+  ::close(fd);
+  const int admin = connect_to(port(Protocol::admin));
+  std::string text;
+  const std::string mismatch = "pawl_auth_failures_total{shard=\"0\",reason=\"mismatch\"} 2\n";
+  const std::string missing = "pawl_auth_failures_total{shard=\"0\",reason=\"missing\"} 2\n";
+  for (int i = 0; i < 50 && !(text.contains(mismatch) && text.contains(missing)); ++i) {
+    std::this_thread::sleep_for(100ms);  // numbers are refreshed once a second
+    send_all(admin, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    text = read_responses(admin, 1);
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(text.contains(mismatch)) << text;
+  EXPECT_TRUE(text.contains(missing)) << text;
+  EXPECT_TRUE(log.contains("authentication failed (mismatch) from 127.0.0.1")) << log;
+  ::close(admin);
 }
 
 TEST_F(AuthTest, ClientsWithAKeyAreWelcomeWhereNoneIsAskedFor) {

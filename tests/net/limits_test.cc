@@ -78,6 +78,21 @@ TEST_F(LimitsTest, TheAdminPortAnswersAtTheConnectionLimit) {
   for (const int fd : {first, second, third}) ::close(fd);
 }
 
+TEST_F(LimitsTest, ASilentConnectionHasTheTimeOfAHead) {
+  options_.times = {.head = seconds(1), .body = seconds(60), .idle = seconds(60)};
+  start();
+  for (const Protocol protocol : {Protocol::http, Protocol::binary, Protocol::admin}) {
+    const int fd = connect_to(port(protocol));
+    EXPECT_LT(closed_after(fd), 8.0) << static_cast<int>(protocol);
+    ::close(fd);
+  }
+  const int fd = connect_http();
+  EXPECT_TRUE(served(fd));
+  std::this_thread::sleep_for(3s);
+  EXPECT_TRUE(served(fd)) << "between requests the idle time counts";
+  ::close(fd);
+}
+
 // Many at once: the last completion of each may come long after the turn in which it was closed.
 TEST_F(LimitsTest, WhoIsClosedGivesItsPlaceBack) {
   options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};

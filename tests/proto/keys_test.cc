@@ -90,6 +90,20 @@ TEST(Keyring, HoldsKeysMax) {
   EXPECT_TRUE(keys.find("id9999").known);
 }
 
+TEST(Keyring, HoldsAKeyOnlyWithItsSecretAndAccount) {
+  Keyring ring;
+  const AccessKey key{"a", "s", "000000000000"};
+  ASSERT_EQ(ring.add(key), KeyFault::none);
+  const auto holds = [&](const AccessKey& one) {
+    const Keyring::Entry entry(one);
+    return ring.holds(entry.id_digest, entry.print);
+  };
+  EXPECT_TRUE(holds(key));
+  EXPECT_FALSE(holds({"b", "s", "000000000000"}));
+  EXPECT_FALSE(holds({"a", "t", "000000000000"}));
+  EXPECT_FALSE(holds({"a", "s", "000000000001"}));
+}
+
 TEST(Keyring, AnyChangeOfAKeyChangesItsPrint) {
   const AccessKey keys[] = {
       {"a",  "s",  "000000000000"},

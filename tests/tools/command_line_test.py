@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Pawl  # noqa: E402
@@ -167,6 +168,38 @@ class CommandLine(unittest.TestCase):
                 self.keys(place, "[[key]]\n")
                 hang_up("stay as they were: " + keys + ":1:1")
                 self.assertNotIn("hush", server.errors())
+
+    def test_a_second_signal_ends_a_drain_at_once(self):
+        def ask(server, action, **members):
+            request = urllib.request.Request(server.url, json.dumps(members).encode(), {
+                "X-Amz-Target": f"AmazonSQS.{action}", "Content-Type": "application/x-amz-json-1.0"})
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.loads(answer.read() or b"null")
+
+        for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT)):
+            server = Pawl(PAWL)
+            server.start()
+            url = ask(server, "CreateQueue", QueueName="q")["QueueUrl"]
+            for _ in range(8):
+                ask(server, "SendMessage", QueueUrl=url, MessageBody="m" * 1048576)
+            # A peer that does not read its answer holds the drain up, for 15 seconds at most.
+            host, port = server.ready["http"].rsplit(":", 1)
+            body = json.dumps({"QueueUrl": url, "MaxNumberOfMessages": 8}).encode()
+            with socket.create_connection((host, int(port))) as stuck:
+                stuck.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\n"
+                              b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n%s"
+                              % (len(body), body))
+                stuck.recv(1)
+                server.process.send_signal(first)
+                for _ in range(200):
+                    if "a second signal" in server.errors():
+                        break
+                    time.sleep(0.05)
+                self.assertIsNone(server.process.poll(), "it waits for the peer")
+                server.process.send_signal(second)
+                self.assertEqual(server._gone(20), 128 + second)
+            with Pawl(PAWL, data=server.data) as again:
+                self.assertEqual(again.ready["recovered_messages"], 8)
 
     def test_values_are_checked_and_the_place_they_came_from_is_named(self):
         with tempfile.TemporaryDirectory() as place:
