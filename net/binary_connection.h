@@ -37,6 +37,7 @@ class BinaryConnection final : public Connection {
   bool answered(PendingCall& call) override;
   void release(PendingCall& call) override;
   bool overdue(Instant now) const override;
+  bool verified() const override { return session_.greeted(); }
   bool may_stay(const Keyring* keys) const override { return session_.may_stay(keys); }
   std::size_t own_memory() const override { return partial_.capacity() + held_under_way_; }
   void own_spare() override {

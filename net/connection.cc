@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/check.h"
 #include "net/connections.h"
@@ -47,6 +48,7 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
 void Connection::received(std::int32_t result, std::uint32_t flags) {
   if (result > 0) {
     table_->grew(static_cast<std::size_t>(result));
+    arrived_ += static_cast<std::size_t>(result);
     const std::string_view bytes = table_->ring().buffer(flags, result);
     if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
     table_->ring().recycle(flags);
@@ -345,6 +347,7 @@ void Connection::look_at_peer(Instant now) {
 }
 
 void Connection::check_time(Instant now) {
+  arrived_before_ = std::exchange(arrived_, 0);
   if (state_ == State::closing) return;
   if (send_armed_) look_at_peer(now);
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();

@@ -92,8 +92,15 @@ class Connection {
   void check_time(Instant now);  // once a second
   void begin_drain();            // the server stops: finish what is under way
   void begin_close();
+  // Whether the peer has shown a key, or need not. The bytes of the others have a budget of their own.
+  virtual bool verified() const { return true; }
   // False: the key that the peer has shown is not among these any more.
   virtual bool may_stay(const Keyring*) const { return true; }
+  // Bytes a second that came since `since`, which is the second tick before `now`, or since the start.
+  std::size_t progress(Instant now, Instant since) const {
+    const Duration passed = now - std::max(since, started_);
+    return (arrived_ + arrived_before_) * 1000 / static_cast<std::size_t>(passed.ms + 1);
+  }
   // Bytes that it has of what came, is under way and is to be sent, about.
   std::size_t memory() const {
     return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory();
@@ -169,7 +176,9 @@ class Connection {
   bool peer_closed_ = false;
   bool dirty_ = false;  // in the table's list of those to flush
   bool offering_ = false;
-  bool half_closed_ = false;  // our side: the last answer is out
+  std::size_t arrived_ = 0,
+              arrived_before_ = 0;  // bytes since the last tick, and between the two before
+  bool half_closed_ = false;        // our side: the last answer is out
   std::string held_;
   std::string out_;
   std::string sending_;

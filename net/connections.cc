@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <random>
+#include <unordered_map>
+#include <utility>
 
 #include "core/check.h"
 #include "net/binary_connection.h"
@@ -138,35 +141,74 @@ void Connections::auth_failed(AuthFault fault, Protocol protocol, const PeerAddr
   if (!line.empty()) fmt::print(stderr, "{}", line);
 }
 
-std::size_t Connections::sum_of_memory() const {
-  std::size_t sum = spare_bytes_;
-  for (const Row& row : rows_)
-    if (row.connection != nullptr) sum += row.connection->memory();
-  return sum;
+void Connections::sum_memory() {
+  counted_ = spare_bytes_;
+  unverified_ = 0;
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr)
+      (row.connection->verified() ? counted_ : unverified_) += row.connection->memory();
+  }
+}
+
+void Connections::evict(Connection& connection) {
+  std::size_t& sum = connection.verified() ? counted_ : unverified_;
+  sum -= std::min(sum, connection.memory());
+  ++evicted_;
+  connection.begin_close();
+}
+
+// Unverified bytes are shared by addresses: the address that holds most loses a connection first, and of its connections the
+// one that sends least, so that a body on its way outlives bodies that have stopped.
+void Connections::close_strangers() {
+  if (unverified_ <= unverified_max()) return;
+  struct AddressShare {
+    std::size_t bytes = 0;
+    std::vector<std::pair<std::size_t, Connection*>> by_progress;
+  };
+  std::unordered_map<std::uint32_t, AddressShare> shares;  // by Peer::place
+  for (const Row& row : rows_) {
+    Connection* const one = row.connection.get();
+    if (one == nullptr || one->closing() || one->verified()) continue;
+    if (one->memory() < evicted_stranger_bytes_min) continue;
+    AddressShare& share = shares[one->peer().place];
+    share.bytes += one->memory();
+    share.by_progress.emplace_back(one->progress(now_, ticked_before_), one);
+  }
+  for (auto& [place, share] : shares) std::ranges::sort(share.by_progress, std::greater<>());
+  while (unverified_ > unverified_max() && !shares.empty()) {
+    const auto most =
+        std::ranges::max_element(shares, {}, [](const auto& entry) { return entry.second.bytes; });
+    AddressShare& share = most->second;
+    Connection& least = *share.by_progress.back().second;
+    share.by_progress.pop_back();
+    share.bytes -= least.memory();
+    evict(least);
+    if (share.by_progress.empty()) shares.erase(most);
+  }
 }
 
 // Near the limit what nobody needs now goes; beyond it who holds most, until it is enough.
 void Connections::count_memory() {
   grown_ = 0;
-  counted_ = sum_of_memory();
+  sum_memory();
+  close_strangers();
   if (counted_ > context_->memory_max / 2) {
     drop_spare();
     for (const Row& row : rows_)
       if (row.connection != nullptr) row.connection->give_back_spare();
-    counted_ = sum_of_memory();
+    sum_memory();
   }
   while (counted_ > context_->memory_max) {
     Connection* most = nullptr;
     for (const Row& row : rows_) {
       Connection* const one = row.connection.get();
-      if (one != nullptr && !one->closing() && (most == nullptr || one->memory() > most->memory()))
+      if (one != nullptr && !one->closing() && one->verified() &&
+          (most == nullptr || one->memory() > most->memory()))
         most = one;
     }
     // What is left is of those that are closing: it goes when they have their answers.
     if (most == nullptr || most->memory() < evicted_bytes_min) return;
-    counted_ -= most->memory();
-    ++evicted_;
-    most->begin_close();
+    evict(*most);
   }
 }
 
@@ -200,6 +242,7 @@ void Connections::free_row(std::uint32_t index) {
 
 void Connections::tick(Instant now) {
   if (!date_.empty() && now - ticked_ < seconds(1)) return;
+  ticked_before_ = ticked_;
   ticked_ = now;
   date_ = http_date(now);
   follow_live();

@@ -3,7 +3,8 @@
 // Units:  ms.
 // Limits: those of Peers, which the acceptor asks. ConnectionContext::memory_max for what connections hold, all together:
 //         from three quarters of it on the binary port takes little more from who has much under way, and RECEIVEs are
-//         answered with less; beyond it who holds most is closed.
+//         answered with less; beyond it who holds most is closed. Connections that have not shown a key where one is asked
+//         for do not count there: they have unverified_max() for all of them.
 // Owner:  the shard's thread.
 #pragma once
 
@@ -77,9 +78,10 @@ class Connections final : public Asker {
   // Whatever they still have under way.
   void close_all();
   bool quiet() const;
-  const AuthFailures& auth_failures() const { return auth_failures_; }
   // Bytes that connections hold: as counted last, and what has come since.
-  std::uint64_t memory() const override { return counted_ + grown_; }
+  std::uint64_t memory() const override { return counted_ + unverified_ + grown_; }
+  std::size_t unverified_max() const { return context_->memory_max / 4; }
+  const AuthFailures& auth_failures() const { return auth_failures_; }
   std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
   std::size_t open_connections() const { return open_; }
 
@@ -100,11 +102,12 @@ class Connections final : public Asker {
   std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
   static constexpr std::size_t evicted_bytes_min = 64 << 10;
+  static constexpr std::size_t evicted_stranger_bytes_min = 4 << 10;
   void auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer);
   void grew(std::size_t bytes) { grown_ += bytes; }
   std::size_t room() const {
     const std::size_t soft = context_->memory_max / 4 * 3;
-    return soft - std::min<std::size_t>(soft, memory());
+    return soft - std::min<std::size_t>(soft, counted_ + grown_);
   }
 
  private:
@@ -121,7 +124,9 @@ class Connections final : public Asker {
   void follow_live();
   void count_memory();
   void drop_spare();
-  std::size_t sum_of_memory() const;
+  void sum_memory();
+  void close_strangers();
+  void evict(Connection& connection);
   std::unique_ptr<Connection> make(int fd, Protocol protocol);
 
   Ring* ring_;
@@ -139,12 +144,13 @@ class Connections final : public Asker {
   std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
   std::size_t spare_bytes_ = 0;                                            // in them
   std::size_t open_ = 0;
-  std::size_t counted_ = 0;  // bytes
-  std::size_t grown_ = 0;    // since, whatever has gone meanwhile
+  std::size_t counted_ = 0;     // bytes of verified connections
+  std::size_t unverified_ = 0;  // of the others
+  std::size_t grown_ = 0;       // since, whatever has gone meanwhile
   std::uint64_t evicted_ = 0;
   AuthFailures auth_failures_;
   Instant now_;
-  Instant ticked_;
+  Instant ticked_, ticked_before_;
   std::string date_;
   std::uint64_t request_number_;
   bool draining_ = false;

@@ -1,5 +1,7 @@
 #include "net/http_connection.h"
 
+#include <fmt/format.h>
+
 #include "net/clock.h"
 #include "net/connections.h"
 
@@ -36,7 +38,10 @@ bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
 
 HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
   times_.since = now;
+  parser_.stop_at_head();
 }
+
+bool HttpConnection::verified() const { return verified_ || table().sqs().keys == nullptr; }
 
 bool HttpConnection::overdue(Instant now) const {
   return times_.overdue(now, table().context().times);
@@ -44,14 +49,19 @@ bool HttpConnection::overdue(Instant now) const {
 
 std::size_t HttpConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
-  while (under_way_ == 0 && open() && taken < bytes.size() && !congested()) {
+  HttpParser::State state = HttpParser::State::need_more;
+  while (under_way_ == 0 && open() && !congested() &&
+         (taken < bytes.size() || state == HttpParser::State::head)) {
     std::size_t consumed = 0;
-    const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
+    state = parser_.feed(bytes.substr(taken), consumed);
     taken += consumed;
     times_.note(parser_.phase(), table().now());
     switch (state) {
       case HttpParser::State::need_more:
         return bytes.size();
+      case HttpParser::State::head:
+        if (!take_head(bytes.size() - taken)) return bytes.size();
+        break;
       case HttpParser::State::need_continue:
         out().append(continue_response);
         break;
@@ -67,17 +77,55 @@ std::size_t HttpConnection::take(std::string_view bytes) {
   return taken;
 }
 
-void HttpConnection::begin_call() {
+// What the connection knows of a request and the parser does not.
+void HttpConnection::name(HttpRequest& request) const {
   const HttpGuard& guard = *table().context().guard;
+  request.arrived = EngineClock::wall();
+  guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
+}
+
+// Judges a request before its body is taken; of the body, `at_hand` bytes have come. False: the answer is written, and the
+// connection closes behind it.
+bool HttpConnection::take_head(std::size_t at_hand) {
+  HttpRequest head = parser_.request();
+  const std::size_t most = SqsCall::body_bytes_max(head);
+  const std::optional<std::size_t> length = parser_.body_length();
+  if (length.value_or(0) > most) {
+    append_response(out(), 413, "text/plain", {}, {},
+                    fmt::format("A body of {} bytes is longer than any request of this action, "
+                                "which has {} at most. Send less at once.\n",
+                                *length, most),
+                    false, false, table().date(), head.version_minor);
+    finish_after_answers();
+    return false;
+  }
+  parser_.limit_body(most);
+  if (length && *length <= at_hand) return true;  // begin_call() looks at it as a whole
+  const std::uint64_t number = table().next_request_number();
+  if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
+    call_.deny(head, table().sqs(), why, number);
+  } else {
+    name(head);
+    const SqsCall::Head judged = call_.check_head(head, table().sqs(), number);
+    if (judged == SqsCall::Head::verified) verified_ = true;
+    if (judged != SqsCall::Head::refused) return true;
+    table().auth_failed(call_.auth_fault(), Protocol::http, peer().address);
+  }
+  call_.write_response(out(), table().date(), false);
+  finish_after_answers();
+  return false;
+}
+
+void HttpConnection::begin_call() {
   HttpRequest request = parser_.request();
-  if (const std::string why = guard.refuse(request); !why.empty()) {
+  if (const std::string why = table().context().guard->refuse(request); !why.empty()) {
     call_.deny(request, table().sqs(), why, table().next_request_number());
     return finish_call();
   }
-  request.arrived = EngineClock::wall();
-  guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
+  name(request);
   const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
                                 table().now(), table().next_request_number());
+  if (call_.verified()) verified_ = true;
   if (call_.auth_fault() != AuthFault::none)
     table().auth_failed(call_.auth_fault(), Protocol::http, peer().address);
   if (next == SqsCall::Next::respond) return finish_call();

@@ -32,8 +32,11 @@ class HttpConnection final : public Connection {
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
   std::size_t own_memory() const override { return parser_.memory(); }
+  bool verified() const override;
 
  private:
+  bool take_head(std::size_t at_hand);
+  void name(HttpRequest& request) const;
   void begin_call();
   void submit_routes();
   void finish_call();
@@ -43,6 +46,7 @@ class HttpConnection final : public Connection {
   std::vector<std::unique_ptr<PendingCall>> pending_;  // as many as a call has ever had
   std::size_t under_way_ = 0;                          // of them
   HttpTimes times_;
+  bool verified_ = false;  // a request was signed by a key of ours
 };
 
 // Operators' connection: liveness, readiness, numbers. Answers at once, from the shard that has it.

@@ -3,6 +3,7 @@
 #include <llhttp.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "proto/http_strict.h"
@@ -65,6 +66,9 @@ struct HttpParser::Impl {
   void on_chunk_line_end();
 
   void publish();
+  void publish_if_moved() {
+    if (request.target.data() != buffer.data() + target_at) publish();
+  }
   void split_target();
   void check_headers();
   void check_framing(const HttpHeader* coding);
@@ -93,6 +97,9 @@ struct HttpParser::Impl {
   Part part = Part::head;
   bool in_name = false;  // between the pieces of a header's name
   bool continue_due = false;
+  bool stops_at_head = false;
+  bool head_due = false;  // feed() is to return `head`
+  std::size_t body_max = body_bytes_max;
   bool closed = false;  // a request without keep_alive is over
   std::uint32_t target_at = 0;
   std::size_t target_size = 0;
@@ -152,6 +159,7 @@ void HttpParser::Impl::refuse_by(llhttp_errno_t code, std::string_view at) {
 HttpParser::State HttpParser::Impl::run(std::string_view bytes, std::size_t& consumed) {
   while (state == State::need_more) {
     const bool paused = step(bytes.substr(consumed), consumed);
+    if (state == State::need_more && std::exchange(head_due, false)) return State::head;
     if (!paused && consumed == bytes.size()) break;
   }
   if (state == State::need_more && continue_due) {
@@ -219,7 +227,7 @@ void HttpParser::Impl::on_event() {
       strict.begin_chunk_line();
       return;
     case Event::request_end:
-      if (request.target.data() != buffer.data() + target_at) publish();  // the buffer has moved
+      publish_if_moved();
       request.body = std::string_view(buffer).substr(body_at);
       state = State::complete;
       return;
@@ -299,13 +307,16 @@ void HttpParser::Impl::on_head_end() {
   const bool chunked = (http.flags & F_CHUNKED) != 0;
   part = chunked ? Part::chunk_line : Part::body;
   strict.begin_chunk_line();
-  continue_due = request.expect_continue && (chunked || http.content_length > 0);
+  const bool body_due = chunked || http.content_length > 0;
+  continue_due = request.expect_continue && body_due;
+  head_due = stops_at_head && body_due;
   reserve_body(chunked ? 0 : std::min<std::size_t>(http.content_length, body_reserve_bytes_max));
+  publish_if_moved();
 }
 
 void HttpParser::Impl::on_chunk_line_end() {
   part = http.content_length == 0 ? Part::last_line : Part::body;
-  if (http.content_length > body_bytes_max - body_size()) refuse(413, "the body is too long");
+  if (http.content_length > body_max - body_size()) refuse(413, "the body is too long");
 }
 
 // Makes the views of the request out of positions in the buffer.
@@ -404,7 +415,8 @@ void HttpParser::Impl::reset() {
   state = State::need_more;
   part = Part::head;
   strict = {};
-  in_name = continue_due = false;
+  in_name = continue_due = head_due = false;
+  body_max = body_bytes_max;
   target_at = 0;
   target_size = body_at = 0;
 }
@@ -419,8 +431,19 @@ HttpParser::State HttpParser::feed(std::string_view bytes, std::size_t& consumed
   return impl_->closed ? State::need_more : impl_->run(bytes, consumed);
 }
 
+void HttpParser::stop_at_head() { impl_->stops_at_head = true; }
+
+std::optional<std::size_t> HttpParser::body_length() const {
+  if ((impl_->http.flags & F_CHUNKED) != 0) return std::nullopt;
+  return impl_->http.content_length;
+}
+
+void HttpParser::limit_body(std::size_t bytes_max) {
+  impl_->body_max = std::min(bytes_max, body_bytes_max);
+}
+
 const HttpRequest& HttpParser::request() const {
-  CHECK(impl_->state == State::complete);
+  CHECK(impl_->state == State::complete || impl_->part != Impl::Part::head);
   return impl_->request;
 }
 

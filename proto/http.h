@@ -1,6 +1,7 @@
 // HTTP/1.1 as pawl speaks it: a strict, incremental request parser and a response writer.
 //
 //   feed() --> need_more --feed()--> ... --> complete --next()--> (the next pipelined request)
+//     |            |--> head: once, with stop_at_head() and a body to come: request() has no body yet
 //     |            \--> need_continue: once, answer continue_response, then go on feeding
 //     \--> error: final. Answer error_status() and close; nothing is ever read again
 //
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,7 +68,7 @@ class HttpParser {
   static constexpr std::size_t body_slack = 64;  // at least simdjson's SIMDJSON_PADDING
   static constexpr std::size_t buffer_keep_bytes = 64 << 10;
 
-  enum class State : std::uint8_t { need_more, complete, error, need_continue };
+  enum class State : std::uint8_t { need_more, complete, error, need_continue, head };
   enum class Phase : std::uint8_t {
     idle,  // between requests: not a byte of the next one was seen
     head,
@@ -83,7 +85,13 @@ class HttpParser {
   // the next request: feed it again after next(). Once complete or in error nothing is taken.
   State feed(std::string_view bytes, std::size_t& consumed);
 
-  const HttpRequest& request() const;  // while complete
+  // Makes feed() return `head` before the body is taken. Feed the rest then, also when that is nothing.
+  void stop_at_head();
+  // At `head`: the body's length, unless it comes in chunks; and a lower limit for it than body_bytes_max.
+  std::optional<std::size_t> body_length() const;
+  void limit_body(std::size_t bytes_max);
+
+  const HttpRequest& request() const;  // while complete; at `head`, until the next feed()
   // Ready for the next request. After one without keep_alive there is none: all bytes are discarded.
   void next();
 

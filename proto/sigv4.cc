@@ -137,7 +137,7 @@ std::optional<Instant> parse_date(std::string_view text) {
   return Instant{(((days * 24 + hour) * 60 + minute) * 60 + second) * 1000};
 }
 
-bool parse_signature(std::string_view hex, Sha256& out) {
+bool parse_digest(std::string_view hex, Sha256& out) {
   if (hex.size() != 2 * out.size()) return false;
   for (std::size_t i = 0; i < hex.size(); ++i) {
     const char c = hex[i];
@@ -244,7 +244,7 @@ AuthFault SignatureVerifier::Claim::read_header(std::string_view value) {
     if (into == nullptr || !into->empty() || part.empty()) return AuthFault::bad_form;
     *into = part;
   }
-  if (credential.empty() || signed_headers.empty() || !parse_signature(hex, signature)) {
+  if (credential.empty() || signed_headers.empty() || !parse_digest(hex, signature)) {
     return AuthFault::bad_form;
   }
   return read_credential() ? AuthFault::none : AuthFault::bad_credential;
@@ -260,7 +260,7 @@ AuthFault SignatureVerifier::Claim::read_query(const Form& form) {
   signed_headers = given("X-Amz-SignedHeaders");
   date = given("X-Amz-Date");
   if (given("X-Amz-Algorithm") != algorithm || credential.empty() || signed_headers.empty() ||
-      !parse_signature(given("X-Amz-Signature"), signature)) {
+      !parse_digest(given("X-Amz-Signature"), signature)) {
     return AuthFault::bad_form;
   }
   const std::string_view seconds = given("X-Amz-Expires");
@@ -372,11 +372,7 @@ AuthFault SignatureVerifier::make_canonical(const HttpRequest& http, const Claim
   canonical_ += '\n';
   canonical_ += claim.signed_headers;
   canonical_ += '\n';
-  const std::size_t body = canonical_.size();
-  append_hex(canonical_, sha256(http.body));
-  const auto* given = http.header("x-amz-content-sha256");
-  const bool same = given == nullptr || *given == std::string_view(canonical_).substr(body);
-  return same ? AuthFault::none : AuthFault::body_differs;
+  return AuthFault::none;
 }
 
 SignatureVerifier::Derived& SignatureVerifier::slot_of(const Sha256& print,
@@ -387,13 +383,40 @@ SignatureVerifier::Derived& SignatureVerifier::slot_of(const Sha256& print,
   return (*derived_)[hash % cached_max];
 }
 
+AuthFault SignatureVerifier::begin(const HttpRequest& http, Instant now, Claim& claim) {
+  if (const AuthFault fault = find_claim(http, claim); fault != AuthFault::none) return fault;
+  if (const AuthFault fault = claim.check_time(now); fault != AuthFault::none) return fault;
+  return make_canonical(http, claim);
+}
+
 AuthFault SignatureVerifier::verify(const HttpRequest& http, const Keyring& keys, Instant now,
                                     Identity& out) {
   Claim claim;
-  if (const AuthFault fault = find_claim(http, claim); fault != AuthFault::none) return fault;
-  if (const AuthFault fault = claim.check_time(now); fault != AuthFault::none) return fault;
-  if (const AuthFault fault = make_canonical(http, claim); fault != AuthFault::none) return fault;
+  if (const AuthFault fault = begin(http, now, claim); fault != AuthFault::none) return fault;
+  const std::size_t body = canonical_.size();
+  append_hex(canonical_, sha256(http.body));
+  const auto* given = http.header("x-amz-content-sha256");
+  const bool same = given == nullptr || *given == std::string_view(canonical_).substr(body);
+  return same ? check_signature(claim, keys, out) : AuthFault::body_differs;
+}
 
+AuthFault SignatureVerifier::verify_head(const HttpRequest& http, const Keyring& keys, Instant now,
+                                         bool& proven) {
+  Claim claim;
+  proven = false;
+  if (const AuthFault fault = begin(http, now, claim); fault != AuthFault::none) return fault;
+  const auto* given = http.header("x-amz-content-sha256");
+  if (given == nullptr) return AuthFault::none;
+  if (Sha256 digest; !parse_digest(*given, digest)) return AuthFault::body_differs;
+  canonical_ += *given;
+  Identity identity;
+  const AuthFault fault = check_signature(claim, keys, identity);
+  proven = fault == AuthFault::none;
+  return fault;
+}
+
+AuthFault SignatureVerifier::check_signature(const Claim& claim, const Keyring& keys,
+                                             Identity& out) {
   const Sha256 canonical = sha256(canonical_);
   canonical_.assign(algorithm);  // from here on, the string to sign
   for (const std::string_view line : {claim.date, claim.scope})

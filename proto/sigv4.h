@@ -78,6 +78,12 @@ class SignatureVerifier {
   [[nodiscard]] AuthFault verify(const HttpRequest& http, const Keyring& keys, Instant now,
                                  Identity& out);
 
+  // Of a head whose body has not come. Every fault is one that verify() would find too. `proven` becomes true
+  // when X-Amz-Content-Sha256 let the whole signature be computed, and it is right. Without that header a key
+  // is not looked up: an unknown one is found no sooner than a wrong secret.
+  [[nodiscard]] AuthFault verify_head(const HttpRequest& http, const Keyring& keys, Instant now,
+                                      bool& proven);
+
  private:
   struct Claim;
   struct Derived;
@@ -85,10 +91,13 @@ class SignatureVerifier {
     std::size_t key, value, end;
   };
 
+  // Reads the claim and makes canonical_, up to the digest of the body.
+  AuthFault begin(const HttpRequest& http, Instant now, Claim& claim);
   AuthFault find_claim(const HttpRequest& http, Claim& claim);
   void append_query(std::string_view left_out);
   AuthFault append_headers(const HttpRequest& http, const Claim& claim);
   AuthFault make_canonical(const HttpRequest& http, const Claim& claim);
+  AuthFault check_signature(const Claim& claim, const Keyring& keys, Identity& out);
   Derived& slot_of(const Sha256& print, std::string_view scope);
 
   Form form_;              // the query string

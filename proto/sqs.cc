@@ -212,6 +212,7 @@ void SqsState::reset() {
   protocol = SqsProtocol::plain;
   query_mode = false;
   host = trace = account = {};
+  verified = false;
   auth_fault = AuthFault::none;
   action = SqsAction::none;
   input.clear();
@@ -254,6 +255,29 @@ Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const S
   return dispatch(s, http, now, request_number);
 }
 
+std::size_t SqsCall::body_bytes_max(const HttpRequest& head) {
+  if (head.method != "POST") return small_body_bytes_max;
+  const auto* target = head.header("x-amz-target");
+  if (target == nullptr) return HttpParser::body_bytes_max;  // a form names its action itself
+  if (!target->starts_with(target_prefix)) return small_body_bytes_max;
+  const SqsAction action = action_named(target->substr(target_prefix.size()));
+  const bool sends = action == SqsAction::send_message || action == SqsAction::send_message_batch;
+  return sends ? HttpParser::body_bytes_max : small_body_bytes_max;
+}
+
+SqsCall::Head SqsCall::check_head(const HttpRequest& http, const SqsConfig& config,
+                                  std::uint64_t request_number) {
+  SqsState& s = *state_;
+  s.reset();
+  s.config = &config;
+  note_request(s, http, request_number);
+  if (!sqs::check_head(s, http)) {
+    s.protocol = protocol_of(http);
+    return Head::refused;
+  }
+  return s.verified || config.keys == nullptr ? Head::verified : Head::unverified;
+}
+
 void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
                    std::uint64_t request_number) {
   SqsState& s = *state_;
@@ -294,6 +318,7 @@ void SqsCall::write_response(std::string& out, std::string_view date, bool may_s
 
 bool SqsCall::keep_alive() const { return state_->keep_alive; }
 AuthFault SqsCall::auth_fault() const { return state_->auth_fault; }
+bool SqsCall::verified() const { return state_->verified; }
 std::string_view SqsCall::action() const {
   if (state_->protocol == SqsProtocol::sns) return state_->sns->action();
   return info(state_->action).name;

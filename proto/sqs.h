@@ -72,6 +72,19 @@ class SqsCall {
   SqsCall(SqsCall&&) noexcept;
   SqsCall& operator=(SqsCall&&) noexcept;
 
+  // The largest body of any action that the head can be of: larger ones are not worth taking.
+  static constexpr std::size_t small_body_bytes_max = 256
+                                                      << 10;  // of actions that carry no message
+  static std::size_t body_bytes_max(const HttpRequest& head);
+
+  enum class Head : std::uint8_t {
+    refused,     // write_response() has the answer, and the body is not to be taken
+    unverified,  // nothing is wrong so far
+    verified,    // signed by a key of ours, or nobody has to sign
+  };
+  // Judges a request by its head, before its body has come. Forgets the call before.
+  Head check_head(const HttpRequest& http, const SqsConfig& config, std::uint64_t request_number);
+
   // Parses and validates. Forgets the call before. `request_number` makes the request id: different
   // numbers give different ids, so a counter that starts at random is what it wants.
   Next begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
@@ -95,8 +108,10 @@ class SqsCall {
   // Whether the connection may be used for another request; known after begin().
   bool keep_alive() const;
 
-  // After begin(): why authentication failed, `none` if it did not.
+  // After begin() or check_head(): why authentication failed, `none` if it did not; and whether the request
+  // was signed by a key of ours, which what is open to everybody is not.
   AuthFault auth_fault() const;
+  bool verified() const;
 
   // What was asked for and how it ended, for metrics and logs: an action's name ("SendMessage", empty
   // when none was recognised) and the HTTP status, known once the answer is ready.

@@ -16,20 +16,33 @@ bool is_open(const HttpRequest& http) {
          (http.path == "/" || http.path == "/health") && http.header("x-amz-target") == nullptr;
 }
 
+SignatureVerifier& verifier() {
+  thread_local SignatureVerifier made;
+  return made;
+}
+
 }  // namespace
 
 bool know_caller(SqsState& s, const HttpRequest& http) {
-  thread_local SignatureVerifier verifier;
   s.account = s.config->account;
   if (s.config->keys == nullptr || is_open(http)) return true;
   Identity identity;
-  s.auth_fault = verifier.verify(http, *s.config->keys, http.arrived, identity);
-  if (s.auth_fault != AuthFault::none) {
+  s.auth_fault = verifier().verify(http, *s.config->keys, http.arrived, identity);
+  s.verified = s.auth_fault == AuthFault::none;
+  if (!s.verified) {
     refuse(s.refusal, s.auth_fault);
     return false;
   }
   s.account = s.input.arena.copy(identity.account);  // the keys may be others before the answer
   return true;
+}
+
+bool check_head(SqsState& s, const HttpRequest& http) {
+  if (s.config->keys == nullptr || is_open(http)) return true;
+  s.auth_fault = verifier().verify_head(http, *s.config->keys, http.arrived, s.verified);
+  if (s.auth_fault == AuthFault::none) return true;
+  refuse(s.refusal, s.auth_fault);
+  return false;
 }
 
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {

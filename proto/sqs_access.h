@@ -19,6 +19,10 @@ namespace pawl::sqs {
 // Sets the account of the call. False, and refused, when a signature is wanted and not right.
 [[nodiscard]] bool know_caller(SqsState& s, const HttpRequest& http);
 
+// From the head alone. False, and refused, when the signature cannot be right whatever the body is; s.verified is true
+// when it is right for the body that the head names.
+[[nodiscard]] bool check_head(SqsState& s, const HttpRequest& http);
+
 // Whether the caller may do that to the queue.
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue);
 

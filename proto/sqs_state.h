@@ -50,7 +50,9 @@ struct SqsState {
   std::string_view scheme = "http";
   std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
 
-  AuthFault auth_fault{};  // of the signature
+  // Of the signature.
+  AuthFault auth_fault{};
+  bool verified = false;
 
   // An answer that is no result and no refusal: plain text, or nothing at all.
   std::uint16_t plain_status = 200;

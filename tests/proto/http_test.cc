@@ -516,6 +516,48 @@ TEST(HttpParser, DoesNotAskForContinueWithoutABodyOrInHttp10) {
       State::need_more);
 }
 
+// The stop at the head
+
+TEST(HttpParser, StopsAtTheHeadOnceWhenABodyIsToCome) {
+  const std::string head = post("X-A: b\r\nExpect: 100-continue\r\nContent-Length: 4\r\n");
+  for (std::size_t cut = 1; cut <= head.size(); ++cut) {
+    HttpParser parser;
+    parser.stop_at_head();
+    std::size_t consumed = 0;
+    HttpParser::State state = parser.feed(std::string_view(head).substr(0, cut), consumed);
+    if (cut < head.size()) {
+      ASSERT_EQ(state, State::need_more) << cut;
+      state = parser.feed(head.substr(cut) + "body", consumed);
+    }
+    ASSERT_EQ(state, State::head) << cut;
+    EXPECT_EQ(consumed, cut < head.size() ? head.size() - cut : cut) << "nothing of the body";
+    EXPECT_EQ(parser.body_length(), 4u);
+    ASSERT_NE(parser.request().header("x-a"), nullptr);
+    EXPECT_EQ(*parser.request().header("x-a"), "b");
+    EXPECT_EQ(parser.feed("", consumed), State::need_continue);
+    EXPECT_EQ(parser.feed("body", consumed), State::complete);
+    EXPECT_EQ(parser.request().body, "body");
+    parser.next();
+    EXPECT_EQ(parser.feed(post(""), consumed), State::complete) << "no body, no stop";
+  }
+}
+
+TEST(HttpParser, RefusesChunksBeyondTheLimitOfThatRequest) {
+  const std::string head = post("Transfer-Encoding: chunked\r\n");
+  HttpParser parser;
+  parser.stop_at_head();
+  std::size_t consumed = 0;
+  ASSERT_EQ(parser.feed(head, consumed), State::head);
+  EXPECT_EQ(parser.body_length(), std::nullopt);
+  parser.limit_body(8);
+  ASSERT_EQ(parser.feed("8\r\n12345678\r\n0\r\n\r\n", consumed), State::complete);
+  parser.next();
+  ASSERT_EQ(parser.feed(head, consumed), State::head);
+  parser.limit_body(8);
+  EXPECT_EQ(parser.feed("8\r\n12345678\r\n1\r\n", consumed), State::error);
+  EXPECT_EQ(parser.error_status(), 413);
+}
+
 // Responses
 
 std::string response(int status, std::string_view body, bool keep_alive, bool head_only,

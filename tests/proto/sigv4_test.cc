@@ -64,6 +64,50 @@ SignedRequest presigned_call(int expires = 300) {
   return Signer().presign(request, expires);
 }
 
+// A fault of the head is one that the whole request would have, too.
+TEST_F(SigV4, OfTheHeadTellsWhatTheBodyCannotChange) {
+  const auto head = [&](const SignedRequest& request, bool& proven) {
+    HttpParser parser;
+    const HttpRequest* whole = test::parse(parser, request.text());
+    HttpRequest one = whole != nullptr ? *whole : HttpRequest();
+    one.body = {};
+    return verifier.verify_head(one, keys, signed_at, proven);
+  };
+  SignedRequest named = json_call();
+  std::string digest;
+  for (const std::uint8_t byte : sha256(named.body)) digest += fmt::format("{:02x}", byte);
+  named.headers.emplace_back("x-amz-content-sha256", digest);
+  SignedRequest odd = json_call();
+  odd.headers.emplace_back("x-amz-content-sha256", "UNSIGNED-PAYLOAD");
+  Signer wrong, unknown, late;
+  wrong.secret = "another";
+  unknown.id = "NOBODY";
+  late.at = signed_at - seconds(3600);
+  const struct {
+    const char* name;
+    SignedRequest request;
+    F fault;
+    bool proven;
+  } cases[] = {
+      {"right, with the digest",   Signer().sign(named),       F::none,         true },
+      {"right, without",           Signer().sign(json_call()), F::none,         false},
+      {"wrong, with the digest",   wrong.sign(named),          F::mismatch,     false},
+      {"unknown, with the digest", unknown.sign(named),        F::mismatch,     false},
+      {"wrong, without",           wrong.sign(json_call()),    F::none,         false},
+      {"unknown, without",         unknown.sign(json_call()),  F::none,         false},
+      {"no digest at all",         Signer().sign(odd),         F::body_differs, false},
+      {"an hour old",              late.sign(json_call()),     F::expired,      false},
+      {"not signed",               json_call(),                F::missing,      false},
+  };
+  for (const auto& c : cases) {
+    bool proven = !c.proven;
+    EXPECT_EQ(head(c.request, proven), c.fault) << c.name;
+    EXPECT_EQ(proven, c.proven) << c.name;
+    if (c.fault == F::none) continue;
+    EXPECT_EQ(verify(c.request), c.fault) << c.name;
+  }
+}
+
 // Made by botocore's signer.
 TEST_F(SigV4, AcceptsWhatOthersSign) {
   constexpr std::string_view scope = "AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request";
