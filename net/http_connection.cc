@@ -81,6 +81,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
 void HttpConnection::name(HttpRequest& request) const {
   const HttpGuard& guard = *table().context().guard;
   request.arrived = EngineClock::wall();
+  request.cors_origin = guard.cors_origin(request);
   guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
 }
 

@@ -84,6 +84,11 @@ std::string HttpGuard::refuse(const HttpRequest& request) const {
   return {};
 }
 
+std::string_view HttpGuard::cors_origin(const HttpRequest& request) const {
+  const auto* origin = request.header("origin");
+  return origin != nullptr && allows(*origin) ? *origin : std::string_view();
+}
+
 bool HttpGuard::is_proxy(const PeerAddress& peer) const {
   return std::ranges::any_of(rules_.proxies,
                              [&](const Network& network) { return network.contains(peer); });

@@ -36,6 +36,9 @@ class HttpGuard {
   // Why the request is not served; empty: it is.
   std::string refuse(const HttpRequest& request) const;
 
+  // The request's Origin if that page may read answers, else empty.
+  std::string_view cors_origin(const HttpRequest& request) const;
+
   // Fills in what the client calls this server, for the URLs of queues.
   void name_server(HttpRequest& request, bool encrypted, bool behind_proxy) const;
   bool is_proxy(const PeerAddress& peer) const;

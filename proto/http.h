@@ -54,6 +54,8 @@ struct HttpRequest {
   std::string_view public_host;  // empty: the Host header
   // When it came, by the wall clock: what the times of signatures are compared with.
   Instant arrived;
+  // The Origin of a page that may read the answer (CORS); empty: there is none. The connection fills it in.
+  std::string_view cors_origin;
 
   // The value of the first header of that name, nullptr when absent. `name` in lower case.
   const std::string_view* header(std::string_view name) const;

@@ -40,6 +40,8 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   if (const auto* host = http.header("host")) s.host = *host;
   if (!http.public_host.empty()) s.host = http.public_host;
   s.scheme = http.scheme;
+  s.cors_origin = http.cors_origin;
+  s.preflight = http.method == "OPTIONS";
   if (const auto* trace = http.header("x-amzn-trace-id")) s.trace = *trace;
   if (const auto* mode = http.header("x-amzn-query-mode")) s.query_mode = *mode == "true";
 }
@@ -65,6 +67,19 @@ Next start(SqsState& s, const QueuePath& path) {
   return handler(s.action).begin(s);
 }
 
+// Any page can make a browser send a GET, with an <img>: it only reads, unless it has a header that no page can add.
+bool check_method(SqsState& s, const HttpRequest& http, std::string_view action) {
+  const bool reads = action.starts_with("Get") || action.starts_with("List");
+  if (reads || http.method == "POST" || s.config->keys != nullptr ||
+      http.header("authorization") != nullptr)
+    return true;
+  s.query_mode = true;  // 403, as in deny()
+  return s.refusal.because(F::access_denied,
+                           "The action {} is not served to an unsigned {}, which any web page can "
+                           "send: only Get* and List* are. Send it as POST, or sign it.",
+                           shown(action), http.method);
+}
+
 bool check_action(SqsState& s, SqsAction action, std::string_view name) {
   s.action = action;
   return action != SqsAction::none ||
@@ -76,7 +91,9 @@ Next begin_json(SqsState& s, const HttpRequest& http, std::string_view target) {
   s.protocol = SqsProtocol::json;
   const bool ours = target.starts_with(target_prefix);
   const std::string_view name = ours ? target.substr(target_prefix.size()) : target;
-  if (!check_action(s, ours ? action_named(name) : SqsAction::none, name)) return Next::respond;
+  if (!check_action(s, ours ? action_named(name) : SqsAction::none, name) ||
+      !check_method(s, http, name))
+    return Next::respond;
   if (!read_json(http.body, info(s.action), s.input, s.refusal)) return Next::respond;
   return start(s, queue_path(http.path));
 }
@@ -139,8 +156,10 @@ Next begin_query(SqsState& s, const HttpRequest& http, Instant now, std::uint64_
   }
   if (name == nullptr) return begin_nothing(s, http, path);
   if (const auto* version = form.find("Version");
-      version != nullptr && *version == SnsCall::version)
-    return begin_sns(s, form, *name, now, request_number);
+      version != nullptr && *version == SnsCall::version) {
+    return check_method(s, http, *name) ? begin_sns(s, form, *name, now, request_number)
+                                        : Next::respond;
+  }
   if (!check_action(s, action_named(*name), *name)) return Next::respond;
   const SqsActionInfo& action = info(s.action);
   if (!action.on_queue && s.action != SqsAction::get_queue_url && !path.account.empty()) {
@@ -148,7 +167,8 @@ Next begin_query(SqsState& s, const HttpRequest& http, Instant now, std::uint64_
                       action.name);
     return Next::respond;
   }
-  if (!read_query(form, action, s.input, s.refusal)) return Next::respond;
+  if (!check_method(s, http, action.name) || !read_query(form, action, s.input, s.refusal))
+    return Next::respond;
   return start(s, path);
 }
 
@@ -211,8 +231,8 @@ void SqsState::reset() {
   constexpr std::size_t text_keep_max = 4096;
   protocol = SqsProtocol::plain;
   query_mode = false;
-  host = trace = account = {};
-  verified = false;
+  host = trace = account = cors_origin = {};
+  preflight = verified = false;
   auth_fault = AuthFault::none;
   action = SqsAction::none;
   input.clear();

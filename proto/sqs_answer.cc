@@ -112,6 +112,34 @@ struct ErrorHeaders {
   }
 };
 
+// For the browser of a page that may read the answer. Never `*`: only listed origins may.
+struct CorsHeaders {
+  std::array<HttpHeader, 8> headers;
+  std::size_t count = 0;
+
+  CorsHeaders(const SqsState& s, std::span<const HttpHeader> extra) {
+    for (const HttpHeader& header : extra) headers[count++] = header;
+    if (s.cors_origin.empty()) return;
+    headers[count++] = {"Access-Control-Allow-Origin", s.cors_origin};
+    headers[count++] = {"Vary", "Origin"};
+    if (s.preflight) {
+      headers[count++] = {"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"};
+      headers[count++] = {"Access-Control-Allow-Headers", request_headers};
+      headers[count++] = {"Access-Control-Max-Age", "600"};
+    } else {
+      headers[count++] = {"Access-Control-Expose-Headers", answer_headers};
+    }
+  }
+
+  static constexpr std::string_view request_headers =
+      "amz-sdk-invocation-id, amz-sdk-request, authorization, content-type, x-amz-content-sha256, "
+      "x-amz-date, x-amz-security-token, x-amz-target, x-amz-user-agent, x-amzn-query-mode, "
+      "x-amzn-trace-id";
+  static constexpr std::string_view answer_headers =
+      "x-amzn-RequestId, x-amzn-query-error, x-pawl-durability, Retry-After, x-amz-retry-after, "
+      "Date";
+};
+
 }  // namespace
 
 std::uint16_t status_of(const SqsState& s) {
@@ -129,8 +157,10 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
   thread_local std::string body;
   const auto append = [&](std::string_view type, std::string_view text,
                           std::span<const HttpHeader> extra) {
-    append_response(out, status_of(s), type, s.request_id_text(), extra, text, s.keep_alive,
-                    s.head_only, date, s.version_minor);
+    const CorsHeaders all(s, extra);
+    append_response(out, status_of(s), type, s.request_id_text(),
+                    std::span(all.headers).first(all.count), text, s.keep_alive, s.head_only, date,
+                    s.version_minor);
   };
   if (s.protocol == SqsProtocol::plain) {
     static constexpr HttpHeader allow[] = {

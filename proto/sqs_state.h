@@ -48,7 +48,9 @@ struct SqsState {
   std::array<char, 36> request_id{};
   std::string_view host;  // as the client calls us; may be empty
   std::string_view scheme = "http";
-  std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
+  std::string_view trace;        // X-Amzn-Trace-Id, empty when absent
+  std::string_view cors_origin;  // HttpRequest::cors_origin
+  bool preflight = false;        // OPTIONS
 
   // Of the signature.
   AuthFault auth_fault{};

@@ -169,6 +169,93 @@ TEST_F(GuardedServerTest, SaysNoInTheProtocolOfTheCallerAndDoesNothing) {
   EXPECT_EQ(ask(json_request("ListQueues", "{}")).find("made"), std::string::npos);
 }
 
+TEST_F(GuardedServerTest, PagesOfAnAllowedOriginGetTheirHeaders) {
+  options_.allow_origins = {"https://console.example"};
+  start();
+  const std::string origin = "Origin: https://console.example\r\n";
+  const std::string echoed = "\r\nAccess-Control-Allow-Origin: https://console.example\r\n";
+  const std::string preflight =
+      ask("OPTIONS / HTTP/1.1\r\nHost: localhost\r\n" + origin +
+          "Access-Control-Request-Method: POST\r\n"
+          "Access-Control-Request-Headers: authorization,content-type,x-amz-date,x-amz-target\r\n"
+          "Connection: close\r\n\r\n");
+  EXPECT_TRUE(preflight.starts_with("HTTP/1.1 204")) << preflight;
+  EXPECT_TRUE(preflight.contains(echoed)) << preflight;
+  EXPECT_TRUE(preflight.contains("\r\nAccess-Control-Allow-Methods: GET, HEAD, POST, OPTIONS\r\n"))
+      << preflight;
+  const std::size_t at = preflight.find("\r\nAccess-Control-Allow-Headers: ");
+  ASSERT_NE(at, std::string::npos) << preflight;
+  const std::string allowed = preflight.substr(at, preflight.find("\r\n", at + 2) - at);
+  for (const char* header : {"authorization", "content-type", "x-amz-content-sha256", "x-amz-date",
+                             "x-amz-security-token", "x-amz-target", "x-amz-user-agent",
+                             "x-amzn-query-mode", "amz-sdk-invocation-id", "amz-sdk-request"})
+    EXPECT_TRUE(allowed.contains(header)) << header << " in " << allowed;
+  const std::string result = ask(json_request("ListQueues", "{}", origin));
+  const std::string error = ask(json_request("GetQueueUrl", R"({"QueueName":"none"})", origin));
+  const std::string xml =
+      ask("GET /?Action=ListQueues HTTP/1.1\r\nHost: localhost\r\n" + origin + "\r\n");
+  EXPECT_TRUE(result.starts_with("HTTP/1.1 200")) << result;
+  EXPECT_TRUE(error.starts_with("HTTP/1.1 400")) << error;
+  EXPECT_TRUE(xml.starts_with("HTTP/1.1 200")) << xml;
+  for (const std::string& answer : {preflight, result, error, xml}) {
+    EXPECT_TRUE(answer.contains(echoed)) << answer;
+    EXPECT_TRUE(answer.contains("\r\nVary: Origin")) << answer;
+    EXPECT_FALSE(answer.contains('*')) << answer;
+  }
+  EXPECT_TRUE(result.contains("\r\nAccess-Control-Expose-Headers: x-amzn-RequestId")) << result;
+  const std::string plain = ask(json_request("ListQueues", "{}"));
+  EXPECT_FALSE(plain.contains("Access-Control")) << plain;
+}
+
+// With signatures, too: the browser decides by these headers, and the other pages get none.
+TEST_F(GuardedServerTest, OtherOriginsGetNoHeadersWhereSignaturesAreAsked) {
+  options_.allow_origins = {"https://console.example"};
+  options_.auth = "sigv4";
+  options_.load_keys = [] { return std::make_shared<const Keyring>(); };
+  start();
+  const std::string request = "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+  const std::string allowed = ask(request + "Origin: https://console.example\r\n\r\n");
+  EXPECT_TRUE(allowed.contains("Access-Control-Allow-Origin: https://console.example\r\n"));
+  const std::string other = ask(request + "Origin: https://evil.example\r\n\r\n");
+  EXPECT_FALSE(other.contains("Access-Control")) << other;
+  EXPECT_TRUE(ask(json_request("ListQueues", "{}", "Origin: https://console.example\r\n"))
+                  .contains("Access-Control-Allow-Origin: https://console.example\r\n"))
+      << "an error of authentication is to be readable too";
+}
+
+// An <img> sends a GET without any header that tells it from a client of this machine.
+TEST_F(GuardedServerTest, AnUnsignedGetOrHeadOnlyReads) {
+  start();
+  ask(json_request("CreateQueue", R"({"QueueName":"q"})"));
+  ask(json_request("SendMessage", R"({"QueueUrl":"q","MessageBody":"kept"})"));
+  const auto get = [&](const std::string& method, const std::string& target,
+                       const std::string& headers = {}) {
+    return ask(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+               headers + "\r\n");
+  };
+  const std::string queue = "/000000000000/q?Action=";
+  for (const char* action : {"PurgeQueue", "DeleteQueue", "ReceiveMessage",
+                             "SendMessage&MessageBody=x", "PurgeQueue&X-Amz-Signature=0"}) {
+    for (const char* method : {"GET", "HEAD"}) {
+      const std::string answer = get(method, queue + action);
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 403")) << method << action << answer;
+    }
+    EXPECT_TRUE(get("GET", queue + action).contains("<Code>AccessDenied</Code>")) << action;
+  }
+  EXPECT_TRUE(get("GET", "/?Action=CreateQueue&QueueName=new").starts_with("HTTP/1.1 403"));
+  EXPECT_TRUE(
+      get("GET", "/?Action=CreateTopic&Name=t&Version=2010-03-31").starts_with("HTTP/1.1 403"));
+  const std::string counts = get("GET", queue + "GetQueueAttributes&AttributeName.1=All");
+  EXPECT_TRUE(counts.starts_with("HTTP/1.1 200")) << counts;
+  EXPECT_TRUE(counts.contains("<Name>ApproximateNumberOfMessages</Name><Value>1</Value>"))
+      << counts;
+  EXPECT_TRUE(get("GET", "/?Action=ListQueues").starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(get("GET", "/?Action=ListTopics&Version=2010-03-31").starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(get("GET", queue + "PurgeQueue", "Authorization: AWS4-HMAC-SHA256 x\r\n")
+                  .starts_with("HTTP/1.1 200"))
+      << "a page cannot add this header";
+}
+
 TEST_F(GuardedServerTest, NamesItselfAsItsProxyIsCalled) {
   options_.trusted_proxies = {"127.0.0.0/8"};
   start();

@@ -72,13 +72,21 @@ TEST_F(SqsUrl, ThePathNamesTheQueueWhenNothingElseDoes) {
   EXPECT_EQ(broker.last.queue, QueueId{2});
 }
 
-TEST_F(SqsUrl, AQueryOnAQueuePathMayComeByGet) {
+// A presigned query that nobody verifies is as good as unsigned: by GET it may only read.
+TEST_F(SqsUrl, AQueryOnAQueuePathMayBeInTheUrl) {
   make_queue("q");
-  EXPECT_EQ(get("/000000000000/q?Action=SendMessage&MessageBody=hello%20world&Version=2012-11-05"
-                "&X-Amz-Expires=300&X-Amz-SignedHeaders=host&X-Amz-Signature=20d0&AWSAccessKeyId=x"
-                "&SignatureMethod=y&Timestamp=z&Expires=1")
-                .status,
-            200);
+  const std::string_view signature =
+      "&X-Amz-Expires=300&X-Amz-SignedHeaders=host&X-Amz-Signature=20d0&AWSAccessKeyId=x"
+      "&SignatureMethod=y&Timestamp=z&Expires=1";
+  const std::string read =
+      fmt::format("/000000000000/q?Action=GetQueueAttributes&Version=2012-11-05{}", signature);
+  EXPECT_EQ(get(read).status, 200);
+  const std::string send = fmt::format(
+      "/000000000000/q?Action=SendMessage&MessageBody=hello%20world&Version=2012-11-05{}",
+      signature);
+  EXPECT_EQ(get(send).status, 403);
+  EXPECT_EQ(broker.messages.size(), 0u);
+  EXPECT_EQ(query("", send).status, 200);
   ASSERT_EQ(broker.messages.size(), 1u);
   EXPECT_EQ(broker.messages[0].body, "hello world");
 }
