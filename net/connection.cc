@@ -77,8 +77,27 @@ bool Connection::refuse_plain_http(std::string_view bytes) {
   return true;
 }
 
-// Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
+// The bytes of a handshake are kept until the gate admits it.
 void Connection::take_sealed(std::string_view bytes) {
+  if (!handshake_waits_ && !handshake_admitted_) {
+    handshake_admitted_ = table_->admit_handshake(index_, peer_.place);
+    handshake_waits_ = !handshake_admitted_;
+  }
+  if (handshake_admitted_) return open_sealed(bytes);
+  tls_->early().append(bytes);
+  if (tls_->early().size() > Tls::pending_max) begin_close();
+}
+
+void Connection::begin_handshake() {
+  handshake_waits_ = false;
+  handshake_admitted_ = true;
+  std::string early;
+  early.swap(tls_->early());
+  if (state_ == State::open) open_sealed(early);
+}
+
+// Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
+void Connection::open_sealed(std::string_view bytes) {
   thread_local std::array<char, 16 << 10> plain;  // what the largest record holds
   if (refuse_plain_http(bytes)) return;
   Tls::Read read = Tls::Read::data;

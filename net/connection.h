@@ -88,6 +88,7 @@ class Connection {
   void on_answer(PendingCall& call);
 
   void arm_receive();
+  void begin_handshake();        // its turn has come
   void flush();                  // end of the turn: sends what is in out()
   void check_time(Instant now);  // once a second
   void begin_drain();            // the server stops: finish what is under way
@@ -149,6 +150,7 @@ class Connection {
   void end_if_all_heard();
   void take_plain(std::string_view bytes);
   void take_sealed(std::string_view bytes);
+  void open_sealed(std::string_view bytes);
   void seal();
   void peer_closed();
   void offer_held();
@@ -174,6 +176,8 @@ class Connection {
   bool send_armed_ = false;
   bool starved_ = false;  // waits for receive buffers
   bool peer_closed_ = false;
+  bool handshake_waits_ = false;
+  bool handshake_admitted_ = false;
   bool dirty_ = false;  // in the table's list of those to flush
   bool offering_ = false;
   std::size_t arrived_ = 0,

@@ -117,6 +117,37 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   row.connection->start(index, row.generation, {peer_of(fd), place});
 }
 
+bool Connections::admit_handshake(std::uint32_t index, std::uint32_t place) {
+  // Those that wait go first.
+  const auto verdict = handshakes_.empty() ? gate_.admit(place) : HandshakeGate::Verdict::next_turn;
+  if (verdict == HandshakeGate::Verdict::now) return true;
+  auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
+  queue.push_back({index, rows_[index].generation});
+  return false;
+}
+
+void Connections::begin_turn(Instant now) {
+  now_ = now;
+  if (gate_.begin_turn(now)) {
+    handshakes_.insert(handshakes_.end(), later_handshakes_.begin(), later_handshakes_.end());
+    later_handshakes_.clear();
+  }
+  while (!handshakes_.empty()) {
+    const WaitingHandshake next = handshakes_.front();
+    const Row& row = rows_[next.index];
+    const bool gone = row.connection == nullptr || row.generation != next.generation;
+    const auto verdict =
+        gone ? HandshakeGate::Verdict::now : gate_.admit(row.connection->peer().place);
+    if (verdict == HandshakeGate::Verdict::next_turn) return;
+    handshakes_.pop_front();
+    if (verdict == HandshakeGate::Verdict::next_second) {
+      later_handshakes_.push_back(next);
+    } else if (!gone) {
+      row.connection->begin_handshake();
+    }
+  }
+}
+
 void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
   const bool known = tag.index < rows_.size() && rows_[tag.index].connection != nullptr &&
                      rows_[tag.index].generation == tag.generation;

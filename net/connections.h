@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "net/auth_failures.h"
 #include "net/connection.h"
+#include "net/handshake_gate.h"
 #include "net/http_guard.h"
 #include "net/live.h"
 #include "net/ring.h"
@@ -72,7 +74,10 @@ class Connections final : public Asker {
   void flush();
   // Timeouts and the date, once a second.
   void tick(Instant now);
-  void set_now(Instant now) { now_ = now; }
+  // The begin of a turn.
+  void begin_turn(Instant now);
+  // A handshake waits for the next turn: it should come at once.
+  bool handshakes_wait() const { return !handshakes_.empty(); }
 
   void begin_drain();
   // Whatever they still have under way.
@@ -97,6 +102,8 @@ class Connections final : public Asker {
   bool draining() const { return draining_; }
   // The HTTP answer for a client that came to the wrong port: `why`, and where to go.
   std::string wrong_port(std::string_view why) const;
+  // True: the handshake may begin. False: begin_handshake() will be called.
+  bool admit_handshake(std::uint32_t index, std::uint32_t place);
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call(bool receive);
@@ -120,6 +127,10 @@ class Connections final : public Asker {
   Peers& peers_of(Protocol protocol) const {
     return protocol == Protocol::admin ? *context_->admin_peers : *context_->peers;
   }
+  struct WaitingHandshake {
+    std::uint32_t index, generation;
+  };
+
   void free_row(std::uint32_t index);
   void follow_live();
   void count_memory();
@@ -149,6 +160,9 @@ class Connections final : public Asker {
   std::size_t grown_ = 0;       // since, whatever has gone meanwhile
   std::uint64_t evicted_ = 0;
   AuthFailures auth_failures_;
+  HandshakeGate gate_;
+  // Connections whose handshake waits for a turn, and for another second.
+  std::deque<WaitingHandshake> handshakes_, later_handshakes_;
   Instant now_;
   Instant ticked_, ticked_before_;
   std::string date_;

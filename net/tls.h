@@ -72,6 +72,8 @@ class Tls {
     received_ = received;
     begun_ |= !received.empty();
   }
+  // What came while the handshake waited for its turn; up to pending_max.
+  std::string& early() { return early_; }
   Read read(std::span<char> into, std::size_t& count);
 
   // False: nothing can be sent, now or later.
@@ -90,7 +92,7 @@ class Tls {
   ssl_st* ssl_;
   std::string_view protocol_;
   std::string_view received_;
-  std::string out_;
+  std::string out_, early_;
   bool established_ = false;
   bool begun_ = false;
   bool closed_ = false;

@@ -242,7 +242,7 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
 bool Worker::turn() {
   now_ = std::max(now_, shared_->clock.now());
   now_us_ = EngineClock::now_us();
-  connections_->set_now(now_);
+  connections_->begin_turn(now_);
   const unsigned reaped = ring_->reap(
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         dispatch(tag, result, flags);
@@ -253,7 +253,7 @@ bool Worker::turn() {
   wake_others();
   note_refusals();
   if (now_us_ - second_us_ > 1'000'000) second_passed();
-  return worked || reaped > 0;
+  return worked || reaped > 0 || connections_->handshakes_wait();
 }
 
 void Worker::wake_others() {

@@ -1,0 +1,48 @@
+// Decides when TLS handshakes are computed. Each costs the thread of the shard 0.2 to 0.6 ms.
+//
+//   begin_turn() -> admit() for each connection whose first bytes have come -> now | next_turn | next_second
+//
+// Limits: turn_max handshakes in a turn; address_rate_max a second of one address (peer_network()). The others
+//         wait, at most as long as a handshake may take (ConnectionTimes::head).
+// Owner:  the Connections of the shard.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "core/time.h"
+
+namespace pawl {
+
+class HandshakeGate {
+ public:
+  static constexpr unsigned turn_max = 2;
+  static constexpr unsigned address_rate_max = 100;
+
+  enum class Verdict : std::uint8_t { now, next_turn, next_second };
+
+  // True: a new second has begun, and connections that wait for it may be admitted.
+  bool begin_turn(Instant now) {
+    turn_ = 0;
+    if (now - second_ < seconds(1)) return false;
+    second_ = now;
+    this_second_.clear();
+    return true;
+  }
+  // `place`: of the peer, Peer::place.
+  Verdict admit(std::uint32_t place) {
+    if (turn_ == turn_max) return Verdict::next_turn;
+    unsigned& count = this_second_[place];
+    if (count == address_rate_max) return Verdict::next_second;
+    ++count;
+    ++turn_;
+    return Verdict::now;
+  }
+
+ private:
+  unsigned turn_ = 0;  // handshakes of this turn
+  Instant second_;     // when it began
+  std::unordered_map<std::uint32_t, unsigned> this_second_;
+};
+
+}  // namespace pawl
