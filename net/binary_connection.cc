@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/free_memory.h"
 #include "net/connections.h"
 #include "proto/wire.h"
 
@@ -48,11 +49,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
     taken += n;
     if (partial_.size() == header->length) {
       begin_call(partial_);
-      if (partial_.capacity() > out_low) {
-        partial_ = std::string();
-      } else {
-        partial_.clear();
-      }
+      partial_.clear();
+      if (partial_.capacity() > out_low) free_memory(partial_);
     }
   }
   return taken;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/free_memory.h"
 #include "net/connection.h"
 #include "proto/session.h"
 
@@ -41,7 +42,7 @@ class BinaryConnection final : public Connection {
   bool may_stay(const Keyring* keys) const override { return session_.may_stay(keys); }
   std::size_t own_memory() const override { return partial_.capacity() + held_under_way_; }
   void own_spare() override {
-    if (partial_.empty()) partial_ = std::string();
+    if (partial_.empty()) free_memory(partial_);
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/free_memory.h"
 #include "net/connections.h"
 
 namespace pawl {
@@ -164,7 +165,7 @@ void Connection::offer_held() {
 
 void Connection::give_back_spare() {
   for (std::string* const buffer : {&held_, &out_, &sending_})
-    if (buffer->empty()) *buffer = std::string();
+    if (buffer->empty()) free_memory(*buffer);
   own_spare();
 }
 
@@ -206,11 +207,8 @@ void Connection::arm_send() {
 
 void Connection::seal() {
   if (!out_.empty() && !tls_->write(out_) && state_ == State::open) finish_after_answers();
-  if (out_.capacity() > out_low) {
-    out_ = std::string();
-  } else {
-    out_.clear();
-  }
+  out_.clear();
+  if (out_.capacity() > out_low) free_memory(out_);
   if (state_ == State::finishing && calls_.empty()) tls_->close();
 }
 
@@ -221,11 +219,8 @@ void Connection::on_send(std::int32_t result) {
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
   if (result > 0) sent_ += static_cast<std::size_t>(result);
   if (sent_ < sending_.size()) return arm_send();
-  if (sending_.capacity() > out_low) {
-    sending_ = std::string();  // one large answer does not hold its memory for ever
-  } else {
-    sending_.clear();
-  }
+  sending_.clear();
+  if (sending_.capacity() > out_low) free_memory(sending_);
   sent_ = 0;
   out();  // there may be more; and whoever waits for the last answer wants to know
   offer_held();
@@ -368,6 +363,7 @@ void Connection::look_at_peer(Instant now) {
 void Connection::check_time(Instant now) {
   arrived_before_ = std::exchange(arrived_, 0);
   if (state_ == State::closing) return;
+  if (calls_.empty() && !send_armed_) give_back_spare();
   if (send_armed_) look_at_peer(now);
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();

@@ -108,6 +108,11 @@ class Connections final : public Asker {
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
+  // A call for one request of HTTP, and back. A few are kept for the next requests, none of them large.
+  std::unique_ptr<SqsCall> take_http_call();
+  void give_http_call(std::unique_ptr<SqsCall> call);
+  static constexpr std::size_t spare_http_calls_max = 64;
+  static constexpr std::size_t spare_http_call_bytes_max = 64 << 10;
   static constexpr std::size_t evicted_bytes_min = 64 << 10;
   static constexpr std::size_t evicted_stranger_bytes_min = 4 << 10;
   void auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer);
@@ -153,7 +158,8 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> flushing_;
   std::vector<std::uint32_t> starved_;
   std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
-  std::size_t spare_bytes_ = 0;                                            // in them
+  std::vector<std::unique_ptr<SqsCall>> spare_http_calls_;
+  std::size_t spare_bytes_ = 0;  // in them
   std::size_t open_ = 0;
   std::size_t counted_ = 0;     // bytes of verified connections
   std::size_t unverified_ = 0;  // of the others

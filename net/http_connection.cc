@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/free_memory.h"
 #include "net/clock.h"
 #include "net/connections.h"
 
@@ -103,38 +104,63 @@ bool HttpConnection::take_head(std::size_t at_hand) {
   parser_.limit_body(most);
   if (length && *length <= at_hand) return true;  // begin_call() looks at it as a whole
   const std::uint64_t number = table().next_request_number();
+  call_ = table().take_http_call();
   if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
-    call_.deny(head, table().sqs(), why, number);
+    call_->deny(head, table().sqs(), why, number);
   } else {
     name(head);
-    const SqsCall::Head judged = call_.check_head(head, table().sqs(), number);
+    const SqsCall::Head judged = call_->check_head(head, table().sqs(), number);
     if (judged == SqsCall::Head::verified) verified_ = true;
-    if (judged != SqsCall::Head::refused) return true;
-    table().auth_failed(call_.auth_fault(), Protocol::http, peer().address);
+    if (judged != SqsCall::Head::refused) {
+      end_call();
+      return true;
+    }
+    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
   }
-  call_.write_response(out(), table().date(), false);
+  call_->write_response(out(), table().date(), false);
+  end_call();
   finish_after_answers();
   return false;
 }
 
 void HttpConnection::begin_call() {
   HttpRequest request = parser_.request();
+  call_ = table().take_http_call();
   if (const std::string why = table().context().guard->refuse(request); !why.empty()) {
-    call_.deny(request, table().sqs(), why, table().next_request_number());
+    call_->deny(request, table().sqs(), why, table().next_request_number());
     return finish_call();
   }
   name(request);
-  const auto next = call_.begin(request, table().loop().shard().directory(), table().sqs(),
-                                table().now(), table().next_request_number());
-  if (call_.verified()) verified_ = true;
-  if (call_.auth_fault() != AuthFault::none)
-    table().auth_failed(call_.auth_fault(), Protocol::http, peer().address);
+  const auto next = call_->begin(request, table().loop().shard().directory(), table().sqs(),
+                                 table().now(), table().next_request_number());
+  if (call_->verified()) verified_ = true;
+  if (call_->auth_fault() != AuthFault::none)
+    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
   if (next == SqsCall::Next::respond) return finish_call();
   submit_routes();
 }
 
+// The memory of a call is the connection's while it has the call.
+void HttpConnection::count_call() {
+  const std::size_t bytes = call_->memory();
+  if (bytes > call_bytes_) table().grew(bytes - call_bytes_);
+  call_bytes_ = bytes;
+}
+
+void HttpConnection::end_call() {
+  call_bytes_ = 0;
+  table().give_http_call(std::move(call_));
+}
+
+void HttpConnection::own_spare() {
+  if (under_way_ > 0) return;
+  parser_.give_back_spare();
+  free_memory(pending_);
+}
+
 void HttpConnection::submit_routes() {
-  const std::span<const SqsRoute> routes = call_.routes();
+  count_call();
+  const std::span<const SqsRoute> routes = call_->routes();
   while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
   under_way_ = routes.size();
   for (std::size_t i = 0; i < routes.size(); ++i) {
@@ -144,7 +170,8 @@ void HttpConnection::submit_routes() {
 
 bool HttpConnection::answered(PendingCall&) {
   if (--under_way_ > 0) return false;
-  if (call_.resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
+  count_call();
+  if (call_->resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
     submit_routes();
     return false;
   }
@@ -154,9 +181,10 @@ bool HttpConnection::answered(PendingCall&) {
 
 void HttpConnection::finish_call() {
   const std::size_t before = out().size();
-  call_.write_response(out(), table().date(), open() && !table().draining());
+  call_->write_response(out(), table().date(), open() && !table().draining());
   table().grew(out().size() - before);
-  const bool keep = call_.keep_alive();
+  const bool keep = call_->keep_alive();
+  end_call();
   parser_.next();
   times_.note(parser_.phase(), table().now());
   if (!keep) finish_after_answers();

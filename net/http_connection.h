@@ -31,7 +31,10 @@ class HttpConnection final : public Connection {
   bool answered(PendingCall& call) override;
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
-  std::size_t own_memory() const override { return parser_.memory(); }
+  std::size_t own_memory() const override {
+    return parser_.memory() + call_bytes_ + pending_.size() * sizeof(PendingCall);
+  }
+  void own_spare() override;
   bool verified() const override;
 
  private:
@@ -40,9 +43,12 @@ class HttpConnection final : public Connection {
   void begin_call();
   void submit_routes();
   void finish_call();
+  void count_call();
+  void end_call();
 
   HttpParser parser_;
-  SqsCall call_;
+  std::unique_ptr<SqsCall> call_;  // borrowed from the table for the length of a request
+  std::size_t call_bytes_ = 0;     // that it held when it was counted last
   std::vector<std::unique_ptr<PendingCall>> pending_;  // as many as a call has ever had
   std::size_t under_way_ = 0;                          // of them
   HttpTimes times_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/free_memory.h"
 #include "proto/http_strict.h"
 
 namespace pawl {
@@ -406,7 +407,7 @@ void HttpParser::Impl::reserve_body(std::size_t bytes) {
 
 void HttpParser::Impl::reset() {
   llhttp_reset(&http);
-  if (buffer.capacity() > buffer_keep_bytes) std::string().swap(buffer);
+  if (buffer.capacity() > buffer_keep_bytes) free_memory(buffer);
   buffer.clear();
   slots.clear();
   headers.clear();
@@ -462,6 +463,13 @@ HttpParser::Phase HttpParser::phase() const {
 int HttpParser::error_status() const { return impl_->error_status; }
 
 std::string_view HttpParser::error_text() const { return impl_->error_text; }
+
+void HttpParser::give_back_spare() {
+  if (phase() != Phase::idle) return;
+  free_memory(impl_->buffer);
+  free_memory(impl_->slots);
+  free_memory(impl_->headers);
+}
 
 std::size_t HttpParser::memory() const {
   return sizeof(Impl) + impl_->buffer.capacity() +

@@ -101,6 +101,8 @@ class HttpParser {
   int error_status() const;  // 0 unless in error
   std::string_view error_text() const;
   std::size_t memory() const;  // bytes held
+  // Frees the buffers of earlier requests. Between requests only; without effect in one.
+  void give_back_spare();
 
  private:
   struct Impl;

@@ -107,6 +107,18 @@ std::uint16_t SnsCall::status() const {
   return state_->refusal ? info(state_->refusal.fault).status : 200;
 }
 
+std::size_t SnsCall::memory() const {
+  const SnsState& s = *state_;
+  std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.copied.capacity();
+  for (const SnsMessage& message : s.messages)
+    bytes += sizeof message + message.text.capacity() + message.attributes.capacity();
+  for (const SnsDelivery& delivery : s.deliveries) {
+    bytes += sizeof delivery + delivery.sends.capacity() * sizeof(SendEntry);
+    for (const std::string& body : delivery.bodies) bytes += sizeof body + body.capacity();
+  }
+  return bytes;
+}
+
 void SnsCall::write_body(std::string& out) const {
   SnsState& s = *state_;
   XmlWriter xml(out);

@@ -63,6 +63,7 @@ class SnsCall {
   std::string_view action() const;  // "Publish"; empty: none of ours
   std::uint16_t status() const;
   void write_body(std::string& out) const;
+  std::size_t memory() const;  // bytes held, about
 
  private:
   std::unique_ptr<SnsState> state_;

@@ -1,5 +1,6 @@
 #include "proto/sqs.h"
 
+#include "core/free_memory.h"
 #include "proto/form.h"
 #include "proto/sigv4.h"
 #include "proto/sqs_access.h"
@@ -240,6 +241,7 @@ void SqsState::reset() {
   queue = nullptr;
   queue_name = queue_account = {};
   fifo = false;
+  free_memory(request.copied);  // assigning a new request keeps it
   request = {};
   for (SqsEntry& entry : entries) {
     entry.refusal.clear();
@@ -329,6 +331,23 @@ Next SqsCall::resume(const Directory& directory, const SqsConfig&) {
     sqs::settle_batch(s);
   }
   return Next::respond;
+}
+
+void SqsCall::clear() {
+  state_->reset();
+  state_->sns.reset();
+}
+
+std::size_t SqsCall::memory() const {
+  const SqsState& s = *state_;
+  std::size_t bytes =
+      sizeof(SqsState) + s.input.memory() + s.entries.capacity() * sizeof(SqsEntry) +
+      s.sends.capacity() * sizeof(SendEntry) + s.receipts.capacity() * sizeof(ReceiptEntry) +
+      s.deliveries.capacity() * sizeof(Delivery) + s.request.copied.capacity() +
+      s.listed.capacity() * sizeof(ConfigPtr) + s.scratch.capacity();
+  for (const SqsEntry& entry : s.entries)
+    bytes += entry.message.attributes.capacity() + entry.message.system.capacity();
+  return bytes + (s.sns == nullptr ? 0 : s.sns->memory());
 }
 
 void SqsCall::write_response(std::string& out, std::string_view date, bool may_stay) {

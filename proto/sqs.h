@@ -108,6 +108,10 @@ class SqsCall {
   // Whether the connection may be used for another request; known after begin().
   bool keep_alive() const;
 
+  // Forgets the request, so that the call can serve another connection.
+  void clear();
+  std::size_t memory() const;  // bytes held, about
+
   // After begin() or check_head(): why authentication failed, `none` if it did not; and whether the request
   // was signed by a key of ours, which what is open to everybody is not.
   AuthFault auth_fault() const;

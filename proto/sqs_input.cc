@@ -45,6 +45,21 @@ void SqsArena::reset() {
   blocks_.resize(1);
 }
 
+std::size_t SqsArena::memory() const {
+  std::size_t bytes = 0;
+  for (const Block& block : blocks_) bytes += block.size;
+  return bytes;
+}
+
+std::size_t SqsInput::memory() const {
+  const auto bytes_of = [](const auto&... vectors) {
+    return (... + (vectors.capacity() * sizeof(*vectors.data())));
+  };
+  return arena.memory() + bytes_of(attribute_names, system_attribute_names, message_attribute_names,
+                                   tag_keys, account_ids, action_names, queue_attributes, tags,
+                                   entries, attributes);
+}
+
 void SqsInput::clear() {
   scalars = {};
   clear_and_trim(attribute_names);

@@ -37,6 +37,7 @@ class SqsArena {
 
   std::string_view copy(std::string_view text);
   void reset();
+  std::size_t memory() const;  // bytes of its blocks
 
  private:
   struct Block {
@@ -93,6 +94,7 @@ struct SqsInput {
   SqsArena arena;
 
   void clear();
+  std::size_t memory() const;  // bytes besides its own size
 
   const SqsScalar& operator[](SqsMember member) const {
     return scalars[static_cast<std::size_t>(member) - sqs_entry_scalars];
