@@ -104,6 +104,22 @@ void ends_at_once(bool on) {
   if (on) pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
+std::string calibration_text(const Calibration& calibration) {
+  if (!calibration.measured) {
+    return fmt::format(
+        "pawl: the disk is full: durable writes were not measured; using {}. Receives and deletes "
+        "work; make room for sends\n",
+        name_of(calibration.kind));
+  }
+  return fmt::format(
+      "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
+      "{:.0f} us; the "
+      "device has {}FUA; using {}{}\n",
+      calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
+      name_of(calibration.kind),
+      calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
+}
+
 }  // namespace
 
 std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
@@ -315,14 +331,7 @@ std::expected<void, std::string> Server::recover() {
   phases_->opened.wait();
   ends_at_once(false);
   if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
-  const Calibration& calibration = workers_[0]->calibration();
-  fmt::print(stderr,
-             "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
-             "{:.0f} us; the "
-             "device has {}FUA; using {}{}\n",
-             calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
-             name_of(calibration.kind),
-             calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
+  fmt::print(stderr, "{}", calibration_text(workers_[0]->calibration()));
   std::vector<ShardEngine*> engines;
   for (const auto& worker : workers_) engines.push_back(&worker->engine());
   for (std::size_t i = 0; i < engines.size(); ++i) {

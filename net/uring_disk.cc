@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "wal/segment_pool.h"
 
 namespace pawl {
 namespace {
@@ -264,21 +265,27 @@ double UringDisk::median_us(FileId file, FlushKind kind) {
 
 Result<Calibration> UringDisk::calibrate() {
   unlinkat(directory_, std::string(calibration_file).c_str(), 0);  // of a start that was killed
+  calibration_.fua = device_has_fua(directory_);
   const Result<FileId> file = create(calibration_file);
-  if (!file) return std::unexpected(file.error());
+  if (!file) return not_measured(file.error());
   alignas(block_bytes) static thread_local std::array<std::byte, 16 * block_bytes> zeros{};
   Result<void> ready = write_now(*file, 0, zeros);
   if (ready) ready = sync_now(*file);
   if (ready) {
     calibration_.linked_us = median_us(*file, FlushKind::linked);
     calibration_.dsync_us = median_us(*file, FlushKind::dsync);
-    calibration_.fua = device_has_fua(directory_);
     const bool dsync_wins = calibration_.fua && calibration_.dsync_us < calibration_.linked_us;
     calibration_.kind = dsync_wins ? FlushKind::dsync : FlushKind::linked;
   }
   close(*file);
   if (const Result<void> removed = remove(calibration_file); !removed && ready) ready = removed;
-  if (!ready) return std::unexpected(ready.error());
+  if (!ready) return not_measured(ready.error());
+  return calibration_;
+}
+
+Result<Calibration> UringDisk::not_measured(const Error& error) {
+  if (!disk_is_full(error.sys)) return std::unexpected(error);
+  calibration_.measured = false;
   return calibration_;
 }
 

@@ -31,6 +31,7 @@ struct Calibration {
   FlushKind kind = FlushKind::linked;
   bool direct = true;    // the file system takes O_DIRECT
   bool fua = false;      // the device makes a single write durable by itself
+  bool measured = true;  // false: the disk had no room for it
   double linked_us = 0;  // median of a 4 KiB durable write beside a busy loop
   double dsync_us = 0;
 };
@@ -41,7 +42,8 @@ class UringDisk final : public Disk {
   static Result<std::unique_ptr<UringDisk>> open_dir(Ring& ring, const std::string& path);
   ~UringDisk() override;
 
-  // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on.
+  // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on. On a full disk nothing is
+  // measured, and linked flushes, which suit every device, are used.
   Result<Calibration> calibrate();
   void use(const Calibration& calibration) { calibration_ = calibration; }
 
@@ -81,6 +83,7 @@ class UringDisk final : public Disk {
   std::uint32_t begin(Io& io, std::uint32_t parts, std::int32_t expected);
   io_uring_sqe* entry(std::uint32_t operation, bool moves_bytes, unsigned together);
   double median_us(FileId file, FlushKind kind);
+  Result<Calibration> not_measured(const Error& error);
 
   Ring* ring_;
   int directory_;

@@ -251,6 +251,9 @@ class Full(Story):
         logged = "sends are refused" in self.pawl.errors()
         unusable = self.use(deletes=20)
         still = self.refusal()
+        self.go_down()
+        self.come_up()
+        unusable_again = self.use(deletes=20)
         self.disk.tell("capacity 0")
         resumed = self.seconds_to_resume()
         for _ in range(20):
@@ -267,6 +270,7 @@ class Full(Story):
             "the log does not say that sends are accepted again": int(not logged_end),
             f"a send is not refused with an error to retry, but with {refused}": int(refused.status not in RETRIED),
             "receives and deletes refused meanwhile": unusable,
+            "receives and deletes refused after kill -9 and a start on the full disk": unusable_again,
             "a later send is taken while the disk is full": int(not still),
             "no send is taken when there is room again": int(resumed >= END_SECONDS),
         }, acked_min=10, figures=f"sends taken again {resumed * 1000:.0f} ms after there was room, ")
