@@ -47,11 +47,13 @@ std::uint32_t name_bit(std::string_view name) {
   return 0;
 }
 
-bool select_system_names(const std::vector<std::string_view>& names, std::uint32_t& out,
-                         Refusal& refusal) {
+enum class Unknown : bool { refused, ignored };
+
+bool select_system_names(const std::vector<std::string_view>& names, Unknown unknown,
+                         std::uint32_t& out, Refusal& refusal) {
   for (const std::string_view name : names) {
     const std::uint32_t selected = name == "All" ? all_names : name_bit(name);
-    if (selected == 0) {
+    if (selected == 0 && unknown == Unknown::refused) {
       return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.", shown(name));
     }
     out |= selected;
@@ -93,8 +95,10 @@ bool check_parameters(SqsState& s) {
                      s.refusal) &&
          check_range(s.input[M::wait_seconds], "WaitTimeSeconds", 20, s.refusal) &&
          check_attempt(s) &&
-         select_system_names(s.input.attribute_names, s.system_names, s.refusal) &&
-         select_system_names(s.input.system_attribute_names, s.system_names, s.refusal);
+         select_system_names(s.input.attribute_names, Unknown::refused, s.system_names,
+                             s.refusal) &&
+         select_system_names(s.input.system_attribute_names, Unknown::ignored, s.system_names,
+                             s.refusal);
 }
 
 // Writes one message. Of the texts it makes each is gone when the next is made.
