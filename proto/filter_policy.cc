@@ -221,7 +221,9 @@ struct AttributeSource {
     Value value{.kind = Value::Kind::text, .text = found.value};
     if (found.type.starts_with("Number")) {
       value.kind = Value::Kind::number;
-      std::from_chars(found.value.data(), found.value.data() + found.value.size(), value.number);
+      std::string_view digits = found.value;
+      if (digits.starts_with('+')) digits.remove_prefix(1);  // std::from_chars takes no plus
+      std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
     }
     return visit(value);
   }

@@ -85,6 +85,7 @@ TEST(FilterPolicy, ComparesNumbers) {
     return verdicts(policy, Scope::attributes, prices);
   };
   EXPECT_EQ(of(R"({"p":[5]})"), "nynnnn");
+  EXPECT_EQ(verdicts(R"({"p":[5]})", Scope::attributes, {attributes({number("p", "+5")})}), "y");
   EXPECT_EQ(of(R"({"p":[{"numeric":["=",5]}]})"), "nynnnn");
   EXPECT_EQ(of(R"({"p":[{"numeric":[">",0]}]})"), "nyynny");
   EXPECT_EQ(of(R"({"p":[{"numeric":[">=",0,"<",10]}]})"), "yynnny");
