@@ -7,6 +7,7 @@
 #include "proto/base64.h"
 #include "proto/json.h"
 #include "proto/json_value.h"
+#include "proto/sns_topic.h"
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
 #include "proto/sqs_arn.h"
@@ -33,7 +34,8 @@ std::optional<SqsArn> read_arn(SqsState& s, M member, std::string_view parameter
                       parameter);
     return std::nullopt;
   }
-  const auto arn = parse_arn(given.text);
+  auto arn = parse_arn(given.text);
+  if (arn && is_topic_account(arn->account)) arn.reset();  // a topic's row, which is no queue
   if (!arn) {
     s.refusal.because(F::invalid_parameter_value,
                       "You must use this format to specify the {}: "

@@ -86,6 +86,9 @@ TEST_F(SqsMoves, AreRefusedInTheWordsOfSqs) {
        "Source queue arn and destination queue arn cannot be the same."},
       {dlq, R"(,"DestinationArn":")" + arn("q.fifo") + "\"", 400, invalid_value,
        "The source queue and destination queue must be of the same queue type."},
+      {dlq, R"(,"DestinationArn":"arn:aws:sqs:us-east-1:000000000000/sns:t")", 400, invalid_value,
+       "You must use this format to specify the DestinationArn: "
+       "arn:<partition>:<service>:<region>:<account-id>:<resource-id>"},
       {dlq, R"(,"MaxNumberOfMessagesPerSecond":0)", 400, invalid_value,
        "Value for parameter MaxNumberOfMessagesPerSecond is invalid. Reason: You must enter a "
        "number that's between 1 and 500."},
