@@ -150,7 +150,7 @@ bool read_text(const Row& row, std::string_view value, AttributeChange& change) 
   if (row.kind == Kind::policy) {
     // Compact is not always shorter: 9e9 is written out.
     return compact_json_object(value, "Statement", change.text) &&
-           change.text.size() <= attribute_text_max;
+           change.text.size() <= attribute_text_max && check_text(change.text) == TextFault::none;
   }
   change.text = value;
   return check_text(value) == TextFault::none;
@@ -166,7 +166,14 @@ bool read_fifo(const AttributeSubject& of, std::string_view value, AttributeChan
                          "is not supported.");
 }
 
-bool refuse_on_standard(const Row& row, Refusal& refusal) {
+// A queue that is made as FIFO under another name has a wrong name, not a wrong attribute.
+bool refuse_on_standard(const Row& row, std::string_view value, const AttributeSubject& of,
+                        Refusal& refusal) {
+  AttributeChange change{row.attribute, -1, {}};
+  if (row.kind == Kind::fifo && of.queue == nullptr && read_truth(value, change) &&
+      change.number == 1) {
+    return refuse_fifo_name(refusal);
+  }
   if (row.fifo == Fifo::unknown) return refuse_name(row.name, refusal);
   return refusal.because(F::invalid_attribute_name,
                          "You can specify the {} only when FifoQueue is set to true.", row.name);
@@ -180,7 +187,7 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
   }
   const Row* row = find(name);
   if (row == nullptr || row->kind == Kind::computed) return refuse_name(name, refusal);
-  if (row->fifo != Fifo::either && !of.fifo) return refuse_on_standard(*row, refusal);
+  if (row->fifo != Fifo::either && !of.fifo) return refuse_on_standard(*row, value, of, refusal);
   if (value.size() > attribute_text_max) return refuse_value(name, refusal);
   AttributeChange change{row->attribute, -1, {}};
   bool good = true;
@@ -294,6 +301,13 @@ void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& c
 }
 
 }  // namespace
+
+bool refuse_fifo_name(Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "The name of a FIFO queue can only include alphanumeric characters, "
+                         "hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in "
+                         "length");
+}
 
 std::string_view name_of(Attribute attribute) {
   if (attribute == A::dead_letter_target || attribute == A::max_receive_count) {

@@ -31,6 +31,9 @@ std::string_view name_of(Attribute attribute);
 // The value as SQS shows it; empty when the queue does not have the attribute.
 std::string text_of(Attribute attribute, const QueueConfig& queue);
 
+// The refusal of a name that a FIFO queue cannot have; always false.
+bool refuse_fifo_name(Refusal& refusal);
+
 // What CreateQueue or SetQueueAttributes is given, checked whole. `out` has the changes in the order
 // given; of policies that the queue has already, in the words it has them in.
 [[nodiscard]] bool read_queue_attributes(std::span<const SqsInput::Pair> given,

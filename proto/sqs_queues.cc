@@ -40,12 +40,7 @@ bool check_name_given(SqsState& s) {
 
 bool check_new_name(SqsState& s, std::string_view name, bool fifo) {
   if (good_name(name, fifo)) return true;
-  if (fifo) {
-    return s.refusal.because(F::invalid_parameter_value,
-                             "The name of a FIFO queue can only include alphanumeric characters, "
-                             "hyphens, or underscores, must end with .fifo suffix and be 1 to 80 "
-                             "in length");
-  }
+  if (fifo) return refuse_fifo_name(s.refusal);
   return s.refusal.because(F::invalid_parameter_value,
                            "Can only include alphanumeric characters, hyphens, or underscores. 1 "
                            "to 80 in length");

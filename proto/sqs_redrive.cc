@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "proto/json_value.h"
 #include "proto/sqs_arn.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {
@@ -154,6 +155,9 @@ bool read_redrive_allow_policy(std::string_view value, std::vector<AttributeChan
     const std::string_view fault = fault_of_allow_policy(value);
     if (!fault.empty()) return refuse_policy(refusal, redrive_allow, value, "{}", fault);
     CHECK(compact_json_object(value, "", change.text));  // it has just been read
+    if (check_text(change.text) != TextFault::none)
+      return refuse_policy(refusal, redrive_allow, value,
+                           "It has a character that XML cannot hold.");
   }
   out.push_back(std::move(change));
   return true;

@@ -255,6 +255,8 @@ TEST_F(SqsQueues, AttributesThatCannotBeSetAreNamed) {
       {R"({"SqsManagedSseEnabled":"yes"})",                       "InvalidAttributeValue",
        "Invalid value for the parameter SqsManagedSseEnabled."                                                                      },
       {R"({"Policy":"x"})",                                       "InvalidAttributeValue", "Invalid value for the parameter Policy."},
+      {R"({"Policy":"{\"Statement\":[{\"Sid\":\"\uFFFE\"}]}"})",  "InvalidAttributeValue",
+       "Invalid value for the parameter Policy."                                                                                    },
       {R"({"Policy":"[]"})",                                      "InvalidAttributeValue", "Invalid value for the parameter Policy."},
       {R"({"Policy":"{\"Version\":\"1\"}"})",                     "InvalidAttributeValue",
        "Invalid value for the parameter Policy."                                                                                    },
@@ -267,8 +269,13 @@ TEST_F(SqsQueues, AttributesThatCannotBeSetAreNamed) {
   for (const Case& c : cases) {
     const std::string shape = fmt::format("com.amazonaws.sqs#{}", c.shape);
     expect_error(set(c.attributes), shape, c.text);
-    expect_error(create("r", c.attributes), shape, c.text);
+    if (c.attributes != R"({"FifoQueue":"true"})")
+      expect_error(create("r", c.attributes), shape, c.text);
   }
+  expect_error(create("r", R"({"FifoQueue":"true"})"),
+               "com.amazon.coral.service#InvalidParameterValueException",
+               "The name of a FIFO queue can only include alphanumeric characters, hyphens, or "
+               "underscores, must end with .fifo suffix and be 1 to 80 in length");
   EXPECT_EQ(broker.seen[Op::set_attributes], 0);
   EXPECT_EQ(broker.seen[Op::create_queue], 1);
 }
