@@ -50,6 +50,8 @@ std::string_view name_of(Errc code) {
       return "not_kept";
     case Errc::too_large:
       return "too_large";
+    case Errc::queue_ids_used_up:
+      return "queue_ids_used_up";
     case Errc::not_supported:
       return "not_supported";
     case Errc::overloaded:

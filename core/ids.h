@@ -8,6 +8,7 @@ namespace pawl {
 
 // A queue, for the life of a data directory: given out once, rising, never reused. 0 is no queue.
 enum class QueueId : std::uint32_t { none = 0 };
+inline constexpr std::uint32_t queue_ids_max = UINT32_MAX - 1;
 constexpr std::uint32_t raw(QueueId id) { return static_cast<std::uint32_t>(id); }
 
 // A shard: a log stream and the queues placed on it. Fixed when the data directory is made.

@@ -155,6 +155,10 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
     }
     return;
   }
+  if (next_queue_id_ > queue_ids_max) {
+    request.error = Errc::queue_ids_used_up;
+    return;
+  }
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{next_queue_id_++};
   config->owner = place(spec.account, spec.name, identity_.shards);

@@ -1,6 +1,7 @@
 #include "proto/sqs_errors.h"
 
 #include "core/check.h"
+#include "core/ids.h"
 #include "proto/sigv4.h"
 
 namespace pawl {
@@ -149,6 +150,12 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
                       "One or more parameters are invalid. Reason: Message must be shorter than {} "
                       "bytes.",
                       about.message_size_max);
+      return;
+    case Errc::queue_ids_used_up:
+      refusal.because(F::unsupported_operation,
+                      "All {} queue ids of this data directory were used: no more queues can be "
+                      "created in it. Move to a new data directory.",
+                      queue_ids_max);
       return;
     case Errc::not_supported:
       refusal.because(F::unsupported_operation, "This version of pawl does not do this.");

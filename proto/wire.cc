@@ -99,6 +99,7 @@ Status status_of(Errc code) {
       return Status::not_kept;
     case Errc::too_large:
       return Status::too_large;
+    case Errc::queue_ids_used_up:
     case Errc::not_supported:
       return Status::not_supported;
     case Errc::overloaded:

@@ -106,6 +106,22 @@ TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) 
   EXPECT_EQ(world.create("r", policy).request.error, Errc::ok);
 }
 
+// An id is never given out twice: handles and records of a deleted queue name it.
+TEST(CreateQueue, IsRefusedWhenEveryQueueIdWasUsed) {
+  World world;
+  world.shard().restore(HeadRecord{QueueId::none, queue_ids_max});
+  const Ask& last = world.create("last", {});
+  ASSERT_EQ(last.request.error, Errc::ok);
+  EXPECT_EQ(raw(last.request.config->id), queue_ids_max);
+  EXPECT_EQ(world.create("q", {}).request.error, Errc::queue_ids_used_up);
+  EXPECT_EQ(world.create("last", {}).request.error, Errc::ok) << "it is there";
+  world.rotate();
+  world.crash();
+  EXPECT_EQ(world.create("q", {}).request.error, Errc::queue_ids_used_up);
+  world.plain(Op::delete_queue, last.request.config->id);
+  EXPECT_EQ(world.create("q", {}).request.error, Errc::queue_ids_used_up);
+}
+
 TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
   Shard control({.shards = 4, .secret = test_secret()}, {}, Instant{1000});
   std::array<int, 4> owned{};

@@ -123,6 +123,9 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "InvalidParameterValue;Sender",                                                                                           "Nothing that was sent to the queue is kept: its x-replay-retention is 0."               },
       {Errc::too_large,             400, "com.amazon.coral.service#InvalidParameterValueException",
        "InvalidParameterValue;Sender",                                                                                           "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
+      {Errc::queue_ids_used_up,     400, "com.amazonaws.sqs#UnsupportedOperation",
+       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                     "All 4294967294 queue ids of this data directory were used: no more queues can be created "
+       "in it. Move to a new data directory."                                                                                                                 },
       {Errc::not_supported,         400, "com.amazonaws.sqs#UnsupportedOperation",
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                     "This version of pawl does not do this."                                                 },
       {Errc::overloaded,            429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
