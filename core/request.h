@@ -175,7 +175,9 @@ struct Request {
   Attribute differing{};  // out, with queue_exists: the first attribute that differs
 
   // net's
-  void* owner = nullptr;      // the asker's: whom to give the answer to
+  void* owner = nullptr;  // the asker's: whom to give the answer to
+  // The asker's too: requests of one stream for one queue are applied in the order they were sent; null: in any order.
+  const void* stream = nullptr;
   std::string copied;         // records of deliveries, when they are not read where they lie
   std::uint32_t fetched = 0;  // of deliveries: how many have been looked for
   bool held = false;          // the records of the others are

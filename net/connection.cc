@@ -238,6 +238,7 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.place = static_cast<std::uint32_t>(calls_.size());
   calls_.push_back(&call);
   request.owner = &call;
+  request.stream = this;
   request.waiter = 0;
   table_->loop().submit(request, target);
 }

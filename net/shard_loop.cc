@@ -54,9 +54,11 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
 // It may be in the queue still, when it came in this very turn: then it is not parked, and would park after
 // its asker has gone.
 void ShardLoop::forget_wait(Request& request) {
-  for (std::size_t i = 0; i < queued_.size(); ++i) {
-    if (queued_[i] == &request && !MUTANT(park_cancelled)) request.receive.wait = Duration{0};
-  }
+  if (MUTANT(park_cancelled)) return;
+  for (std::size_t i = 0; i < queued_.size(); ++i)
+    if (queued_[i] == &request) request.receive.wait = Duration{0};
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    if (held_[i].request == &request) request.receive.wait = Duration{0};
 }
 
 void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
@@ -122,21 +124,31 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
       if (std::exchange(request.answered_meanwhile, false)) asker_->answered(request);
       return;
     }
-    case Kind::config: {
-      auto* const change = static_cast<ConfigChange*>(message.pointer);
-      if (change->gone) {
-        shard_->drop_queue(change->config->id, effects_);
-      } else {
-        shard_->put_config(change->config, now_);
-      }
-      port_->send(from, {.kind = Kind::known, .pointer = change});
-      return;
-    }
+    case Kind::config:
+      return take_change(from, *static_cast<ConfigChange*>(message.pointer));
     case Kind::known:
       return known(*static_cast<ConfigChange*>(message.pointer));
     case Kind::connection:
       return asker_->connection(message.number);
   }
+}
+
+// A change of a queue is made behind the sends to it that wait for space: they came first.
+void ShardLoop::take_change(ShardId from, ConfigChange& change) {
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].request != nullptr && held_[i].request->queue == change.config->id)
+      return hold({.request = nullptr, .change = &change, .from = from});
+  }
+  change_queue(from, change);
+}
+
+void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
+  if (change.gone) {
+    shard_->drop_queue(change.config->id, effects_);
+  } else {
+    shard_->put_config(change.config, now_);
+  }
+  port_->send(from, {.kind = MeshMessage::Kind::known, .pointer = &change});
 }
 
 void ShardLoop::back_home(Request& request) {
@@ -150,9 +162,14 @@ void ShardLoop::back_home(Request& request) {
 void ShardLoop::apply(Request& request, Instant now) {
   ++stats_.requests;
   if (request.op == Op::send) {
-    if (!held_.empty() || !send(request, now)) held_.push_back(&request);
+    if (!held_.empty() || !send(request, now)) hold({.request = &request});
     return;
   }
+  if (overtakes(request)) return hold({.request = &request});
+  decide(request, now);
+}
+
+void ShardLoop::decide(Request& request, Instant now) {
   if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
     return answer(request);
@@ -190,10 +207,41 @@ bool ShardLoop::send(Request& request, Instant now) {
   return true;
 }
 
+void ShardLoop::hold(const Held& held) {
+  held_.push_back(held);
+  if (held.request != nullptr && held.request->stream != nullptr)
+    ++held_streams_[held.request->stream];
+}
+
+// Whether a request of the same stream for the same queue is held.
+bool ShardLoop::overtakes(const Request& request) const {
+  if (request.stream == nullptr || !held_streams_.contains(request.stream)) return false;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Request* const before = held_[i].request;
+    if (before != nullptr && before->stream == request.stream && before->queue == request.queue)
+      return true;
+  }
+  return false;
+}
+
 // Whether any of them could go on.
 bool ShardLoop::retry_held(Instant now) {
   const std::size_t before = held_.size();
-  while (!held_.empty() && send(*held_.front(), now)) held_.pop_front();
+  while (!held_.empty()) {
+    const Held held = held_.front();
+    // When it is answered the request may become another one.
+    const void* const stream = held.request == nullptr ? nullptr : held.request->stream;
+    if (held.request == nullptr) {
+      change_queue(held.from, *held.change);
+    } else if (held.request->op != Op::send) {
+      decide(*held.request, now);
+    } else if (!send(*held.request, now)) {
+      break;
+    }
+    held_.pop_front();
+    const auto count = held_streams_.find(stream);
+    if (count != held_streams_.end() && --count->second == 0) held_streams_.erase(count);
+  }
   return held_.size() != before;
 }
 

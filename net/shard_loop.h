@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/effects.h"
@@ -122,6 +123,11 @@ class ShardLoop {
     Request* request = nullptr;
     Lsn lsn = 0;
   };
+  struct Held {  // a request, or a change of a queue
+    Request* request = nullptr;
+    ConfigChange* change = nullptr;
+    ShardId from{};  // the change's
+  };
 
   void forget_wait(Request& request);
   void take_messages();
@@ -131,6 +137,11 @@ class ShardLoop {
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   bool send(Request& request, Instant now);
   bool retry_held(Instant now);
+  void hold(const Held& held);
+  bool overtakes(const Request& request) const;
+  void take_change(ShardId from, ConfigChange& change);
+  void change_queue(ShardId from, ConfigChange& change);
+  void decide(Request& request, Instant now);
   void share_memory();
   void keep_for_replay(Instant now);
   void replay(Instant now);
@@ -165,8 +176,9 @@ class ShardLoop {
   Effects effects_;
   Replayer replayer_;
   RingQueue<Request*> queued_;  // to apply in the next turn
-  RingQueue<Request*> held_;    // sends for which the log is making room
-  RingQueue<Waiting> waiting_;  // answered when the log is durable
+  RingQueue<Held> held_;  // sends for which the log is making room, and what must not overtake them
+  std::unordered_map<const void*, std::size_t> held_streams_;  // of these requests
+  RingQueue<Waiting> waiting_;                                 // answered when the log is durable
   std::vector<std::unique_ptr<ConfigChange>> changes_;
   Instant now_;
   std::uint64_t wakes_ = 0;

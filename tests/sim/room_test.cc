@@ -80,6 +80,53 @@ TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
   EXPECT_EQ(world->loop(0).stats().refused, 0u);
 }
 
+// The sends of a connection wait for space, and what it asks behind them waits with them; nobody else does.
+TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
+  for (const Op op : {Op::purge, Op::receive, Op::delete_queue}) {
+    for (const ShardId owner : {zero, ShardId{1}}) {
+      SCOPED_TRACE(testing::Message() << "op " << static_cast<int>(op) << ", shard " << raw(owner));
+      sends.clear();
+      answers.clear();
+      start(2);
+      const QueueId queue = make_queue(owner), other = make_queue(owner, "other");
+      const int connection = 0;
+      for (int i = 0; i < 200; ++i) {
+        Send& sent = make_send(queue, std::string(2000, 'x'));
+        sent.request.stream = &connection;
+        world->submit(sent.request, zero, owner);
+      }
+      Delivery delivery;
+      Request behind, counted;
+      behind.op = op;
+      behind.queue = queue;
+      behind.stream = &connection;
+      behind.receive.wait = Duration{0};
+      behind.deliveries = {&delivery, 1};
+      Request elsewhere = behind, of_another = behind;
+      elsewhere.op = of_another.op = Op::count;
+      elsewhere.queue = other;
+      of_another.stream = &counted;
+      world->submit(behind, zero, op == Op::delete_queue ? control_shard : owner);
+      world->submit(elsewhere, zero, owner);
+      world->submit(of_another, zero, owner);
+      run(100);
+      EXPECT_FALSE(is_answered(behind));
+      EXPECT_TRUE(is_answered(elsewhere) && is_answered(of_another));
+      run(2'000'000);
+      ASSERT_TRUE(is_answered(behind));
+      EXPECT_EQ(behind.error, Errc::ok);
+      EXPECT_EQ(with(Errc::ok), 200u);
+      EXPECT_EQ(delivery.seq, op == Op::receive ? 1u : 0u);
+      counted.op = Op::count;
+      counted.queue = queue;
+      world->submit(counted, zero, owner);
+      run(10'000);
+      EXPECT_EQ(counted.error, op == Op::delete_queue ? Errc::no_such_queue : Errc::ok);
+      EXPECT_EQ(counted.counts.visible, op == Op::receive ? 199u : 0u);
+    }
+  }
+}
+
 TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   start(1);
   const QueueId queue = make_queue(zero);
