@@ -130,7 +130,7 @@ class Model {
       EXPECT_EQ(
           world_.receipts(Op::change_visibility, queue_, {handle}, visibility).receipts[0].error,
           Errc::ok);
-      if (latest) known.visible_at = now() + visibility;
+      known.visible_at = now() + visibility;
     } else {
       const bool in_flight = !visible(known);
       world_.receipts(Op::undeliver, queue_, {handle});

@@ -45,9 +45,10 @@ TEST(Recovery, KeepsHandlesValid) {
       "receive q -> a#2");
 }
 
-TEST(Recovery, TellsTheLatestHandleFromOlderOnes) {
-  run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | receive q -> a#2 | "
-      "restart | change q 0 a#1 | receive q -> none | change q 0 a#2 | receive q -> a#3");
+TEST(Recovery, TellsTheLatestHandleOfAFifoQueueFromOlderOnes) {
+  run("queue q fifo=1 visibility=30 | send q A:a | receive q -> a#1 | advance 30s | "
+      "receive q -> a#2 | restart | change q 0 a#1 -> receipt_expired | receive q -> none | "
+      "change q 0 a#2 | receive q -> a#3");
 }
 
 TEST(Recovery, AfterADeliveryThatWasNotDurableDeliversAgain) {

@@ -73,9 +73,22 @@ TEST(ChangeVisibility, OfAMessageThatIsVisibleAgainHidesIt) {
       "receive q -> none | count q -> 0/1/0 | advance 30s | receive q -> a#2");
 }
 
-TEST(ChangeVisibility, WithAnOldHandleSucceedsAndChangesNothing) {
+// AWS does so: sqs.md of the project, section 9.4.
+TEST(ChangeVisibility, WithAnOldHandleWorksOnTheMessage) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | receive q -> a#2 | "
-      "change q 0 a#1 | receive q -> none | change q 12h a#1 | advance 30s | receive q -> a#3");
+      "change q 0 a#1 | count q -> 1/0/0 | receive q -> a#3 | change q 100s a#1 | advance 99s | "
+      "receive q -> none | advance 1s | receive q -> a#4 | delete q a#2 | stored -> 0");
+}
+
+TEST(ChangeVisibility, WithAnOldHandleHoldsAcrossARestart) {
+  run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | receive q -> a#2 | "
+      "change q 100s a#1 | restart | advance 99s | receive q -> none | advance 1s | "
+      "receive q -> a#3");
+}
+
+TEST(ChangeVisibility, WithAnOldHandleOfAFifoQueueIsRefused) {
+  run("queue q fifo=1 visibility=30 | send q A:a | receive q -> a#1 | advance 30s | "
+      "receive q -> a#2 | change q 0 a#1 -> receipt_expired | receive q -> none");
 }
 
 TEST(ChangeVisibility, OfADeletedMessageIsRefused) {

@@ -329,18 +329,20 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     }
     const std::uint32_t nonce = nonce_of(world_->secret(), entry.handle);
     View view = message.view;
-    const bool never_received = view.received.high == 0;
-    // An old handle; unless what it was received with since is being given back.
-    if (view.nonce_known && view.nonce != nonce && view.received.low > message.returns) continue;
-    const bool sure = (never_received || (view.nonce_known && view.nonce == nonce)) &&
-                      view.step <= call.asked_step;
+    const bool sure = view.step <= call.asked_step;
     View changed = view;
     changed.received.low = std::max<std::int64_t>(view.received.low, 1);
     changed.received.high = std::max<std::int64_t>(view.received.high, 1);
     changed.from_low = low + entry.visibility;
     changed.from_high = high + entry.visibility;
-    changed.nonce = nonce;
-    changed.nonce_known = true;
+    // By an old handle the message remains the latest receiver's. A message that counts as never received becomes this
+    // one's.
+    if (view.received.high == 0) {
+      changed.nonce = nonce;
+      changed.nonce_known = true;
+    } else if (view.received.low == 0 && view.nonce != nonce) {
+      changed.nonce_known = false;
+    }
     if (view.received.low == 0) changed.first = Instant{};
     if (sure) {
       view = changed;
@@ -348,7 +350,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       view.received.widen(changed.received.low);
       view.from_low = std::min(view.from_low, changed.from_low);
       view.from_high = std::max(view.from_high, changed.from_high);
-      if (view.nonce != nonce) view.nonce_known = false;
+      view.nonce_known &= changed.nonce_known && view.nonce == changed.nonce;
       if (view.received.low == 0) view.first = Instant{};
     }
     view.step = turn.step;

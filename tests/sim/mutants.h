@@ -28,7 +28,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_head),
     PAWL_MUTANT_NAME(forget_purge_record),
     PAWL_MUTANT_NAME(forget_config_record),
-    PAWL_MUTANT_NAME(obey_old_handle),
+    PAWL_MUTANT_NAME(ignore_old_handle),
     PAWL_MUTANT_NAME(count_undelivered),
     PAWL_MUTANT_NAME(leak_in_flight),
     PAWL_MUTANT_NAME(forget_retention),
