@@ -122,7 +122,20 @@ bool Groups::is_noisy(const Group& group, std::uint64_t in_flight) const {
          std::uint64_t{group.in_flight} * noisy_share > in_flight;
 }
 
-std::uint32_t Groups::next_fairly(std::uint64_t in_flight) {
+// The older of the first fresh message and the message that came back first. If that one has just come back they
+// take turns, as messages without a group do: core/shard_messages.cc.
+std::uint32_t Groups::next_of(Group& group, Instant now) const {
+  bool returned = group.first == 0;
+  if (group.first != 0 && group.returned_first != 0) {
+    const Slot& slot = (*slots_)[group.returned_first];
+    const bool its_turn = !slot.just_returned(now) || !group.chose_returned;
+    returned = slot.seq < (*slots_)[group.first].seq && its_turn;
+  }
+  group.chose_returned = returned;
+  return returned ? group.returned_first : group.first;
+}
+
+std::uint32_t Groups::next_fairly(std::uint64_t in_flight, Instant now) {
   CHECK(!fifo_ && first_ready_ != 0);
   std::uint32_t chosen = first_ready_;
   for (std::uint32_t row = first_ready_; row != 0; row = groups_[row].next) {
@@ -134,9 +147,7 @@ std::uint32_t Groups::next_fairly(std::uint64_t in_flight) {
   }
   pop_ready(chosen);
   push_ready(chosen);
-  Group& group = groups_[chosen];
-  const bool returned = group.returned_first != 0 && (group.first == 0 || group.turn++ % 4 == 0);
-  return returned ? group.returned_first : group.first;
+  return next_of(groups_[chosen], now);
 }
 
 }  // namespace pawl

@@ -34,7 +34,7 @@ struct Group {
   std::uint32_t prev = 0, next = 0;                     // in the list of ready groups
   std::uint32_t messages = 0;
   std::uint32_t in_flight = 0;
-  std::uint8_t turn = 0;  // of serving returned and fresh ones
+  bool chose_returned = false;  // the last choice between a message just returned and a fresh one
   bool ready = false;
 };
 
@@ -69,7 +69,7 @@ class Groups {
   // The next message of the same group, in order; 0: none.
   std::uint32_t after(std::uint32_t slot) const { return (*slots_)[slot].next_in_group; }
   // Standard: a message of the tenant whose turn it is; `in_flight` is the queue's.
-  std::uint32_t next_fairly(std::uint64_t in_flight);
+  std::uint32_t next_fairly(std::uint64_t in_flight, Instant now);
 
  private:
   static constexpr std::uint32_t groups_max = 1u << 30;
@@ -90,6 +90,7 @@ class Groups {
   void refresh(std::uint32_t row);
   void push_ready(std::uint32_t row);
   void pop_ready(std::uint32_t row);
+  std::uint32_t next_of(Group& group, Instant now) const;
   bool is_noisy(const Group& group, std::uint64_t in_flight) const;
 
   Slab<Slot>* slots_;

@@ -125,11 +125,4 @@ Seq AgedArrivals::expire(Instant now, Duration retention) {
   return seq;
 }
 
-Seq Queue::next_ready() {
-  using Set = SeqIndex::Set;
-  const bool returned_first = (turn++ % 4) == 0;
-  const Seq seq = index.first_ready(returned_first ? Set::returned : Set::fresh);
-  return seq != 0 ? seq : index.first_ready(returned_first ? Set::fresh : Set::returned);
-}
-
 }  // namespace pawl

@@ -187,8 +187,8 @@ struct Queue {
   std::uint32_t retention_generation = 0;
   bool fifo_armed = false;  // the timer by which an idle queue forgets what is over
   std::uint32_t fifo_generation = 0;
-  std::uint32_t turn = 0;          // of serving returned and fresh messages, see next_ready()
-  bool grouped_last = false;       // of serving messages with a group and those without
+  bool chose_returned = false;  // the last choice between a message just returned and a fresh one
+  bool grouped_last = false;    // the last choice between messages with a group and without
   std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters
   std::uint32_t last_waiter = 0;
   bool in_match_list = false;
@@ -204,9 +204,6 @@ struct Queue {
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
   ReplayTask* replaying() { return running_task(replays); }
-  // What to hand out next of the messages without a group, or 0. Of four, one that came back and three fresh,
-  // so that a message that is received and let go for ever cannot starve new ones.
-  Seq next_ready();
 };
 
 }  // namespace pawl

@@ -232,7 +232,8 @@ class Shard {
                         Effects& effects);
   void deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
                    Effects& effects);
-  std::uint32_t next_message(Queue& queue);
+  std::uint32_t next_message(Queue& queue, Instant now);
+  Seq next_ready(Queue& queue, Instant now);
   void hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now, Effects& effects);
   void deliver_one(const Slot& slot, Request& request) const;
 
@@ -296,7 +297,7 @@ class Shard {
   void moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects);
   void end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects);
   void arm_moves(Queue& queue, Instant due);
-  std::uint32_t next_to_move(Queue& queue);
+  std::uint32_t next_to_move(Queue& queue, Instant now);
 
   // shard_replays.cc
   void start_replay(Queue& queue, Request& request, Instant now, Effects& effects);

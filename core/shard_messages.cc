@@ -242,8 +242,12 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
                         Effects& effects) {
   const bool redrives = queue.config->number(Attribute::max_receive_count) > 0;
   std::uint32_t letters = 0;
-  while (request.delivered < max && queue.has_ready()) {
-    const std::uint32_t row = next_message(queue);
+  bool letters_wait = false;  // what was never received does not wait with them
+  while (request.delivered < max &&
+         (letters_wait ? queue.index.ready(SeqIndex::Set::fresh) > 0 : queue.has_ready())) {
+    const Seq fresh = letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh) : 0;
+    const std::uint32_t row =
+        letters_wait ? slot_for(queue, fresh, queue.index.find(fresh)) : next_message(queue, now);
     if (row == Slab<Slot>::none) {
       if (request.delivered == 0) request.error = Errc::overloaded;
       return;
@@ -251,18 +255,32 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
     if (!redrives || !is_dead_letter(queue, slots_[row])) {
       hand_out(queue, row, request, now, effects);
     } else if (!bury(queue, row, letters, effects)) {
-      return;
+      letters_wait = true;
     }
   }
 }
 
 // A standard queue's next message: those of groups and those without take turns. None: no slot is free.
-std::uint32_t Shard::next_message(Queue& queue) {
+std::uint32_t Shard::next_message(Queue& queue, Instant now) {
   const bool grouped = queue.groups && queue.groups->any_ready();
   queue.grouped_last = grouped && (queue.index.ready() == 0 || !queue.grouped_last);
-  if (queue.grouped_last) return queue.groups->next_fairly(queue.in_flight);
-  const Seq seq = queue.next_ready();
+  if (queue.grouped_last) return queue.groups->next_fairly(queue.in_flight, now);
+  const Seq seq = next_ready(queue, now);
   return slot_for(queue, seq, queue.index.find(seq));
+}
+
+// The oldest of the messages without a group. A message that has just come back takes turns with fresh ones, so that
+// messages that are received and returned for ever do not starve them.
+Seq Shard::next_ready(Queue& queue, Instant now) {
+  const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
+  const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
+  bool choose_returned = fresh == 0;
+  if (fresh != 0 && returned != 0) {
+    const Slot& slot = slots_[queue.index.find(returned).slot()];
+    choose_returned = returned < fresh && (!slot.just_returned(now) || !queue.chose_returned);
+  }
+  queue.chose_returned = choose_returned;
+  return choose_returned ? returned : fresh;
 }
 
 void Shard::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now,

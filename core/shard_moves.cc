@@ -93,7 +93,7 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
       return end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
     }
     if (!moves.pace.allows(now)) return arm_moves(queue, moves.pace.next());
-    const std::uint32_t row = next_to_move(queue);
+    const std::uint32_t row = next_to_move(queue, now);
     if (row == Slab<Slot>::none ||
         !start_transfer(queue, row, task->destination, task->number, effects)) {
       return arm_moves(queue, now + refused_pause);
@@ -104,10 +104,10 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
 }
 
 // The oldest; of groups, in their order.
-std::uint32_t Shard::next_to_move(Queue& queue) {
+std::uint32_t Shard::next_to_move(Queue& queue, Instant now) {
   if (queue.index.ready() == 0) {
     return queue.groups->is_fifo() ? queue.groups->next_in_order()
-                                   : queue.groups->next_fairly(queue.in_flight);
+                                   : queue.groups->next_fairly(queue.in_flight, now);
   }
   const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
   const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);

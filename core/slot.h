@@ -41,7 +41,7 @@ struct Slot {
   bool timer_armed : 1 = false;
   bool returned : 1 = false;  // in its group's list of those that came back
   Seq seq = 0;
-  Instant deadline;                   // in flight: visible again; delayed: visible
+  Instant deadline;                   // when it is or became visible
   Instant since;                      // last received; of one never received: sent, or 0
   std::uint32_t first_ms_before = 0;  // how long before that it was received first
   std::uint32_t receive_count = 0;
@@ -52,6 +52,8 @@ struct Slot {
   std::uint32_t next_in_group = 0;
   std::uint32_t prev_in_group = 0;
 
+  // A returned message: it alternates with messages never received instead of coming before the newer ones.
+  bool just_returned(Instant now) const { return now - deadline < seconds(1); }
   Instant first_received() const { return since - milliseconds(first_ms_before); }
   void set_received(std::uint32_t count, Instant first, Instant last) {
     receive_count = count;

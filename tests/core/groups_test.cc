@@ -124,7 +124,7 @@ class Both {
       std::uint64_t in_flight = 0;
       for (const auto& [name, group] : model_) in_flight += group.in_flight;
       const std::uint64_t name = fair_choice(in_flight);
-      row = groups_.next_fairly(in_flight);
+      row = groups_.next_fairly(in_flight, Instant{static_cast<std::int64_t>(random_.below(2000))});
       ASSERT_EQ(name_.at(row), name);
       const Group& group = model_[name];
       ASSERT_TRUE((!group.fresh.empty() && group.fresh.front() == row) ||

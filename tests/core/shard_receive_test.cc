@@ -22,21 +22,42 @@ TEST(Receive, KeepsTheOrderOfSending) {
   run("queue q | send q a | send q b c | send q d | receive q max=10 -> a#1 b#1 c#1 d#1");
 }
 
-TEST(Receive, ServesThreeFreshMessagesForEachThatCameBack) {
-  run("queue q visibility=1 | send q p q | receive q max=2 -> p#1 q#1 | advance 1s | "
-      "send q a b c d e f | receive q max=8 -> a#1 b#1 p#2 c#1 d#1 e#1 q#2 f#1");
+TEST(Receive, GivesOlderMessagesThatCameBackBeforeNewerFreshOnes) {
+  run("queue q visibility=1 | send q p q | receive q max=2 -> p#1 q#1 | advance 2s | "
+      "send q a b c | receive q max=5 -> p#2 q#2 a#1 b#1 c#1");
 }
 
-TEST(Receive, IsNotStarvedByAMessageThatIsLetGoForEver) {
+TEST(Receive, LetsMessagesThatHaveJustComeBackAlternateWithFreshOnes) {
+  run("queue q visibility=1 | send q p q | receive q max=2 -> p#1 q#1 | advance 1s | "
+      "send q a b c | receive q max=5 -> p#2 a#1 q#2 b#1 c#1");
+  run("queue q visibility=1 | send q p q | receive q max=2 -> p#1 q#1 | advance 1999ms | "
+      "send q a b c | receive q max=5 -> p#2 a#1 q#2 b#1 c#1");
+}
+
+TEST(Receive, GivesFreshMessagesBeforeNewerOnesThatCameBack) {
+  run("queue q | send q a delay=5 | send q b | receive q -> b#1 | change q 0 b#1 | advance 5s | "
+      "receive q max=2 -> a#1 b#2");
+}
+
+TEST(Receive, HandsOutFreshMessagesAtHalfTheRateBesideAHundredThatNobodyCanProcess) {
   Script script;
-  script.run("queue q | send q poison | receive q visibility=0 -> poison#1 | send q a b c");
-  int fresh = 0;
-  for (int i = 0; i < 4; ++i) {
-    Ask& ask = script.world().receive(script.queue("q"), {.max = 1, .visibility = seconds(0)});
-    ASSERT_EQ(ask.request.delivered, 1u);
-    fresh += ask.deliveries[0].receive_count == 1 ? 1 : 0;
+  script.run("queue q | fill q 100");
+  const QueueId q = script.queue("q");
+  World& world = script.world();
+  for (int i = 0; i < 10; ++i)
+    world.receive(q, {.max = 10, .visibility = seconds(30), .wait = Duration{0}});
+  script.run("advance 30s | fill q 100");
+  std::uint32_t fresh = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Ask& ask = world.receive(q, {.max = 10, .visibility = seconds(0), .wait = Duration{0}});
+    ASSERT_EQ(ask.request.delivered, 10u);
+    std::vector<ReceiptHandle> done;
+    for (const Delivery& delivery : ask.deliveries)
+      if (delivery.receive_count == 1) done.push_back(delivery.handle);
+    fresh += static_cast<std::uint32_t>(done.size());
+    world.receipts(Op::remove, q, done);
   }
-  EXPECT_EQ(fresh, 3);
+  EXPECT_EQ(fresh, 100u);
 }
 
 TEST(Receive, GivesAMessageThatComesBackItsOldPlace) {
