@@ -22,8 +22,9 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
   const auto [account, name] =
       QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
   const ConfigPtr* const target = directory_.find(account, name);
-  return target != nullptr && (*target)->id != queue.id &&
-         (*target)->is_fifo() == queue.config->is_fifo();
+  if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
+  // In a queue that is its own dead-letter queue each move is followed by a delivery: a message just moved has no nonce.
+  return (*target)->id != queue.id || slot.nonce != 0;
 }
 
 // A dead letter goes on its way, the `letters`th of a receive. False: not now.

@@ -63,12 +63,13 @@ bool read_count(std::string_view value, const JsonMember& member, std::int64_t& 
       shown(text));
 }
 
-// The queue a RedrivePolicy names, if it may be this one's dead-letter queue.
-const QueueConfig* find_target(std::string_view value, const JsonMember& member,
-                               const AttributeSubject& of, Refusal& refusal) {
+// The queue a RedrivePolicy names, as QueueName::text() has it, if it may be this one's dead-letter queue; it may be
+// this one itself. Empty: it is refused.
+std::string find_target(std::string_view value, const JsonMember& member,
+                        const AttributeSubject& of, Refusal& refusal) {
   const auto refuse = [&](const char* reason) {
     refuse_policy(refusal, redrive, value, "{}", reason);
-    return nullptr;
+    return std::string();
   };
   const auto arn = parse_arn(member.text);
   if (!arn) return refuse("Dead-letter target ARN should be fully qualified ARN.");
@@ -78,17 +79,17 @@ const QueueConfig* find_target(std::string_view value, const JsonMember& member,
   if (arn->account != of.account) {  // first: what others have is not told
     return refuse("Dead-letter target owner should be same as the source.");
   }
-  const ConfigPtr* target = find_queue(of.directory, *arn);
-  if (target == nullptr) return refuse("Dead letter target does not exist.");
-  if ((*target)->is_fifo() != of.fifo) {
+  const ConfigPtr* const found = find_queue(of.directory, *arn);
+  const bool itself = arn->name == of.name;  // it may be about to be made
+  const QueueConfig* const target = itself ? of.queue : found == nullptr ? nullptr : found->get();
+  if (target == nullptr && !itself) return refuse("Dead letter target does not exist.");
+  if (target != nullptr && target->is_fifo() != of.fifo) {
     return refuse("Dead-letter queue must be same type of queue as the source.");
   }
-  // Messages that nobody can process would go round for ever.
-  if (arn->name == of.name) return refuse("Dead-letter target cannot be the source itself.");
-  if (!allows_source(**target, of.account, of.name)) {
+  if (target != nullptr && !allows_source(*target, of.account, of.name)) {
     return refuse("Dead letter target does not allow this queue as a source.");
   }
-  return target->get();
+  return QueueName{arn->account, arn->name}.text();
 }
 
 // Empty when it is as it should be.
@@ -137,10 +138,8 @@ bool read_redrive_policy(std::string_view value, const AttributeSubject& of,
         !read_count(value, *find(*members, "maxReceiveCount"), count.number, refusal)) {
       return false;
     }
-    const QueueConfig* found =
-        find_target(value, *find(*members, "deadLetterTargetArn"), of, refusal);
-    if (found == nullptr) return false;
-    target.text = QueueName{found->account, found->name}.text();
+    target.text = find_target(value, *find(*members, "deadLetterTargetArn"), of, refusal);
+    if (target.text.empty()) return false;
   }
   out.push_back(std::move(text));
   out.push_back(std::move(target));

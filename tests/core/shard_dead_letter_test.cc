@@ -51,7 +51,6 @@ TEST(DeadLetter, StaysDeliverableWithoutATarget) {
       {"never made",      "queue x",          "dlq=d"},
       {"deleted",         "queue d | drop d", "dlq=d"},
       {"of another type", "queue d fifo=1",   "dlq=d"},
-      {"itself",          "queue x",          "dlq=q"},
       {"no policy",       "queue d",          "dlq=" },
   };
   for (const Case& c : cases) {
@@ -87,6 +86,35 @@ TEST(DeadLetter, OfADeadLetterQueueWithItsOwnPolicyGoesOn) {
       "30s | "
       "receive d -> a#3 | advance 30s | receive d -> none | receive e -> a#4 | delete e a#4 | "
       "stored -> 0");
+}
+
+TEST(DeadLetter, OfAQueueThatIsItsOwnDeadLetterQueueMovesBehindTheOthersOnceADelivery) {
+  for (const char* fifo : {"0", "1"}) {
+    SCOPED_TRACE(fifo);
+    Script script;
+    script.run(fmt::format(
+        "queue q fifo={} visibility=30 max_receive=2 dlq=q | send q A:a | receive q -> a#1 | "
+        "advance 30s | receive q -> a#2 | send q A:b | advance 30s",
+        fifo));
+    script.run(*fifo == '1' ? "receive q -> b#1 | delete q b#1 | receive q -> a#3"
+                            : "receive q max=10 -> b#1 | delete q b#1 | receive q -> a#3");
+    script.run("count q -> 0/1/0 | advance 30s | receive q wait=20 -> a#4 | restart | advance 30s");
+    script.run("receive q -> a#5 | delete q a#5 | count q -> 0/0/0 | stored -> 0");
+  }
+}
+
+TEST(DeadLetter, OfAQueueThatIsItsOwnDeadLetterQueueKeepsItsIdAndItsAge) {
+  Script script;
+  script.run(
+      "queue q visibility=30 retention=60 max_receive=1 dlq=q | send q a | "
+      "receive q -> a#1 | advance 30s");
+  const Ask& ask = script.world().receive(script.queue("q"), {.max = 1, .wait = seconds(1)});
+  ASSERT_EQ(ask.request.delivered, 1u);
+  const StoredSend& stored = script.world().sent_at(ask.deliveries[0].position);
+  EXPECT_EQ(stored.record.carried.id, message_id(test_secret(), script.queue("q"), 1));
+  EXPECT_EQ(stored.record.seq, 2u);
+  EXPECT_EQ(stored.origin, "000000000000/q");
+  script.run("advance 30s | receive q -> none | stored -> 0");
 }
 
 TEST(DeadLetter, IsNotDelayedAgain) {

@@ -117,7 +117,6 @@ TEST_F(SqsRedrive, APolicyFollowsTheRulesOfSqs) {
       {redrive(arn("dlq", "111111111111")),
        "Dead-letter target owner should be same as the source."},
       {redrive(arn("dlq.fifo")), "Dead-letter queue must be same type of queue as the source."},
-      {redrive(arn("q")), "Dead-letter target cannot be the source itself."},
   };
   for (const Case& c : cases) expect_refused("RedrivePolicy", c.value, c.reason);
   for (const std::string_view bad : {"x", "[]", "5", "{", R"({"a":1,"a":2})"}) {
@@ -133,6 +132,17 @@ TEST_F(SqsRedrive, AFifoQueueWantsAFifoDeadLetterQueue) {
   EXPECT_EQ(set("RedrivePolicy", redrive(arn("dlq.fifo")), "q.fifo").status, 200);
   const SqsResponse wrong = set("RedrivePolicy", redrive(arn("dlq")), "q.fifo");
   EXPECT_NE(wrong.body.find("must be same type of queue as the source."), std::string::npos);
+}
+
+TEST_F(SqsRedrive, AQueueMayBeItsOwnDeadLetterQueue) {
+  EXPECT_EQ(set("RedrivePolicy", redrive(arn("q"))).status, 200);
+  const SqsResponse made =
+      json("CreateQueue", fmt::format(R"({{"QueueName":"n","Attributes":{{"RedrivePolicy":{}}}}})",
+                                      pawl::quoted(redrive(arn("n")))));
+  EXPECT_EQ(made.status, 200) << made.body;
+  EXPECT_EQ(queue("n").text(Attribute::dead_letter_target), "000000000000/n");
+  make_queue("q.fifo", R"({"FifoQueue":"true"})");
+  EXPECT_EQ(set("RedrivePolicy", redrive(arn("q.fifo")), "q.fifo").status, 200);
 }
 
 TEST_F(SqsRedrive, ANewQueueMayHaveAPolicyAtOnce) {

@@ -268,10 +268,10 @@ std::string Clients::full_name(std::string_view name) {
   return QueueName{.account = account, .name = name}.text();
 }
 
-// Dead letters go to queues of a higher number alone: in a circle they would go round for ever.
+// Dead letters go to their own queue or to queues of a higher number: in a wider circle they would go round for ever.
 void Clients::add_policy(std::uint64_t name, std::vector<AttributeChange>& changes) {
   std::string target;
-  if (random_.chance(5, 6)) target = full_name(queue_name(name + 1 + random_.below(2)));
+  if (random_.chance(5, 6)) target = full_name(queue_name(name + random_.below(3)));
   changes.push_back({Attribute::dead_letter_target, -1, target});
   changes.push_back(
       {Attribute::redrive_policy, -1, target.empty() ? "" : "{\"to\":\"" + target + "\"}"});

@@ -86,7 +86,7 @@ std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
   std::set<std::uint32_t> groups;
   if (!any_wandered_) return groups;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
-    if (from == at || queues_[from].messages.empty() || !leads_to(from, at)) continue;
+    if (queues_[from].messages.empty() || !leads_to(from, at)) continue;
     for (const std::uint32_t id : queues_[from].messages)
       if (messages_[id].wanders) groups.insert(messages_[id].group);
   }
