@@ -15,6 +15,9 @@ ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
   limits.dedup_max = std::min(limits.dedup_max, bytes / 4 / Dedup::entry_bytes);
   limits.attempts_bytes_max = std::min(limits.attempts_bytes_max, bytes / 16);
   limits.spare_bytes = std::min<std::uint64_t>(limits.spare_bytes, bytes / 64);
+  limits.transfer_bytes_max = std::min(limits.transfer_bytes_max, bytes / 16);
+  limits.transfer_bytes_unread =
+      std::min(limits.transfer_bytes_unread, limits.transfer_bytes_max / 8);
   return limits;
 }
 
@@ -417,7 +420,8 @@ Shard::Memory Shard::memory() const {
   return {.index = pages_.bytes() + times_bytes_,
           .slots = slots_.bytes() + grouped_ * Groups::group_bytes,
           .timers = timers_.bytes(),
-          .dedup = deduplicated_ * Dedup::entry_bytes + attempts_bytes_};
+          .dedup = deduplicated_ * Dedup::entry_bytes + attempts_bytes_,
+          .transfers = transfer_bytes_};
 }
 
 std::uint64_t Shard::messages() const {

@@ -47,7 +47,10 @@ struct ShardLimits {
   std::size_t doomed_a_turn = 4096;     // messages of purged or deleted queues given back
   std::size_t forgotten_a_turn = 4096;  // sends and attempts of an idle FIFO queue
   std::size_t transfers_max = 1024;     // messages on their way to other queues
-  std::uint32_t moves_under_way = 64;   // of one move task
+  // Bytes of these messages; one may always be under way. Until a message is read it counts as transfer_bytes_unread.
+  std::uint64_t transfer_bytes_max = 64 << 20;
+  std::uint64_t transfer_bytes_unread = 1 << 20;
+  std::uint32_t moves_under_way = 64;  // of one move task
   std::uint32_t dead_letters_a_receive = 64;
   std::size_t slice_entries = 512;   // of a checkpoint, a turn
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
@@ -167,7 +170,8 @@ class Shard {
     std::uint64_t timers = 0;  // 16 bytes each
     std::uint64_t dedup =
         0;  // 48 bytes a send to a FIFO queue, for five minutes; and receive attempts
-    std::uint64_t sum() const { return index + slots + timers + dedup; }
+    std::uint64_t transfers = 0;  // copies of messages on their way to other queues
+    std::uint64_t sum() const { return index + slots + timers + dedup + transfers; }
   };
   Memory memory() const;
   std::uint64_t messages() const;
@@ -283,6 +287,9 @@ class Shard {
                       std::uint32_t task, Effects& effects);
   Transfer* take_transfer();
   void give_transfer(Transfer& transfer);
+  bool may_transfer() const;
+  void count_transfer(Transfer& transfer, std::uint64_t bytes);
+  void wake_refused();
   void apply_transfer(Request& request, Instant now, Effects& effects);
   void arrive(Transfer& transfer, Instant now, Effects& effects);
   void land(Transfer& transfer, Instant now, Effects& effects);
@@ -366,7 +373,12 @@ class Shard {
   std::vector<std::unique_ptr<Transfer>> transfer_pool_;
   std::vector<Transfer*> free_transfers_;
   std::size_t transfers_under_way_ = 0;
-  std::vector<QueueId> refused_transfer_;  // queues that wait for one to be over
+  std::uint64_t transfer_bytes_ = 0;  // as count_transfer() says
+  // Messages of this shard on their way to other queues, and the deletes that wait for them. A key goes when the message
+  // has landed, or, with deletes, when its target has deleted it.
+  std::map<TransferKey, std::vector<Request*>> moving_;
+  std::map<const Request*, std::size_t> held_deletes_;  // entries that wait, of a request
+  std::vector<QueueId> refused_transfer_;               // queues that wait for one to be over
   std::map<TransferKey, Unsettled> unsettled_;
   std::set<QueueId> replaying_;                              // queues with a running task
   QueueId replay_at_ = QueueId::none;                        // of these, whose turn it is or was

@@ -34,7 +34,6 @@ bool Shard::bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Effect
 }
 
 Transfer* Shard::take_transfer() {
-  if (transfers_under_way_ == limits_.transfers_max) return nullptr;
   if (free_transfers_.empty()) {
     transfer_pool_.push_back(std::make_unique<Transfer>());
     free_transfers_.push_back(transfer_pool_.back().get());
@@ -50,8 +49,13 @@ Transfer* Shard::take_transfer() {
 void Shard::give_transfer(Transfer& transfer) {
   transfer.stage = Transfer::Stage::free;
   std::string().swap(transfer.bytes);
+  count_transfer(transfer, 0);
   --transfers_under_way_;
   free_transfers_.push_back(&transfer);
+  wake_refused();
+}
+
+void Shard::wake_refused() {
   for (const QueueId id : std::exchange(refused_transfer_, {})) {
     const auto it = queues_.find(raw(id));
     if (it == queues_.end()) continue;
@@ -63,11 +67,12 @@ void Shard::give_transfer(Transfer& transfer) {
 // Hides the message and has the shard loop read it. False: too many are under way.
 bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
                            std::uint32_t task, Effects& effects) {
-  Transfer* const transfer = stopping_ ? nullptr : take_transfer();
-  if (transfer == nullptr) {
+  if (!may_transfer()) {
     if (!std::exchange(queue.wants_transfer, true)) refused_transfer_.push_back(queue.id);
     return false;
   }
+  Transfer* const transfer = take_transfer();
+  count_transfer(*transfer, limits_.transfer_bytes_unread);
   const Slot& slot = slots_[row];
   transfer->stage = Transfer::Stage::arriving;
   transfer->from = {identity_.id, queue.id, slot.seq};
@@ -86,6 +91,8 @@ bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view des
 
 // `sent`, `id` (zero if it has none of its own) and `content` are what the log has.
 void Shard::address(Transfer& transfer) {
+  count_transfer(transfer, transfer.bytes.capacity());
+  if (may_transfer()) wake_refused();
   const std::string_view destination = transfer.destination.empty()
                                            ? transfer.content.origin
                                            : std::string_view(transfer.destination);

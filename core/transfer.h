@@ -34,8 +34,11 @@ struct Transfer : KeptContent {
   ShardId to{};
   TransferKey from;
   bool fifo = false;
-  std::uint32_t task = 0;   // number of the move task; 0: a dead letter
-  std::string destination;  // as QueueName::text() has it; empty: where the message came from
+  Seq arrived = 0;       // its number at the target; 0: the target did not put it in
+  bool deleted = false;  // deletes wait for it at the source: the target deletes it when it settles
+  std::uint64_t counted = 0;  // bytes in the source's account
+  std::uint32_t task = 0;     // number of the move task; 0: a dead letter
+  std::string destination;    // as QueueName::text() has it; empty: where the message came from
 
   // The message. Until its content has been read from the log, `position` says where it is.
   LogPos position = log_pos_none;

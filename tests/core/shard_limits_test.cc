@@ -323,6 +323,47 @@ TEST(Deduplication, OfAnIdleQueueIsFreedWhenItsTimeIsOver) {
   EXPECT_EQ(script.world().shard().deduplicated(), 0u);
 }
 
+// A message on its way is a copy in memory.
+TEST(TransferLimit, OfBytesStartsFewerMovesAtATime) {
+  ShardLimits limits;
+  limits.transfer_bytes_max = 100'000;
+  limits.transfer_bytes_unread = 20'000;
+  for (const char* task : {"", "move q to=d"}) {
+    SCOPED_TRACE(task);
+    Script script(limits);
+    script.run("queue d | queue q visibility=30 max_receive=1 dlq=d");
+    World& world = script.world();
+    const QueueId q = script.queue("q");
+    for (int i = 0; i < 4; ++i)
+      world.send(q, std::vector<std::string>(10, std::string(20'000, 'x')));
+    for (int i = 0; i < 4; ++i) world.receive(q, {.max = 10, .wait = Duration{0}});
+    script.run("advance 30s | hold");
+    if (*task != 0) {
+      script.run("move q to=d -> pending | flush_one");
+    } else {
+      script.run("receive q wait=20 as w");
+    }
+    EXPECT_GE(world.shard().transfers(), 3u);
+    EXPECT_LE(world.shard().memory().transfers, limits.transfer_bytes_max);
+    for (int i = 0; i < 400 && world.shard().transfers() > 0; ++i) {
+      world.flush_one();
+      ASSERT_LE(world.shard().memory().transfers, limits.transfer_bytes_max);
+    }
+    script.run("flush | advance 1s | flush | count q -> 0/0/0 | count d -> 40/0/0");
+    EXPECT_EQ(world.shard().memory().transfers, 0u);
+  }
+}
+
+TEST(TransferLimit, OfBytesLetsOneMessageGoAtLeastAndDoesNotHoldFreshOnesBack) {
+  ShardLimits limits;
+  limits.transfer_bytes_max = 10;
+  run("queue d | queue q visibility=30 max_receive=1 dlq=d | send q a b c | "
+      "receive q max=3 -> a#1 b#1 c#1 | advance 31s | send q x y | hold | "
+      "receive q max=3 -> x#1 y#1 | flush | receive q -> none | receive q -> none | count d -> "
+      "3/0/0",
+      limits);
+}
+
 TEST(WaiterLimit, RefusesALongPollWhenTooManyWait) {
   ShardLimits limits;
   limits.waiters_max = 2;

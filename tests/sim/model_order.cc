@@ -78,7 +78,8 @@ bool Model::may_stop_short(const Call& call) const {
       continue;
     for (const std::uint32_t id : queues_[from].messages) letters += messages_[id].wanders ? 1 : 0;
   }
-  return letters >= letters_max || (draining_ && letters > 0);
+  // With little memory fewer are under way at a time.
+  return letters >= letters_max || ((draining_ || world_->little_memory()) && letters > 0);
 }
 
 // Groups of messages that may have come from other queues, in front of others.

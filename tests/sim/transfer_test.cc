@@ -152,6 +152,80 @@ TEST_F(TwoShards, AStopEndsOnlyWhenNothingIsUnderWay) {
   EXPECT_EQ(world.loop(1).shard().messages(), 2u);
 }
 
+Plan little_memory() {
+  Plan plan = calm_plan(2);
+  plan.memory = 512 << 10;
+  return plan;
+}
+
+class TwoFullShards : public TwoShards {
+ protected:
+  TwoFullShards() : TwoShards(little_memory()) {}
+
+  // Until its memory takes no more.
+  void fill(QueueId queue, ShardId owner) {
+    std::vector<SendEntry> entries(1000);
+    for (SendEntry& entry : entries) entry.content.body = "x";
+    for (int i = 0; i < 1000; ++i) {
+      Request request;
+      request.op = Op::send;
+      request.queue = queue;
+      request.sends = entries;
+      ASSERT_TRUE(ask(request, owner));
+      if (request.error == Errc::no_memory) return;
+    }
+    FAIL() << "a million messages and it is not full";
+  }
+  // A short poll of each: they send the dead letters on their way. The most that were at a time, of a shard.
+  std::size_t move_some(QueueId worn) {
+    std::vector<Delivery> room(10), other_room(10);
+    Request first, second;
+    first.op = second.op = Op::receive;
+    first.queue = source;
+    second.queue = worn;
+    first.deliveries = room;
+    second.deliveries = other_room;
+    first.receive.wait = second.receive.wait = Duration{0};
+    submit(first, zero);
+    submit(second, one);
+    std::size_t most = 0;
+    for (int i = 0; i < 60'000 && !(answers.contains(&first) && answers.contains(&second)); ++i) {
+      run(100);
+      for (std::uint32_t shard = 0; shard < 2; ++shard)
+        most = std::max(most, world.loop(shard).shard().transfers());
+    }
+    EXPECT_TRUE(answers.contains(&first) && answers.contains(&second));
+    return most;
+  }
+};
+
+// Messages on their way are limited where they start, and neither shard refuses the other's.
+TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
+  const std::string back_name = name_on(zero, "back");
+  const QueueId back = make_queue(back_name, {});
+  const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(back_name));
+  const QueueId fillers[] = {make_queue(name_on(zero, "filler"), {}),
+                             make_queue(name_on(one, "filler"), {})};
+  const std::vector<std::string> bodies(10, std::string(4000, 'x'));
+  for (int i = 0; i < 4; ++i) {
+    send(source, zero, bodies);
+    send(worn, one, bodies);
+    EXPECT_EQ(receive(source, zero).size(), bodies.size());
+    EXPECT_EQ(receive(worn, one).size(), bodies.size());
+  }
+  fill(fillers[0], zero);
+  fill(fillers[1], one);
+  run(1'100'000);
+  std::size_t most = 0;
+  for (int i = 0; i < 20; ++i) most = std::max(most, move_some(worn));
+  EXPECT_EQ(count(target, one).visible, 40u);
+  EXPECT_EQ(count(back, zero).visible, 40u);
+  EXPECT_GE(most, 2u);
+  EXPECT_LE(most * 4000, little_memory().memory / 16);
+  EXPECT_EQ(transfers(), 0u);
+  EXPECT_EQ(world.loop(0).shard().memory().transfers, 0u);
+}
+
 TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
   const std::vector<std::string> bodies{"a", "b", "c"};
   send(bodies);

@@ -136,8 +136,12 @@ Start World::open(std::uint32_t shard) {
   };
   options.log.stream = mix(plan_.seed) + shard;
   options.limits.slice_entries = plan_.slice_entries;
-  if (plan_.memory != 0)
-    options.limits.spare_bytes = ShardLimits::for_memory(plan_.memory).spare_bytes;
+  if (plan_.memory != 0) {
+    const ShardLimits limits = ShardLimits::for_memory(plan_.memory);
+    options.limits.spare_bytes = limits.spare_bytes;
+    options.limits.transfer_bytes_max = limits.transfer_bytes_max;
+    options.limits.transfer_bytes_unread = limits.transfer_bytes_unread;
+  }
   machine.engine = std::make_unique<ShardEngine>(options, now());
   std::uint64_t said = shard;
   Listening replay(machine.engine->shard(), said);

@@ -120,6 +120,7 @@ class World {
   bool cancel(Request& request, ShardId home, ShardId target);
 
   std::uint32_t shards() const { return plan_.shards; }
+  bool little_memory() const { return plan_.memory != 0; }
   SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
   ShardLoop& loop(std::uint32_t shard) { return machines_[shard]->engine->loop(); }
   const Secret& secret() const { return secret_; }
