@@ -49,6 +49,7 @@ enum class Mutant : std::uint8_t {
   fifo_reply_early,        // a receive from a FIFO queue is answered before its record is on disk
   settle_early,  // a target forgets where a message came from while the source's removal is not on disk
   land_early,           // a source lets go of a message while the target does not have it on disk
+  forget_held_delete,   // a delete of a message on its way does not reach the target
   forget_unsettled,     // what has moved is not taken out of its source at a start
   count_apart,          // what a task has moved is not in the record of the removal
   count_again,          // what a task has moved is counted again at a start

@@ -243,7 +243,7 @@ class Shard {
 
   // shard_receipts.cc
   void remove(Queue& queue, Request& request, Effects& effects);
-  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects);
+  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Effects& effects);
   static Errc remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
   void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
@@ -282,7 +282,7 @@ class Shard {
 
   // shard_transfers.cc
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
-  bool bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Effects& effects);
+  bool bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Instant now, Effects& effects);
   bool start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
                       std::uint32_t task, Effects& effects);
   Transfer* take_transfer();
@@ -294,6 +294,9 @@ class Shard {
   void arrive(Transfer& transfer, Instant now, Effects& effects);
   void land(Transfer& transfer, Instant now, Effects& effects);
   void stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
+  void settle(Transfer& transfer, Effects& effects);
+  bool hold_delete(const TransferKey& key, Request& request);
+  void answer_deletes(const TransferKey& key, Effects& effects);
 
   // shard_moves.cc
   void start_move(Queue& queue, Request& request, Instant now, Effects& effects);

@@ -227,7 +227,7 @@ void Shard::deliver_in_order(Queue& queue, Request& request, std::uint32_t max, 
     while (row != 0 && request.delivered < max && slots_[row].state == State::visible) {
       const std::uint32_t next = groups.after(row);
       if (is_dead_letter(queue, slots_[row])) {
-        if (!bury(queue, row, letters, effects)) return;
+        if (!bury(queue, row, letters, now, effects)) return;
         break;  // what is behind it waits until it is gone
       }
       hand_out(queue, row, request, now, effects);
@@ -254,7 +254,7 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
     }
     if (!redrives || !is_dead_letter(queue, slots_[row])) {
       hand_out(queue, row, request, now, effects);
-    } else if (!bury(queue, row, letters, effects)) {
+    } else if (!bury(queue, row, letters, now, effects)) {
       letters_wait = true;
     }
   }

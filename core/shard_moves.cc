@@ -94,7 +94,7 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
     }
     if (!moves.pace.allows(now)) return arm_moves(queue, moves.pace.next());
     const std::uint32_t row = next_to_move(queue, now);
-    if (row == Slab<Slot>::none ||
+    if (row == Slab<Slot>::none || slots_[row].unsettled ||
         !start_transfer(queue, row, task->destination, task->number, effects)) {
       return arm_moves(queue, now + refused_pause);
     }

@@ -24,23 +24,30 @@ Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry)
 // --- delete ---
 
 void Shard::remove(Queue& queue, Request& request, Effects& effects) {
-  for (ReceiptEntry& entry : request.receipts) entry.error = remove_one(queue, entry, effects);
   request.durability = queue.config->durability();
+  for (ReceiptEntry& entry : request.receipts)
+    entry.error = remove_one(queue, entry, request, effects);
+  if (held_deletes_.contains(&request)) return;  // answer_deletes() does it
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
   effects.replies.push_back({&request, true});
 }
 
-Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Effects& effects) {
+Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request,
+                       Effects& effects) {
   const Result<Receipt> receipt = receipt_of(queue, entry);
   if (!receipt) return receipt.error().code;
   const Place place = queue.index.find(receipt->seq);
-  if (place.absent()) return remove_set_aside(queue, *receipt, effects);
+  const TransferKey key{identity_.id, queue.id, receipt->seq};
+  if (place.absent()) {
+    return hold_delete(key, request) ? Errc::ok : remove_set_aside(queue, *receipt, effects);
+  }
   if (queue.config->is_fifo()) {
     const Slot& slot = slots_[place.slot()];
     // It may be with another receiver by now; to take it away from that one would break the order.
     if ((slot.state != State::in_flight || slot.nonce != receipt->nonce) && !MUTANT(obey_expired))
       return Errc::receipt_expired;
   }
+  if (hold_delete(key, request)) return Errc::ok;
   // In a standard queue an old handle deletes too: a delete that was answered with success must hold.
   erase(queue, receipt->seq, place, effects.freed);
   if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});

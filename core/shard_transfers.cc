@@ -28,9 +28,26 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
 }
 
 // A dead letter goes on its way, the `letters`th of a receive. False: not now.
-bool Shard::bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Effects& effects) {
-  return letters++ < limits_.dead_letters_a_receive &&
-         start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
+bool Shard::bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Instant now,
+                 Effects& effects) {
+  if (letters++ >= limits_.dead_letters_a_receive) return false;
+  if (slots_[row].unsettled) {  // settle() shows it
+    hide(queue, row, State::moving, now + refused_pause);
+    return true;
+  }
+  return start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
+}
+
+bool Shard::may_transfer() const {
+  const std::uint64_t bytes = transfer_bytes_ + limits_.transfer_bytes_unread;
+  return !stopping_ && transfers_under_way_ < limits_.transfers_max &&
+         (transfers_under_way_ == 0 || bytes <= limits_.transfer_bytes_max);
+}
+
+// From now on the message under way counts as so many bytes of memory.
+void Shard::count_transfer(Transfer& transfer, std::uint64_t bytes) {
+  transfer_bytes_ += bytes - transfer.counted;
+  transfer.counted = bytes;
 }
 
 Transfer* Shard::take_transfer() {
@@ -43,6 +60,8 @@ Transfer* Shard::take_transfer() {
   ++transfers_under_way_;
   transfer->request = Request{.op = Op::transfer, .home = identity_.id, .transfer = transfer};
   transfer->id = {};
+  transfer->arrived = 0;
+  transfer->deleted = false;
   return transfer;
 }
 
@@ -83,6 +102,7 @@ bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view des
   transfer->receive_count = MUTANT(forget_letter_count) ? 1 : slot.receive_count;
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
+  moving_.try_emplace(transfer->from);
   change_state(queue, row, State::moving);
   ++queue.moving;
   effects.transfers.push_back(transfer);
@@ -135,11 +155,9 @@ void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
     case Transfer::Stage::landed:
       return land(transfer, now, effects);
     case Transfer::Stage::settling:
-      effects.settled.push_back({transfer.from});
-      unsettled_.erase(transfer.from);
-      effects.replies.push_back({&request, false});
-      return;
+      return settle(transfer, effects);
     case Transfer::Stage::done:
+      if (transfer.deleted) answer_deletes(transfer.from, effects);
       return give_transfer(transfer);
     case Transfer::Stage::free:
       break;
@@ -171,10 +189,12 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
   }
   Slot& slot = slots_[row];
   slot.deadline = now;
+  slot.unsettled = true;
   if (dead_letter) {
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
   }
   unsettled_[transfer.from] = {queue->id, transfer.task};
+  transfer.arrived = seq;
   ++queue->next_seq;
   const Instant sent_at = dead_letter ? transfer.sent : now;
   effects.sends.push_back({
@@ -201,15 +221,24 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
   const Place place = queue == nullptr ? Place() : queue->index.find(from.seq);
   const bool recovered = transfer.position == log_pos_none;
   const bool there = place.is_slot() && (recovered || slots_[place.slot()].state == State::moving);
+  const auto held = moving_.find(from);
+  transfer.deleted = held != moving_.end() && !held->second.empty();
+  if (held != moving_.end() && !transfer.deleted) moving_.erase(held);
   if (queue != nullptr && !recovered) {
     --queue->moving;
     want_match(*queue);
   }
   if (transfer.request.error != Errc::ok) {
-    const bool damaged = transfer.request.error == Errc::corrupt;
-    if (there && damaged) set_aside(from.queue, from.seq);
-    if (there && !damaged) stay(*queue, transfer, place.slot(), now);
+    if (there && transfer.deleted) {
+      erase(*queue, from.seq, place, effects.freed);
+      effects.removes.push_back({from.queue, from.seq});
+    } else if (there && transfer.request.error == Errc::corrupt) {
+      set_aside(from.queue, from.seq);
+    } else if (there) {
+      stay(*queue, transfer, place.slot(), now);
+    }
     if (queue != nullptr && transfer.task != 0) moved(*queue, transfer, now, effects);
+    if (transfer.deleted) answer_deletes(from, effects);
     return give_transfer(transfer);
   }
   if (!place.absent()) erase(*queue, from.seq, effects.freed);
@@ -224,6 +253,31 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
   effects.replies.push_back({&transfer.request, !MUTANT(settle_early)});
 }
 
+// At the target: its source has let go of it.
+void Shard::settle(Transfer& transfer, Effects& effects) {
+  effects.settled.push_back({transfer.from});
+  unsettled_.erase(transfer.from);
+  effects.replies.push_back({&transfer.request, transfer.deleted});
+  Queue* const queue = transfer.arrived == 0 ? nullptr : find_queue(transfer.request.queue);
+  if (queue == nullptr) return;
+  const Place place = queue->index.find(transfer.arrived);
+  if (place.is_slot()) {
+    Slot& slot = slots_[place.slot()];
+    slot.unsettled = false;
+    if (slot.state == State::moving) show(*queue, place.slot());  // bury() hid it
+  }
+  if (!transfer.deleted || MUTANT(forget_held_delete)) return;
+  const auto aside = std::ranges::find(queue->set_aside, transfer.arrived, &MessageState::seq);
+  if (place.absent() && aside == queue->set_aside.end()) return;
+  if (place.absent()) {
+    effects.freed.push_back(aside->position);
+    queue->set_aside.erase(aside);
+  } else {
+    erase(*queue, transfer.arrived, place, effects.freed);
+  }
+  effects.removes.push_back({queue->id, transfer.arrived});
+}
+
 // The target did not take the message.
 void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
   // While this shard has not heard yet that the target is gone it would try again at once, for ever if the disk of
@@ -235,6 +289,29 @@ void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant no
     return hide(queue, row, State::delayed, delayed);
   if (gone || transfer.task != 0) return show(queue, row);
   hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
+}
+
+// --- deletes of messages on their way ---
+
+// True: the delete waits for the message that is on its way, and the request for answer_deletes().
+bool Shard::hold_delete(const TransferKey& key, Request& request) {
+  const auto at = moving_.find(key);
+  if (at == moving_.end()) return false;
+  at->second.push_back(&request);
+  ++held_deletes_[&request];
+  return true;
+}
+
+// The message is gone, here and at its target. Entries of the same requests may wait for others.
+void Shard::answer_deletes(const TransferKey& key, Effects& effects) {
+  const auto at = moving_.find(key);
+  for (Request* const request : at->second) {
+    const auto left = held_deletes_.find(request);
+    if (--left->second > 0) continue;
+    held_deletes_.erase(left);
+    effects.replies.push_back({request, true});
+  }
+  moving_.erase(at);
 }
 
 // --- at a start ---

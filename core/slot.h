@@ -40,6 +40,8 @@ struct Slot {
   State state = State::free;
   bool timer_armed : 1 = false;
   bool returned : 1 = false;  // in its group's list of those that came back
+  // It came from another queue, which has not confirmed yet that it has let go of it: it must not move on.
+  bool unsettled : 1 = false;
   Seq seq = 0;
   Instant deadline;                   // when it is or became visible
   Instant since;                      // last received; of one never received: sent, or 0

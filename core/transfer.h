@@ -9,6 +9,10 @@
 // (Shard::unsettled()), and the source removes those before it serves anybody. A target that refuses
 // (deleted meanwhile, no room) leaves the message where it was.
 //
+// A delete that comes while the message is hidden at its source waits there. When the message has landed the delete
+// travels on as `deleted`, and is answered when the target has deleted the message durably. So that it finds the message
+// there, whoever has received it, a message does not move on before it is settled (Slot::unsettled).
+//
 // The hops are one Request that travels over the mesh; what it carries is a copy, for the source's log may let
 // go of the message while it is under way.
 //

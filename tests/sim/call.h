@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <forward_list>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct Call {
   Instant decided_at;
 
   Range wait;  // ms, of a receive
+  std::set<std::uint32_t>
+      in_time;  // messages that had surely not begun to move when the delete was decided
 
   bool abandoned = false;  // the client has gone: nobody reads the answer
   bool applied = false;    // the model knows what it delivered

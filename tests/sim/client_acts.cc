@@ -71,7 +71,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
       receive(client, queue);
       return true;
     case Act::remove:
-      return with_handles(Op::remove, client);
+      return delete_under_way(client) || with_handles(Op::remove, client);
     case Act::change:
       return with_handles(Op::change_visibility, client);
     case Act::count:
@@ -174,6 +174,24 @@ Clients::Held Clients::take_held(bool keep) {
   const Held held = held_[at];
   if (!keep) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
   return held;
+}
+
+// A receive that sends a message on its way to another queue, and a delete of the message right behind it.
+bool Clients::delete_under_way(std::uint32_t client) {
+  if (world_->inside_turn()) return false;
+  const auto at = std::ranges::find_if(held_, [&](const Held& held) {
+    return held.message != no_message && model_->queues()[held.queue].owner == homes_[client] &&
+           model_->about_to_move(held.message, held.queue);
+  });
+  if (at == held_.end()) return false;
+  const Held held = *at;
+  held_.erase(at);
+  receive(client, held.queue);
+  Call& call = make(Op::remove, client, held.queue);
+  call.receipts.push_back({.handle = held.handle});
+  call.messages.push_back(held.message);
+  submit(call);
+  return true;
 }
 
 bool Clients::with_handles(Op op, std::uint32_t client) {

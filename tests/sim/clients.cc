@@ -92,6 +92,7 @@ void Clients::turned(const Turn& turn) {
     if (call->exact && call->decided_step == 0) {
       call->decided_step = turn.step;
       call->decided_at = turn.now;
+      if (call->op == Op::remove) model_->decided_remove(*call, turn);
     }
     if (call->op != Op::send || call->undecided == 0) continue;
     model_->decided_sends(*call, false, turn);
@@ -244,6 +245,7 @@ void Clients::drop(std::uint32_t client) {
     call.abandoned = true;
     if (!world_->cancel(call.request, call.home, call.target)) continue;  // it will be answered
     call.state = Call::State::cancelled;
+    model_->cancelled(call);
     finish(call);
   }
   homes_[client] = ShardId{static_cast<std::uint8_t>(random_.below(plan_.shards))};

@@ -74,6 +74,7 @@ class Clients final : public Audience {
   bool pick_queue(std::uint32_t& queue);
   void send(std::uint32_t client, std::uint32_t queue, std::size_t entries);
   void receive(std::uint32_t client, std::uint32_t queue);
+  bool delete_under_way(std::uint32_t client);
   bool with_handles(Op op, std::uint32_t client);
   void create(std::uint32_t client);
   void set(std::uint32_t client, std::uint32_t queue);

@@ -270,6 +270,7 @@ void Model::asked(Call& call) {
                       ? queue.wait
                       : Range{call.request.receive.wait.ms, call.request.receive.wait.ms};
       if (call.attempt != 0) queue.attempts_asked.insert(call.attempt);
+      queue.receives.push_back(&call);
       return;
     case Op::remove:
       for (const std::uint32_t id : call.messages)
@@ -379,6 +380,7 @@ void Model::rested(std::uint64_t step) {
   for (std::uint32_t i = 0; i < world_->shards(); ++i)
     durable(ShardId{static_cast<std::uint8_t>(i)}, step);
   for (QueueRow& queue : queues_) queue.letting_go.clear();
+  rested_step_ = std::max(rested_step_, step);
 }
 
 void Model::stopped() {
@@ -388,6 +390,7 @@ void Model::stopped() {
 
 void Model::crashed() {
   creates_.clear();
+  rested_step_ = world_->step();
   for (ShardView& shard : shards_) removes_undone(shard);
   for (QueueRow& queue : queues_) {
     const std::uint64_t durable_step = shards_[raw(queue.owner)].durable_step;
@@ -407,6 +410,8 @@ void Model::crashed() {
       message.removes = message.moves = message.returns = 0;
       message.moved = Duration{0};
     }
+    queue.receives.clear();
+    queue.looked = std::max(queue.looked, world_->newest_now());
     if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());
     queue.purged = {-1, -1};  // the log keeps no purge for its time alone
     crashed_in_order(queue, durable_step);

@@ -161,6 +161,8 @@ struct QueueRow {
   std::uint64_t start_step = 0;
   std::uint64_t starts_asked = 0;
   std::vector<TaskRow> tasks;
+  std::vector<const Call*> receives;  // under way
+  Instant looked;                     // all others were decided by then
   std::uint64_t moves_listed_step = 0;
   std::uint64_t emptied_step = 0;  // a task was completed after this turn
   std::uint64_t emptied_seen = 0;  // and known to be in this one
@@ -194,6 +196,9 @@ class Model {
   // All of a call's deliveries are told.
   void attempted(const Call& call, const Turn& turn);
   void answered(Call& call, const Turn& turn);
+  void cancelled(const Call& call) { looked(call); }
+  // A delete that was decided in this very turn.
+  void decided_remove(Call& call, const Turn& turn);
   void gives_back(
       const Call& call);  // an abandoned receive was delivered to, and is on its way back
 
@@ -222,6 +227,8 @@ class Model {
   // Messages of the queue that must still come, and the time by which the last of them must be ready.
   std::size_t owed(const QueueRow& queue) const;
   Instant last_ready(const QueueRow& queue) const;
+  // The next receive from the queue sends the message to another one.
+  bool about_to_move(std::uint32_t id, std::uint32_t at) const;
   // Messages may be on their way between queues.
   bool any_wanders() const;
   // After everything was drained, and the tasks were listed again.
@@ -283,6 +290,8 @@ class Model {
   void arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn);
   bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at, Names reached);
   bool check_place(const Call& call, const Message& message, const Delivery& delivery, bool again);
+  void looked(const Call& call);
+  bool surely_here(const Message& message, const QueueRow& queue, std::uint64_t step) const;
   bool names_place(const ReceiptEntry& entry, const Message& message) const;
   void lead_on(QueueRow& queue);
   void settle_policy(QueueRow& queue, const Policy& policy);
@@ -328,6 +337,7 @@ class Model {
   std::map<std::string, std::uint32_t> creates_;  // under way, by name
   std::vector<ShardView> shards_;
   std::uint64_t starts_ = 0;
+  std::uint64_t rested_step_ = 0;             // whatever had been moved by then is settled
   std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
   bool draining_ = false;
   bool any_wandered_ = false;                          // if not, nobody needs to look for what does

@@ -195,6 +195,7 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
 }
 
 void Model::answered_receive(const Call& call, const Turn& turn) {
+  looked(call);
   if (call.request.error == Errc::attempt_not_retryable) return refused_attempt(call, turn);
   if (!queue_answers(call)) return;
   const QueueRow& queue = row(call);
@@ -281,12 +282,17 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     Message& message = messages_[id];
     --message.removes;
     if (!taken || message.gone == Message::Gone::yes) continue;
-    if (!names_place(call.receipts[i], message)) continue;  // it has moved on
+    const bool in_time = call.in_time.contains(id) && call.receipts[i].error == Errc::ok;
+    if (!in_time && !names_place(call.receipts[i], message)) {
+      // It has moved on; if its source has not heard of that, the delete follows it.
+      if (message.arrived_step > rested_step_) message.gone = Message::Gone::maybe;
+      continue;
+    }
     if (row(call).fifo) {
       check_expired_handle(call, i, turn);
       if (call.receipts[i].error == Errc::receipt_expired) continue;
     }
-    if (message.wanders && call.receipts[i].error == Errc::ok) {
+    if (message.wanders && !in_time && call.receipts[i].error == Errc::ok) {
       message.gone = Message::Gone::maybe;
       continue;
     }

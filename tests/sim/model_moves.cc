@@ -117,6 +117,44 @@ const QueueRow* Model::surely_there(const std::string& target, const QueueRow& s
   return nullptr;
 }
 
+// A receive has been decided by now, and may have sent dead letters on their way.
+void Model::looked(const Call& call) {
+  QueueRow& queue = row(call);
+  queue.looked = std::max(queue.looked, world_->newest_now());
+  std::erase(queue.receives, &call);
+}
+
+// Whether nothing can have sent the message on its way before this turn: no receive, since it may be visible, and no
+// task.
+bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint64_t step) const {
+  const bool alone = std::ranges::all_of(queue.receives, [&](const Call* receive) {
+    return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
+  });
+  return alone && !queue.fifo && !queue.may_move && queue.starts == 0 &&
+         queue.looked < message.view.from_low && message.sent == Message::Sent::acked &&
+         message.gone == Message::Gone::no && message.moves == 0 &&
+         queue.state == QueueRow::State::live && queue.purges == 0 && queue.deletes == 0 &&
+         !may_be_expired(message);
+}
+
+// These deletes are in time, if their messages are moved at all.
+void Model::decided_remove(Call& call, const Turn& turn) {
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    if (call.messages[i] == UINT32_MAX) continue;
+    const Message& message = messages_[call.messages[i]];
+    if (message.queue == call.queue && names_place(call.receipts[i], message) &&
+        message.removes == 1 && surely_here(message, row(call), turn.step))
+      call.in_time.insert(call.messages[i]);
+  }
+}
+
+bool Model::about_to_move(std::uint32_t id, std::uint32_t at) const {
+  const Message& message = messages_[id];
+  return message.queue == at && message.wanders && message.removes == 0 &&
+         message.view.from_high <= world_->now() && queues_[at].receives.empty() &&
+         surely_here(message, queues_[at], 0);
+}
+
 bool Model::names_place(const ReceiptEntry& entry, const Message& message) const {
   const Result<Receipt> receipt = open(world_->secret(), entry.handle);
   return receipt && receipt->queue == row(message).id && receipt->seq == message.seq;
@@ -324,7 +362,10 @@ void Model::answered_list(const Call& call, const Turn& turn) {
     return trace_->broken("a task that was started is there", "of queue {}", raw(queue.id));
   for (const MoveTask& task : tasks) see_task(call, queue, task, turn);
   const bool running = !tasks.empty() && tasks.front().status == MoveTask::Status::running;
-  if (!running && !starting) queue.may_move = false;
+  if (!running && !starting) {
+    if (queue.may_move) queue.looked = world_->newest_now();
+    queue.may_move = false;
+  }
   queue.moves_listed_step = turn.step;
 }
 

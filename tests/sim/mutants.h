@@ -51,6 +51,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(fifo_reply_early),
     PAWL_MUTANT_NAME(settle_early),
     PAWL_MUTANT_NAME(land_early),
+    PAWL_MUTANT_NAME(forget_held_delete),
     PAWL_MUTANT_NAME(forget_unsettled),
     PAWL_MUTANT_NAME(count_apart),
     PAWL_MUTANT_NAME(count_again),
