@@ -40,6 +40,7 @@ constexpr StatusRow statuses[] = {
     {Status::task_ended, "task_ended"},
     {Status::source_unknown, "source_unknown"},
     {Status::not_kept, "not_kept"},
+    {Status::queue_ids_used_up, "queue_ids_used_up"},
     {Status::overloaded, "overloaded", 10},
     {Status::no_memory, "no_memory", 100},
     {Status::no_space, "no_space", 1000},
@@ -100,6 +101,7 @@ Status status_of(Errc code) {
     case Errc::too_large:
       return Status::too_large;
     case Errc::queue_ids_used_up:
+      return Status::queue_ids_used_up;
     case Errc::not_supported:
       return Status::not_supported;
     case Errc::overloaded:

@@ -63,6 +63,8 @@ static_assert(static_cast<int>(Client::Code::task_ended) == static_cast<int>(Sta
 static_assert(static_cast<int>(Client::Code::source_unknown) ==
               static_cast<int>(Status::source_unknown));
 static_assert(static_cast<int>(Client::Code::not_kept) == static_cast<int>(Status::not_kept));
+static_assert(static_cast<int>(Client::Code::queue_ids_used_up) ==
+              static_cast<int>(Status::queue_ids_used_up));
 static_assert(static_cast<int>(Client::Code::changed_meanwhile) ==
               static_cast<int>(Status::changed_meanwhile));
 static_assert(static_cast<int>(Client::Code::io) == static_cast<int>(Status::io));
