@@ -199,7 +199,7 @@ class TwoFullShards : public TwoShards {
   }
 };
 
-// Messages on their way are limited where they start, and neither shard refuses the other's.
+// Messages on their way are limited where they start, and neither shard is in the other's way for ever.
 TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
   const std::string back_name = name_on(zero, "back");
   const QueueId back = make_queue(back_name, {});
@@ -217,7 +217,11 @@ TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
   fill(fillers[1], one);
   run(1'100'000);
   std::size_t most = 0;
-  for (int i = 0; i < 20; ++i) most = std::max(most, move_some(worn));
+  const auto arrived = [&] { return count(target, one).visible + count(back, zero).visible; };
+  for (int round = 0; round < 20 && arrived() < 80; ++round) {
+    most = std::max(most, move_some(worn));
+    run(1'100'000);  // what found no space in the target's log yet is tried again
+  }
   EXPECT_EQ(count(target, one).visible, 40u);
   EXPECT_EQ(count(back, zero).visible, 40u);
   EXPECT_GE(most, 2u);
