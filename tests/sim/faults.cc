@@ -194,22 +194,33 @@ void Simulation::rot() {
       {shard, file.name, random_.below(file.bytes), static_cast<unsigned>(random_.below(8))});
 }
 
+// Runs until the shard's log has had 250 ms without a record. Returns its end, or nothing when timers of messages
+// write again and again.
+std::optional<Lsn> Simulation::come_to_rest(std::uint32_t shard) {
+  for (int tries = 0; tries < 20; ++tries) {
+    if (!settle()) return std::nullopt;
+    const Lsn before = world_.loop(shard).log().appended();
+    run_until(world_.now_us() + 250'000);
+    if (!settle()) return std::nullopt;
+    if (world_.loop(shard).log().appended() == before) return before;
+  }
+  return std::nullopt;
+}
+
 // The process dies when nothing has been written for a while, and a bit of what it wrote last flips: everything was
 // acknowledged, so a start must not take it for a torn write.
 void Simulation::rot_at_rest() {
-  clients_.go_on(false);
-  if (!settle()) return;
-  run_until(world_.now_us() + 250'000);
-  if (!settle()) return;
-  clients_.go_on(true);
-  world_.flip_back();
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
-  const Lsn end = world_.loop(shard).log().appended();
+  clients_.go_on(false);
+  const std::optional<Lsn> end = come_to_rest(shard);
+  clients_.go_on(true);
+  if (!end) return;
+  world_.flip_back();
   ++outcome_.crashes;
   model_.crashed();
   clients_.crashed();
   world_.crash(random_.chance(plan_.power_cuts, 100) ? Crash::power : Crash::process);
-  const Lsn at = end - random_.between(1, 2 * block_bytes);
+  const Lsn at = *end - random_.between(1, 2 * block_bytes);
   const std::string file = segment_name(at / plan_.log.segment_bytes);
   if (world_.disk(shard).exists(file))
     world_.flip(

@@ -82,6 +82,8 @@ void choose_kinds(Plan& plan, Random random) {
   }
 }
 
+bool slow_disk(const Plan& plan) { return plan.disk.delay_us_max >= 300'000; }
+
 void choose_faults(Plan& plan, Random random) {
   const auto chance = [&](Fault fault, std::uint32_t usual) {
     plan.chances[static_cast<std::size_t>(fault)] =
@@ -101,6 +103,10 @@ void choose_faults(Plan& plan, Random random) {
   plan.double_starts = one_of(random, {0, 0, 10, 40});
   plan.clock_jumps = one_of(random, {0, 0, 10, 50});
   plan.rot = one_of(random, {0, 50});
+  if (slow_disk(plan)) {
+    std::uint32_t& crash = plan.chances[static_cast<std::size_t>(Fault::crash)];
+    crash = std::max<std::uint32_t>(crash, 50);
+  }
   plan.step_us_max = one_of(random, {20, 200, 1000, 4000});
   plan.wake_us_max = one_of(random, {0, 100, 5000});
   plan.extra_turns = one_of(random, {0, 5, 50});

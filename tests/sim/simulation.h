@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class Simulation {
   bool try_start(std::int64_t jump_ms);
   void rot();
   void rot_at_rest();
+  std::optional<Lsn> come_to_rest(std::uint32_t shard);
   void repair();
 
   // --- ending.cc ---
