@@ -67,6 +67,9 @@ enum class Mutant : std::uint8_t {
   forget_relocation,    // a start believes that a message is where it was
   relocate_too_soon,    // its old segment goes while its new place is not on disk
   forget_reserved,      // numbers are given out early that a start does not know of
+  believe_wall,         // a start takes the wall clock's word
+  forget_made,          // a log that is lost is made anew
+  ignore_start,         // a manifest of another start is believed
   outlive_window,       // an async queue is answered however far the log is behind
   forget_vouch,         // nothing vouches for the last frame of a log at rest
   forget_wrap,          // a position behind 2^48 is taken for the one 2^48 bytes before it

@@ -8,34 +8,18 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint8_t receipt_version = 1;
+constexpr std::uint8_t receipt_version = 2, old_version = 1;
+constexpr std::size_t mac_at = 16;
 
-std::uint64_t mac_of(const Secret& secret, const ReceiptHandle& handle) {
-  return XXH3_64bits_withSecret(handle.data(), 16, secret.data(), secret.size());
-}
+using HandleHead = std::span<const std::uint8_t, mac_at>;
+HandleHead head_of(const ReceiptHandle& handle) { return HandleHead(handle.data(), mac_at); }
 
-}  // namespace
-
-ReceiptHandle seal(const Secret& secret, const Receipt& receipt) {
-  ReceiptHandle handle{};
-  const std::uint32_t queue = raw(receipt.queue);
-  handle[0] = receipt_version;
-  handle[1] = static_cast<std::uint8_t>(receipt.shard);
-  std::memcpy(&handle[2], &queue, 4);
-  std::memcpy(&handle[6], &receipt.seq, 6);
-  std::memcpy(&handle[12], &receipt.nonce, 4);
-  const std::uint64_t mac = mac_of(secret, handle);
-  std::memcpy(&handle[16], &mac, 8);
-  return handle;
-}
-
-Result<Receipt> open(const Secret& secret, const ReceiptHandle& handle) {
-  std::uint64_t mac = 0;
-  std::memcpy(&mac, &handle[16], 8);
+Result<Receipt> open_with(std::uint64_t mac, std::uint8_t version, const ReceiptHandle& handle) {
+  std::uint64_t there = 0;
+  std::memcpy(&there, &handle[mac_at], sizeof there);
   // One compare of a word: no early exit to time.
-  const bool genuine = (mac ^ mac_of(secret, handle)) == 0;
-  if (!genuine || handle[0] != receipt_version)
-    return fail(Errc::receipt_invalid, "receipt handle");
+  const bool genuine = (there ^ mac) == 0;
+  if (!genuine || handle[0] != version) return fail(Errc::receipt_invalid, "receipt handle");
   Receipt receipt;
   std::uint32_t queue = 0;
   receipt.shard = ShardId{handle[1]};
@@ -44,6 +28,32 @@ Result<Receipt> open(const Secret& secret, const ReceiptHandle& handle) {
   std::memcpy(&receipt.seq, &handle[6], 6);
   std::memcpy(&receipt.nonce, &handle[12], 4);
   return receipt;
+}
+
+}  // namespace
+
+ReceiptHandle seal(const SipKey& key, const Receipt& receipt) {
+  ReceiptHandle handle{};
+  const std::uint32_t queue = raw(receipt.queue);
+  handle[0] = receipt_version;
+  handle[1] = static_cast<std::uint8_t>(receipt.shard);
+  std::memcpy(&handle[2], &queue, 4);
+  std::memcpy(&handle[6], &receipt.seq, 6);
+  std::memcpy(&handle[12], &receipt.nonce, 4);
+  const std::uint64_t mac = siphash(key, head_of(handle));
+  std::memcpy(&handle[mac_at], &mac, sizeof mac);
+  return handle;
+}
+
+Result<Receipt> open(const SipKey& key, const ReceiptHandle& handle) {
+  return open_with(siphash(key, head_of(handle)), receipt_version, handle);
+}
+
+bool is_old(const ReceiptHandle& handle) { return handle[0] == old_version; }
+
+Result<Receipt> open_old(const Secret& secret, const ReceiptHandle& handle) {
+  return open_with(XXH3_64bits_withSecret(handle.data(), mac_at, secret.data(), secret.size()),
+                   old_version, handle);
 }
 
 MessageId message_id(const Secret& secret, QueueId queue, Seq seq) {

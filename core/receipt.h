@@ -3,11 +3,14 @@
 //   0        1       2         6        12        16        24
 //   | version | shard | queue 4 | seq 6  | nonce 4 | mac 8   |   little endian
 //
-// The mac is a keyed XXH3-64 over the first 16 bytes; a forged or foreign handle fails in constant
+// The mac is SipHash-2-4 of the first 16 bytes, under a key of its own; a forged or foreign handle fails in constant
 // time without looking at any table. The nonce tells the latest delivery from earlier ones.
 //
+// Handles of version 1 have a keyed XXH3-64, whose key some 23 handles of one message give away. A directory of that
+// time takes them for old_handles_valid after its upgrade, and only for deliveries made before it.
+//
 // Errors: receipt_invalid (wrong size, version, mac, or not of this queue).
-// Owner:  values; the Secret belongs to the data directory and is the same for all its shards.
+// Owner:  values; secret and key belong to the data directory and are the same for all its shards.
 #pragma once
 
 #include <array>
@@ -17,13 +20,15 @@
 
 #include "core/ids.h"
 #include "core/result.h"
+#include "core/siphash.h"
+#include "core/time.h"
 
 namespace pawl {
 
 inline constexpr std::size_t receipt_bytes = 24;
 using ReceiptHandle = std::array<std::uint8_t, receipt_bytes>;
 
-// 192 random bytes made with the data directory; XXH3 wants at least 136.
+// What message ids and text keys are made with: 192 random bytes of the data directory; XXH3 wants at least 136.
 using Secret = std::array<std::uint8_t, 192>;
 
 struct Receipt {
@@ -34,8 +39,13 @@ struct Receipt {
   bool operator==(const Receipt&) const = default;
 };
 
-ReceiptHandle seal(const Secret& secret, const Receipt& receipt);
-Result<Receipt> open(const Secret& secret, const ReceiptHandle& handle);
+inline constexpr Duration old_handles_valid = seconds(12 * 3600);  // the longest visibility timeout
+
+ReceiptHandle seal(const SipKey& key, const Receipt& receipt);
+Result<Receipt> open(const SipKey& key, const ReceiptHandle& handle);
+// Of version 1, which nothing seals any more but tests.
+bool is_old(const ReceiptHandle& handle);
+Result<Receipt> open_old(const Secret& secret, const ReceiptHandle& handle);
 
 // The id users see for a message: recomputed from where it is, never stored.
 MessageId message_id(const Secret& secret, QueueId queue, Seq seq);

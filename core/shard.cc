@@ -68,7 +68,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::receive:
       return receive(*queue, request, now, effects);
     case Op::remove:
-      return remove(*queue, request, effects);
+      return remove(*queue, request, now, effects);
     case Op::change_visibility:
       return change_visibility(*queue, request, now, effects);
     case Op::undeliver:

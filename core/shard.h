@@ -70,6 +70,9 @@ struct ShardIdentity {
   std::uint32_t shards = 1;
   Secret secret{};
   std::uint32_t nonce_seed = 0;  // differs from one start to the next
+  SipKey receipt_key{};
+  // When handles of version 1 were last given out; 0: they never were; `never`: they were until this start.
+  Instant upgraded{};
 };
 
 class Shard {
@@ -138,6 +141,11 @@ class Shard {
 
   // --- the directory ---
   const Directory& directory() const { return directory_; }
+  // While a start goes on: the queues that the log has something of, and where the ids that were given out end.
+  bool has_queue(QueueId id) const { return queues_.contains(raw(id)); }
+  std::uint32_t newest_queue_id() const;
+  std::uint32_t queue_ids_end() const { return next_queue_id_; }
+  std::vector<std::pair<QueueId, std::uint64_t>> queues_with_messages() const;
   // A change decided by the control shard (on the control shard itself apply() has done it).
   void put_config(const ConfigPtr& config, Instant now);
   void drop_queue(QueueId id, Effects& effects);
@@ -242,13 +250,15 @@ class Shard {
   void deliver_one(const Slot& slot, Request& request) const;
 
   // shard_receipts.cc
-  void remove(Queue& queue, Request& request, Effects& effects);
-  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Effects& effects);
+  void remove(Queue& queue, Request& request, Instant now, Effects& effects);
+  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
+                  Effects& effects);
   static Errc remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
   void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
   Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);
-  Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry) const;
+  Result<Receipt> open(const ReceiptHandle& handle, const Queue& queue, Instant now) const;
+  Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry, Instant now) const;
 
   // shard_states.cc
   std::uint32_t take_slot(Queue& queue, Seq seq, State state, LogPos position);

@@ -308,7 +308,7 @@ void Shard::deliver_one(const Slot& slot, Request& request) const {
   delivery = Delivery();
   delivery.position = slot.position;
   delivery.seq = slot.seq;
-  delivery.handle = seal(identity_.secret, receipt);
+  delivery.handle = seal(identity_.receipt_key, receipt);
   delivery.receive_count = slot.receive_count;
   delivery.first_received = slot.first_received();
 }

@@ -12,9 +12,25 @@ constexpr Duration visibility_total_max = seconds(12 * 3600);
 
 }  // namespace
 
-Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry) const {
+// Who has found out the key of version 1 can seal handles of any delivery, but only those of before the upgrade count.
+Result<Receipt> Shard::open(const ReceiptHandle& handle, const Queue& queue, Instant now) const {
+  if (!is_old(handle) || identity_.upgraded.ms == 0)
+    return pawl::open(identity_.receipt_key, handle);
+  Result<Receipt> receipt = open_old(identity_.secret, handle);
+  if (!receipt) return receipt;
+  const Place place = queue.index.find(receipt->seq);
+  const bool delivered_before =
+      place.absent() || (place.is_slot() && slots_[place.slot()].receive_count > 0 &&
+                         slots_[place.slot()].since <= identity_.upgraded);
+  if (!delivered_before || now >= identity_.upgraded + old_handles_valid)
+    receipt = fail(Errc::receipt_invalid, "receipt handle of before the upgrade");
+  return receipt;
+}
+
+Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry,
+                                  Instant now) const {
   // One variable, returned at the end: a Result is not copied.
-  Result<Receipt> receipt = entry.error == Errc::ok ? open(identity_.secret, entry.handle)
+  Result<Receipt> receipt = entry.error == Errc::ok ? open(entry.handle, queue, now)
                                                     : fail(entry.error, "receipt handle");
   if (receipt && (receipt->queue != queue.id || receipt->shard != identity_.id))
     receipt = fail(Errc::receipt_invalid, "receipt handle of another queue");
@@ -23,18 +39,18 @@ Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry)
 
 // --- delete ---
 
-void Shard::remove(Queue& queue, Request& request, Effects& effects) {
+void Shard::remove(Queue& queue, Request& request, Instant now, Effects& effects) {
   request.durability = queue.config->durability();
   for (ReceiptEntry& entry : request.receipts)
-    entry.error = remove_one(queue, entry, request, effects);
+    entry.error = remove_one(queue, entry, request, now, effects);
   if (held_deletes_.contains(&request)) return;  // answer_deletes() does it
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
   effects.replies.push_back({&request, true});
 }
 
-Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request,
+Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
                        Effects& effects) {
-  const Result<Receipt> receipt = receipt_of(queue, entry);
+  const Result<Receipt> receipt = receipt_of(queue, entry, now);
   if (!receipt) return receipt.error().code;
   const Place place = queue.index.find(receipt->seq);
   const TransferKey key{identity_.id, queue.id, receipt->seq};
@@ -76,7 +92,7 @@ void Shard::change_visibility(Queue& queue, Request& request, Instant now, Effec
 }
 
 Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects) {
-  const Result<Receipt> receipt = receipt_of(queue, entry);
+  const Result<Receipt> receipt = receipt_of(queue, entry, now);
   if (!receipt) return receipt.error().code;
   const Place place = queue.index.find(receipt->seq);
   if (place.absent()) return Errc::message_gone;
@@ -109,7 +125,7 @@ Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Eff
 
 void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effects) {
   for (const ReceiptEntry& entry : request.receipts) {
-    const Result<Receipt> receipt = receipt_of(queue, entry);
+    const Result<Receipt> receipt = receipt_of(queue, entry, now);
     if (!receipt) continue;
     const Place place = queue.index.find(receipt->seq);
     if (!place.is_slot()) continue;

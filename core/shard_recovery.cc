@@ -129,8 +129,24 @@ void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
 
+std::uint32_t Shard::newest_queue_id() const {
+  std::uint32_t newest = 0;
+  for (const auto& [id, queue] : queues_) newest = std::max(newest, id);
+  return newest;
+}
+
+std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() const {
+  std::vector<std::pair<QueueId, std::uint64_t>> found;
+  for (const auto& [id, queue] : queues_)
+    if (queue->index.size() > 0) found.emplace_back(QueueId{id}, queue->index.size());
+  std::ranges::sort(found);
+  return found;
+}
+
 void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
   slots_.set_max(limits_.slots_max);
+  // Time has gone on behind the newest frame.
+  if (identity_.upgraded == never) identity_.upgraded = now - milliseconds(1);
   for (auto it = queues_.begin(); it != queues_.end();) {
     Queue& queue = *it->second;
     const ConfigPtr* const config = directory_.find(queue.id);
@@ -139,8 +155,7 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
       it = queues_.erase(it);
       continue;
     }
-    CHECK((*config)->owner == identity_.id, "queue {} of shard {} found in the log of shard {}",
-          raw(queue.id), raw((*config)->owner), raw(identity_.id));
+    CHECK((*config)->owner == identity_.id);  // ShardEngine::adopt() has looked
     queue.config = *config;
     resume(queue, now);
     ++it;

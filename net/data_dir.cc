@@ -11,40 +11,24 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <utility>
 
-#include "core/check.h"
 #include "net/remedy.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "wal/format.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::array<char, 8> magic{'P', 'A', 'W', 'L', 'D', 'A', 'T', 'A'};
-constexpr std::size_t file_bytes = 4096;
 // A killed process has the directory until its last write has ended.
 constexpr int lock_pause_us = 20'000;
 constexpr int lock_tries = 15;
 constexpr int lock_tries_of_the_dead = 3000;  // a minute
 
-struct IdentityFile {  // little endian
-  std::array<char, 8> magic;
-  std::uint32_t version;
-  std::uint32_t shards;
-  std::uint64_t segment_bytes;
-  std::uint64_t data_id;
-  std::array<std::uint8_t, 192> secret;
-  std::uint64_t checksum;  // XXH3-64 of all before it
-};
-static_assert(sizeof(IdentityFile) == 232);
-
-std::uint64_t checksum_of(const IdentityFile& file) {
-  return XXH3_64bits(&file, offsetof(IdentityFile, checksum));
-}
+using Done = std::expected<void, std::string>;
 
 std::unexpected<std::string> failed(const std::string& what, const std::string& path) {
   const int error = errno;
@@ -62,62 +46,89 @@ std::string sync_directory(const std::string& path) {
   return error;
 }
 
-std::expected<IdentityFile, std::string> make_identity(const std::string& dir, std::uint32_t shards,
-                                                       std::uint64_t segment_bytes) {
-  IdentityFile file{.magic = magic,
-                    .version = DataIdentity::version,
-                    .shards = shards,
-                    .segment_bytes = segment_bytes};
-  if (getrandom(file.secret.data(), file.secret.size(), 0) !=
-          static_cast<ssize_t>(file.secret.size()) ||
-      getrandom(&file.data_id, sizeof file.data_id, 0) !=
-          static_cast<ssize_t>(sizeof file.data_id)) {
-    return std::unexpected(fmt::format("cannot get random bytes: {}", std::strerror(errno)));
+Done random_bytes(std::span<std::uint8_t> out) {
+  if (getrandom(out.data(), out.size(), 0) == static_cast<ssize_t>(out.size())) return {};
+  return std::unexpected(fmt::format("cannot get random bytes: {}", std::strerror(errno)));
+}
+
+Done write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
+              const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n <= 0) return failed("cannot write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
   }
-  file.checksum = checksum_of(file);
-  std::array<char, file_bytes> bytes{};
-  std::memcpy(bytes.data(), &file, sizeof file);
+  if (fsync(fd) != 0) return failed("cannot flush", path);
+  return {};
+}
+
+// Into both copies, one after the other: a flipped bit in one of them takes nothing back.
+Done write_copies(int fd, DataIdentity& identity, const std::string& path) {
+  for (int i = 0; i < 2; ++i) {
+    std::array<std::byte, block_bytes> block;
+    const std::uint64_t offset = write_identity(block, identity);
+    if (auto written = write_at(fd, offset, block, path); !written) return written;
+  }
+  return {};
+}
+
+std::expected<DataIdentity, std::string> make_identity(const std::string& dir, std::uint32_t shards,
+                                                       std::uint64_t segment_bytes) {
+  DataIdentity identity;
+  identity.shards = shards;
+  identity.segment_bytes = segment_bytes;
+  for (const std::span<std::uint8_t> part :
+       {std::span<std::uint8_t>(identity.secret), std::span<std::uint8_t>(identity.receipt_key),
+        std::span(reinterpret_cast<std::uint8_t*>(&identity.data_id), sizeof identity.data_id)}) {
+    if (auto random = random_bytes(part); !random) return std::unexpected(random.error());
+  }
   // Whole or not at all: a name of its own, flushed, then renamed, then the directory flushed.
   const std::string temporary = dir + "/PAWL.tmp", final_name = dir + "/PAWL";
   const int fd =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failed("cannot create", temporary);
-  const bool written =
-      ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
-      fsync(fd) == 0;
-  if (!written) {
-    auto error = failed("cannot write", temporary);
-    ::close(fd);
-    return error;
-  }
+  const Done written = write_copies(fd, identity, temporary);
   ::close(fd);
+  if (!written) return std::unexpected(written.error());
   if (std::rename(temporary.c_str(), final_name.c_str()) != 0)
     return failed("cannot rename to", final_name);
   if (std::string error = sync_directory(dir); !error.empty())
     return std::unexpected(std::move(error));
-  return file;
+  return identity;
 }
 
-std::expected<IdentityFile, std::string> read_identity(const std::string& path, int fd) {
-  IdentityFile file{};
-  const ssize_t n = ::read(fd, &file, sizeof file);
-  if (n != static_cast<ssize_t>(sizeof file) || file.magic != magic) {
-    return std::unexpected(fmt::format(
-        "{} is not the identity of a pawl data directory ({} bytes read); restore it, or "
-        "name another directory with --data",
-        path, n));
+// Whether a frame of this log begins one of its segments: requests may have been acknowledged then.
+bool holds_frame(const std::string& log, std::uint64_t stream) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(log, error)) {
+    const std::int64_t number = segment_number(entry.path().filename().string());
+    const int fd = number < 0 ? -1 : ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    LogFrameHeader header;
+    const bool read =
+        pread(fd, &header, sizeof header, block_bytes) == static_cast<ssize_t>(sizeof header);
+    ::close(fd);
+    if (read && header.magic == frame_magic && header.stream == stream) return true;
   }
-  if (file.version > DataIdentity::version) {
-    return std::unexpected(fmt::format(
-        "{} has format version {}, and this pawl knows up to {}; use the pawl that wrote it "
-        "or a newer one",
-        path, file.version, DataIdentity::version));
+  return false;
+}
+
+// Version 1 did not say which logs were made, and had one key for ids and receipts.
+Done take_over(DataIdentity& identity, const std::string& dir) {
+  for (std::uint32_t shard = 0; shard < identity.shards; ++shard) {
+    if (holds_frame(fmt::format("{}/s{:02}", dir, shard), identity.stream_of(shard)))
+      identity.made = identity.all_shards();
   }
-  if (file.checksum != checksum_of(file) || file.shards < 1 || file.shards > shards_max) {
-    return std::unexpected(
-        fmt::format("{} is damaged (its checksum does not match); restore it from a copy", path));
-  }
-  return file;
+  identity.upgraded = never;  // when it is known
+  return random_bytes(identity.receipt_key);
+}
+
+std::expected<DataIdentity, std::string> read_file(const std::string& path, int fd) {
+  std::array<std::byte, DataIdentity::file_bytes> bytes;
+  const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
+  if (n < 0) return failed("cannot read", path);
+  return read_identity(std::span(bytes).first(static_cast<std::size_t>(n)), path);
 }
 
 // Names a process as long as the machine runs: its number and when it began. Empty: it has ended.
@@ -186,10 +197,13 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
         "from a copy, or name another directory with --data",
         path));
   }
-  const auto file = is_new ? make_identity(path, shards, segment_bytes) : read_identity(name, fd);
+  auto identity = is_new ? make_identity(path, shards, segment_bytes) : read_file(name, fd);
   if (!is_new) ::close(fd);
-  if (!file) return std::unexpected(file.error());
-  dir->identity_ = {file->shards, file->segment_bytes, file->data_id, file->secret};
+  if (!identity) return std::unexpected(identity.error());
+  if (identity->version == 1) {
+    if (auto taken = take_over(*identity, path); !taken) return std::unexpected(taken.error());
+  }
+  dir->identity_ = *identity;
   // Its name has to be durable. Always: whoever made it may have been killed before this.
   const std::string parent = path.find('/') == std::string::npos ? "." : path + "/..";
   if (std::string error = sync_directory(parent); !error.empty())
@@ -210,8 +224,26 @@ std::string DataDir::shard_path(std::uint32_t shard) const {
   return fmt::format("{}/s{:02}", path_, shard);
 }
 
-std::uint64_t DataDir::stream_of(std::uint32_t shard) const {
-  return XXH3_64bits_withSeed(&identity_.data_id, sizeof identity_.data_id, shard + 1);
+Done DataDir::write(DataIdentity next) {
+  const std::string name = path_ + "/PAWL";
+  const int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return failed("cannot open", name);
+  const Done written = write_copies(fd, next, name);
+  ::close(fd);
+  if (written) identity_ = next;
+  return written;
+}
+
+std::expected<DataIdentity, std::string> read_identity_of(const std::string& directory) {
+  const std::string name = directory + "/PAWL";
+  const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return failed("cannot open", name);
+  auto identity = read_file(name, fd);
+  ::close(fd);
+  if (identity && identity->version == 1) {
+    if (auto taken = take_over(*identity, directory); !taken) return std::unexpected(taken.error());
+  }
+  return identity;
 }
 
 }  // namespace pawl

@@ -1,7 +1,7 @@
-// The data directory as a whole: whose it is, how it was made, the secret that seals receipt handles.
+// The data directory as a whole: whose it is, and what its file PAWL says.
 //
 //   DIR/LOCK   held while a server runs on it
-//   DIR/PAWL   4 KiB: magic, format version, shards, segment size, data id, secret, checksum; mode 0600
+//   DIR/PAWL   which logs there are, secrets, clock (wal/data_identity.h); mode 0600
 //   DIR/s00 .. one directory a shard (wal/FORMAT.md)
 //
 // Errors: a text that says what failed, with which value, and what to do.
@@ -13,18 +13,9 @@
 #include <memory>
 #include <string>
 
-#include "core/receipt.h"
+#include "wal/data_identity.h"
 
 namespace pawl {
-
-struct DataIdentity {
-  static constexpr std::uint32_t version = 1;
-
-  std::uint32_t shards = 0;
-  std::uint64_t segment_bytes = 0;
-  std::uint64_t data_id = 0;  // random
-  Secret secret{};
-};
 
 class DataDir {
  public:
@@ -38,6 +29,8 @@ class DataDir {
   DataDir& operator=(const DataDir&) = delete;
 
   const DataIdentity& identity() const { return identity_; }
+  // Makes `next` what PAWL says, durably, in both of its copies. Blocking.
+  std::expected<void, std::string> write(DataIdentity next);
   // Of the file whose lock says that the directory is in use. Whoever writes to the directory by io_uring has its ring
   // hold it (Ring::hold): what a killed process had under way may reach the disk after the process has gone, and must
   // not meet the writes of the next.
@@ -45,8 +38,6 @@ class DataDir {
   // Says in the lock's file which process has the directory: who comes after it waits for its last writes.
   void note_process() const;
   std::string shard_path(std::uint32_t shard) const;
-  // The log stream of a shard: random, but the same for the life of the directory.
-  std::uint64_t stream_of(std::uint32_t shard) const;
 
  private:
   DataDir(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
@@ -54,5 +45,8 @@ class DataDir {
   int lock_;
   DataIdentity identity_;
 };
+
+// What PAWL says, for those who only look; no lock is taken.
+std::expected<DataIdentity, std::string> read_identity_of(const std::string& directory);
 
 }  // namespace pawl

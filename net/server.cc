@@ -19,6 +19,7 @@
 #include <random>
 
 #include "core/check.h"
+#include "net/absent_log.h"
 #include "net/doctor.h"
 #include "net/listen.h"
 #include "net/process_limits.h"
@@ -247,6 +248,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.sqs.region = options_.region;
   context.sqs.base_url = options_.base_url;
   context.sqs.secret = identity.secret;
+  context.sqs.shift = context.session.shift = &shared_->clock.shift();
   context.session.account = options_.account;
   context.session.secret = identity.secret;
   context.session.home = ShardId{static_cast<std::uint8_t>(shard)};
@@ -277,6 +279,8 @@ std::expected<void, std::string> Server::recover() {
   const std::uint32_t each = options_.address_connections_max;
   shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
   phases_ = std::make_unique<Phases>(identity.shards);
+  if (identity.clock.known() || identity.made != 0)
+    shared_->clock.resume(identity.clock, options_.trust_clock);
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
   const StartWatch watch(admin->fd, *admin_guard_, shared_->replays);
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
@@ -287,8 +291,9 @@ std::expected<void, std::string> Server::recover() {
     worker.shards = identity.shards;
     worker.directory = data_->shard_path(i);
     worker.lock = data_->lock();
-    worker.secret = identity.secret;
-    worker.log.stream = data_->stream_of(i);
+    worker.identity = identity;
+    worker.log.stream = identity.stream_of(i);
+    worker.log.membership = identity.membership_of(i);
     worker.log.segment_bytes = identity.segment_bytes;
     worker.log.memory_max = memory_of_shard();
     worker.poll = options_.poll == "always"  ? Poll::spin
@@ -330,6 +335,7 @@ std::expected<void, std::string> Server::recover() {
   ends_at_once(true);
   phases_->opened.wait();
   ends_at_once(false);
+  note_absent_logs();
   if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
   fmt::print(stderr, "{}", calibration_text(workers_[0]->calibration()));
   std::vector<ShardEngine*> engines;
@@ -352,17 +358,78 @@ std::expected<void, std::string> Server::recover() {
           i, report.torn_at, LogOptions{}.vouch_after.ms);
     }
   }
-  shared_->clock.not_before(newest_frame(engines));
+  shared_->clock.settle(newest_frame(engines));
   share_directory(engines);
   phases_->adopt.count_down();
   phases_->adopted.wait();
   if (auto adopted = end_if_failed(phases_->run); !adopted) return adopted;
   share_transfers(engines);
+  if (auto noted = note_start(); !noted) {
+    phases_->errors[0] = noted.error();
+    return end_if_failed(phases_->run);
+  }
   for (const ShardEngine* const engine : engines) recovered_messages_ += engine->shard().messages();
   recovery_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::steady_clock::now() - begun)
                      .count();
   return {};
+}
+
+// A log that is not the directory's is told of before all else, with what it takes along.
+void Server::note_absent_logs() {
+  std::vector<const Shard*> shards;
+  for (const auto& worker : workers_)
+    shards.push_back(worker->opened() ? &worker->engine().shard() : nullptr);
+  std::string absent;
+  for (std::uint32_t i = 0; i < workers_.size(); ++i) {
+    const RecoveryReport& report = workers_[i]->report();
+    if (report.absence == LogAbsence::none) continue;
+    absent += absent.empty() ? "" : ".\n";
+    absent += describe_absent_log(options_.data, data_->identity(), i, report, shards);
+  }
+  if (!absent.empty()) phases_->errors[0] = absent;
+}
+
+// Every manifest has the number of this start; from here on PAWL has it too, and all logs are made.
+std::expected<void, std::string> Server::note_start() {
+  EngineClock& clock = shared_->clock;
+  DataIdentity next = data_->identity();
+  ++next.starts;
+  next.made = next.all_shards();
+  next.clock = clock.anchor();
+  if (next.upgraded == never) next.upgraded = workers_[0]->engine().shard().identity().upgraded;
+  if (auto written = data_->write(next); !written) return written;
+  clock.noted();
+  if (clock.waits()) {
+    fmt::print(
+        stderr,
+        "pawl: by the wall clock {} s have passed since pawl ended, but the machine was restarted "
+        "since, and its kernel does not call the clock synchronised. They count for retention, "
+        "delays and timeouts when it does, when the clock was not set for {} minutes, or at a "
+        "start with --trust-clock yes\n",
+        clock.uncounted_us() / 1'000'000, EngineClock::steady_us / 60'000'000);
+  }
+  return {};
+}
+
+// Once a second.
+void Server::follow_clock() {
+  EngineClock& clock = shared_->clock;
+  const EngineClock::Followed followed = clock.follow();
+  if (followed.stepped_us != 0)
+    fmt::print(stderr, "pawl: the wall clock was set by {:+} s; no message ages by that\n",
+               followed.stepped_us / 1'000'000);
+  if (followed.counted_us != 0)
+    fmt::print(stderr, "pawl: the {} s that the machine was off count from now on\n",
+               followed.counted_us / 1'000'000);
+  if (!followed.changed) return;
+  DataIdentity next = data_->identity();
+  next.clock = clock.anchor();
+  if (auto written = data_->write(next); !written) {
+    fmt::print(stderr, "pawl: {}\n", written.error());
+    return;
+  }
+  clock.noted();
 }
 
 // The shards wait at `gate`.
@@ -410,8 +477,11 @@ int Server::run() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
   int taken = 0;
+  constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
   do {
-    if (sigwait(&signals, &taken) == 0 && taken == SIGHUP) reload();
+    taken = sigtimedwait(&signals, nullptr, &second);
+    if (taken == SIGHUP) reload();
+    follow_clock();
   } while (taken != SIGTERM && taken != SIGINT);
   fmt::print(stderr,
              "pawl: stops when all requests are answered; a second signal stops it at once\n");

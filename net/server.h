@@ -44,6 +44,7 @@ struct ServerOptions {
   std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
   ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
+  bool trust_clock = false;   // after a restart of the machine, see net/clock.h
   std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
@@ -85,6 +86,9 @@ class Server {
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> recover();
   std::expected<void, std::string> end_if_failed(std::latch& gate);
+  void note_absent_logs();
+  std::expected<void, std::string> note_start();
+  void follow_clock();
   std::expected<void, std::string> launch();
   std::string admin_answer(std::string_view path, int& status) const;
 

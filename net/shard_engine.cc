@@ -1,5 +1,7 @@
 #include "net/shard_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,8 @@ namespace pawl {
 
 Result<void> ShardEngine::open(Disk& disk, Replay& replay, std::string& complaint) {
   CHECK(!opened());
+  if (options_.queue_ids_from != 0)
+    shard_.restore(HeadRecord{QueueId::none, options_.queue_ids_from});
   auto log = Log::open(disk, options_.log, replay, report_, complaint);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
@@ -17,8 +21,24 @@ Result<void> ShardEngine::open(Disk& disk, Replay& replay, std::string& complain
 
 Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
   CHECK(opened());
-  for (const ConfigPtr& config : std::exchange(directory_, {}))
+  const std::uint32_t newest = shard_.newest_queue_id();
+  if (newest >= queue_ids_end_) {
+    complaint = fmt::format(
+        "it has messages of queue {}, and the control log (s00) gave out ids below {} only: one of "
+        "the two is a copy from another time. Restore both from the same copy",
+        newest, queue_ids_end_);
+    return fail(Errc::corrupt, "queue id");
+  }
+  for (const ConfigPtr& config : std::exchange(directory_, {})) {
     shard_.restore(ConfigRecord{config, false});
+    if (config->owner == options_.identity.id || !shard_.has_queue(config->id)) continue;
+    complaint = fmt::format(
+        "it has messages of queue {}, which belongs to shard {}: one of the two logs is a copy "
+        "from "
+        "another time. Restore both from the same copy",
+        raw(config->id), raw(config->owner));
+    return fail(Errc::corrupt, "queue of another shard");
+  }
   std::vector<LogPos> freed;
   shard_.finish_recovery(now, freed);
   for (const LogPos position : freed) log_->release(position);
@@ -38,6 +58,8 @@ void share_directory(std::span<ShardEngine* const> engines) {
   engines.front()->shard_.directory().for_each(
       [&](const ConfigPtr& config) { directory.push_back(config); });
   for (ShardEngine* const engine : engines.subspan(1)) engine->directory_ = directory;
+  for (ShardEngine* const engine : engines)
+    engine->queue_ids_end_ = engines.front()->shard_.queue_ids_end();
 }
 
 void share_transfers(std::span<ShardEngine* const> engines) {

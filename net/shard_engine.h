@@ -32,7 +32,8 @@ struct ShardEngineOptions {
   ShardIdentity identity;
   ShardLimits limits;
   LogOptions log;
-  std::uint64_t memory_max = 0;  // as ShardLoop has it
+  std::uint64_t memory_max = 0;      // as ShardLoop has it
+  std::uint32_t queue_ids_from = 0;  // DataIdentity::queue_ids_from
 };
 
 class ShardEngine {
@@ -65,6 +66,7 @@ class ShardEngine {
   std::unique_ptr<Log> log_;
   std::unique_ptr<ShardLoop> loop_;
   std::vector<ConfigPtr> directory_;  // of the control shard, until adopt()
+  std::uint32_t queue_ids_end_ = 0;   // of the control shard: ids from here on were never given out
   std::vector<Moved> moved_;          // until begin()
 };
 

@@ -59,6 +59,12 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
           fmt::format("{}: {}", held.error().what, std::strerror(held.error().sys)));
   }
 
+  const DataIdentity& identity = options_.identity;
+  const bool made = identity.is_made(raw(options_.id));
+  if (made && access(options_.directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+    report_.absence = LogAbsence::lost;
+    return std::unexpected(fmt::format("{} is lost", options_.directory));
+  }
   auto disk = UringDisk::open_dir(*ring_, options_.directory);
   if (!disk) {
     return std::unexpected(fmt::format("cannot open {} ({}): {}.{}", options_.directory,
@@ -79,15 +85,18 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
 
   engine_ = std::make_unique<ShardEngine>(
       ShardEngineOptions{
-          .identity = {options_.id, options_.shards, options_.secret, std::random_device{}()},
+          .identity = {options_.id, options_.shards, identity.secret, std::random_device{}(),
+                       identity.receipt_key, identity.upgraded},
           .limits = ShardLimits::for_memory(options_.log.memory_max),
           .log = options_.log,
-          .memory_max = options_.log.memory_max
+          .memory_max = options_.log.memory_max,
+          .queue_ids_from = options_.id == control_shard ? identity.queue_ids_from : 0
   },
       shared_->clock.now());
   ShardReplay replay(engine_->shard(), &shared_->replays[raw(options_.id)]);
   std::string complaint;
   if (const auto opened = engine_->open(*disk_, replay, complaint); !opened) {
+    report_ = engine_->report();
     if (complaint.empty()) {
       complaint = fmt::format("{} ({}): {}", options_.directory, opened.error().what,
                               opened.error().sys != 0 ? std::strerror(opened.error().sys)
@@ -348,7 +357,6 @@ void Worker::note_unreadable() {
 void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
-  if (options_.id == control_shard) shared_->clock.follow();
   for (const std::uint32_t listener : std::exchange(postponed_accepts_, {})) {
     if (!draining_) arm_accept(listener);
   }

@@ -39,7 +39,7 @@ struct WorkerOptions {
   std::string directory;
   int lock = -1;  // DataDir::lock()
   LogOptions log;
-  Secret secret{};
+  DataIdentity identity;  // of the data directory
   Poll poll = Poll::automatic;
   std::uint64_t spin_us = 100;
   int cpu = -1;  // to stay on; -1: anywhere
@@ -83,6 +83,9 @@ class Worker {
 
   // --- by the server, between those ---
   ShardEngine& engine() { return *engine_; }
+  bool opened() const { return engine_ && engine_->opened(); }
+  // What is wrong with the log as a part of its directory, when open() has failed.
+  const RecoveryReport& report() const { return report_; }
   const Calibration& calibration() const { return calibration_; }
 
   // Ends a sleep, from any thread.
@@ -118,6 +121,7 @@ class Worker {
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<ShardEngine> engine_;
   ShardLoop* loop_ = nullptr;  // the engine's, from run() on
+  RecoveryReport report_;
   Calibration calibration_;
   std::vector<std::pair<int, Protocol>> listeners_;
   std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second

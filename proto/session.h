@@ -31,6 +31,7 @@
 #include "core/directory.h"
 #include "core/receipt.h"
 #include "core/request.h"
+#include "core/time_shift.h"
 #include "proto/challenge.h"
 #include "proto/wire.h"
 
@@ -42,6 +43,7 @@ struct SessionConfig {
       "000000000000";  // of queues opened without naming one, unless a key says whose
   std::shared_ptr<const Keyring> keys;  // who may come; null: everybody
   Secret secret{};                      // for message ids
+  const TimeShift* shift = &no_shift;   // from engine time to what is said
   ShardId home{};                       // the shard this connection is on
   std::uint32_t shards = 1;
   std::vector<std::uint16_t>

@@ -99,7 +99,7 @@ WireCall::Next WireCall::moves_listed() {
     put(answer_, task.rate);
     put(answer_, task.moved);
     put(answer_, task.to_move);
-    put(answer_, task.started.ms);
+    put(answer_, config_->shift->wall(task.started).ms);
     put_short(answer_, QueueName::from_text(task.destination).name);
   }
   return Next::respond;
@@ -112,9 +112,9 @@ WireCall::Next WireCall::replays_listed() {
     put(answer_, static_cast<std::uint8_t>(task.status));
     put(answer_, static_cast<std::uint16_t>(status_of(task.failure)));
     put(answer_, task.rate);
-    put(answer_, task.from.ms);
-    put(answer_, task.to.ms);
-    put(answer_, task.started.ms);
+    put(answer_, config_->shift->wall(task.from).ms);
+    put(answer_, config_->shift->wall(task.to).ms);
+    put(answer_, config_->shift->wall(task.started).ms);
     put(answer_, task.sent);
     put(answer_, task.unreadable);
     put_short(answer_, QueueName::from_text(task.destination).name);
@@ -144,8 +144,8 @@ WireCall::Next WireCall::described() {
   put(answer_, request_.counts.visible);
   put(answer_, request_.counts.in_flight);
   put(answer_, request_.counts.delayed);
-  put(answer_, config.created.ms);
-  put(answer_, config.modified.ms);
+  put(answer_, config_->shift->wall(config.created).ms);
+  put(answer_, config_->shift->wall(config.modified).ms);
   wire::put_queue_attributes(answer_, config);
   const bool fits = answer_.size() <= frame_bytes_max - frame_header_bytes - frame_checksum_bytes;
   return fits ? Next::respond : refuse(Status::too_large);
@@ -244,8 +244,8 @@ void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
     const bool own = delivery.id != MessageId{};
     put_id(out, own ? delivery.id : message_id(config_->secret, request_.queue, delivery.seq));
     put(out, delivery.seq);
-    put(out, delivery.sent.ms);
-    put(out, delivery.first_received.ms);
+    put(out, config_->shift->wall(delivery.sent).ms);
+    put(out, config_->shift->wall(delivery.first_received).ms);
     put(out, delivery.receive_count);
     const auto body = static_cast<std::uint32_t>(content.body.size());
     CHECK(body <= entry_body_mask, "{}", body);

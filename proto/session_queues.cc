@@ -120,8 +120,8 @@ WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory
   asked.destination = destination_;
   asked.filter = filter;
   asked.rate = rate;
-  asked.from = Instant{from};
-  asked.to = Instant{to};
+  asked.from = config_->shift->engine(Instant{from});
+  asked.to = config_->shift->engine(Instant{to});
   return route(Op::start_replay, queue.owner);
 }
 

@@ -79,7 +79,7 @@ Next SnsCall::begin(const Form& form, std::string_view action, const SnsContext&
   s.account = context.account;
   s.base_url = context.base_url;
   s.request_id = context.request_id;
-  s.now = context.now;
+  s.now = s.config->shift->wall(context.now);
   s.request_number = context.request_number;
   const auto* const found = std::ranges::find(actions, action, &SnsAction::name);
   if (found == std::end(actions)) {

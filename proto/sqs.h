@@ -32,6 +32,7 @@
 #include "core/receipt.h"
 #include "core/request.h"
 #include "core/time.h"
+#include "core/time_shift.h"
 #include "proto/http.h"
 
 namespace pawl {
@@ -47,6 +48,7 @@ struct SqsConfig {
   std::string region = "us-east-1";      // for ARNs
   std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
   Secret secret{};       // message ids are made from it
+  const TimeShift* shift = &no_shift;  // from engine time to what is said
   // Who may call. Null: everybody, as the account above; signatures of every form are then accepted and
   // not looked at. May be exchanged between calls, by the thread that makes them.
   std::shared_ptr<const Keyring> keys;

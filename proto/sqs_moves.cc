@@ -194,7 +194,7 @@ void write_task(const SqsState& s, const MoveTask& task, SqsResult& result) {
                                      ? "CouldNotDetermineMessageSource"
                                      : info(F::queue_does_not_exist).code);
   }
-  result.number("StartedTimestamp", task.started.ms);
+  result.number("StartedTimestamp", s.config->shift->wall(task.started).ms);
   result.end_item(xml_name);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/replay_task.h"
 #include "proto/json_value.h"
+#include "proto/sqs.h"
 #include "proto/sqs_arn.h"
 #include "proto/text.h"
 
@@ -222,7 +223,7 @@ const AttributeChange* find(std::span<const AttributeChange> changes, Attribute 
 }
 
 std::string computed_value(std::size_t row, const QueueConfig& queue, const QueueCounts& counts,
-                           std::string_view region) {
+                           const SqsConfig& config) {
   switch (row) {
     case visible:
       return std::to_string(counts.visible);
@@ -231,11 +232,11 @@ std::string computed_value(std::size_t row, const QueueConfig& queue, const Queu
     case delayed:
       return std::to_string(counts.delayed);
     case created:
-      return std::to_string(queue.created.ms / 1000);
+      return std::to_string(config.shift->wall(queue.created).ms / 1000);
     case modified:
-      return std::to_string(queue.modified.ms / 1000);
+      return std::to_string(config.shift->wall(queue.modified).ms / 1000);
     default:
-      return arn_of(region, queue.account, queue.name);
+      return arn_of(config.region, queue.account, queue.name);
   }
 }
 
@@ -349,12 +350,12 @@ bool wants_counts(QueueAttributeSet set) {
 }
 
 void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
-                            const QueueCounts& counts, std::string_view region, SqsResult& result) {
+                            const QueueCounts& counts, const SqsConfig& config, SqsResult& result) {
   bool any = false;
   for (std::size_t i = 0; i < std::size(table); ++i) {
     if ((set >> i & 1) == 0) continue;
     const std::string value = table[i].kind == Kind::computed
-                                  ? computed_value(i, queue, counts, region)
+                                  ? computed_value(i, queue, counts, config)
                                   : value_of(table[i], queue);
     if (value.empty()) continue;
     if (!any) result.begin_map("Attributes");

@@ -23,6 +23,8 @@
 
 namespace pawl {
 
+struct SqsConfig;  // sqs.h
+
 inline constexpr std::size_t attribute_text_max = 8192;  // AWS's quota for a policy
 
 // SQS's name; that of the RedrivePolicy for what is derived from it.
@@ -52,6 +54,6 @@ bool wants_counts(QueueAttributeSet set);
 
 // Writes those of the set that the queue has as the map "Attributes"; nothing if it has none of them.
 void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
-                            const QueueCounts& counts, std::string_view region, SqsResult& result);
+                            const QueueCounts& counts, const SqsConfig& config, SqsResult& result);
 
 }  // namespace pawl

@@ -195,7 +195,7 @@ Next get_queue_attributes(SqsState& s) {
 }
 
 void get_queue_attributes_result(SqsState& s, SqsResult& result) {
-  write_queue_attributes(s.selected, *s.found, s.request.counts, s.config->region, result);
+  write_queue_attributes(s.selected, *s.found, s.request.counts, *s.config, result);
 }
 
 Next set_queue_attributes(SqsState& s) {

@@ -144,11 +144,11 @@ class MessageWriter {
       case sender_id:
         return content.sender.empty() ? s_.queue_account : content.sender;
       case sent_timestamp:
-        return decimal(delivery.sent.ms);
+        return decimal(s_.config->shift->wall(delivery.sent).ms);
       case receive_count:
         return decimal(delivery.receive_count);
       case first_receive:
-        return decimal(delivery.first_received.ms);
+        return decimal(s_.config->shift->wall(delivery.first_received).ms);
       case trace_header:
         return stored(content, name);
       case group_id:  // pawl 0.1 stored it with the trace header

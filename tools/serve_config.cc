@@ -158,6 +158,8 @@ const ServeKey keys[] = {
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
     {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB; 32MiB or more", "half the machine", assign_memory},
+    {"server", "trust-clock", "trust-clock", "yes|no", "After a restart of the machine: count the time it was off at once, by its wall clock", "no",
+     [](Options& o, const Text& t) { o.trust_clock = t == "yes"; return t == "yes" || t == "no"; }},
     {"listen", "http", "http", "ADDR:PORT", "Where SQS clients connect; port 0 picks a free one", "127.0.0.1:9324",
      assign_address<&Options::http>},
     {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},

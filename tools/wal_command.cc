@@ -3,13 +3,19 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 
 #include "core/queue_config.h"
+#include "net/absent_log.h"
+#include "net/data_dir.h"
 #include "tools/commands.h"
+#include "tools/wal/content.h"
+#include "tools/wal/manifests.h"
 #include "tools/wal/walk.h"
 #include "tools/wal_repair_command.h"
 #include "wal/records.h"
@@ -150,7 +156,60 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
   return sound ? exit_ok : exit_check_failed;
 }
 
+// A log of the data directory that is not there, or not the one that should be. Empty: it is right.
+std::string misplaced(const DataIdentity& identity, std::uint32_t shard, const std::string& log) {
+  const auto manifests = read_manifests(log);
+  if (!manifests) return manifests.error().what;
+  const std::optional<Manifest>& manifest = manifests->newest;
+  switch (absence_of(manifest, !segments_in(log).empty(), identity.stream_of(shard),
+                     identity.membership_of(shard))) {
+    case LogAbsence::none:
+      return {};
+    case LogAbsence::lost:
+      return "the log was made, and there is no file of it; `pawl wal repair` says what goes with "
+             "it";
+    case LogAbsence::another_log:
+      for (std::uint32_t other = 0; other < identity.shards; ++other)
+        if (identity.stream_of(other) == manifest->stream)
+          return fmt::format("it has the log of {}: give the directories their names back",
+                             log_name(other));
+      return "it has a log of another data directory";
+    case LogAbsence::another_time:
+      return fmt::format(
+          "it is a copy from another time: its last start was number {}, the directory's {}",
+          manifest->start, identity.starts);
+  }
+  return {};
+}
+
+// The logs that PAWL says there are.
+int examine_directory(const std::string& directory, bool print) {
+  const auto identity = read_identity_of(directory);
+  if (!identity) {
+    fmt::print(stderr, "error: {}\n", identity.error());
+    return exit_failure;
+  }
+  int code = exit_ok;
+  std::set<QueueId> queues;
+  for (std::uint32_t shard = 0; shard < identity->shards; ++shard) {
+    const std::string log = fmt::format("{}/{}", directory, log_name(shard));
+    const std::string wrong = misplaced(*identity, shard, log);
+    if (wrong.empty() && !identity->is_made(shard) && logs_below(log).empty()) {
+      fmt::print("{}: not made yet\n", log);
+      continue;
+    }
+    if (!wrong.empty()) {
+      fmt::print(stderr, "{}: damage: {}\n", log, wrong);
+      code = exit_check_failed;
+      if (logs_below(log).empty()) continue;
+    }
+    code = std::max(code, examine_log(log, print, queues));
+  }
+  return code;
+}
+
 int examine_logs(const std::string& directory, bool print) {
+  if (std::filesystem::exists(directory + "/PAWL")) return examine_directory(directory, print);
   const std::vector<std::string> logs = logs_below(directory);
   if (logs.empty()) {
     fmt::print(

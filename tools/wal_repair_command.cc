@@ -7,8 +7,10 @@
 #include <cstring>
 #include <expected>
 #include <filesystem>
+#include <set>
 #include <vector>
 
+#include "net/absent_log.h"
 #include "net/data_dir.h"
 #include "tools/commands.h"
 #include "tools/wal/apply.h"
@@ -23,19 +25,27 @@ int complain(const std::string& text) {
   return exit_failure;
 }
 
-std::string log_name(std::size_t shard) { return fmt::format("s{:02}", shard); }
+constexpr std::uint32_t queue_ids_guessed =
+    1'000'000;  // given out by a lost control log, and seen nowhere else
+
+struct Known {
+  const RepairPlan* control = nullptr;  // its plan; null: this is the control log, or none is known
+  std::uint32_t queue_ids_end = 1;
+  std::set<ShardId> lost;
+};
 
 std::expected<RepairPlan, std::string> plan_of(const DataDir& data, std::uint32_t shard,
-                                               const RepairPlan* control,
-                                               std::uint32_t queue_ids_end) {
+                                               const Known& known) {
   RepairRequest request{.directory = data.shard_path(shard),
                         .shard = ShardId{static_cast<std::uint8_t>(shard)},
-                        .stream = data.stream_of(shard),
+                        .stream = data.identity().stream_of(shard),
                         .segment_bytes = data.identity().segment_bytes,
-                        .queue_ids_end = queue_ids_end};
-  if (control != nullptr) {
-    request.queues = control->queues;
-    request.settings_lost = control->records_lost;
+                        .queue_ids_end = known.queue_ids_end,
+                        .membership = data.identity().membership_of(shard),
+                        .lost_logs = known.lost};
+  if (known.control != nullptr) {
+    request.queues = known.control->queues;
+    request.settings_lost = known.control->records_lost;
   }
   auto plan = plan_repair(request);
   if (plan) return std::move(*plan);
@@ -46,29 +56,52 @@ std::expected<RepairPlan, std::string> plan_of(const DataDir& data, std::uint32_
       error.sys != 0 ? fmt::format("{}: {}", error.what, std::strerror(error.sys)) : error.what));
 }
 
-// The control shard's first, for it knows what queues there are; and again, for it is to know the ids that others know.
+// The control shard's first, for it knows what queues there are; and again, for it is to know the ids that others know,
+// and which of them are lost.
 std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data) {
   std::vector<RepairPlan> plans;
-  std::uint32_t queue_ids_end = 1;
+  Known known;
   for (std::uint32_t shard = 0; shard < data.identity().shards; ++shard) {
-    auto plan = plan_of(data, shard, shard > 0 ? &plans[0] : nullptr, 1);
+    auto plan = plan_of(data, shard, {.control = shard > 0 ? &plans[0] : nullptr});
     if (!plan) return std::unexpected(plan.error());
-    queue_ids_end = std::max(queue_ids_end, plan->queue_ids_end);
+    known.queue_ids_end = std::max(known.queue_ids_end, plan->queue_ids_end);
+    if (plan->log_lost) {
+      plan->said.push_back(
+          shard == 0 ? "lost: there is nothing of the control log. The names and settings of all "
+                       "queues go, and with them all messages; the next start makes it anew"
+                     : "lost: there is nothing of this log. Its queues go from the directory, with "
+                       "their messages; the next start makes it anew");
+      known.lost.insert(ShardId{static_cast<std::uint8_t>(shard)});
+    }
     plans.push_back(std::move(*plan));
   }
-  if (plans[0].needed()) {
-    auto plan = plan_of(data, 0, nullptr, queue_ids_end);
+  if (!plans[0].log_lost && (plans[0].needed() || !known.lost.empty())) {
+    auto plan = plan_of(data, 0, known);
     if (!plan) return std::unexpected(plan.error());
     plans[0] = std::move(*plan);
   }
   return plans;
 }
 
-std::expected<std::string, std::string> apply_all(const std::string& data_dir,
+// What PAWL is to say when logs are lost: that they are not made, and which ids were given out.
+std::expected<void, std::string> give_up_lost(DataDir& data, const std::vector<RepairPlan>& plans) {
+  DataIdentity next = data.identity();
+  for (std::uint32_t shard = 0; shard < plans.size(); ++shard) {
+    if (!plans[shard].log_lost) continue;
+    next.made &= ~(std::uint64_t{1} << shard);
+    if (shard != raw(control_shard)) continue;
+    for (const RepairPlan& plan : plans)
+      next.queue_ids_from = std::max(next.queue_ids_from, plan.queue_ids_end + queue_ids_guessed);
+  }
+  return next.made == data.identity().made ? std::expected<void, std::string>() : data.write(next);
+}
+
+std::expected<std::string, std::string> apply_all(DataDir& data, const std::string& data_dir,
                                                   const std::vector<RepairPlan>& plans) {
   RepairCopy copy(data_dir);
   if (auto done = copy.begin(); !done) return std::unexpected(done.error());
-  for (std::size_t i = 0; i < plans.size(); ++i) {
+  if (auto done = copy.add_identity(); !done) return std::unexpected(done.error());
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
     if (!plans[i].needed()) continue;
     if (auto done = copy.add(log_name(i), plans[i]); !done) return std::unexpected(done.error());
   }
@@ -78,6 +111,7 @@ std::expected<std::string, std::string> apply_all(const std::string& data_dir,
     if (!plan.needed()) continue;
     if (auto done = apply_repair(plan); !done) return std::unexpected(done.error());
   }
+  if (auto done = give_up_lost(data, plans); !done) return std::unexpected(done.error());
   return copied;
 }
 
@@ -96,9 +130,10 @@ int repair_logs(const std::string& data_dir, bool apply) {
   bool needed = false, refused = false;
   for (std::size_t i = 0; i < plans->size(); ++i) {
     const RepairPlan& plan = (*plans)[i];
-    for (const std::string& line : plan.said) fmt::print("{}: {}\n", log_name(i), line);
+    const std::string name = log_name(static_cast<std::uint32_t>(i));
+    for (const std::string& line : plan.said) fmt::print("{}: {}\n", name, line);
     if (!plan.refused.empty()) {
-      fmt::print(stderr, "error: {}: cannot be repaired: {}\n", log_name(i), plan.refused);
+      fmt::print(stderr, "error: {}: cannot be repaired: {}\n", name, plan.refused);
       refused = true;
     }
     needed |= plan.needed();
@@ -112,7 +147,7 @@ int repair_logs(const std::string& data_dir, bool apply) {
     fmt::print("{}: nothing was changed; --apply does it\n", data_dir);
     return exit_check_failed;
   }
-  const auto copied = apply_all(data_dir, *plans);
+  const auto copied = apply_all(**data, data_dir, *plans);
   if (!copied) return complain(copied.error());
   fmt::print("{}: repaired; what was overwritten is in {}\n", data_dir, *copied);
   return exit_ok;

@@ -26,7 +26,7 @@ struct BlockHead {
 };
 static_assert(sizeof(BlockHead) == 16);
 static_assert(sizeof(SegmentHeader) == 24);
-static_assert(sizeof(Manifest) == 80);
+static_assert(sizeof(Manifest) == 88);
 
 template <typename T>
 void write_block(Block out, std::uint32_t magic, const T& body) {
@@ -47,7 +47,6 @@ Result<T> read_block(ConstBlock block, std::uint32_t magic) {
   std::memcpy(copy.data(), block.data(), copy.size());
   std::memset(copy.data() + offsetof(BlockHead, hash), 0, sizeof head.hash);
   if (hash_bytes(copy, 0) != head.hash) return fail(Errc::corrupt, "block checksum");
-  // What version 1 did not have yet it left zero.
   if (head.version == 0 || head.version > block_version)
     return fail(Errc::version, "block version");
   T body;

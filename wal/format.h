@@ -34,8 +34,8 @@ inline constexpr std::uint32_t frame_magic = 0x5246'5750;     // "PWFR"
 inline constexpr std::uint32_t segment_magic = 0x4753'5750;   // "PWSG"
 inline constexpr std::uint32_t manifest_magic = 0x464d'5750;  // "PWMF"
 inline constexpr std::uint8_t frame_version = 1;
-inline constexpr std::uint32_t block_version =
-    2;  // of segment headers and manifests; 1 is read too
+// Of segment headers and manifests. Those before are read too: what they did not have yet they left zero.
+inline constexpr std::uint32_t block_version = 3;
 
 inline constexpr std::size_t log_frame_header_bytes = 64;
 inline constexpr std::size_t log_frame_bytes_max = 1 << 20;  // unless one record alone is larger
@@ -140,6 +140,8 @@ struct Manifest {
   // always 0.
   Lsn checkpoint = 0;
   Lsn checkpoint_end = 0;
+  // Number of the directory's start that wrote it (wal/data_identity.h); 0: before version 3.
+  std::uint64_t start = 0;
 };
 void write_manifest(Block out, const Manifest& manifest);
 Result<Manifest> read_manifest(ConstBlock block);

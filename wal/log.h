@@ -68,6 +68,7 @@ struct LogOptions {
   Duration lazy_max{10};            // how long a lazy record may wait for company
   Duration vouch_after{100};        // of rest, before the manifest vouches for the last frame
   std::uint64_t first_segment = 0;  // of a log that is made; tests begin near a wrap
+  LogMembership membership;
 };
 
 // What recovery found: what the latest checkpoint alone has, then all records in log order from where it begins.
@@ -105,6 +106,9 @@ struct RecoveryReport {
   Lsn torn_at = 0;       // where a torn tail was cut off; 0: none
   Instant newest;        // wall time of the newest frame: time does not start before it
   bool created = false;  // the stream was new
+  LogAbsence absence = LogAbsence::none;  // why the log cannot be the directory's
+  std::uint64_t found_stream = 0;         // with another_log
+  std::uint64_t found_start = 0;          // with another_time
 };
 
 struct LogFailure {

@@ -8,6 +8,17 @@
 
 namespace pawl {
 
+LogAbsence absence_of(const std::optional<Manifest>& manifest, bool segments, std::uint64_t stream,
+                      const LogMembership& membership) {
+  if (manifest && manifest->stream != stream) return LogAbsence::another_log;
+  if (!membership.made || MUTANT(forget_made)) return LogAbsence::none;
+  if (!manifest) return segments ? LogAbsence::none : LogAbsence::lost;
+  if (manifest->epoch == 0) return LogAbsence::lost;
+  const bool right = manifest->start == membership.starts ||
+                     manifest->start == membership.starts + 1;  // a start that was interrupted
+  return right || MUTANT(ignore_start) ? LogAbsence::none : LogAbsence::another_time;
+}
+
 ManifestFiles::~ManifestFiles() {
   for (const FileId file : files_) {
     if (file != FileId::none) disk_.close(file);

@@ -15,6 +15,20 @@
 
 namespace pawl {
 
+// What a data directory knows of one of its logs (wal/data_identity.h). A log without a directory is made if it is not
+// there.
+struct LogMembership {
+  bool made = false;         // it has been there: when it is not, it is lost
+  std::uint64_t starts = 0;  // of the directory, before this one
+};
+
+// How what is found may not be the directory's log: there is nothing, or the files are those of another log, or of
+// another time of this one.
+enum class LogAbsence : std::uint8_t { none, lost, another_log, another_time };
+// `segments`: whether there are any.
+LogAbsence absence_of(const std::optional<Manifest>& manifest, bool segments, std::uint64_t stream,
+                      const LogMembership& membership);
+
 class ManifestFiles {
  public:
   explicit ManifestFiles(Disk& disk) : disk_(disk), block_(block_bytes) {}

@@ -33,6 +33,12 @@ Result<std::unique_ptr<Log>> Recovery::run() {
   if (!manifest) return pass_on(manifest.error(), "reading the manifest");
   const bool segments =
       std::ranges::any_of(*listed, [](const FileInfo& f) { return segment_number(f.name) >= 0; });
+  report_.absence = absence_of(*manifest, segments, options_.stream, options_.membership);
+  if (*manifest) {
+    report_.found_stream = (*manifest)->stream;
+    report_.found_start = (*manifest)->start;
+  }
+  if (report_.absence != LogAbsence::none) return refuse(Errc::corrupt, absence_text());
   if (!*manifest && segments) {
     return refuse(Errc::corrupt,
                   "MANIFEST.a and MANIFEST.b are both missing or damaged, but there are segments; "
@@ -42,12 +48,7 @@ Result<std::unique_ptr<Log>> Recovery::run() {
 
   manifest_ = **manifest;
   geometry_ = {manifest_.stream, manifest_.segment_bytes, manifest_.extent_bytes};
-  if (manifest_.stream != options_.stream || !geometry_.valid()) {
-    return refuse(
-        Errc::corrupt,
-        fmt::format("the manifest is of log {:016x}, not of {:016x}: these are another log's files",
-                    manifest_.stream, options_.stream));
-  }
+  if (!geometry_.valid()) return refuse(Errc::corrupt, "the manifest's sizes are out of range");
   log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
   if (auto opened = open_segments(*listed); !opened) return std::unexpected(opened.error());
   if (auto adopted = adopt_segments(); !adopted) return std::unexpected(adopted.error());
@@ -58,6 +59,20 @@ Result<std::unique_ptr<Log>> Recovery::run() {
   if (auto replayed = replay_checkpoint(); !replayed) return std::unexpected(replayed.error());
   if (auto replayed = replay_frames(); !replayed) return std::unexpected(replayed.error());
   return finish();
+}
+
+std::string Recovery::absence_text() const {
+  switch (report_.absence) {
+    case LogAbsence::another_log:
+      return fmt::format("its files are those of another log: {:016x}, expected {:016x}",
+                         report_.found_stream, options_.stream);
+    case LogAbsence::another_time:
+      return fmt::format(
+          "it is a copy from another time: its last start was number {}, the directory's number {}",
+          report_.found_start, options_.membership.starts);
+    default:
+      return "it is not there, and it was made: there are no files of it";
+  }
 }
 
 // A log that is new, or whose making was cut short: the manifest says epoch 0 until the first segment is
@@ -425,6 +440,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   next.epoch = std::max(next.epoch, epoch_seen_) + (MUTANT(keep_epoch) ? 0 : 1);
   next.durable = tail_;
   next.clean = 0;
+  next.start = options_.membership.starts + 1;
   // Into both files: one may be damaged, or from before the first segment was there.
   for (int i = 0; i < 2; ++i) {
     if (auto written = log_->manifest_->write_now(next); !written) {

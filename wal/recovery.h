@@ -53,6 +53,7 @@ class Recovery final : private RecordSink {
     FrameCheck check;
   };
 
+  std::string absence_text() const;
   Result<std::unique_ptr<Log>> create(std::unique_ptr<ManifestFiles> manifest,
                                       const std::vector<FileInfo>& listed);
   Result<void> open_segments(const std::vector<FileInfo>& listed);

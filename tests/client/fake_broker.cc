@@ -110,7 +110,7 @@ bool FakeBroker::receive(Request& request, const QueueConfig& config, Messages& 
     Delivery& delivery = request.deliveries[request.delivered++];
     delivery = Delivery{};
     delivery.seq = seq;
-    delivery.handle = seal(secret_, {ShardId{0}, config.id, seq, message.receive_count});
+    delivery.handle = seal(receipt_key_, {ShardId{0}, config.id, seq, message.receive_count});
     delivery.receive_count = message.receive_count;
     delivery.first_received = message.first_received;
     delivery.sent = message.sent;
@@ -124,7 +124,7 @@ bool FakeBroker::receive(Request& request, const QueueConfig& config, Messages& 
 void FakeBroker::with_receipts(Request& request, Messages& messages, Instant now) {
   for (ReceiptEntry& entry : request.receipts) {
     if (entry.error != Errc::ok) continue;
-    const auto receipt = open(secret_, entry.handle);
+    const auto receipt = open(receipt_key_, entry.handle);
     if (!receipt || receipt->queue != request.queue) {
       entry.error = Errc::receipt_invalid;
       continue;

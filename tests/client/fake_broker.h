@@ -44,6 +44,7 @@ class FakeBroker {
   void cancel_replay(Request& request);
 
   Secret secret_;
+  SipKey receipt_key_{};
   Directory directory_;
   std::uint32_t next_queue_ = 1;
   std::map<std::uint32_t, Seq> next_seq_;

@@ -98,7 +98,11 @@ class Cycle {
   }
 
   Instant now_{1'000'000};
-  Shard shard_{{.secret = test_secret()}, {}, now_};
+  Shard shard_{
+      {.secret = test_secret(), .receipt_key = test_receipt_key()},
+      {},
+      now_
+  };
   Effects effects_;
   QueueId queue_ = QueueId::none;
   LogPos position_ = 0;

@@ -17,4 +17,10 @@ inline Secret test_secret() {
   return secret;
 }
 
+inline SipKey test_receipt_key() {
+  SipKey key{};
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint8_t>(3 * i + 1);
+  return key;
+}
+
 }  // namespace pawl::test

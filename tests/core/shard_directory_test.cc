@@ -59,7 +59,7 @@ TEST(CreateQueue, SetsTheTimesOfTheQueue) {
 }
 
 TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
-  Shard shard({.secret = test_secret()}, {}, Instant{1000});
+  Shard shard({.secret = test_secret(), .receipt_key = test_receipt_key()}, {}, Instant{1000});
   for (std::uint32_t id = 1; id <= Directory::queues_max; ++id) {
     QueueConfig config;
     config.id = QueueId{id};
@@ -123,7 +123,8 @@ TEST(CreateQueue, IsRefusedWhenEveryQueueIdWasUsed) {
 }
 
 TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
-  Shard control({.shards = 4, .secret = test_secret()}, {}, Instant{1000});
+  Shard control({.shards = 4, .secret = test_secret(), .receipt_key = test_receipt_key()}, {},
+                Instant{1000});
   std::array<int, 4> owned{};
   for (int i = 0; i < 400; ++i) {
     const QueueSpec spec{.account = "a", .name = "queue" + std::to_string(i)};
@@ -139,7 +140,9 @@ TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
 }
 
 TEST(OtherShard, ServesOnlyTheQueuesItOwns) {
-  Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
+  Shard shard(
+      {.id = ShardId{1}, .shards = 2, .secret = test_secret(), .receipt_key = test_receipt_key()},
+      {}, Instant{1000});
   QueueConfig config;
   config.id = QueueId{1};
   config.owner = ShardId{0};
@@ -168,14 +171,16 @@ TEST(OtherShard, ServesOnlyTheQueuesItOwns) {
 TEST(OtherShard, RefusesHandlesOfTheSameQueueOnAnotherShard) {
   Script script;
   script.run("queue q | send q a | receive q -> a#1");
-  const ReceiptHandle handle =
-      seal(test_secret(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
+  const ReceiptHandle handle = seal(
+      test_receipt_key(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
   Ask& ask = script.world().receipts(Op::remove, script.queue("q"), {handle});
   EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
 }
 
 TEST(OtherShard, PutsNoQueuesOfTheDirectoryIntoItsCheckpoint) {
-  Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
+  Shard shard(
+      {.id = ShardId{1}, .shards = 2, .secret = test_secret(), .receipt_key = test_receipt_key()},
+      {}, Instant{1000});
   QueueConfig config;
   config.id = QueueId{2};
   config.owner = ShardId{1};

@@ -124,7 +124,7 @@ TEST(Recovery, ToleratesRecordsOfMessagesThatAreGone) {
   World world;
   Ask& created = world.create("q", {});
   const QueueId queue = created.request.config->id;
-  Shard shard({.secret = test_secret()}, {}, world.now());
+  Shard shard({.secret = test_secret(), .receipt_key = test_receipt_key()}, {}, world.now());
   std::vector<LogPos> freed;
   shard.restore(ConfigRecord{created.request.config, false});
   shard.restore(ReceiveRecord{.queue = queue, .seq = 7, .nonce = 1, .receive_count = 1});
@@ -136,7 +136,9 @@ TEST(Recovery, ToleratesRecordsOfMessagesThatAreGone) {
 }
 
 TEST(Recovery, OfAQueueThatIsNotInTheDirectoryFreesItsRecords) {
-  Shard shard({.id = ShardId{1}, .shards = 2, .secret = test_secret()}, {}, Instant{1000});
+  Shard shard(
+      {.id = ShardId{1}, .shards = 2, .secret = test_secret(), .receipt_key = test_receipt_key()},
+      {}, Instant{1000});
   const Content content{.body = "x"};
   std::vector<LogPos> freed;
   for (Seq seq = 1; seq <= 3; ++seq) {

@@ -293,8 +293,13 @@ void World::crash(Duration down) {
 }
 
 void World::recover() {
-  shard_ = std::make_unique<Shard>(
-      ShardIdentity{.secret = test_secret(), .nonce_seed = ++starts_ * 1'000'000}, limits_, now_);
+  const Instant upgraded = shard_ && upgraded_.ms == 0 ? shard_->identity().upgraded
+                                                       : std::exchange(upgraded_, Instant{});
+  shard_ = std::make_unique<Shard>(ShardIdentity{.secret = test_secret(),
+                                                 .nonce_seed = ++starts_ * 1'000'000,
+                                                 .receipt_key = test_receipt_key(),
+                                                 .upgraded = upgraded},
+                                   limits_, now_);
   live_.clear();
   slices_.clear();
   slicing_ = false;

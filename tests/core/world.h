@@ -83,6 +83,8 @@ class World {
   void flush_one();  // the oldest frame that is not durable; the disk holds the others still
   void commit();     // what is appended is durable, and no turn has seen it yet
   void crash(Duration down = {});
+  // The next start is the first of this version: handles of version 1 were given out until then.
+  void upgrade_at_next_start() { upgraded_ = never; }
   // The body of the message cannot be read: the shard is told so, now or when the message is to move.
   void set_aside(QueueId queue, const std::string& body);
   void damage(QueueId queue, const std::string& body);
@@ -130,6 +132,7 @@ class World {
   Instant now_{1'000'000};
   std::unique_ptr<Shard> shard_;
   std::uint32_t starts_ = 0;
+  Instant upgraded_;  // of the next start; 0: as before
   Effects effects_;
   std::deque<Ask> asks_;  // the request is the first member: a Reply leads back to its Ask
   std::vector<Pending> pending_;

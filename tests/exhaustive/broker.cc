@@ -40,7 +40,8 @@ Result<void> Broker::open(std::uint32_t shard, Instant now, std::string& complai
   const ShardId id{static_cast<std::uint8_t>(shard)};
   machine.engine = std::make_unique<ShardEngine>(
       ShardEngineOptions{
-          .identity = {id, scene_.shards, test::test_secret(), static_cast<std::uint32_t>(now.ms)},
+          .identity = {id, scene_.shards, test::test_secret(), static_cast<std::uint32_t>(now.ms),
+                       test::test_receipt_key()},
           .limits = {},
           .log = scene_.log(shard)
   },

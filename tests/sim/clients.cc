@@ -148,7 +148,7 @@ void Clients::deliver_in_order(const Turn& turn) {
     call->delivered_step = turn.step;
     decided.push_back(call);
     for (std::size_t i = 0; i < all; ++i) {
-      const Result<Receipt> receipt = open(world_->secret(), call->deliveries[i].handle);
+      const Result<Receipt> receipt = open(world_->receipt_key(), call->deliveries[i].handle);
       items.push_back({receipt ? receipt->nonce : 0, call, i});
     }
   };

@@ -76,7 +76,7 @@ TEST_F(DurabilityTest, MemoryNeverWaits) {
 TEST_F(DurabilityTest, WhatIsOnTheDiskAlreadyIsCalledSo) {
   start_with(Durability::memory);
   Receipt none{.queue = queue, .seq = 99};
-  ReceiptEntry entry{.handle = seal(world->secret(), none)};
+  ReceiptEntry entry{.handle = seal(world->receipt_key(), none)};
   Request remove;
   remove.op = Op::remove;
   remove.queue = queue;

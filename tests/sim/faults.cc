@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "tests/sim/simulation.h"
@@ -152,6 +153,7 @@ void Simulation::start() {
     world_.crash(random_.chance(1, 2) ? Crash::power : Crash::process);
     for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal_errors();
   }
+  if (!in_trouble() && random_.chance(plan_.misplaced, 100)) misplace();
   if (in_trouble() || !try_start(jump_ms)) return;
   while (random_.chance(plan_.double_starts, 100) && !in_trouble()) {
     const std::uint64_t before = world_.fingerprint();
@@ -177,6 +179,26 @@ bool Simulation::try_start(std::int64_t jump_ms) {
   const bool arranged = started == Start::no_disk;
   if (!arranged) trace_.broken("a log can be read back", "{}", world_.complaint());
   return false;
+}
+
+// Somebody has moved the directories of logs, or copied old ones back. No start goes on without a log that was made.
+void Simulation::misplace() {
+  const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
+  const bool copied = world_.has_older_copy(shard);
+  if (!copied && random_.chance(1, 2)) world_.keep_copy(shard);
+  if (random_.chance(1, 4)) world_.flip_identity();
+  if (!world_.is_made(shard)) return;
+  using enum World::Misplaced;
+  World::Misplaced how = std::array{lost, swapped, of_another_time, none_left}[random_.below(4)];
+  if (how == of_another_time && !copied) how = lost;
+  if (how == swapped && plan_.shards == 1) how = lost;
+  trace_.note("{} us: shard {} is misplaced, {}", world_.now_us(), shard, static_cast<int>(how));
+  world_.misplace(shard, how);
+  const Start started = world_.start(0);
+  if (started != Start::refused)
+    return trace_.broken("a log that was made is not made anew", "shard {}, {}", shard,
+                         static_cast<int>(how));
+  world_.put_back();
 }
 
 // A bit flips in a file of a broker that was stopped. Recovery may refuse the log, or not need the bit; or it is

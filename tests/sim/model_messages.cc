@@ -16,8 +16,8 @@ Duration longest(const Call& call, const QueueRow& queue) {
                                                : std::max(Duration{call.wait.high}, settling_max);
 }
 
-std::uint32_t nonce_of(const Secret& secret, const ReceiptHandle& handle) {
-  const Result<Receipt> receipt = open(secret, handle);
+std::uint32_t nonce_of(const SipKey& key, const ReceiptHandle& handle) {
+  const Result<Receipt> receipt = open(key, handle);
   return receipt ? receipt->nonce : 0;
 }
 
@@ -108,7 +108,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   const Delivery& delivery = call.deliveries[index];
   const std::uint32_t id = call.messages[index];
   if (id == UINT32_MAX) return;
-  const Result<Receipt> receipt = open(world_->secret(), delivery.handle);
+  const Result<Receipt> receipt = open(world_->receipt_key(), delivery.handle);
   const QueueRow& queue = row(call);
   if (!receipt || receipt->seq != delivery.seq || receipt->queue != queue.id ||
       receipt->shard != queue.owner)
@@ -333,7 +333,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
                      name_of(entry.error));
       continue;
     }
-    const std::uint32_t nonce = nonce_of(world_->secret(), entry.handle);
+    const std::uint32_t nonce = nonce_of(world_->receipt_key(), entry.handle);
     View view = message.view;
     const bool sure = view.step <= call.asked_step;
     View changed = view;
@@ -374,7 +374,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken || !names_place(call.receipts[i], message)) continue;
     View view = message.view;
-    const std::uint32_t nonce = nonce_of(world_->secret(), call.receipts[i].handle);
+    const std::uint32_t nonce = nonce_of(world_->receipt_key(), call.receipts[i].handle);
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already

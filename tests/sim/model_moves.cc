@@ -156,7 +156,7 @@ bool Model::about_to_move(std::uint32_t id, std::uint32_t at) const {
 }
 
 bool Model::names_place(const ReceiptEntry& entry, const Message& message) const {
-  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   return receipt && receipt->queue == row(message).id && receipt->seq == message.seq;
 }
 

@@ -179,7 +179,7 @@ void Model::attempted(const Call& call, const Turn& turn) {
   QueueRow& queue = row(call);
   Attempt now{.at = turn.now, .step = turn.step, .sure = queue.purges == 0, .messages = {}};
   for (std::size_t i = 0; i < call.request.delivered; ++i) {
-    const Result<Receipt> receipt = open(world_->secret(), call.deliveries[i].handle);
+    const Result<Receipt> receipt = open(world_->receipt_key(), call.deliveries[i].handle);
     now.messages.emplace_back(call.messages[i], receipt ? receipt->nonce : 0);
   }
   const auto known = queue.attempts.find(call.attempt);
@@ -228,7 +228,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
 // Whether the message was with the holder of this handle all the time that the call was under way.
 bool Model::surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
                         Instant high) const {
-  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   const View& view = message.view;
   return receipt && surely_alive(message) && !message.wanders && message.moves == 0 &&
          view.nonce_known && view.nonce == receipt->nonce && view.step <= call.asked_step &&
@@ -248,7 +248,7 @@ void Model::check_expired_handle(const Call& call, std::size_t index, const Turn
   if (entry.error != Errc::ok || !surely_alive(message) || message.wanders || message.moves > 0)
     return;
   if (view.step > call.asked_step || message.acked_step > call.asked_step) return;
-  const Result<Receipt> receipt = open(world_->secret(), entry.handle);
+  const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   const bool stale = view.nonce_known && receipt && view.nonce != receipt->nonce;
   if (stale || view.from_high <= call.fired_when_asked)
     trace_->broken("an expired handle is refused", "message {}, call {}", call.messages[index],

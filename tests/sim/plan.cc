@@ -128,6 +128,8 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   choose_faults(plan, random.split("faults"));
   Random kept = random.split("kept");
   plan.kept = one_of(kept, {0, 0, 0, 50});
+  Random misplaced = random.split("misplaced");
+  plan.misplaced = one_of(misplaced, {0, 0, 5, 20});
   return plan;
 }
 

@@ -79,11 +79,12 @@ struct Plan {
   std::uint64_t nested_crashes = 0;  // of 100 starts
   std::uint64_t double_starts = 0;   // of 100 starts
   std::uint64_t clock_jumps = 0;     // of 100 starts
-  std::uint64_t rot = 0;             // of 100 stops: a bit of a file flips meanwhile
-  std::uint64_t step_us_max = 500;   // between two actions
-  std::uint64_t wake_us_max = 100;   // how long a wake-up may take
-  std::uint64_t extra_turns = 5;     // of 100: a shard is run without need
-  std::uint64_t inside = 0;          // of 100 answers: the client asks again from within
+  std::uint64_t misplaced = 0;  // of 100 starts: a part of the data directory is not there at first
+  std::uint64_t rot = 0;        // of 100 stops: a bit of a file flips meanwhile
+  std::uint64_t step_us_max = 500;  // between two actions
+  std::uint64_t wake_us_max = 100;  // how long a wake-up may take
+  std::uint64_t extra_turns = 5;    // of 100: a shard is run without need
+  std::uint64_t inside = 0;         // of 100 answers: the client asks again from within
 };
 
 Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shards);

@@ -61,6 +61,7 @@ class Simulation {
   void stop_and_start();
   void start();
   bool try_start(std::int64_t jump_ms);
+  void misplace();
   void rot();
   void rot_at_rest();
   std::optional<Lsn> come_to_rest(std::uint32_t shard);

@@ -73,7 +73,15 @@ class Listening final : public ShardReplay {
 
 World::World(const Plan& plan, Trace& trace, Audience& audience)
     : plan_(plan), trace_(&trace), audience_(&audience), random_(Random(plan.seed).split("world")) {
-  for (std::uint8_t& byte : secret_) byte = static_cast<std::uint8_t>(random_.below(256));
+  for (std::uint8_t& byte : identity_.secret) byte = static_cast<std::uint8_t>(random_.below(256));
+  for (std::uint8_t& byte : identity_.receipt_key)
+    byte = static_cast<std::uint8_t>(random_.below(256));
+  identity_.shards = plan.shards;
+  identity_.segment_bytes = plan.log.segment_bytes;
+  identity_.data_id = mix(plan.seed);
+  SimDiskOptions root;
+  root.seed = random_.next();
+  root_ = std::make_unique<SimDisk>(root);
   for (std::uint32_t i = 0; i < plan.shards; ++i) {
     auto machine = std::make_unique<Machine>();
     SimDiskOptions disk = plan.disk;
@@ -93,16 +101,19 @@ World::~World() { tear_down(); }
 Start World::start(std::int64_t jump_ms) {
   CHECK(!up_);
   wall_ms_ahead_ += jump_ms;
-  clock_ = std::make_unique<EngineClock>(clocks_);
-  seen_ = {};
   complaint_.clear();
   fingerprint_ = 0;
+  if (!load_identity()) return Start::refused;
+  clock_ = std::make_unique<EngineClock>(clocks_);
+  if (identity_.clock.known() || identity_.made != 0) clock_->resume(identity_.clock, false);
+  seen_ = {};
   std::vector<ShardEngine*> engines;
   for (std::uint32_t i = 0; i < plan_.shards; ++i) {
     if (const Start opened = open(i); opened != Start::up) return opened;
     engines.push_back(machines_[i]->engine.get());
   }
-  clock_->not_before(newest_frame(engines));
+  clock_->settle(newest_frame(engines));
+  check_clock();
   newest_now_ = std::max(newest_now_, now());
   mesh_ = std::make_unique<Mesh>(plan_.shards);
   share_directory(engines);
@@ -111,6 +122,7 @@ Start World::start(std::int64_t jump_ms) {
       return refused(adopted.error());
   }
   share_transfers(engines);
+  if (auto noted = note_start(); !noted) return refused(noted.error());
   for (auto& machine : machines_) {
     machine->port = std::make_unique<MeshPort>(*mesh_, machine->desk.home);
     machine->engine->begin(*machine->port, machine->desk);
@@ -128,13 +140,15 @@ Start World::start(std::int64_t jump_ms) {
 Start World::open(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   ShardEngineOptions options{
-      .identity = {machine.desk.home, plan_.shards, secret_,
-                   static_cast<std::uint32_t>(random_.next())},
+      .identity = {machine.desk.home, plan_.shards, identity_.secret,
+                   static_cast<std::uint32_t>(random_.next()), identity_.receipt_key,
+                   identity_.upgraded},
       .limits = {},
       .log = plan_.log,
       .memory_max = plan_.memory
   };
-  options.log.stream = mix(plan_.seed) + shard;
+  options.log.stream = identity_.stream_of(shard);
+  options.log.membership = identity_.membership_of(shard);
   options.limits.slice_entries = plan_.slice_entries;
   if (plan_.memory != 0) {
     const ShardLimits limits = ShardLimits::for_memory(plan_.memory);
@@ -158,7 +172,25 @@ Start World::refused(const Error& error) {
   return error.code == Errc::io ? Start::no_disk : Start::refused;
 }
 
+// A wall clock that is set moves nothing while the machine runs on, and after a restart only when it is believed.
+void World::check_clock() const {
+  if (last_boots_ == 0) return;
+  const Instant on_time =
+      last_now_ + milliseconds(static_cast<std::int64_t>((now_us_ - last_now_us_) / 1000 + 1));
+  const bool restarted = last_boots_ != boots_;
+  if (restarted && synchronised_) return;
+  const Duration noted_within = milliseconds(restarted ? 1000 : 300);
+  if (clock_->now() > on_time + noted_within)
+    trace_->broken("a clock that is set ages nothing", "{} ms too far",
+                   (clock_->now() - on_time).ms);
+}
+
 void World::tear_down() {
+  if (up_) {
+    last_now_ = now();
+    last_now_us_ = now_us_;
+    last_boots_ = boots_;
+  }
   for (auto& machine : machines_) {
     if (!machine->engine) continue;
     if (machine->engine->opened()) {
@@ -175,7 +207,112 @@ void World::tear_down() {
 void World::crash(Crash kind) {
   trace_->note("{} us: crash, {}", now_us_, kind == Crash::power ? "power" : "process");
   tear_down();
+  root_->crash(kind);
   for (auto& machine : machines_) machine->disk->crash(kind);
+  if (kind != Crash::power) return;
+  boot_us_ = now_us_;
+  ++boots_;
+  synchronised_ = random_.chance(2, 3);
+}
+
+// --- the data directory, as net/data_dir.cc reads and writes it ---
+
+bool World::load_identity() {
+  const auto file = root_->open(DataIdentity::file_name);
+  if (!file) return true;  // a new one, as the constructor made it
+  std::array<std::byte, DataIdentity::file_bytes> bytes;
+  const auto read = root_->read_now(*file, 0, bytes);
+  root_->close(*file);
+  CHECK(read.has_value());
+  const auto identity =
+      read_identity(std::span(bytes).first(*read), std::string(DataIdentity::file_name));
+  if (!identity) {
+    complaint_ = identity.error();
+    return false;
+  }
+  identity_ = *identity;
+  return true;
+}
+
+Result<void> World::store_identity(DataIdentity next) {
+  const std::string name(DataIdentity::file_name);
+  const bool is_new = !root_->exists(name);
+  if (is_new && root_->exists("PAWL.tmp")) {
+    if (auto removed = root_->remove("PAWL.tmp"); !removed) return removed;
+  }
+  const auto file = is_new ? root_->create("PAWL.tmp") : root_->open(name);
+  if (!file) return std::unexpected(file.error());
+  for (int i = 0; i < 2; ++i) {
+    PageBlock block(block_bytes);
+    const std::uint64_t offset = write_identity(Block(block.data(), block_bytes), next);
+    if (auto written = root_->write_now(*file, offset, block.span()); !written) return written;
+    if (auto synced = root_->sync_now(*file); !synced) return synced;
+  }
+  root_->close(*file);
+  if (is_new) {
+    if (auto renamed = root_->rename("PAWL.tmp", name); !renamed) return renamed;
+    if (auto synced = root_->sync_dir_now(); !synced) return synced;
+  }
+  identity_ = next;
+  identity_flipped_ = false;
+  return {};
+}
+
+Result<void> World::note_start() {
+  DataIdentity next = identity_;
+  ++next.starts;
+  next.made = next.all_shards();
+  next.clock = clock_->anchor();
+  auto stored = store_identity(next);
+  clock_->noted();
+  return stored;
+}
+
+void World::flip_identity() {
+  if (identity_flipped_ || !root_->exists(DataIdentity::file_name)) return;
+  identity_flipped_ = true;
+  root_->flip_bit(DataIdentity::file_name, random_.below(DataIdentity::file_bytes),
+                  static_cast<unsigned>(random_.below(8)));
+}
+
+void World::keep_copy(std::uint32_t shard) {
+  Machine& machine = *machines_[shard];
+  machine.older = machine.disk->copy_after_crash(Crash::process, random_.next());
+  machine.older_start = identity_.starts;
+}
+
+// Its manifest may have the number of the next start, when that was interrupted.
+bool World::has_older_copy(std::uint32_t shard) const {
+  return machines_[shard]->older && machines_[shard]->older_start + 1 < identity_.starts;
+}
+
+void World::misplace(std::uint32_t shard, Misplaced how) {
+  CHECK(!up_ && away_.empty());
+  for (auto& machine : machines_) {
+    away_.push_back(std::move(machine->disk));
+    SimDiskOptions options = plan_.disk;
+    options.seed = random_.next();
+    machine->disk = std::make_unique<SimDisk>(options);
+    machine->disk->step(now_us_);
+  }
+  const auto copy = [&](std::uint32_t from) {
+    return away_[from]->copy_after_crash(Crash::process, random_.next());
+  };
+  for (std::uint32_t i = 0; i < plan_.shards && how != Misplaced::none_left; ++i)
+    if (i != shard) machines_[i]->disk = copy(i);
+  const std::uint32_t other = (shard + 1) % plan_.shards;
+  if (how == Misplaced::of_another_time) {
+    machines_[shard]->disk =
+        machines_[shard]->older->copy_after_crash(Crash::process, random_.next());
+  } else if (how == Misplaced::swapped && other != shard) {
+    machines_[shard]->disk = copy(other);
+    machines_[other]->disk = copy(shard);
+  }
+}
+
+void World::put_back() {
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) machines_[i]->disk = std::move(away_[i]);
+  away_.clear();
 }
 
 bool World::close_logs() {
@@ -234,7 +371,12 @@ bool World::turn(std::uint32_t shard) {
   inside_turn_ = false;
   if (machine.desk.home == control_shard && now_us_ - followed_us_ > 1'000'000) {
     followed_us_ = now_us_;
-    clock_->follow();
+    if (clock_->follow().changed) {
+      DataIdentity next = identity_;
+      next.clock = clock_->anchor();
+      CHECK(store_identity(next).has_value());
+      clock_->noted();
+    }
   }
   const Instant due = machine.engine->loop().next_deadline();
   machine.due = due;

@@ -28,6 +28,7 @@
 #include "tests/sim/random.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/trace.h"
+#include "wal/data_identity.h"
 
 namespace pawl::sim {
 
@@ -123,7 +124,20 @@ class World {
   bool little_memory() const { return plan_.memory != 0; }
   SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
   ShardLoop& loop(std::uint32_t shard) { return machines_[shard]->engine->loop(); }
-  const Secret& secret() const { return secret_; }
+  const Secret& secret() const { return identity_.secret; }
+  const SipKey& receipt_key() const { return identity_.receipt_key; }
+
+  // --- the data directory ---
+  bool is_made(std::uint32_t shard) const { return identity_.is_made(shard); }
+  // While the broker is down. What was there comes back with put_back().
+  enum class Misplaced : std::uint8_t { lost, swapped, of_another_time, none_left };
+  void misplace(std::uint32_t shard, Misplaced how);
+  void put_back();
+  // A copy of the shard's directory as it is now, for later.
+  void keep_copy(std::uint32_t shard);
+  bool has_older_copy(std::uint32_t shard) const;
+  // One bit of a copy in PAWL flips; the other one does.
+  void flip_identity();
 
  private:
   struct Desk final : Asker {
@@ -142,6 +156,8 @@ class World {
     std::uint32_t idle_turns = 0;  // in a row, without sleep
     bool kicked = false;
     bool closed = false;
+    std::unique_ptr<SimDisk> older;  // a copy of the directory, made after start `older_start`
+    std::uint64_t older_start = 0;
     std::uint64_t wake_at = UINT64_MAX;
     std::uint64_t stalled_until = 0;
     Instant due = never;
@@ -153,12 +169,25 @@ class World {
 
   struct Clocks final : MachineClocks {
     explicit Clocks(const World& of) : world(&of) {}
-    std::int64_t running_us() const override { return static_cast<std::int64_t>(world->now_us_); }
-    std::int64_t wall_us() const override { return running_us() + world->wall_ms_ahead_ * 1000; }
+    std::int64_t running_us() const override {
+      return static_cast<std::int64_t>(world->now_us_ - world->boot_us_);
+    }
+    std::int64_t wall_us() const override {
+      return static_cast<std::int64_t>(world->now_us_) + world->wall_ms_ahead_ * 1000;
+    }
+    std::array<std::uint8_t, 16> boot_id() const override {
+      return {static_cast<std::uint8_t>(world->boots_),
+              static_cast<std::uint8_t>(world->boots_ >> 8)};
+    }
+    bool synchronised() const override { return world->synchronised_; }
     const World* world;
   };
 
   Start open(std::uint32_t shard);
+  bool load_identity();
+  Result<void> store_identity(DataIdentity next);
+  Result<void> note_start();
+  void check_clock() const;
   Start refused(const Error& error);
   bool flipped() const;
   std::vector<std::byte> around(const Flip& flip) const;
@@ -172,16 +201,25 @@ class World {
   Trace* trace_;
   Audience* audience_;
   Random random_;
-  Secret secret_{};
+  std::unique_ptr<SimDisk> root_;  // PAWL
+  DataIdentity identity_;
+  std::vector<std::unique_ptr<SimDisk>> away_;  // of misplaced shards
+  bool identity_flipped_ = false;
   std::unique_ptr<Mesh> mesh_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::uint64_t now_us_ = 1'000'000;
   std::int64_t wall_ms_ahead_ = 1'700'000'000'000;
+  std::uint64_t boot_us_ = 0;
+  std::uint32_t boots_ = 1;
+  bool synchronised_ = true;
   Clocks clocks_{*this};
   std::unique_ptr<EngineClock> clock_ = std::make_unique<EngineClock>(clocks_);
   mutable Instant seen_;
   std::uint64_t followed_us_ = 0;
   Instant newest_now_;
+  Instant last_now_;  // of the broker, when it ended last
+  std::uint64_t last_now_us_ = 0;
+  std::uint32_t last_boots_ = 0;  // 0: it has not run yet
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t bodies_read_ = 0;

@@ -30,7 +30,8 @@ class Broker final : public Asker {
         disk_(&disk),
         engine_(
             {
-                .identity = {the_shard, 1, test::test_secret(), nonce_seed},
+                .identity = {the_shard, 1, test::test_secret(), nonce_seed,
+                             test::test_receipt_key(), never},
                 .limits = {},
                 .log = {.stream = 0x5eed,
                              .segment_bytes = 64 << 10,

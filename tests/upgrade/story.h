@@ -56,6 +56,7 @@ inline constexpr std::string_view last = "last";           // was deleted, long 
 inline constexpr std::string_view mill = "mill";           // from v2 on: as churn, and has messages
 inline constexpr std::string_view hasty = "hasty";         // from v4 on: its numbers are reserved
 inline constexpr std::string_view played = "played";  // from v5 on: its messages are sent again
+inline constexpr std::string_view bulky = "bulky";    // from v6 on: no checkpoint is small
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
@@ -95,6 +96,10 @@ inline std::vector<QueueSpec> queues(int version) {
                                    {durability, 1, {}}
     }));
   if (version >= 5) all.push_back(queue(played));
+  if (version >= 6)
+    all.push_back(queue(bulky, {
+                                   {policy, -1, std::string(8000, ' ') + "{}"}
+    }));
   return all;
 }
 

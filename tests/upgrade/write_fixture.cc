@@ -12,7 +12,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 5;  // of the fixture that is written
+constexpr int version = 6;  // of the fixture that is written
 
 class Author {
  public:

@@ -184,6 +184,8 @@ Done RepairCopy::add(const std::string& log, const RepairPlan& plan) {
   return sync_directory(to);
 }
 
+Done RepairCopy::add_identity() { return copy_durably(data_dir_ + "/PAWL", temporary_ + "/PAWL"); }
+
 std::expected<std::string, std::string> RepairCopy::finish() {
   if (auto done = write_durably(temporary_ + "/README", std::as_bytes(std::span(notes_))); !done)
     return std::unexpected(done.error());

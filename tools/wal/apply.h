@@ -25,6 +25,7 @@ class RepairCopy {
   // `log`: the name of the log's directory in the data directory.
   std::expected<void, std::string> add(const std::string& log, const RepairPlan& plan);
   // The directory.
+  std::expected<void, std::string> add_identity();  // the file PAWL
   std::expected<std::string, std::string> finish();
 
  private:

@@ -69,6 +69,7 @@ class RepairPlanner {
 
   Result<void> finish();
   void append_numbers(Appendix& appendix);
+  void remove_queues(Appendix& appendix);
   Result<void> append_forgotten(Appendix& appendix);
 
   const RepairRequest& request_;

@@ -145,6 +145,19 @@ void RepairPlanner::append_numbers(Appendix& appendix) {
   appendix.config({std::move(config), true});
 }
 
+// Those whose log is lost, with all their messages. Their ids are never used again.
+void RepairPlanner::remove_queues(Appendix& appendix) {
+  for (const auto& [id, record] : start_.configs()) {
+    if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
+    if (record.config->account.contains('/')) continue;  // a topic has no messages
+    appendix.config({record.config, true});
+    plan_.queues.erase(id);
+    plan_.said.push_back(fmt::format("queue {} ({}) goes, with its messages: they were in s{:02}",
+                                     record.config->name, record.config->account,
+                                     raw(record.config->owner)));
+  }
+}
+
 Result<void> RepairPlanner::append_forgotten(Appendix& appendix) {
   for (const ConfigRecord& record : forgotten_settings_) appendix.config(record);
   for (const auto& [message, position] : forgotten_at_) {
@@ -168,18 +181,30 @@ Result<void> RepairPlanner::finish() {
     lost_bytes_ +=
         at_.segment_bytes;  // so that the numbers of what may have been there are not given out again
   }
+  const bool stale = !made_anew_ && absence_of(manifest_, true, at_.stream, request_.membership) ==
+                                        LogAbsence::another_time;
+  if (stale) {
+    plan_.said.push_back(fmt::format(
+        "taken as it is, from start {} (the directory's last one was {}): messages sent since are "
+        "lost, messages deleted since are back",
+        manifest_.start, request_.membership.starts));
+    lost_bytes_ += at_.segment_bytes;  // numbers given out since are not given out again
+    plan_.records_lost = true;
+  }
   plan_.queue_ids_end = std::max(start_.queue_ids_end(), all_.queue_ids_end());
   for (const auto& [id, config] : start_.configs())
     if (!config.gone) plan_.queues.insert(id);
   for (const ConfigRecord& record : forgotten_settings_) plan_.queues.insert(record.config->id);
   Manifest next = manifest_;
   next.epoch = std::max<std::uint64_t>(next.epoch, epoch_seen_) + 1;
+  next.start = request_.membership.starts;
   Appendix appendix(content_, {.tail = tail_,
                                .last = last_ ? last_->lsn : 0,
                                .epoch = static_cast<std::uint32_t>(next.epoch),
                                .wall_ms = last_ ? last_->wall_ms : 0});
   if (auto appended = append_forgotten(appendix); !appended) return appended;
   append_numbers(appendix);
+  remove_queues(appendix);
   for (const auto& [id, seqs] : unreadable_) appendix.removes(id, seqs);
   appendix.finish();
   if (appendix.begin() != 0) plan_.appended = appendix.begin();

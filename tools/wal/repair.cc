@@ -65,8 +65,16 @@ Result<RepairPlan> plan_repair(const RepairRequest& request) {
   const auto manifests = read_manifests(request.directory);
   if (!manifests) return std::unexpected(manifests.error());
   RepairPlan empty(LogContent(request.directory, {request.stream, request.segment_bytes, 0}));
-  if (manifests->newest && manifests->newest->stream != request.stream) {
-    empty.refused = "the manifest is another log's";
+  const LogAbsence absence = absence_of(manifests->newest, !segments_in(request.directory).empty(),
+                                        request.stream, request.membership);
+  if (absence == LogAbsence::another_log) {
+    empty.refused =
+        "its files are those of another log. Give the directories their names back, or restore "
+        "this one from a copy; `pawl wal verify` says which log it is";
+    return empty;
+  }
+  if (absence == LogAbsence::lost) {
+    empty.log_lost = empty.records_lost = true;
     return empty;
   }
   if (manifests->newest && manifests->newest->epoch == 0) return empty;  // nothing was ever in it

@@ -26,6 +26,7 @@
 #include "core/result.h"
 #include "tools/wal/content.h"
 #include "wal/format.h"
+#include "wal/manifest.h"
 
 namespace pawl {
 
@@ -38,6 +39,8 @@ struct RepairRequest {
   std::uint32_t queue_ids_end = 1;
   std::optional<std::set<QueueId>> queues = {};  // that there are; nothing: this log says it
   bool settings_lost = false;                    // maybe, of some of its queues
+  LogMembership membership;
+  std::set<ShardId> lost_logs = {};  // whose queues go from the directory
 };
 
 struct RepairPlan {
@@ -52,9 +55,10 @@ struct RepairPlan {
   std::uint32_t queue_ids_end = 1;
   std::set<QueueId> queues;   // that this log says there are
   bool records_lost = false;  // of what a start reads
+  bool log_lost = false;      // there is nothing of it: the next start makes it
 
   bool needed() const {
-    return manifest || !content.changes().empty() || !content.made_whole().empty();
+    return log_lost || manifest || !content.changes().empty() || !content.made_whole().empty();
   }
 };
 
