@@ -52,6 +52,7 @@ struct ReplayTask {
   LogPos end = 0;       // where the log ended when it was started
   std::string destination;  // as QueueName::text() has it
   std::string filter;       // a filter policy as proto/filter_policy.h says; empty: all
+  bool copies = false;      // what replay tasks have sent is sent again too
 
   bool operator==(const ReplayTask&) const = default;
 };
@@ -73,6 +74,7 @@ struct ReplayRecord {
 struct ReplayParams {
   std::string_view destination;   // start: see ReplayTask
   std::string_view filter;        // start
+  bool copies = false;            // start
   std::uint32_t rate = 0;         // start: 0..replay_rate_max
   Instant from, to;               // start; to 0: now
   LogPos position = 0, end = 0;   // start; filled in where the log is

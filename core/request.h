@@ -70,6 +70,7 @@ struct Content {
   std::string_view origin =
       {};  // of a dead letter: the queue it comes from, as QueueName::text() has it
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
+  bool replayed = false;  // a replay task sent it: a copy of what was sent before
 };
 
 struct SendEntry {

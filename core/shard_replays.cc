@@ -35,6 +35,7 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
   task.end = asked.end;
   task.destination = asked.destination;
   task.filter = asked.filter;
+  task.copies = asked.copies;
   keep_replay(queue, task);
   if (full) forget_oldest_replay(queue);  // in the place of its own last one
   replaying_.insert(queue.id);

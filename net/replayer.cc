@@ -103,6 +103,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
 // What came from another queue counts from when it came.
 bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const {
   if (message.queue != source_ || message.relocated) return false;
+  if (message.content.replayed && !task.copies) return false;
   const Instant since = message.carried.from.seq != 0 ? message.carried.arrived : message.sent;
   return since >= task.from && since < task.to &&
          (filter_ == nullptr || filter_->wants(message.content));
@@ -114,6 +115,7 @@ void Replayer::take(const ReplayTask& task, const FoundSend& found) {
   bytes_ += piece.bytes.size();
   large_ |= piece.bytes.capacity() > piece_bytes_kept;
   piece.content.origin = {};
+  piece.content.replayed = true;
   if (fifo_) {
     piece.dedup_id = fmt::format("replay-{}-{}-{}", raw(task.source), task.number, found.position);
     piece.content.dedup_id = piece.dedup_id;

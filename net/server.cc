@@ -349,6 +349,14 @@ std::expected<void, std::string> Server::recover() {
                  "sets them aside.\n",
                  i, segment_name(segment), options_.data);
     }
+    if (report.passed_over != 0) {
+      fmt::print(stderr,
+                 "pawl: shard {}: passes over {} parts of records that a newer version wrote, and "
+                 "on which "
+                 "nothing rests; the latest is {} {}\n",
+                 i, report.passed_over, name_of(report.passed_over_latest.kind),
+                 report.passed_over_latest.value);
+    }
     if (report.torn_at != 0) {
       fmt::print(
           stderr,

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
 inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
-inline constexpr std::uint16_t wire_minor = 3;            // additions an older peer may ignore
+inline constexpr std::uint16_t wire_minor = 4;            // additions an older peer may ignore
 
 // Features: bits offered in HELLO; the answer has those both ends know.
 inline constexpr std::uint32_t feature_checksum = 1;
@@ -59,6 +59,7 @@ inline constexpr std::uint32_t entry_has_system = 1u << 25;      // their length
 inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
 inline constexpr std::uint32_t entry_has_names = 1u
                                                  << 27;  // u8 lengths: group, dedup id, origin, 0
+inline constexpr std::uint8_t replay_flag_copies = 1 << 0;  // of START_REPLAY
 inline constexpr std::uint32_t entry_bits_known =
     entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay | entry_has_names;
 

@@ -29,6 +29,7 @@ struct Asked {
   std::string into;
   std::uint32_t rate = 0;
   std::string filter;
+  bool copies = false;
   std::uint32_t task = 0;
   bool json = false;
 };
@@ -161,6 +162,7 @@ int start(const Asked& asked) {
   options.destination = asked.into;
   options.rate = asked.rate;
   options.filter = asked.filter;
+  options.copies = asked.copies;
   if (options.from >= (asked.to.empty() ? now : options.to))
     return fail(exit_usage, fmt::format("--from {} is not before {}. Nothing was sent in between.\n"
                                         "See `pawl replay start --help`.",
@@ -287,6 +289,8 @@ void add_replay_command(CLI::App& app, int& code) {
                    "[\"red\"]}")
       ->type_name("JSON")
       ->check(check_filter);
+  started->add_flag("--copies", asked->copies,
+                    "Also what earlier replays have sent, which is left out otherwise");
   started->footer(
       "The queue's attribute x-replay-retention, in seconds, says how long what is sent to it can "
       "be replayed.");

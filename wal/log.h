@@ -105,6 +105,8 @@ struct RecoveryReport {
   std::uint64_t bytes = 0;
   Lsn torn_at = 0;       // where a torn tail was cut off; 0: none
   Instant newest;        // wall time of the newest frame: time does not start before it
+  std::uint64_t passed_over = 0;  // parts of records that a newer version wrote and nothing rests on
+  UnknownPart passed_over_latest;
   bool created = false;  // the stream was new
   LogAbsence absence = LogAbsence::none;  // why the log cannot be the directory's
   std::uint64_t found_stream = 0;         // with another_log

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,8 @@ constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
 constexpr std::uint8_t config_gone = 1;
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
+constexpr std::size_t extension_head_bytes = 2 + 2;
+constexpr std::size_t extensions_bytes = 2 + extension_head_bytes;  // of a copy
 
 Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
 std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
@@ -36,6 +39,7 @@ std::uint16_t fields_of(const SendRecord& record) {
   if (record.carried.id != MessageId{}) fields |= field_message_id;
   if (record.carried.receive_count > 0) fields |= field_receive_state;
   if (record.carried.from.seq != 0) fields |= field_from;
+  if (content.replayed) fields |= field_extensions;
   return static_cast<std::uint16_t>(fields);
 }
 
@@ -51,6 +55,22 @@ void write_from(Encoder& to, const TransferKey& from) {
   to.fixed(static_cast<std::uint8_t>(raw(from.shard)));
   to.fixed(raw(from.queue));
   to.u48(from.seq);
+}
+
+void read_extensions(Decoder& in, StoredMessage& message) {
+  Decoder all(in.take(in.fixed<std::uint16_t>()));
+  while (all.ok() && !all.done()) {
+    const auto number = all.fixed<std::uint16_t>();
+    const auto bytes = all.take(all.fixed<std::uint16_t>());
+    if (static_cast<SendExtension>(number) == SendExtension::replayed && bytes.empty()) {
+      message.content.replayed = true;
+    } else if ((number & ignorable) != 0) {
+      ++message.passed_over;
+    } else {
+      message.unknown_extension = number;
+    }
+  }
+  if (!all.ok()) in.fail();
 }
 
 StoredMessage read_send(Decoder& in, std::uint16_t fields) {
@@ -93,6 +113,7 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
     message.carried.task = in.fixed<std::uint32_t>();
   }
   message.relocated = (fields & field_relocated) != 0;
+  if (fields & field_extensions) read_extensions(in, message);
   message.content.body = in.rest();
   return message;
 }
@@ -183,6 +204,7 @@ Result<void> read_replay(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   task.sent = in.fixed<std::uint64_t>();
   task.unreadable = in.fixed<std::uint64_t>();
   record.progress = (fields & replay_progress) != 0;
+  task.copies = (fields & replay_of_copies) != 0;
   if (!record.progress) {
     const auto status = in.fixed<std::uint8_t>();
     if (status > static_cast<std::uint8_t>(ReplayTask::Status::failed))
@@ -239,15 +261,27 @@ Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t str
   if (!MUTANT(skip_checksum) && record_hash(bytes.data(), head.length, stream) != head.hash) {
     return fail(Errc::corrupt, "record checksum");
   }
-  if (head.flags != 0) return fail(Errc::version, "record flags");
-  const auto type = static_cast<RecordType>(head.type);
-  const unsigned known = type == RecordType::send     ? known_fields
-                         : type == RecordType::heads  ? heads_reserved
-                         : type == RecordType::replay ? replay_progress
-                                                      : 0u;
-  if ((head.fields & ~known) != 0) return fail(Errc::version, "record fields");
   return head;
 }
+
+// What of a record this version does not know; kind, value and whether it may be passed over.
+std::optional<UnknownPart> unknown_in(const RecordHead& head) {
+  const bool may_be_ignored = (head.flags & record_ignorable) != 0;
+  if ((head.flags & ~record_ignorable) != 0)
+    return UnknownPart{UnknownPart::Kind::flags, head.flags, true};
+  const auto type = static_cast<RecordType>(head.type);
+  if (head.type == 0 || type > last_record_type)
+    return UnknownPart{UnknownPart::Kind::type, head.type, !may_be_ignored};
+  const unsigned known = type == RecordType::send     ? known_fields
+                         : type == RecordType::heads  ? heads_reserved
+                         : type == RecordType::replay ? unsigned{replay_progress} | replay_of_copies
+                                                      : 0u;
+  if ((head.fields & ~known) != 0)
+    return UnknownPart{UnknownPart::Kind::fields, head.fields & ~known, true};
+  return std::nullopt;
+}
+
+std::unexpected<Error> newer() { return fail(Errc::version, "a part that a newer version wrote"); }
 
 Result<void> read_record(const RecordHead& head, std::span<const std::byte> body,
                          std::size_t offset, RecordSink& sink) {
@@ -255,6 +289,12 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
   switch (static_cast<RecordType>(head.type)) {
     case RecordType::send: {
       const StoredMessage message = read_send(in, head.fields);
+      if (in.ok() && message.unknown_extension != 0) {
+        sink.unknown({UnknownPart::Kind::extension, message.unknown_extension, true});
+        return newer();
+      }
+      if (message.passed_over != 0)
+        sink.unknown({UnknownPart::Kind::extension, message.passed_over, false});
       if (in.ok()) sink.send(message, offset);
       break;
     }
@@ -294,7 +334,7 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
 
 // With every field that it may have, and padding.
 static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
-                  receive_state_bytes + from_bytes + 8 <=
+                  receive_state_bytes + from_bytes + extensions_bytes + 8 <=
               send_head_bytes_max);
 
 std::size_t send_bytes(const SendRecord& record) {
@@ -312,6 +352,7 @@ std::size_t send_bytes(const SendRecord& record) {
   if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
   if (record.carried.receive_count > 0) bytes += receive_state_bytes;
   if (record.carried.from.seq != 0) bytes += from_bytes;
+  if (content.replayed) bytes += extensions_bytes;
   return align_record(bytes);
 }
 
@@ -342,6 +383,11 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
     write_from(to, record.carried.from);
     to.fixed(record.carried.arrived.ms);
     to.fixed(record.carried.task);
+  }
+  if (fields & field_extensions) {
+    to.fixed(static_cast<std::uint16_t>(extension_head_bytes));
+    to.fixed(static_cast<std::uint16_t>(SendExtension::replayed));
+    to.fixed(std::uint16_t{0});
   }
   to.bytes(content.body);
   return to.finish(RecordType::send, fields, stream);
@@ -424,7 +470,8 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   to.u48(log_pos(task.position));
   to.fixed(task.sent);
   to.fixed(task.unreadable);
-  if (record.progress) return to.finish(RecordType::replay, replay_progress, stream);
+  const std::uint16_t copies = task.copies ? replay_of_copies : 0;
+  if (record.progress) return to.finish(RecordType::replay, replay_progress | copies, stream);
   to.fixed(static_cast<std::uint8_t>(task.status));
   to.fixed(static_cast<std::uint8_t>(task.failure));
   to.fixed(task.rate);
@@ -434,7 +481,7 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   to.u48(log_pos(task.end));
   to.text<std::uint8_t>(task.destination);
   to.text<std::uint16_t>(task.filter);
-  return to.finish(RecordType::replay, 0, stream);
+  return to.finish(RecordType::replay, copies, stream);
 }
 
 std::size_t task_bytes_max(const MoveTask& task, std::size_t removed) {
@@ -527,9 +574,11 @@ Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t coun
     const auto rest = bytes.subspan(at);
     const auto head = read_head(rest, stream);
     if (!head) return std::unexpected(head.error());
-    if (auto read =
-            read_record(*head, rest.subspan(head_bytes, head->length - head_bytes), at, sink);
-        !read) {
+    const auto body = rest.subspan(head_bytes, head->length - head_bytes);
+    if (const auto unknown = unknown_in(*head)) {
+      sink.unknown(*unknown);
+      if (unknown->critical) return newer();
+    } else if (auto read = read_record(*head, body, at, sink); !read) {
       return read;
     }
     at = std::min(at + align_record(head->length), bytes.size());
@@ -543,10 +592,26 @@ Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_
   if (!head) return std::unexpected(head.error());
   if (head->type != static_cast<std::uint8_t>(RecordType::send))
     return fail(Errc::corrupt, "not a SEND");
+  if (unknown_in(*head)) return newer();
   Decoder in(bytes.subspan(head_bytes, head->length - head_bytes));
   const StoredMessage message = read_send(in, head->fields);
   if (!in.done()) return fail(Errc::corrupt, "record body");
+  if (message.unknown_extension != 0) return newer();
   return message;
+}
+
+std::string_view name_of(UnknownPart::Kind kind) {
+  switch (kind) {
+    case UnknownPart::Kind::type:
+      return "record type";
+    case UnknownPart::Kind::flags:
+      return "record flags";
+    case UnknownPart::Kind::fields:
+      return "record fields";
+    case UnknownPart::Kind::extension:
+      return "extension";
+  }
+  return "part";
 }
 
 std::size_t record_length(const std::byte* record) {

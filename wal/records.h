@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/checkpoint.h"
 #include "core/effects.h"
@@ -50,6 +51,7 @@ enum class RecordType : std::uint8_t {
   // Of the log and of a checkpoint.
   replay = 15,
 };
+inline constexpr RecordType last_record_type = RecordType::replay;
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
 // their place and size fixed, but no part of this version writes or reads them.
@@ -69,17 +71,40 @@ enum SendField : std::uint16_t {
   field_priority = 1 << 12,      // u8
   field_from = 1 << 13,          // shard u8, queue u32, seq u48, arrived i64 ms, task u32
   field_relocated = 1 << 14,     // nothing: the message was there before, elsewhere in the log
+  field_extensions = 1 << 15,    // u16 bytes, then of each: u16 SendExtension, u16 length, bytes
 };
+
+// What an extension of a SEND is. One whose number has `ignorable` is passed over by a version that does not know it;
+// any other stops that version.
+enum class SendExtension : std::uint16_t {
+  replayed = 1,  // nothing: Content::replayed
+  producer = 2,  // not written yet: id u64, sequence u64 of the client that sent it
+};
+inline constexpr std::uint16_t ignorable = 1 << 15;
+
+// A record with this flag is passed over by a version that does not know its type.
+inline constexpr std::uint8_t record_ignorable = 1 << 0;
+
+// A part of a record that this version does not know.
+struct UnknownPart {
+  enum class Kind : std::uint8_t { type, flags, fields, extension };
+  Kind kind{};
+  std::uint32_t value = 0;
+  bool critical = false;
+};
+std::string_view name_of(UnknownPart::Kind kind);
+
 inline constexpr std::uint16_t known_fields =
     field_deliver_at | field_body_md5 | field_message_id | field_receive_state | field_dedup_key |
     field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
-    field_from | field_relocated;
+    field_from | field_relocated | field_extensions;
 
 // The bit of a HEADS' `fields`: all its numbers are HeadRecord::reserved.
 inline constexpr std::uint16_t heads_reserved = 1 << 0;
 
-// The bit of a REPLAY's `fields`: ReplayRecord::progress.
+// The bits of a REPLAY's `fields`: ReplayRecord::progress, ReplayTask::copies.
 inline constexpr std::uint16_t replay_progress = 1 << 0;
+inline constexpr std::uint16_t replay_of_copies = 1 << 1;
 
 // What was sent in a segment, dead or alive. Of a checkpoint.
 struct SegmentRecord {
@@ -102,6 +127,9 @@ struct StoredMessage {
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
   bool relocated = false;
+  // A critical extension that this version does not know, or 0; and how many it has passed over.
+  std::uint16_t unknown_extension = 0;
+  std::uint16_t passed_over = 0;
 };
 
 constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
@@ -153,6 +181,8 @@ class RecordSink {
   virtual void replay(const ReplayRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void segment(const SegmentRecord& record) = 0;
+  // A critical one stops the reading with Errc::version.
+  virtual void unknown(const UnknownPart&) {}
 };
 
 // Reads `count` records, which must fill `bytes` exactly.

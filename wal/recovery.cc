@@ -344,6 +344,13 @@ Result<void> Recovery::replay_frame(const Found& found) {
   records_ = records.data();
   auto read = decode_records(records, header.records, geometry_.stream, *this);
   if (read && bad_position_) read = fail(Errc::corrupt, "a position behind it");
+  if (!read && read.error().code == Errc::version) {
+    return refuse(
+        Errc::version,
+        fmt::format("{}: a frame holds {} {}, which a newer version wrote and this one does "
+                    "not know; use the pawl that wrote it, or a newer one",
+                    place(found.at), name_of(unknown_.kind), unknown_.value));
+  }
   if (!read) {
     return refuse(read.error().code,
                   fmt::format("{}: a whole frame holds a record that cannot be read ({})",
@@ -575,6 +582,15 @@ void Recovery::replay(const ReplayRecord& record) {
 }
 
 void Recovery::head(const HeadRecord& record) { replay_.head(record); }
+
+void Recovery::unknown(const UnknownPart& part) {
+  if (part.critical) {
+    unknown_ = part;
+  } else if (!of_checkpoint_) {
+    ++report_.passed_over;
+    report_.passed_over_latest = part;
+  }
+}
 
 void Recovery::hold(LogPos position) {
   log_->image_.hold(position);

@@ -97,6 +97,7 @@ class Recovery final : private RecordSink {
   void replay(const ReplayRecord& record) override;
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord& record) override;
+  void unknown(const UnknownPart& part) override;
   void hold(LogPos position);
   void release_freed();
 
@@ -129,6 +130,7 @@ class Recovery final : private RecordSink {
   std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
   std::string witness_;           // where a frame says that more was acknowledged than can be read
   bool remains_ = false;          // frames behind the tail, not acknowledged
+  UnknownPart unknown_;  // the critical one that stopped the reading
   std::vector<LogPos> freed_;
   std::vector<std::uint64_t> damaged_headers_;  // of segments behind the checkpoint
 };

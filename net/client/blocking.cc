@@ -193,6 +193,7 @@ Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
     put(out, options.to);
     if (options.filter.size() > UINT16_MAX) return Code::too_large;
     put_short(out, options.filter);
+    if (options.copies) put(out, replay_flag_copies);
     return Code::ok;
   });
   return number_in<std::uint32_t>(answer);

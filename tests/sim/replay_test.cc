@@ -101,6 +101,33 @@ class ReplayTest : public TwoShards {
   std::string source_path, target_path;
 };
 
+// The README's two commands, twice: before, 20 and then 40 messages came.
+TEST_F(ReplayTest, ASecondReplayLeavesOutWhatTheFirstHasSent) {
+  send_and_forget(1, 20);
+  for (const bool copies : {false, false, true}) {
+    ASSERT_EQ(replay({.destination = source_path, .copies = copies}).error, Errc::ok);
+    run_to_end();
+    EXPECT_EQ(tasks().front().sent, copies ? 60u : 20u);
+    EXPECT_EQ(tasks().front().copies, copies);
+    run(1000);
+    purge(source, zero);
+    rest(61'000'000);  // purges have to wait
+  }
+}
+
+// A copy is one wherever it goes, also over a restart.
+TEST_F(ReplayTest, ACopyIsOneAfterARestart) {
+  send_and_forget(1, 5);
+  ASSERT_EQ(replay({.destination = source_path}).error, Errc::ok);
+  run_to_end();
+  run(200'000);
+  world.crash(Crash::power);
+  ASSERT_EQ(world.start(0), Start::up);
+  ASSERT_EQ(replay({.destination = source_path}).error, Errc::ok);
+  run_to_end();
+  EXPECT_EQ(tasks().front().sent, 5u);
+}
+
 TEST_F(ReplayTest, WhatWasDeletedComesAgainIntoAQueueOfAnotherShard) {
   send_and_forget(1, 300);
   const Asked asked = replay({.destination = target_path});

@@ -108,6 +108,14 @@ class Replay(ServedTest):
         ids = {message["MessageId"] for message in before + after}
         self.assertEqual(len(ids), 40)
 
+    def test_a_second_replay_leaves_out_what_the_first_has_sent(self):
+        """The README's two commands twice: there were 40 messages after the second, and 80 after the third."""
+        url, _ = self.sent_and_deleted("twice")
+        for words, count in ((), 20), ((), 20), (("--copies",), 60):
+            task = self.ended("twice", self.started("twice", *words))
+            self.assertEqual((task["status"], task["sent"]), ("completed", count))
+            self.drain(url, count)
+
     def test_a_filter_takes_those_whose_attributes_match(self):
         url, _ = self.sent_and_deleted("filtered")
         task = self.ended("filtered", self.started("filtered", "--filter", RED))

@@ -34,6 +34,7 @@ struct Seen final : RecordSink {
   std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> parts;
   std::vector<SegmentRecord> segments;
+  std::vector<UnknownPart> unknowns;
 
   void send(const StoredMessage& m, std::size_t offset) override {
     sends.push_back({m, std::string(m.content.body), std::string(m.content.attributes),
@@ -51,6 +52,7 @@ struct Seen final : RecordSink {
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
   void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
   void segment(const SegmentRecord& record) override { segments.push_back(record); }
+  void unknown(const UnknownPart& part) override { unknowns.push_back(part); }
 };
 
 struct Bytes {
@@ -112,6 +114,7 @@ TEST(Records, ASendComesBackWithEveryPart) {
                     .dedup_id = dedup_id,
                     .origin = origin};
     if (random.chance()) content.body_md5 = &md5;
+    content.replayed = random.chance();
     SendRecord record{QueueId{static_cast<std::uint32_t>(random.any())},
                       random.any() & seq_max,
                       {static_cast<std::int64_t>(random.any() & seq_max)},
@@ -148,6 +151,7 @@ TEST(Records, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.group, group);
     EXPECT_EQ(got.dedup_id, dedup_id);
     EXPECT_EQ(got.origin, origin);
+    EXPECT_EQ(got.head.content.replayed, content.replayed);
     EXPECT_EQ(got.head.dedup, record.dedup);
     EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
@@ -216,7 +220,8 @@ TEST(Records, AReplayTaskAndHowFarItIsComeBack) {
                    .position = random.any() & log_pos_max,
                    .end = random.any() & log_pos_max,
                    .destination = random.text(255),
-                   .filter = random.text(replay_filter_bytes_max)};
+                   .filter = random.text(replay_filter_bytes_max),
+                   .copies = random.chance()};
     ReplayRecord progress = record;
     progress.progress = true;
     Bytes bytes;
@@ -526,9 +531,10 @@ TEST(Records, WhatANewerVersionWroteIsCalledThat) {
   constexpr Case cases[] = {
       {"unchanged",                0, 1,   Errc::ok     },
       {"a type of the future",     0, 99,  Errc::version},
-      {"a flag",                   1, 1,   Errc::version},
+      {"a flag of the future",     1, 2,   Errc::version},
+      {"it may be ignored",        1, 1,   Errc::ok     },
       {"an expiry",                3, 8,   Errc::version},
-      {"a field without a name",   3, 128, Errc::version},
+      {"extensions that are none", 3, 128, Errc::corrupt},
       {"the body of another type", 0, 4,   Errc::corrupt},
   };
   for (const Case& c : cases) {
@@ -536,6 +542,83 @@ TEST(Records, WhatANewerVersionWroteIsCalledThat) {
     Seen seen;
     const auto read = forged(c.offset, c.value).decode(seen);
     EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);
+  }
+}
+
+// A SEND with these extensions, as a newer version may write it.
+Bytes with_extensions(std::initializer_list<std::pair<std::uint16_t, std::string_view>> all) {
+  std::string extensions;
+  const auto put = [&](std::uint16_t n) { extensions.append(reinterpret_cast<char*>(&n), 2); };
+  for (const auto& [number, bytes] : all) {
+    put(number);
+    put(static_cast<std::uint16_t>(bytes.size()));
+    extensions += bytes;
+  }
+  const std::string text = std::string("  ") + extensions + "hello";
+  Bytes bytes = one_send(text);
+  const auto length = static_cast<std::uint16_t>(extensions.size());
+  std::memcpy(bytes.memory.data() + 28, &length, sizeof length);
+  bytes.memory[3] |= std::byte{field_extensions >> 8};
+  std::uint64_t first;
+  std::memcpy(&first, bytes.memory.data(), sizeof first);
+  const auto hash = static_cast<std::uint32_t>(
+      hash_bytes({bytes.memory.data() + 12, 28 + text.size() - 12}, stream ^ first));
+  std::memcpy(bytes.memory.data() + 8, &hash, sizeof hash);
+  return bytes;
+}
+
+TEST(Records, AnIgnorableExtensionIsPassedOverAndStays) {
+  const Bytes bytes = with_extensions({
+      {ignorable | 77, "future"},
+      {1,              ""      }
+  });
+  Seen seen;
+  ASSERT_TRUE(bytes.decode(seen));
+  EXPECT_EQ(seen.sends[0].body, "hello");
+  EXPECT_TRUE(seen.sends[0].head.content.replayed) << "those that are known are read";
+  ASSERT_EQ(seen.unknowns.size(), 1u);
+  EXPECT_FALSE(seen.unknowns[0].critical);
+  // Relocation keeps it: a newer version finds it again.
+  const std::size_t length = record_length(bytes.memory.data());
+  Bytes moved;
+  moved.add(encode_relocated(moved.at(), bytes.span().first(length), stream));
+  Seen again;
+  ASSERT_TRUE(moved.decode(again));
+  EXPECT_TRUE(again.sends[0].head.relocated);
+  EXPECT_EQ(again.sends[0].head.passed_over, 1u);
+  EXPECT_EQ(std::memcmp(moved.memory.data() + 12, bytes.memory.data() + 12, length - 12), 0);
+}
+
+TEST(Records, ACriticalExtensionStopsTheReadingAndIsNamed) {
+  const Bytes bytes = with_extensions({
+      {77, "future"}
+  });
+  Seen seen;
+  const auto read = bytes.decode(seen);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::version);
+  ASSERT_EQ(seen.unknowns.size(), 1u);
+  EXPECT_TRUE(seen.unknowns[0].critical);
+  EXPECT_EQ(seen.unknowns[0].value, 77u);
+  EXPECT_EQ(name_of(seen.unknowns[0].kind), "extension");
+  EXPECT_EQ(decode_send(bytes.span(), stream).error().code, Errc::version);
+}
+
+TEST(Records, OfATypeNobodyKnowsTheFlagDecides) {
+  for (const bool may_be_ignored : {false, true}) {
+    Bytes bytes = forged(0, 200);
+    bytes.memory[1] = std::byte{may_be_ignored};
+    std::uint64_t first;
+    std::memcpy(&first, bytes.memory.data(), sizeof first);
+    const auto hash = static_cast<std::uint32_t>(
+        hash_bytes({bytes.memory.data() + 12, 28 + 5 - 12}, stream ^ first));
+    std::memcpy(bytes.memory.data() + 8, &hash, sizeof hash);
+    Seen seen;
+    EXPECT_EQ(bytes.decode(seen).has_value(), may_be_ignored);
+    ASSERT_EQ(seen.unknowns.size(), 1u);
+    EXPECT_EQ(seen.unknowns[0].critical, !may_be_ignored);
+    EXPECT_EQ(seen.unknowns[0].value, 200u);
+    EXPECT_EQ(name_of(seen.unknowns[0].kind), "record type");
   }
 }
 

@@ -166,6 +166,8 @@ class Client {
     std::uint32_t rate = 0;  // messages a second, up to 1,000,000; 0: no limit
     // Which: an SNS filter policy over message attributes, {"colour": ["red"]}, of up to 4096 bytes; empty: all.
     std::string_view filter{};
+    // Also what replays have sent, which is left out otherwise. A server before 1.4 refuses it.
+    bool copies = false;
   };
   struct Replay {
     enum class State : std::uint8_t { running, completed, cancelled, failed };
