@@ -18,12 +18,11 @@
 #include "core/chunk_queue.h"
 #include "core/hash_index.h"
 #include "core/ids.h"
+#include "core/queue_config.h"
 #include "core/receipt.h"
 #include "core/time.h"
 
 namespace pawl {
-
-inline constexpr Duration dedup_window = seconds(300);
 
 // Keyed, so that nobody can make two texts collide from outside.
 TextKey text_key(const Secret& secret, std::string_view text);

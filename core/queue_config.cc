@@ -48,6 +48,26 @@ void QueueConfig::apply(const AttributeChange& change) {
   }
 }
 
+DeduplicationScope QueueConfig::scope_in_force(Instant now) const {
+  const Instant since{number(Attribute::deduplication_scope_since)};
+  const bool old = since.ms != 0 && now < since + dedup_window;
+  return DeduplicationScope{
+      number(old ? Attribute::deduplication_scope_before : Attribute::deduplication_scope)};
+}
+
+bool QueueConfig::both_scopes_count(Instant now) const {
+  const Instant since{number(Attribute::deduplication_scope_since)};
+  return since.ms != 0 && now < since + dedup_window * 2;
+}
+
+void QueueConfig::note_scope_change(const QueueConfig& before, Instant now) {
+  if (number(Attribute::deduplication_scope) == before.number(Attribute::deduplication_scope))
+    return;
+  numbers[static_cast<std::size_t>(Attribute::deduplication_scope_before)] =
+      static_cast<std::int64_t>(before.scope_in_force(now));
+  numbers[static_cast<std::size_t>(Attribute::deduplication_scope_since)] = now.ms;
+}
+
 bool QueueConfig::has(const AttributeChange& change) const {
   if (is_text(change.attribute)) return text(change.attribute) == change.text;
   return number(change.attribute) == change.number;

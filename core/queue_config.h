@@ -37,6 +37,9 @@ enum class Attribute : std::uint8_t {
   max_receive_count = 11,           // of the RedrivePolicy; 0: none
   durability = 12,                  // a Durability
   replay_retention = 13,            // seconds; 0: nothing can be sent again
+  // Not set by anybody: the scope in force when it was changed last, and when that was; ms, 0: never.
+  deduplication_scope_before = 14,
+  deduplication_scope_since = 15,
   // from here on: texts
   policy = 32,
   redrive_policy = 33,
@@ -47,8 +50,10 @@ enum class Attribute : std::uint8_t {
       37,  // not a queue but a topic, which has a place in the directory and no messages; what it
            // is set to, as proto/sns_topic.h says
 };
-inline constexpr std::size_t number_attributes = 14;
+inline constexpr std::size_t number_attributes = 16;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
+
+inline constexpr Duration dedup_window = seconds(300);
 
 enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
 
@@ -86,8 +91,8 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1,
-                                                      0, 0,         0,       0, 0,  0,  0};
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0,
+                                                      0, 0,         0,       0, 0,  0,  0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
   Tags tags;
 
@@ -97,6 +102,13 @@ struct QueueConfig {
   void apply(const AttributeChange& change);
   // Whether the attribute already has the value asked for.
   bool has(const AttributeChange& change) const;
+
+  // A change of the scope takes effect one window of deduplication after it was made, so that no window is broken. For one
+  // window more, what was sent before is looked for by the old scope too.
+  DeduplicationScope scope_in_force(Instant now) const;
+  bool both_scopes_count(Instant now) const;
+  // The scope has just been changed from what it was in `before`.
+  void note_scope_change(const QueueConfig& before, Instant now);
 
   bool is_fifo() const { return number(Attribute::fifo_queue) == 1; }
   Durability durability() const { return Durability{number(Attribute::durability)}; }

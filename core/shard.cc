@@ -135,6 +135,7 @@ void Shard::set_attributes(const ConfigPtr& found, Request& request, Instant now
   auto changed = std::make_shared<QueueConfig>(*found);
   for (const AttributeChange& change : request.changes) changed->apply(change);
   if (request.tags != nullptr) changed->tags = *request.tags;
+  changed->note_scope_change(*found, now);
   changed->modified = now;
   if (directory_.bytes() + Directory::bytes_of(*changed) >
       limits_.directory_bytes_max + Directory::bytes_of(*found)) {

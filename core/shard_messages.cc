@@ -59,11 +59,20 @@ bool Shard::send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& 
     entry.error = Errc::invalid;
     return false;
   }
-  const bool of_group = config.number(Attribute::deduplication_scope) ==
-                        static_cast<std::int64_t>(DeduplicationScope::message_group);
-  const TextKey dedup =
-      text_key(identity_.secret, of_group ? content.group : std::string_view(), content.dedup_id);
+  const auto key_by = [&](DeduplicationScope scope) {
+    const bool of_group = scope == DeduplicationScope::message_group;
+    return text_key(identity_.secret, of_group ? content.group : std::string_view(),
+                    content.dedup_id);
+  };
+  const DeduplicationScope scope = config.scope_in_force(now);
+  const TextKey dedup = key_by(scope);
   if (is_duplicate(queue, entry, dedup, now)) return true;
+  if (config.both_scopes_count(now)) {
+    const DeduplicationScope other = scope == DeduplicationScope::queue
+                                         ? DeduplicationScope::message_group
+                                         : DeduplicationScope::queue;
+    if (is_duplicate(queue, entry, key_by(other), now)) return true;
+  }
   if (deduplicated_ >= limits_.dedup_max) {
     entry.error = Errc::overloaded;
     return false;

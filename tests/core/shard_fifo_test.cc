@@ -92,6 +92,33 @@ TEST(FifoHandles, DeleteWhenTheTimeoutWasMadeLonger) {
 
 // --- delay: the queue's alone ---
 
+// --- a change of the deduplication scope ---
+
+// Before, both changes forgot the window at once: each of these sends was a message of its own.
+TEST(DeduplicationScopeChange, TakesEffectAfterOneWindow) {
+  run("queue q fifo=1 scope=0 | send q A:a:x | set q scope=1 | send q B:b:x -> same_as_1 | "
+      "advance 299s | send q B:b:x -> same_as_1 | send q A:c:y | advance 1s | send q B:d:y -> "
+      "same_as_2");
+  run("queue q fifo=1 scope=1 | send q A:a:x | set q scope=0 | send q B:b:x | "
+      "send q A:c:x -> same_as_1 | advance 299s | send q A:c:x -> same_as_1");
+}
+
+TEST(DeduplicationScopeChange, BreaksNoWindow) {
+  run("queue q fifo=1 scope=0 | set q scope=1 | advance 290s | send q A:a:x | advance 20s | "
+      "send q B:b:x -> same_as_1 | send q A:c:z | send q B:d:z | advance 279s | "
+      "send q B:e:x -> same_as_1 | advance 1s | send q B:f:x");
+}
+
+TEST(DeduplicationScopeChange, OfAChangeThatHasNotTakenEffectKeepsTheScopeInForce) {
+  run("queue q fifo=1 scope=0 | set q scope=1 | advance 400s | set q scope=0 | send q A:a:x | "
+      "send q B:b:x | advance 299s | send q C:c:x | send q A:d:x -> same_as_1");
+}
+
+TEST(DeduplicationScopeChange, SurvivesARestartAndACheckpoint) {
+  run("queue q fifo=1 scope=0 | send q A:a:x | set q scope=1 | rotate | restart 1s | "
+      "send q B:b:x -> same_as_1 | advance 300s | send q A:c:x | send q B:d:x");
+}
+
 TEST(FifoDelay, OfTheQueueHoldsTheGroupBack) {
   run("queue q fifo=1 delay=10 | send q A:a | advance 5s | send q A:b | count q -> 0/0/2 | "
       "advance 5s | receive q max=10 -> a#1 | delete q a#1 | receive q -> none | advance 5s | "
