@@ -1,6 +1,7 @@
 #include "proto/sns_state.h"
 #include "proto/sqs_arn.h"
 #include "proto/sqs_errors.h"
+#include "proto/sqs_input.h"
 #include "proto/text.h"
 
 namespace pawl::sns {
@@ -123,7 +124,8 @@ bool read_pairs(SnsState& s, const Form& form, std::string_view list, std::strin
     if (name == nullptr) return s.refusal.parameter("{}.{}.{} is missing", list, n, key);
     out.emplace_back(*name, text == nullptr ? std::string_view() : *text);
   }
-  return true;
+  const auto twice = repeated_name(out);
+  return !twice || s.refusal.parameter("{} names {} twice: name it once", list, shown(*twice));
 }
 
 void write_attributes(SnsState& s, const SnsAttributes& attributes) {

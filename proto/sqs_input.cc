@@ -19,6 +19,11 @@ void clear_and_trim(std::vector<T>& v) {
 
 }  // namespace
 
+bool refuse_null_tag(Refusal& refusal) {
+  return refusal.because(SqsFault::missing_parameter,
+                         "The request must contain the parameter Tags.");
+}
+
 std::string_view SqsArena::copy(std::string_view text) {
   if (text.empty()) return {};
   if (blocks_.empty() || blocks_.back().size - used_ < text.size()) {

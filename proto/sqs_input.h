@@ -10,6 +10,7 @@
 // Owner:  all text is copied into the input's arena and holds until the next clear().
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -107,6 +108,19 @@ struct SqsInput {
   std::vector<Pair>& map_of(SqsMember member);
   void add_attribute(SqsAttributeRange& range, const SqsAttributeInput& attribute);
 };
+
+// A tag without a value counts as no tag: leaving it out in silence would hide the mistake.
+[[nodiscard]] bool refuse_null_tag(Refusal& refusal);
+
+// The first name, in byte order, that pairs of name and value have more than once.
+template <typename Pairs>
+std::optional<std::string_view> repeated_name(const Pairs& pairs) {
+  std::vector<std::string_view> names;
+  for (const auto& pair : pairs) names.push_back(pair.first);
+  std::ranges::sort(names);
+  const auto twin = std::ranges::adjacent_find(names);
+  return twin == names.end() ? std::nullopt : std::optional(*twin);
+}
 
 // Both expect a cleared input. `body` must have 64 readable bytes behind it.
 [[nodiscard]] bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& input,

@@ -79,7 +79,7 @@ class JsonReader {
   bool read_member(SqsMember member, const element& value, SqsEntryInput& entry);
   bool read_list(const element& value, std::vector<std::string_view>& out);
   bool read_item(const element& value, std::vector<std::string_view>& out);
-  bool read_map(const element& value, std::vector<SqsInput::Pair>& out);
+  bool read_map(SqsMember member, const element& value);
   bool read_attributes(const element& value, SqsAttributeRange& range);
   bool read_attribute(const element& value, SqsAttributeInput& attribute);
   bool read_entries(const element& value);
@@ -142,7 +142,7 @@ bool JsonReader::read_member(SqsMember member, const element& value, SqsEntryInp
     case SqsMemberKind::list:
       return read_list(value, input_.list_of(member));
     case SqsMemberKind::map:
-      return read_map(value, input_.map_of(member));
+      return read_map(member, value);
     case SqsMemberKind::attributes:
       return read_attributes(
           value, member == SqsMember::message_attributes ? entry.attributes : entry.system);
@@ -168,10 +168,13 @@ bool JsonReader::read_item(const element& value, std::vector<std::string_view>& 
   return true;
 }
 
-bool JsonReader::read_map(const element& value, std::vector<SqsInput::Pair>& out) {
+bool JsonReader::read_map(SqsMember member, const element& value) {
+  const bool attributes = member == SqsMember::queue_attributes;
+  auto& out = input_.map_of(member);
   Object object;
   if (!object_of(value, object)) return false;
   for (const auto [key, item] : object) {
+    if (item.is_null() && !attributes) return refuse_null_tag(refusal_);
     if (item.is_null()) continue;
     std::string_view text;
     if (!text_of(item, text)) return false;

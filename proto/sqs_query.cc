@@ -99,7 +99,9 @@ bool QueryReader::read_map(SqsMember member, std::string_view key) {
   auto& out = input_.map_of(member);
   if (!read_indexes(key, numbers)) return false;
   for (const std::uint32_t n : numbers) {
-    out.emplace_back(copy(form_.find(key, n, name)), copy(form_.find(key, n, "Value")));
+    const std::string_view* value = form_.find(key, n, "Value");
+    if (value == nullptr && !attributes) return refuse_null_tag(refusal_);
+    out.emplace_back(copy(form_.find(key, n, name)), copy(value));
   }
   // Attribute.Name=..&Attribute.Value=..: the one attribute of old SetQueueAttributes clients.
   single.assign(key).append(".").append(name);
@@ -107,7 +109,9 @@ bool QueryReader::read_map(SqsMember member, std::string_view key) {
     single.assign(key).append(".Value");
     out.emplace_back(copy(only), copy(form_.find(single)));
   }
-  return true;
+  const auto twice = repeated_name(out);
+  return !twice || refusal_.because(SqsFault::invalid_query_parameter,
+                                    "{} names {} twice: name it once.", key, shown(*twice));
 }
 
 bool QueryReader::read_bytes(std::string_view key, std::uint32_t n, SqsAttributeInput& attribute) {

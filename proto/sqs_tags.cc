@@ -29,12 +29,16 @@ bool good_characters(std::string_view text) {
          });
 }
 
+bool refuse_key_length(Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "Tag keys must be between 1 and 128 characters in length.");
+}
+
 }  // namespace
 
 bool check_tag(std::string_view key, std::string_view value, Refusal& refusal) {
   if (key.empty() || count_characters(key) > tag_key_max) {
-    return refusal.because(F::invalid_parameter_value,
-                           "Tag keys must be between 1 and 128 characters in length.");
+    return refuse_key_length(refusal);
   }
   if (count_characters(value) > tag_value_max) {
     return refusal.because(F::invalid_parameter_value,
@@ -81,7 +85,7 @@ Next tag_queue(SqsState& s) {
 
 Next untag_queue(SqsState& s) {
   if (s.input.tag_keys.empty()) {
-    s.refusal.because(F::missing_parameter, "The request must contain the parameter TagKeys.");
+    refuse_key_length(s.refusal);
     return Next::respond;
   }
   s.found = *s.directory->find(s.queue->id);

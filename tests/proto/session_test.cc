@@ -272,6 +272,12 @@ TEST_F(WireSession, RefusesQueueNamesAttributesAndTagsThatSqsWould) {
     EXPECT_EQ(refused(WireOp::create_queue, create("n", queue_attributes({one}))),
               Status::bad_attributes);
   }
+  const std::string named_twice = queue_attributes({
+      {"DelaySeconds", "1"},
+      {"DelaySeconds", "1"}
+  });
+  EXPECT_EQ(refused(WireOp::set_attributes, named_twice, q), Status::bad_attributes);
+  EXPECT_EQ(refused(WireOp::create_queue, create("n", named_twice)), Status::bad_attributes);
   EXPECT_EQ(refused(WireOp::set_attributes, queue_attributes({}), q), Status::invalid);
   EXPECT_EQ(refused(WireOp::create_queue, create("a.fifo")), Status::invalid);
 

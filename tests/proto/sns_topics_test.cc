@@ -94,6 +94,18 @@ TEST_F(SnsTest, AttributesOfTopics) {
   expect_fault(sns("GetTopicAttributes"), 400, "InvalidParameter", "Invalid parameter: TopicArn");
 }
 
+TEST_F(SnsTest, AnAttributeOrTagNamedTwiceIsRefused) {
+  expect_fault(sns("CreateTopic",
+                   "&Name=t" + attribute(1, "DisplayName", "a") + attribute(2, "DisplayName", "a")),
+               400, "InvalidParameter",
+               "Invalid parameter: Attributes.entry names DisplayName twice: name it once");
+  expect_fault(sns("CreateTopic",
+                   "&Name=t&Tags.member.1.Key=k&Tags.member.1.Value=v"
+                   "&Tags.member.2.Key=k&Tags.member.2.Value=v"),
+               400, "InvalidParameter",
+               "Invalid parameter: Tags.member names k twice: name it once");
+}
+
 // What JSON cannot say again would be an empty topic when it is read back.
 TEST_F(SnsTest, AttributesAreOfTextThatCanBeSaidAgain) {
   const std::string topic = make_topic("t");

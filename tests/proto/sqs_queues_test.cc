@@ -345,11 +345,36 @@ TEST_F(SqsQueues, AUrlIsFoundByName) {
       200);
   constexpr std::string_view none = "com.amazonaws.sqs#QueueDoesNotExist";
   for (const std::string_view unknown :
-       {R"({"QueueName":"Q"})", R"({"QueueName":"q","QueueOwnerAWSAccountId":"123456789012"})"}) {
+       {R"({"QueueName":"Q"})", R"({"QueueName":"Q","QueueOwnerAWSAccountId":"123456789012"})"}) {
     expect_error(json("GetQueueUrl", unknown), none, "The specified queue does not exist.");
   }
   expect_error(json("GetQueueUrl", R"({"QueueName":""})"), invalid_value,
                "Queue name cannot be empty");
+}
+
+// JSON refuses any member that is given twice (SqsProtocol); these are the same calls as forms.
+TEST_F(SqsQueues, AnAttributeNamedTwiceIsRefusedInAForm) {
+  make_queue("q");
+  constexpr std::string_view twice =
+      "&Attribute.1.Name=DelaySeconds&Attribute.1.Value=1"
+      "&Attribute.2.Name=DelaySeconds&Attribute.2.Value=1";
+  constexpr std::string_view with_the_old_form =
+      "&Attribute.1.Name=DelaySeconds&Attribute.1.Value=1"
+      "&Attribute.Name=DelaySeconds&Attribute.Value=1";
+  const std::size_t applied = broker.applied();
+  for (const std::string_view given : {twice, with_the_old_form}) {
+    for (const std::string_view action :
+         {"Action=SetQueueAttributes&QueueUrl=q", "Action=CreateQueue&QueueName=r"}) {
+      const SqsResponse answer = query(fmt::format("{}{}", action, given));
+      EXPECT_EQ(answer.status, 400) << action;
+      EXPECT_NE(answer.body.find("<Code>InvalidQueryParameter</Code>"
+                                 "<Message>Attribute names DelaySeconds twice: name it "
+                                 "once.</Message>"),
+                std::string::npos)
+          << answer.body;
+    }
+  }
+  EXPECT_EQ(broker.applied(), applied);
 }
 
 TEST_F(SqsQueues, ADeletedQueueIsGone) {

@@ -36,15 +36,26 @@ TEST_F(SqsTags, AreAddedReplacedAndTakenAway) {
 TEST_F(SqsTags, AreNumberedInForms) {
   const SqsResponse tagged = query(
       "Action=TagQueue&QueueUrl=q&Tag.1.Key=k&Tag.1.Value=1&Tag.2.Key=l&Tag.2.Value=2"
-      "&Tag.3.Key=k&Tag.3.Value=3");
+      "&Tag.3.Key=m&Tag.3.Value=");
   EXPECT_EQ(tagged.status, 200);
   EXPECT_EQ(tagged.body.find("Result"), std::string::npos) << tagged.body;
   EXPECT_EQ(query("Action=UntagQueue&QueueUrl=q&TagKey.1=x&TagKey.4=l").status, 200);
   const SqsResponse list = query("Action=ListQueueTags&QueueUrl=q");
-  EXPECT_NE(list.body.find("<ListQueueTagsResult><Tag><Key>k</Key><Value>3</Value></Tag>"
-                           "</ListQueueTagsResult>"),
+  EXPECT_NE(list.body.find("<ListQueueTagsResult><Tag><Key>k</Key><Value>1</Value></Tag>"
+                           "<Tag><Key>m</Key><Value></Value></Tag></ListQueueTagsResult>"),
             std::string::npos)
       << list.body;
+}
+
+TEST_F(SqsTags, NamedTwiceAreRefusedInAForm) {
+  const SqsResponse answer =
+      query("Action=TagQueue&QueueUrl=q&Tag.1.Key=k&Tag.1.Value=1&Tag.2.Key=k&Tag.2.Value=1");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.body.find("<Code>InvalidQueryParameter</Code>"
+                             "<Message>Tag names k twice: name it once.</Message>"),
+            std::string::npos)
+      << answer.body;
+  EXPECT_EQ(listed(), "{}");
 }
 
 TEST_F(SqsTags, OfANewQueueFollowTheSameRules) {
@@ -99,8 +110,16 @@ TEST_F(SqsTags, MustBeGiven) {
     expect_error(on_queue("TagQueue", none), 400, missing,
                  "The request must contain the parameter Tags.");
   }
-  expect_error(on_queue("UntagQueue", R"("TagKeys":[])"), 400, missing,
-               "The request must contain the parameter TagKeys.");
+  for (const std::string_view null : {R"({"k":null})", R"({"a":"1","k":null})"}) {
+    expect_error(tag(null), 400, missing, "The request must contain the parameter Tags.");
+    expect_error(json("CreateQueue", fmt::format(R"({{"QueueName":"n","tags":{}}})", null)), 400,
+                 missing, "The request must contain the parameter Tags.");
+  }
+  for (const std::string_view none : {"", R"("TagKeys":[])", R"("TagKeys":null)"}) {
+    expect_error(on_queue("UntagQueue", none), 400, invalid_value,
+                 "Tag keys must be between 1 and 128 characters in length.");
+  }
+  EXPECT_EQ(broker.seen[Op::set_attributes], 0);
   for (const std::string_view action : {"TagQueue", "UntagQueue", "ListQueueTags"}) {
     expect_error(json(action, R"({"QueueUrl":"none","Tags":{"a":"b"},"TagKeys":["a"]})"), 400,
                  "com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.");
