@@ -294,8 +294,9 @@ void write_batch(SnsState& s) {
   }
   xml.close("Successful");
   xml.open("Failed");
-  for (const SnsMessage& m : s.messages) {
+  for (SnsMessage& m : s.messages) {
     if (!m.refusal) continue;
+    make_printable(m.refusal.text);
     const SnsFaultInfo& fault = info(m.refusal.fault);
     xml.open("member");
     xml.element("Id", m.id);

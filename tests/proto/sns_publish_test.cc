@@ -7,6 +7,7 @@
 
 #include "proto/attributes.h"
 #include "proto/json_value.h"
+#include "proto/text.h"
 #include "tests/proto/sns_fixture.h"
 
 namespace pawl {
@@ -166,6 +167,23 @@ TEST_F(SnsTest, WhatAMessageMustBe) {
   expect_fault(sns("Publish", "&Message=m&TopicArn=t"), 400, "InvalidParameter",
                "Invalid parameter: TopicArn Reason: An ARN must have at least 6 elements, not t");
   EXPECT_EQ(sns("Publish", "&Message=m&TargetArn=" + topic).status, 200);
+}
+
+TEST_F(SnsTest, TextsOfFailedEntriesAreXmlForEveryParser) {
+  const std::string topic = make_topic("t");
+  const std::string entry = "&PublishBatchRequestEntries.member.1.";
+  for (const std::string_view name : {"a%3C%26b", "a%01b", "a%EF%BF%BEb", "a%FFb"}) {
+    const SqsResponse answer =
+        sns("PublishBatch", "&TopicArn=" + topic + entry + "Id=a" + entry + "Message=m" + entry +
+                                fmt::format("MessageAttributes.entry.1.Name={}", name) + entry +
+                                "MessageAttributes.entry.1.Value.DataType=String" + entry +
+                                "MessageAttributes.entry.1.Value.StringValue=v");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(element(answer, "Code"), "ParameterValueInvalid") << name;
+    const std::string text = element(answer, "Message");
+    EXPECT_TRUE(text.contains("'a")) << text;
+    EXPECT_EQ(check_text(text), TextFault::none) << name << ": " << text;
+  }
 }
 
 TEST_F(SnsTest, ABatchIsAnsweredEntryByEntry) {
