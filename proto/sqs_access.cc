@@ -53,16 +53,18 @@ bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {
   return policy_allows(queue.text(Attribute::policy), question);
 }
 
+const ConfigPtr* find_allowed_queue(const SqsState& s, std::string_view account,
+                                    std::string_view name) {
+  if (is_topic_account(account)) return nullptr;
+  const ConfigPtr* queue = s.directory->find(account.empty() ? s.account : account, name);
+  if (queue == nullptr && s.config->keys == nullptr) queue = s.directory->find(s.account, name);
+  return queue != nullptr && may(s, s.action, **queue) ? queue : nullptr;
+}
+
 const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
                                std::string_view as_given) {
-  const bool anyone = s.config->keys == nullptr;
-  const bool own = account.empty() || account == s.account;
-  const ConfigPtr* queue =
-      is_topic_account(account) ? nullptr : s.directory->find(own ? s.account : account, name);
-  // Without signatures anyone may write any account there: clients do, so an unknown one means ours.
-  if (queue == nullptr && anyone) queue = s.directory->find(s.account, name);
-  if (queue != nullptr && may(s, s.action, **queue)) return queue;
-  if (own || anyone) {
+  if (const ConfigPtr* queue = find_allowed_queue(s, account, name)) return queue;
+  if (account.empty() || account == s.account || s.config->keys == nullptr) {
     refuse(s.refusal, Errc::no_such_queue, {});
   } else {
     refuse(s.refusal, Errc::unauthorized, {.queue = shown(as_given)});

@@ -26,8 +26,13 @@ namespace pawl::sqs {
 // Whether the caller may do that to the queue.
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue);
 
-// The queue that the caller names, if there is one and the action of the call is allowed. Else null, and
-// refused; `as_given` is what the text of a refusal calls it. An account left out is the caller's.
+// The queue that the caller names, if there is one and the action of the call is allowed. Else null.
+// An account left out is the caller's. Without keys clients write any account: an unknown one means
+// the server's own.
+const ConfigPtr* find_allowed_queue(const SqsState& s, std::string_view account,
+                                    std::string_view name);
+
+// The same, and a null is refused; `as_given` is the name of the queue in the text of the refusal.
 const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
                                std::string_view as_given);
 

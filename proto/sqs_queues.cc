@@ -148,10 +148,8 @@ void create_queue_result(SqsState& s, SqsResult& result) {
 Next get_queue_url(SqsState& s) {
   if (!check_name_given(s)) return Next::respond;
   const SqsScalar& owner = s.input[M::queue_owner];
-  const std::string_view account = owner.text.empty() ? s.account : owner.text;
-  const ConfigPtr* queue =
-      is_topic_account(account) ? nullptr : s.directory->find(account, s.input[M::queue_name].text);
-  if (queue != nullptr && may(s, s.action, **queue)) {
+  const ConfigPtr* queue = find_allowed_queue(s, owner.text, s.input[M::queue_name].text);
+  if (queue != nullptr) {
     s.found = *queue;
   } else {
     refuse(s.refusal, Errc::no_such_queue, {});

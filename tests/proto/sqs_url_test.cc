@@ -44,6 +44,19 @@ TEST_F(SqsUrl, AQueueOfAnotherAccountIsFoundUnderThatAccountFirst) {
   EXPECT_EQ(broker.last.queue, QueueId{1});
   json("PurgeQueue", R"({"QueueUrl":"http://h/555555555555/q"})");
   EXPECT_EQ(broker.last.queue, QueueId{1});
+  // GetQueueUrl follows the same rule for QueueOwnerAWSAccountId.
+  for (const auto& [given, found] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"123456789012", "123456789012"},
+           {"000000000000", "000000000000"},
+           {"555555555555", "000000000000"},
+           {"",             "000000000000"}
+  }) {
+    EXPECT_EQ(json("GetQueueUrl",
+                   fmt::format(R"({{"QueueName":"q","QueueOwnerAWSAccountId":"{}"}})", given))
+                  .body,
+              fmt::format(R"({{"QueueUrl":"http://broker.test:9324/{}/q"}})", found))
+        << given;
+  }
 }
 
 TEST_F(SqsUrl, ARequestGoesToTheShardThatOwnsTheQueue) {
