@@ -232,7 +232,12 @@ Next cancel_message_move_task(SqsState& s) {
     s.refusal.because(F::invalid_parameter_value, "Value for parameter TaskHandle is invalid.");
     return Next::respond;
   }
-  const ConfigPtr* source = find_queue(*s.directory, *parse_arn(handle->arn));
+  const SqsArn arn = *parse_arn(handle->arn);
+  const ConfigPtr* source = find_queue(*s.directory, arn);
+  if (source == nullptr && (s.config->keys == nullptr || arn.account == s.account)) {
+    refuse_unknown(s, "SourceArn");
+    return Next::respond;
+  }
   const auto number = static_cast<std::uint32_t>(handle->id.low);
   if (source == nullptr || !may(s, s.action, **source) ||
       task_id(s, (*source)->id, number) != handle->id) {

@@ -134,13 +134,19 @@ TEST_F(SqsMoves, HaveAHandleThatSaysWhichAndCannotBeMadeUp) {
       << xml.body;
   EXPECT_EQ(broker.seen[Op::cancel_move], 2);
 
-  // Another number, another queue, a queue that is gone: a handle that we never gave.
+  // Another number or another queue: a handle that was never made.
   std::string other_number = text, other_queue = text, no_queue = text;
   other_number[text.find("\",\"sourceArn") - 1] ^= 2;
   other_queue.replace(other_queue.find(":dlq"), 4, ":q");
   no_queue.replace(no_queue.find(":dlq"), 4, ":none");
-  for (const std::string& unknown : {other_number, other_queue, no_queue}) {
+  for (const std::string& unknown : {other_number, other_queue}) {
     expect_error(cancel(encoded(unknown)), 404, not_found, "Task does not exist.");
+  }
+  constexpr std::string_view made_up_id =
+      R"({"taskId": "10f6c2b0-4d5a-4c1e-9a52-8c1d1d7a1b11", "sourceArn": "arn:aws:sqs:us-east-1:000000000000:none"})";
+  for (const std::string_view unknown : {std::string_view(no_queue), made_up_id}) {
+    expect_error(cancel(encoded(unknown)), 404, not_found,
+                 "The resource that you specified for the SourceArn parameter doesn't exist.");
   }
   for (const std::string& bad :
        {std::string(), std::string("!"), encoded("x"), encoded("{}"),
