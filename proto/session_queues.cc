@@ -106,8 +106,7 @@ WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory
   const auto to = in.take<std::int64_t>();
   const std::string_view filter = in.take_short();
   const auto flags = in.finished() ? std::uint8_t{0} : in.take<std::uint8_t>();
-  if (!in.finished()) return refuse(Status::bad_frame);
-  if ((flags & ~replay_flag_copies) != 0) return refuse(Status::invalid);
+  if (!in.finished() || (flags & ~replay_flag_copies) != 0) return refuse(Status::bad_frame);
   if (rate > replay_rate_max || !good_range(from, to)) return refuse(Status::invalid);
   if (filter.size() > replay_filter_bytes_max) return refuse(Status::too_large);
   if (!good_filter(filter)) return refuse(Status::invalid);

@@ -229,6 +229,15 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
   EXPECT_TRUE(in.finished());
 }
 
+TEST_F(ReplaySession, TakesCopiesWhenTheFlagSaysSo) {
+  for (const char flag : {0, 1}) {
+    ASSERT_EQ(begin(WireOp::start_replay, start({"other", 1, 2, 3, red}) + flag, q_), Next::route);
+    EXPECT_EQ(asked().copies, flag == 1);
+    ASSERT_EQ(resume(), Next::respond);
+    answer();
+  }
+}
+
 TEST_F(ReplaySession, NoCallKeepsMemoryForThemOnceItIsAnswered) {
   ASSERT_EQ(begin(WireOp::list_replays, "", q_), Next::route);
   ASSERT_EQ(resume(), Next::respond);
