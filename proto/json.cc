@@ -1,20 +1,24 @@
 #include "proto/json.h"
 
-#include <array>
 #include <charconv>
+
+#include "proto/escape.h"
 
 namespace pawl {
 namespace {
 
-// What follows the backslash: 0 for bytes that go through as they are, 'u' for \u00XX.
-constexpr std::array<char, 256> escapes = [] {
-  std::array<char, 256> table{};
-  for (std::size_t c = 0; c < 0x20; ++c) table[c] = 'u';
-  table['\t'] = 't';
-  table['\n'] = 'n';
-  table['\r'] = 'r';
-  table['"'] = '"';
-  table['\\'] = '\\';
+constexpr EscapeTable escapes = [] {
+  constexpr char hex[] = "0123456789abcdef";
+  EscapeTable table;
+  for (std::size_t c = 0; c < 0x20; ++c) {
+    const char code[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    table.replace_control(static_cast<char>(c), {code, sizeof code});
+  }
+  table.replace_control('\t', R"(\t)");
+  table.replace_control('\n', R"(\n)");
+  table.replace_control('\r', R"(\r)");
+  table.replace('"', R"(\")");
+  table.replace('\\', R"(\\)");
   return table;
 }();
 
@@ -73,23 +77,8 @@ void JsonWriter::unsigned_number(std::uint64_t number) {
 }
 
 void JsonWriter::quoted(std::string_view text) {
-  constexpr char hex[] = "0123456789abcdef";
   out_.push_back('"');
-  std::size_t done = 0;  // everything before is written
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<std::uint8_t>(text[i]);
-    const char escape = escapes[byte];
-    if (escape == 0) continue;
-    out_.append(text, done, i - done);
-    out_.push_back('\\');
-    out_.push_back(escape);
-    if (escape == 'u') {
-      const char code[4] = {'0', '0', hex[byte >> 4], hex[byte & 15]};
-      out_.append(code, 4);
-    }
-    done = i + 1;
-  }
-  out_.append(text, done, text.size() - done);
+  escapes.append(out_, text);
   out_.push_back('"');
 }
 

@@ -1,6 +1,21 @@
 #include "proto/xml.h"
 
+#include "proto/escape.h"
+
 namespace pawl {
+namespace {
+
+constexpr EscapeTable escapes = [] {
+  EscapeTable table;
+  table.replace('&', "&amp;");
+  table.replace('<', "&lt;");
+  table.replace('>', "&gt;");
+  table.replace('"', "&quot;");
+  table.replace('\r', "&#xD;");
+  return table;
+}();
+
+}  // namespace
 
 void XmlWriter::open(std::string_view name, std::string_view attributes) {
   out_.push_back('<');
@@ -18,35 +33,7 @@ void XmlWriter::close(std::string_view name) {
   out_.push_back('>');
 }
 
-void XmlWriter::text(std::string_view content) {
-  std::size_t done = 0;  // everything before is written
-  for (std::size_t i = 0; i < content.size(); ++i) {
-    std::string_view escape;
-    switch (content[i]) {
-      case '&':
-        escape = "&amp;";
-        break;
-      case '<':
-        escape = "&lt;";
-        break;
-      case '>':
-        escape = "&gt;";
-        break;
-      case '"':
-        escape = "&quot;";
-        break;
-      case '\r':
-        escape = "&#xD;";
-        break;
-      default:
-        continue;
-    }
-    out_.append(content, done, i - done);
-    out_.append(escape);
-    done = i + 1;
-  }
-  out_.append(content, done, content.size() - done);
-}
+void XmlWriter::text(std::string_view content) { escapes.append(out_, content); }
 
 void XmlWriter::element(std::string_view name, std::string_view content) {
   open(name);
