@@ -25,16 +25,23 @@ using simdjson::dom::object;
 constexpr std::size_t depth_max = 32;
 constexpr double number_max = 1e9;
 
-bool parse_json(std::string_view text, element& out) {
-  constexpr std::size_t keep_max = 1 << 20;
-  thread_local std::unique_ptr<simdjson::dom::parser> parser;
+using Parser = std::unique_ptr<simdjson::dom::parser>;
+
+// `out` is valid until the parser's next text.
+bool parse_json(Parser& parser, std::string_view text, element& out) {
   if (text.empty()) return false;
-  if (!parser || parser->capacity() > keep_max) parser = std::make_unique<simdjson::dom::parser>();
+  if (!parser || parser->capacity() > FilterBody::keep_max)
+    parser = std::make_unique<simdjson::dom::parser>();
   if (text.size() > parser->capacity() &&
       parser->allocate(std::max<std::size_t>(text.size(), 4096), depth_max) != simdjson::SUCCESS) {
     return false;
   }
   return parser->parse(text.data(), text.size()).get(out) == simdjson::SUCCESS;
+}
+
+bool parse_json(std::string_view text, element& out) {
+  thread_local Parser parser;
+  return parse_json(parser, text, out);
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -499,12 +506,50 @@ std::shared_ptr<const FilterPolicy> FilterPolicy::parse(std::string_view text, S
   return reader.read(members, *policy->root_, 1) && reader.check_size() ? policy : nullptr;
 }
 
-bool FilterPolicy::matches(std::string_view attributes, std::string_view body) const {
-  if (scope_ == Scope::attributes) return root_->matches(AttributeSource{attributes});
-  element value;
+namespace {
+
+thread_local std::uint64_t parses_of_thread = 0;
+
+}  // namespace
+
+struct FilterBody::Parsed {
+  Parser parser;
   object members;
-  return parse_json(body, value) && value.get_object().get(members) == simdjson::SUCCESS &&
-         root_->matches(BodySource{members});
+  bool is_object = false;
+};
+
+bool FilterPolicy::matches(std::string_view attributes, FilterBody& body) const {
+  if (scope_ == Scope::attributes) return root_->matches(AttributeSource{attributes});
+  const FilterBody::Parsed& parsed = body.parsed();
+  return parsed.is_object && root_->matches(BodySource{parsed.members});
+}
+
+bool FilterPolicy::matches(std::string_view attributes, std::string_view body) const {
+  thread_local FilterBody one;
+  one.set(body);
+  return matches(attributes, one);
+}
+
+std::uint64_t FilterBody::parses() { return parses_of_thread; }
+
+FilterBody::FilterBody(std::string_view text) : text_(text) {}
+FilterBody::~FilterBody() = default;
+FilterBody::FilterBody(FilterBody&&) noexcept = default;
+FilterBody& FilterBody::operator=(FilterBody&&) noexcept = default;
+
+void FilterBody::set(std::string_view text) {
+  text_ = text;
+  is_parsed_ = false;
+}
+
+const FilterBody::Parsed& FilterBody::parsed() {
+  if (parsed_ == nullptr) parsed_ = std::make_unique<Parsed>();
+  if (std::exchange(is_parsed_, true)) return *parsed_;
+  ++parses_of_thread;
+  element value;
+  parsed_->is_object = parse_json(parsed_->parser, text_, value) &&
+                       value.get_object().get(parsed_->members) == simdjson::SUCCESS;
+  return *parsed_;
 }
 
 }  // namespace pawl

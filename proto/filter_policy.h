@@ -20,6 +20,31 @@
 
 namespace pawl {
 
+// The body of a message as filters look at it: parsed once, when the first policy asks for it.
+//
+// Owner: the caller, as long as the text itself lives. set() keeps the parser for the next body.
+class FilterBody {
+ public:
+  static constexpr std::size_t keep_max = 1 << 20;  // a parser of longer texts is freed by set()
+
+  explicit FilterBody(std::string_view text = {});
+  ~FilterBody();
+  FilterBody(FilterBody&&) noexcept;
+  FilterBody& operator=(FilterBody&&) noexcept;
+
+  void set(std::string_view text);
+  static std::uint64_t parses();  // by this thread, since it began
+
+ private:
+  struct Parsed;
+  friend class FilterPolicy;
+  const Parsed& parsed();
+
+  std::string_view text_;
+  bool is_parsed_ = false;
+  std::unique_ptr<Parsed> parsed_;
+};
+
 class FilterPolicy {
  public:
   static constexpr std::size_t bytes_max = 256 << 10;
@@ -38,6 +63,7 @@ class FilterPolicy {
   FilterPolicy& operator=(const FilterPolicy&) = delete;
 
   // `attributes` are encoded as proto/attributes.h says.
+  bool matches(std::string_view attributes, FilterBody& body) const;
   bool matches(std::string_view attributes, std::string_view body) const;
 
  private:

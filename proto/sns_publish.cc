@@ -332,13 +332,16 @@ Next deliver(SnsState& s) {
 }
 
 void choose_deliveries(SnsState& s) {
+  std::vector<FilterBody> bodies;
+  bodies.reserve(s.messages.size());
+  for (const SnsMessage& m : s.messages) bodies.emplace_back(m.text);
   for (const SnsSubscription& subscription : s.topic->subscriptions) {
     SnsDelivery delivery;
     if (!subscription.usable) continue;
     for (std::size_t i = 0; i < s.messages.size(); ++i) {
       const SnsMessage& m = s.messages[i];
       const bool wanted =
-          subscription.filter == nullptr || subscription.filter->matches(m.attributes, m.text);
+          subscription.filter == nullptr || subscription.filter->matches(m.attributes, bodies[i]);
       if (!m.refusal && wanted) delivery.messages.push_back(i);
     }
     if (delivery.messages.empty()) continue;

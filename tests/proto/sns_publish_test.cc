@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/attributes.h"
+#include "proto/filter_policy.h"
 #include "proto/json_value.h"
 #include "proto/text.h"
 #include "tests/proto/sns_fixture.h"
@@ -41,6 +42,19 @@ TEST_F(SnsTest, EnvelopedMessagesSayWhereTheyComeFrom) {
   EXPECT_TRUE(body.contains(R"("MessageAttributes":{"a":{"Type":"String","Value":"x"}})")) << body;
   EXPECT_EQ(member(body, "SequenceNumber"), "absent");
   EXPECT_EQ(broker.messages[0].attributes, "");
+}
+
+TEST_F(SnsTest, ABodyIsParsedOnceForAllFilters) {
+  const std::string topic = make_topic("t");
+  for (const char* queue : {"a", "b", "c", "d", "e"}) {
+    subscribe(topic, queue,
+              attribute(1, "FilterPolicyScope", "MessageBody") +
+                  attribute(2, "FilterPolicy", R"({"store":["shop"]})"));
+  }
+  const std::uint64_t before = FilterBody::parses();
+  publish(topic, R"(&Message={"store":"shop"})");
+  EXPECT_EQ(broker.messages.size(), 5u);
+  EXPECT_EQ(FilterBody::parses() - before, 1u);
 }
 
 TEST_F(SnsTest, RawMessagesAreTheMessageAndItsAttributes) {
