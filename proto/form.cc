@@ -9,30 +9,67 @@
 namespace pawl {
 namespace {
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+// Of a hexadecimal digit; -1: it is none.
+constexpr std::array<std::int8_t, 256> hex_values = [] {
+  std::array<std::int8_t, 256> table{};
+  table.fill(-1);
+  for (std::int8_t i = 0; i < 10; ++i) table['0' + static_cast<std::size_t>(i)] = i;
+  for (std::int8_t i = 0; i < 6; ++i) {
+    table['a' + static_cast<std::size_t>(i)] = static_cast<std::int8_t>(10 + i);
+    table['A' + static_cast<std::size_t>(i)] = static_cast<std::int8_t>(10 + i);
+  }
+  return table;
+}();
+
+int hex_value(char c) { return hex_values[static_cast<std::uint8_t>(c)]; }
+
+// The byte that stands for itself, or for a blank; 0 for those that need a second look.
+constexpr std::array<char, 256> plain = [] {
+  std::array<char, 256> table{};
+  for (std::size_t c = 0; c < table.size(); ++c) table[c] = static_cast<char>(c);
+  table['+'] = ' ';
+  table['%'] = 0;
+  return table;
+}();
+
+// Copies up to the next byte that needs a second look, and says how many.
+std::size_t copy_plain(const char* from, std::size_t count, char* to) {
+  const auto byte = [&](std::size_t i) {
+    const char c = plain[static_cast<std::uint8_t>(from[i])];
+    if (c == 0) return false;
+    to[i] = c;
+    return true;
+  };
+  std::size_t i = 0;
+  while (i + 4 <= count) {
+    if (!byte(i)) return i;
+    if (!byte(i + 1)) return i + 1;
+    if (!byte(i + 2)) return i + 2;
+    if (!byte(i + 3)) return i + 3;
+    i += 4;
+  }
+  while (i < count && byte(i)) ++i;
+  return i;
 }
 
 // Decodes `in` to `out` (never longer than `in`) and returns the end; nullptr for a bad escape.
 char* decode(std::string_view in, char* out) {
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (in[i] == '+') {
-      *out++ = ' ';
-    } else if (in[i] != '%') {
-      *out++ = in[i];
-    } else {
-      if (in.size() - i < 3) return nullptr;
-      const int high = hex_value(in[i + 1]);
-      const int low = hex_value(in[i + 2]);
-      if (high < 0 || low < 0) return nullptr;
-      *out++ = static_cast<char>(high << 4 | low);
-      i += 2;
+  for (std::size_t i = 0;;) {
+    const std::size_t copied = copy_plain(in.data() + i, in.size() - i, out);
+    i += copied;
+    out += copied;
+    if (i == in.size()) return out;
+    if (in[i] == 0) {
+      *out++ = in[i++];
+      continue;
     }
+    if (in.size() - i < 3) return nullptr;
+    const int high = hex_value(in[i + 1]);
+    const int low = hex_value(in[i + 2]);
+    if ((high | low) < 0) return nullptr;
+    *out++ = static_cast<char>(high << 4 | low);
+    i += 3;
   }
-  return out;
 }
 
 // A key put together from its parts; longer ones than fit are in no form we understand.
