@@ -8,6 +8,7 @@
 
 #include "proto/attributes.h"
 #include "proto/base64.h"
+#include "proto/json_bulk.h"
 
 namespace pawl {
 namespace {
@@ -329,6 +330,15 @@ bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& inp
   constexpr std::string_view blank = " \t\r\n";
   static constexpr char no_members[2 + simdjson::SIMDJSON_PADDING] = "{}";
   if (body.find_first_not_of(blank) == std::string_view::npos) body = {no_members, 2};
+  if (const JsonBulk bulk = look_at_bulk(body); bulk != JsonBulk::fits) {
+    const bool structure = bulk == JsonBulk::too_much_structure;
+    return refusal.because(
+        SqsFault::serialization,
+        "The request body of {} bytes has more than {} bytes of JSON {}; no action needs as much. "
+        "Send fewer or shorter members.",
+        body.size(), structure ? json_structure_bytes_max : json_content_bytes_max,
+        structure ? "outside of texts" : "in all");
+  }
   element document;
   const auto error = Parser::of_this_thread().parse(body, true, document);
   if (error != simdjson::SUCCESS) {
