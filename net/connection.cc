@@ -183,7 +183,8 @@ void Connection::flush() {
   dirty_ = false;
   if (state_ == State::closing) return;
   if (send_armed_) {  // a peer that asks and does not read; one that reads may have asked for more than that at once
-    if (out_.size() > out_max && table_->now() - send_progress_ > stuck_timeout) begin_close();
+    if (out_.size() - sealed_ > out_max && table_->now() - send_progress_ > stuck_timeout)
+      begin_close();
     return;
   }
   if (tls_ != nullptr) seal();
@@ -205,9 +206,22 @@ void Connection::arm_send() {
                      std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
 }
 
+// A slice of out_; the next one is sealed when this one is sent.
 void Connection::seal() {
-  if (!out_.empty() && !tls_->write(out_) && state_ == State::open) finish_after_answers();
+  if (!out_.empty()) {
+    const std::size_t count = tls_->write(std::string_view(out_).substr(sealed_));
+    sealed_ += count;
+    if (count == 0) {
+      sealed_ = out_.size();
+      if (state_ == State::open) finish_after_answers();
+    }
+  }
+  if (sealed_ < out_.size()) {
+    if (sealed_ > out_.size() / 2) out_.erase(0, std::exchange(sealed_, 0));
+    return;
+  }
   out_.clear();
+  sealed_ = 0;
   if (out_.capacity() > out_low) free_memory(out_);
   if (state_ == State::finishing && calls_.empty()) tls_->close();
 }

@@ -143,7 +143,7 @@ class Connection {
   bool encrypted() const { return tls_ != nullptr; }
 
  private:
-  std::size_t unsent() const { return out_.size() + sending_.size() - sent_; }
+  std::size_t unsent() const { return out_.size() - sealed_ + sending_.size() - sent_; }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
   void look_at_peer(Instant now);
@@ -185,6 +185,7 @@ class Connection {
   bool half_closed_ = false;        // our side: the last answer is out
   std::string held_;
   std::string out_;
+  std::size_t sealed_ = 0;  // of out_, with TLS: these bytes have gone through it
   std::string sending_;
   std::size_t sent_ = 0;
   Instant send_progress_;

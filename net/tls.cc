@@ -195,16 +195,17 @@ Tls::Read Tls::read(std::span<char> into, std::size_t& count) {
   }
 }
 
-bool Tls::write(std::string_view plain) {
-  if (closed_ || !established_) return false;
-  if (plain.empty()) return true;
+std::size_t Tls::write(std::string_view plain) {
+  if (closed_ || !established_) return 0;
+  plain = plain.substr(0, seal_bytes_max);
+  if (plain.empty()) return 0;
   ERR_clear_error();
   out_.reserve(out_.size() + plain.size() + plain.size() / 256 + 512);  // a record adds about 22
   std::size_t written = 0;
-  if (SSL_write_ex(ssl_, plain.data(), plain.size(), &written) == 1) return true;
+  if (SSL_write_ex(ssl_, plain.data(), plain.size(), &written) == 1) return written;
   closed_ = true;
   ERR_clear_error();
-  return false;
+  return 0;
 }
 
 void Tls::close() {

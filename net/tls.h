@@ -76,8 +76,9 @@ class Tls {
   std::string& early() { return early_; }
   Read read(std::span<char> into, std::size_t& count);
 
-  // False: nothing can be sent, now or later.
-  bool write(std::string_view plain);
+  // Seals at most seal_bytes_max of it and says how many; 0: nothing can be sent, now or later.
+  static constexpr std::size_t seal_bytes_max = 256 << 10;
+  std::size_t write(std::string_view plain);
   // Says that nothing more will come. Once; without effect before the handshake is over.
   void close();
   bool closed() const { return closed_; }

@@ -235,43 +235,90 @@ TEST_F(TlsTest, EveryUnusableFileIsNamedWithTheReason) {
   }
 }
 
+// A Tls and a client in memory.
+class TlsPair {
+ public:
+  explicit TlsPair(const TlsContext& context)
+      : tls(context, "http/1.1"),
+        client_context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free),
+        client(SSL_new(client_context_.get()), SSL_free),
+        from_server_(BIO_new(BIO_s_mem())),
+        to_server_(BIO_new(BIO_s_mem())) {
+    SSL_set_bio(client.get(), from_server_, to_server_);
+    SSL_set_connect_state(client.get());
+    for (int i = 0; i < 4 && !tls.established(); ++i) {
+      SSL_do_handshake(client.get());
+      to_server();
+      to_client();
+    }
+  }
+  Tls::Read to_server() {
+    char* bytes = nullptr;
+    const long size = BIO_get_mem_data(to_server_, &bytes);
+    tls.feed({bytes, static_cast<std::size_t>(size)});
+    std::size_t count = 0;
+    const Tls::Read read = tls.read(plain_, count);
+    (void)BIO_reset(to_server_);
+    return read;
+  }
+  void to_client() {
+    BIO_write(from_server_, tls.out().data(), static_cast<int>(tls.out().size()));
+    tls.out().clear();
+  }
+
+  Tls tls;
+
+ private:
+  std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_context_;
+
+ public:
+  std::unique_ptr<SSL, decltype(&SSL_free)> client;
+
+ private:
+  BIO* from_server_;  // the client's
+  BIO* to_server_;
+  char plain_[1024];
+};
+
 // Who makes the server talk without reading it must not cost memory without end: the owner of a Tls sees it grow.
 TEST_F(TlsTest, AnswersToAPeerThatOnlyRekeysPileUpWhereTheyAreSeen) {
   const auto context = TlsContext::load(files_.certificate, files_.key);
   ASSERT_TRUE(context);
-  Tls tls(**context, "http/1.1");
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_context(
-      SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
-  const std::unique_ptr<SSL, decltype(&SSL_free)> client(SSL_new(client_context.get()), SSL_free);
-  BIO* const from_server = BIO_new(BIO_s_mem());
-  BIO* const to_server = BIO_new(BIO_s_mem());
-  SSL_set_bio(client.get(), from_server, to_server);
-  SSL_set_connect_state(client.get());
-  char plain[1024];
-  const auto carry = [&] {
-    char* bytes = nullptr;
-    const long size = BIO_get_mem_data(to_server, &bytes);
-    tls.feed({bytes, static_cast<std::size_t>(size)});
-    std::size_t count = 0;
-    const Tls::Read read = tls.read(plain, count);
-    (void)BIO_reset(to_server);
-    return read;
-  };
-  for (int i = 0; i < 4 && !tls.established(); ++i) {
-    SSL_do_handshake(client.get());
-    carry();
-    BIO_write(from_server, tls.out().data(), static_cast<int>(tls.out().size()));
-    tls.out().clear();
-  }
-  ASSERT_TRUE(tls.established());
+  TlsPair pair(**context);
+  ASSERT_TRUE(pair.tls.established());
   std::size_t rounds = 0;
   Tls::Read read = Tls::Read::want_more;
-  while (tls.out().size() <= Tls::pending_max && read != Tls::Read::failed && rounds++ < 10'000) {
-    ASSERT_EQ(SSL_key_update(client.get(), SSL_KEY_UPDATE_REQUESTED), 1);
-    SSL_do_handshake(client.get());
-    read = carry();
+  while (pair.tls.out().size() <= Tls::pending_max && read != Tls::Read::failed &&
+         rounds++ < 10'000) {
+    ASSERT_EQ(SSL_key_update(pair.client.get(), SSL_KEY_UPDATE_REQUESTED), 1);
+    SSL_do_handshake(pair.client.get());
+    read = pair.to_server();
   }
   EXPECT_LT(rounds, 10'000u);
+}
+
+TEST_F(TlsTest, ALargeAnswerIsSealedInSlices) {
+  const auto context = TlsContext::load(files_.certificate, files_.key);
+  ASSERT_TRUE(context);
+  TlsPair pair(**context);
+  ASSERT_TRUE(pair.tls.established());
+  const std::string answer(Tls::seal_bytes_max * 3 + 1000, 'a');
+  std::size_t sealed = 0, slices = 0;
+  std::string read;
+  char plain[16384];
+  while (sealed < answer.size() && slices < 10) {
+    const std::size_t count = pair.tls.write(std::string_view(answer).substr(sealed));
+    ASSERT_LE(count, Tls::seal_bytes_max);
+    ASSERT_LT(pair.tls.out().size(), Tls::seal_bytes_max + 1024);
+    sealed += count;
+    ++slices;
+    pair.to_client();
+    std::size_t more = 0;
+    while (SSL_read_ex(pair.client.get(), plain, sizeof plain, &more) == 1)
+      read.append(plain, more);
+  }
+  EXPECT_EQ(slices, 4u);
+  EXPECT_TRUE(read == answer);
 }
 
 }  // namespace
