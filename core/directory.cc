@@ -63,11 +63,14 @@ void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) con
   for (const auto& [key, config] : by_name_) visit(config);
 }
 
+constexpr std::size_t row_overhead = 40;  // of a record
+
 std::size_t Directory::bytes_of(const QueueConfig& config) {
   std::size_t bytes =
       160 + config.account.size() + config.name.size();  // numbers, times, lengths, header
   for (const auto& [attribute, text] : config.texts) bytes += 8 + text.size();
   for (const auto& [key, value] : config.tags) bytes += 8 + key.size() + value.size();
+  for (const auto& row : config.rows) bytes += row_overhead + row->text.size();
   return bytes;
 }
 

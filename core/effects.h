@@ -70,6 +70,14 @@ struct PurgeRecord {
 struct ConfigRecord {
   ConfigPtr config;
   bool gone = false;
+  std::vector<std::uint64_t> rows = {};  // of a topic: numbers of those that are changed with it
+};
+
+// A row of a topic, as it is from now on.
+struct RowRecord {
+  QueueId topic = QueueId::none;
+  std::uint64_t number = 0;
+  std::string text;  // empty: it is gone
 };
 
 // The sequence numbers of a queue go on from here. Written with a checkpoint, so that numbers are never

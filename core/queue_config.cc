@@ -1,6 +1,7 @@
 #include "core/queue_config.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl {
 
@@ -24,7 +25,25 @@ std::string_view QueueConfig::text(Attribute a) const {
   return {};
 }
 
+void QueueConfig::apply_row(const AttributeChange& change) {
+  const auto number = static_cast<std::uint64_t>(change.number);
+  const auto it = std::ranges::lower_bound(
+      rows, number, {}, [](const std::shared_ptr<const TopicRow>& row) { return row->number; });
+  const bool found = it != rows.end() && (*it)->number == number;
+  if (change.text.empty()) {
+    if (found) rows.erase(it);
+    return;
+  }
+  auto row = std::make_shared<const TopicRow>(number, change.text);
+  if (found) {
+    *it = std::move(row);
+  } else {
+    rows.insert(it, std::move(row));
+  }
+}
+
 void QueueConfig::apply(const AttributeChange& change) {
+  if (change.attribute == Attribute::topic_row) return apply_row(change);
   if (!is_text(change.attribute)) {
     numbers[static_cast<std::size_t>(change.attribute)] = change.number;
     if (change.attribute == Attribute::sqs_managed_sse_enabled && change.number == 1) {

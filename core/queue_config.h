@@ -46,9 +46,10 @@ enum class Attribute : std::uint8_t {
   redrive_allow_policy = 34,
   kms_master_key_id = 35,
   dead_letter_target = 36,  // of the RedrivePolicy: the queue as QueueName::text() has it
-  topic =
-      37,  // not a queue but a topic, which has a place in the directory and no messages; what it
-           // is set to, as proto/sns_topic.h says
+  // Not a queue but a topic, which has a place in the directory and no messages; what it is set to, as
+  // proto/sns_topic.h says.
+  topic = 37,
+  topic_row = 38,  // a change of one TopicRow, never among the texts
 };
 inline constexpr std::size_t number_attributes = 16;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
@@ -75,7 +76,13 @@ struct QueueName {
   bool operator==(const QueueName&) const = default;
 };
 
-// One attribute as asked for: a number or a text; an empty text removes the attribute.
+// A part of a topic that is changed by itself and logged by itself: a subscription, as proto/sns_topic.h says.
+struct TopicRow {
+  std::uint64_t number = 0;  // of the topic's rows, rising from 1 in the order in which they came
+  std::string text;
+};
+
+// One attribute as asked for: a number or a text; an empty text removes the attribute. Of a topic_row, number and text.
 struct AttributeChange {
   Attribute attribute{};
   std::int64_t number = -1;
@@ -95,11 +102,13 @@ struct QueueConfig {
                                                       0, 0,         0,       0, 0,  0,  0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
   Tags tags;
+  std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the config before
 
   std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
   std::string_view text(Attribute a) const;  // empty when not set
   // Applies one change in place, with what SQS couples to it (a KMS key switches SQS's own SSE off).
   void apply(const AttributeChange& change);
+  void apply_row(const AttributeChange& change);
   // Whether the attribute already has the value asked for.
   bool has(const AttributeChange& change) const;
 

@@ -144,7 +144,11 @@ void Shard::set_attributes(const ConfigPtr& found, Request& request, Instant now
   }
   request.config = changed;
   put_config(changed, now);
-  effects.configs.push_back({changed, false});
+  ConfigRecord record{changed, false};
+  for (const AttributeChange& change : request.changes)
+    if (change.attribute == Attribute::topic_row)
+      record.rows.push_back(static_cast<std::uint64_t>(change.number));
+  effects.configs.push_back(std::move(record));
 }
 
 void Shard::create_queue(Request& request, Instant now, Effects& effects) {

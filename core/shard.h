@@ -140,6 +140,7 @@ class Shard {
   bool wants_match() const { return !match_list_.empty(); }
 
   // --- the directory ---
+  void restore(const RowRecord& record);
   const Directory& directory() const { return directory_; }
   // While a start goes on: the queues that the log has something of, and where the ids that were given out end.
   bool has_queue(QueueId id) const { return queues_.contains(raw(id)); }

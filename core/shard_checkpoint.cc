@@ -39,7 +39,11 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
   const auto it = queues_.find(raw(config->id));
   if (walk_.part == Part::settings) {
     --left;
-    if (identity_.id == control_shard) out.configs.push_back({config, false});
+    if (identity_.id == control_shard) {
+      ConfigRecord record{config, false};
+      for (const auto& row : config->rows) record.rows.push_back(row->number);
+      out.configs.push_back(std::move(record));
+    }
     if (it != queues_.end()) {
       Queue& queue = *it->second;
       forget_set_aside(queue, out.freed);

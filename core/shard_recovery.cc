@@ -9,11 +9,21 @@ namespace pawl {
 
 void Shard::restore(const ConfigRecord& record) {
   next_queue_id_ = std::max(next_queue_id_, raw(record.config->id) + 1);
-  if (record.gone) {
-    directory_.drop(record.config->id);
-  } else {
-    directory_.put(record.config);
-  }
+  if (record.gone) return directory_.drop(record.config->id);
+  const ConfigPtr* const known = directory_.find(record.config->id);
+  if (known == nullptr || (*known)->rows.empty() || !record.config->rows.empty())
+    return directory_.put(record.config);
+  auto config = std::make_shared<QueueConfig>(*record.config);  // its rows are records of their own
+  config->rows = (*known)->rows;
+  directory_.put(config);
+}
+
+void Shard::restore(const RowRecord& record) {
+  const ConfigPtr* const known = directory_.find(record.topic);
+  if (known == nullptr) return;  // the topic is gone, and what says so comes
+  auto config = std::make_shared<QueueConfig>(**known);
+  config->apply({Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
+  directory_.put(config);
 }
 
 void Shard::restore(const HeadRecord& record) {

@@ -23,6 +23,7 @@ class ShardReplay : public Replay {
       : shard_(&shard), progress_(progress) {}
 
   void config(const ConfigRecord& record) override { shard_->restore(record); }
+  void row(const RowRecord& record) override { shard_->restore(record); }
   void head(const HeadRecord& record) override { shard_->restore(record); }
   void checkpoint(const CheckpointRecord& record) override { shard_->restore(record); }
   void receive(const ReceiveRecord& record) override { shard_->restore(record); }

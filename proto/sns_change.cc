@@ -12,11 +12,11 @@ using F = SnsFault;
 
 // Puts the change of `row` on its way. The topic that comes out of it must fit.
 Next send_change(SnsState& s) {
-  SnsTopic topic = *topic_of(s.row);
+  const auto before = topic_of(s.row);
+  SnsTopic topic = *before;
   if (!s.change(topic)) return Next::respond;
-  AttributeChange change{Attribute::topic, -1, topic.json()};
-  if (!check_size(s, change.text.size())) return Next::respond;
-  s.changes.assign(1, std::move(change));
+  s.changes = changes_between(*s.row, *before, topic);
+  if (!check_size(s, topic_bytes(*s.row, s.changes))) return Next::respond;
   s.request = {};
   s.request.op = Op::set_attributes;
   s.request.queue = s.row->id;

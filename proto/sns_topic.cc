@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -38,6 +39,71 @@ void append_attributes(JsonWriter& json, const SnsAttributes& attributes) {
   json.begin_object();
   for (const auto& [name, value] : attributes) json.member(name, std::string_view(value));
   json.end_object();
+}
+
+// A topic that was read before.
+struct Kept {
+  ConfigPtr row;
+  std::shared_ptr<const SnsTopic> topic;
+};
+
+SnsSubscription subscription_of(const object& one) {
+  std::string why;
+  SnsSubscription subscription{.id = text_of(one, "id"), .endpoint = text_of(one, "endpoint")};
+  subscription.attributes = attributes_of(one);
+  subscription.usable = subscription.prepare(why);
+  return subscription;
+}
+
+// The subscription of a row that `before` has too, if it has been read there.
+const SnsSubscription* read_before(const Kept* before, const std::shared_ptr<const TopicRow>& row) {
+  if (before == nullptr) return nullptr;
+  const auto& rows = before->row->rows;
+  const auto it =
+      std::ranges::lower_bound(rows, row->number, {}, [](const auto& r) { return r->number; });
+  if (it == rows.end() || *it != row) return nullptr;
+  const auto& read = before->topic->subscriptions;
+  const auto found = std::ranges::find(read, row->number, &SnsSubscription::row);
+  return found == read.end() ? nullptr : &*found;
+}
+
+// Rows come behind the subscriptions that the attribute has, and take their place when they have the same id.
+SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
+  SnsTopic topic;
+  simdjson::dom::parser parser;
+  object whole;
+  const std::string_view json = row.text(Attribute::topic);
+  if (!json.empty() && parser.parse(json.data(), json.size()).get(whole) == simdjson::SUCCESS) {
+    topic.attributes = attributes_of(whole);
+    array subscriptions;
+    if (whole.at_key("subscriptions").get(subscriptions) == simdjson::SUCCESS) {
+      for (const element item : subscriptions) {
+        object one;
+        if (item.get_object().get(one) == simdjson::SUCCESS)
+          topic.subscriptions.push_back(subscription_of(one));
+      }
+    }
+  }
+  const bool old = !topic.subscriptions.empty();
+  for (const auto& kept : row.rows) {
+    SnsSubscription subscription;
+    if (const SnsSubscription* const read = read_before(before, kept)) {
+      subscription = *read;
+    } else {
+      object one;
+      if (parser.parse(kept->text.data(), kept->text.size()).get(one) != simdjson::SUCCESS)
+        continue;
+      subscription = subscription_of(one);
+      subscription.row = kept->number;
+    }
+    SnsSubscription* const there = old ? topic.find(subscription.id) : nullptr;
+    if (there != nullptr) {
+      *there = std::move(subscription);
+    } else {
+      topic.subscriptions.push_back(std::move(subscription));
+    }
+  }
+  return topic;
 }
 
 // The queue that {"deadLetterTargetArn": ".."} names, if it is of that account.
@@ -126,60 +192,73 @@ const SnsSubscription* SnsTopic::find(std::string_view id) const {
   return const_cast<SnsTopic*>(this)->find(id);
 }
 
+std::string SnsSubscription::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("id", std::string_view(id));
+  json.member("endpoint", std::string_view(endpoint));
+  append_attributes(json, attributes);
+  json.end_object();
+  return out;
+}
+
 std::string SnsTopic::json() const {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
   append_attributes(json, attributes);
-  json.key("subscriptions");
-  json.begin_array();
-  for (const SnsSubscription& subscription : subscriptions) {
-    json.begin_object();
-    json.member("id", std::string_view(subscription.id));
-    json.member("endpoint", std::string_view(subscription.endpoint));
-    append_attributes(json, subscription.attributes);
-    json.end_object();
-  }
-  json.end_array();
   json.end_object();
   return out;
 }
 
-SnsTopic SnsTopic::from_json(std::string_view json) {
-  SnsTopic topic;
-  simdjson::dom::parser parser;
-  object row;
-  array subscriptions;
-  if (json.empty() || parser.parse(json.data(), json.size()).get(row) != simdjson::SUCCESS) {
-    return topic;
+SnsTopic SnsTopic::from(const QueueConfig& row) { return read_topic(row, nullptr); }
+
+std::vector<AttributeChange> changes_between(const QueueConfig& row, const SnsTopic& before,
+                                             const SnsTopic& after) {
+  std::vector<AttributeChange> changes;
+  std::uint64_t next = row.rows.empty() ? 1 : row.rows.back()->number + 1;
+  const auto by_row = [](const SnsTopic& topic) {
+    std::map<std::uint64_t, const SnsSubscription*> found;
+    for (const SnsSubscription& one : topic.subscriptions)
+      if (one.row != 0) found[one.row] = &one;
+    return found;
+  };
+  const auto had = by_row(before), has = by_row(after);
+  for (const auto& [number, one] : had)
+    if (!has.contains(number))
+      changes.push_back({Attribute::topic_row, static_cast<std::int64_t>(number), {}});
+  for (const SnsSubscription& one : after.subscriptions) {
+    const auto it = had.find(one.row);
+    if (it != had.end() && it->second->endpoint == one.endpoint &&
+        it->second->attributes == one.attributes)
+      continue;
+    const std::uint64_t number = one.row != 0 ? one.row : next++;
+    changes.push_back({Attribute::topic_row, static_cast<std::int64_t>(number), one.json()});
   }
-  topic.attributes = attributes_of(row);
-  if (row.at_key("subscriptions").get(subscriptions) != simdjson::SUCCESS) return topic;
-  for (const element item : subscriptions) {
-    object one;
-    std::string why;
-    if (item.get_object().get(one) != simdjson::SUCCESS) continue;
-    SnsSubscription subscription{.id = text_of(one, "id"), .endpoint = text_of(one, "endpoint")};
-    subscription.attributes = attributes_of(one);
-    subscription.usable = subscription.prepare(why);
-    topic.subscriptions.push_back(std::move(subscription));
-  }
-  return topic;
+  std::string text = after.json();
+  if (text != row.text(Attribute::topic))
+    changes.push_back({Attribute::topic, -1, std::move(text)});
+  return changes;
+}
+
+std::size_t topic_bytes(const QueueConfig& row, const std::vector<AttributeChange>& changes) {
+  QueueConfig next = row;
+  for (const AttributeChange& change : changes) next.apply(change);
+  std::size_t bytes = next.text(Attribute::topic).size();
+  for (const auto& one : next.rows) bytes += one->text.size();
+  return bytes;
 }
 
 std::string topic_account(std::string_view account) { return "sns/" + std::string(account); }
 
 std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row) {
   constexpr std::size_t kept_max = 1024;
-  struct Kept {
-    ConfigPtr row;
-    std::shared_ptr<const SnsTopic> topic;
-  };
   thread_local std::unordered_map<std::uint32_t, Kept> kept;
   if (kept.size() > kept_max) kept.clear();
   Kept& slot = kept[raw(row->id)];
   if (slot.row != row) {
-    slot.topic = std::make_shared<SnsTopic>(SnsTopic::from_json(row->text(Attribute::topic)));
+    slot.topic = std::make_shared<SnsTopic>(read_topic(*row, slot.row ? &slot : nullptr));
     slot.row = row;
   }
   return slot.topic;

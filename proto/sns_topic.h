@@ -1,13 +1,16 @@
 // SnsTopic: a topic of SNS, what it is set to and who has subscribed to it.
 //
 // A topic is a row of the directory like a queue, so it is made, changed, logged and told to every shard as one is;
-// it has no messages. Its row has the account "sns/<account>", which no queue can have, and one attribute: the
-// topic as JSON.
+// it has no messages. Its row has the account "sns/<account>", which no queue can have, and one attribute: what it is set
+// to, as JSON. Each subscription is a TopicRow (core/queue_config.h), so that one more is logged without the others.
 //
-//   {"attributes":{"DisplayName":"d"},
-//    "subscriptions":[{"id":"<uuid>","endpoint":"arn:aws:sqs:..","attributes":{"RawMessageDelivery":"true"}}]}
+//   the attribute   {"attributes":{"DisplayName":"d"}}
+//   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..","attributes":{"RawMessageDelivery":"true"}}
 //
-// Limits: topic_bytes_max of JSON, which bounds the subscriptions; filter_policies_max of them with a policy.
+// Before format version 3 the attribute had all subscriptions, in a member of that name. The first change of such a topic
+// makes rows of them.
+//
+// Limits: topic_bytes_max of JSON, all together, which bounds the subscriptions; filter_policies_max of them with a policy.
 // Owner:  a value. topic_of() keeps what it has taken apart, per thread.
 // Source: SNS API Reference, Subscribe and CreateTopic.
 #pragma once
@@ -26,8 +29,9 @@ namespace pawl {
 using SnsAttributes = Tags;  // sorted by name
 
 struct SnsSubscription {
-  std::string id;        // a UUID
-  std::string endpoint;  // the ARN of a queue, as it was given
+  std::uint64_t row = 0;  // number of its TopicRow; 0: it has none yet
+  std::string id;         // a UUID
+  std::string endpoint;   // the ARN of a queue, as it was given
   SnsAttributes attributes;
 
   // Out of these, by prepare():
@@ -39,6 +43,7 @@ struct SnsSubscription {
 
   // False, and `why` says what is wrong with the endpoint or an attribute.
   [[nodiscard]] bool prepare(std::string& why);
+  std::string json() const;
 };
 
 struct SnsTopic {
@@ -53,9 +58,15 @@ struct SnsTopic {
   SnsSubscription* find(std::string_view id);
   const SnsSubscription* find(std::string_view id) const;
 
-  std::string json() const;
-  static SnsTopic from_json(std::string_view json);  // of json(); what is damaged is left out
+  std::string json() const;                      // the attributes
+  static SnsTopic from(const QueueConfig& row);  // what is damaged is left out
 };
+
+// What is to be changed of `row` so that its topic, which is `before`, becomes `after`.
+std::vector<AttributeChange> changes_between(const QueueConfig& row, const SnsTopic& before,
+                                             const SnsTopic& after);
+// What counts against topic_bytes_max, when these are made.
+std::size_t topic_bytes(const QueueConfig& row, const std::vector<AttributeChange>& changes);
 
 // Empty when it is not there.
 std::string_view value_of(const SnsAttributes& attributes, std::string_view name);

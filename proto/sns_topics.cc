@@ -108,7 +108,7 @@ bool read_tags(SnsState& s, const Form& form, Tags& tags) {
 
 // A topic that is there already is the one asked for, if all that is given is so.
 bool check_same(SnsState& s, const QueueConfig& row, const Pairs& given, const Tags& tags) {
-  const SnsTopic topic = SnsTopic::from_json(row.text(Attribute::topic));
+  const SnsTopic topic = SnsTopic::from(row);
   for (const auto& [name, value] : given) {
     if (has(topic.attributes, name, value)) continue;
     return s.refusal.parameter("Attributes Reason: Topic already exists with different attributes");

@@ -53,6 +53,10 @@ class Printer final : public RecordSink {
     fmt::print("  config  queue {} {}{}\n", raw(record.config->id), record.config->name,
                record.gone ? " gone" : "");
   }
+  void row(const RowRecord& record) override {
+    fmt::print("  row     topic {} number {}{}\n", raw(record.topic), record.number,
+               record.text.empty() ? " gone" : fmt::format(" {} B", record.text.size()));
+  }
   void head(const HeadRecord& record) override {
     fmt::print("  head    queue {} {} {}\n", raw(record.queue),
                record.reserved ? "reserved below" : "next", record.next_seq);
@@ -193,7 +197,9 @@ int examine_directory(const std::string& directory, bool print) {
   std::set<QueueId> queues;
   for (std::uint32_t shard = 0; shard < identity->shards; ++shard) {
     const std::string log = fmt::format("{}/{}", directory, log_name(shard));
-    const std::string wrong = misplaced(*identity, shard, log);
+    std::string wrong = misplaced(*identity, shard, log);
+    if (wrong.empty() && logs_below(log).empty() && !segments_in(log).empty())
+      wrong = "MANIFEST.a and MANIFEST.b are both missing; `pawl wal repair` makes them anew";
     if (wrong.empty() && !identity->is_made(shard) && logs_below(log).empty()) {
       fmt::print("{}: not made yet\n", log);
       continue;

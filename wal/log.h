@@ -81,6 +81,7 @@ class Replay {
  public:
   virtual ~Replay() = default;
   virtual void config(const ConfigRecord& record) = 0;
+  virtual void row(const RowRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
   // Those of the latest checkpoint come first, then everything from where it begins.
   virtual void checkpoint(const CheckpointRecord& record) = 0;
@@ -103,11 +104,12 @@ struct RecoveryReport {
   std::uint64_t frames = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  Lsn torn_at = 0;       // where a torn tail was cut off; 0: none
-  Instant newest;        // wall time of the newest frame: time does not start before it
-  std::uint64_t passed_over = 0;  // parts of records that a newer version wrote and nothing rests on
+  Lsn torn_at = 0;  // where a torn tail was cut off; 0: none
+  Instant newest;   // wall time of the newest frame: time does not start before it
+  std::uint64_t passed_over =
+      0;  // parts of records that a newer version wrote and nothing rests on
   UnknownPart passed_over_latest;
-  bool created = false;  // the stream was new
+  bool created = false;                   // the stream was new
   LogAbsence absence = LogAbsence::none;  // why the log cannot be the directory's
   std::uint64_t found_stream = 0;         // with another_log
   std::uint64_t found_start = 0;          // with another_time

@@ -223,6 +223,14 @@ Result<void> read_replay(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   return {};
 }
 
+void read_row(Decoder& in, RecordSink& sink) {
+  RowRecord record;
+  record.topic = QueueId{in.fixed<std::uint32_t>()};
+  record.number = in.fixed<std::uint64_t>();
+  record.text = in.rest();
+  if (in.done()) sink.row(record);
+}
+
 Result<void> read_config(Decoder& in, RecordSink& sink) {
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{in.fixed<std::uint32_t>()};
@@ -322,6 +330,9 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
     case RecordType::config:
       if (auto read = read_config(in, sink); !read) return read;
       break;
+    case RecordType::row:
+      read_row(in, sink);
+      break;
     default:
       if (auto read = read_checkpoint_record(static_cast<RecordType>(head.type), in, sink); !read)
         return read;
@@ -413,6 +424,19 @@ std::size_t config_bytes(const QueueConfig& config) {
   for (const auto& [attribute, value] : config.texts) bytes += 1 + 4 + value.size();
   for (const auto& [key, value] : config.tags) bytes += 2 + key.size() + 2 + value.size();
   return align_record(bytes);
+}
+
+std::size_t row_bytes(std::string_view text) {
+  return align_record(head_bytes + 4 + 8 + text.size());
+}
+
+std::size_t encode_row(std::byte* out, QueueId topic, std::uint64_t number, std::string_view text,
+                       std::uint64_t stream) {
+  Encoder to(out);
+  to.fixed(raw(topic));
+  to.fixed(number);
+  to.bytes(text);
+  return to.finish(RecordType::row, 0, stream);
 }
 
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream) {

@@ -50,8 +50,9 @@ enum class RecordType : std::uint8_t {
   segments = 14,
   // Of the log and of a checkpoint.
   replay = 15,
+  row = 16,
 };
-inline constexpr RecordType last_record_type = RecordType::replay;
+inline constexpr RecordType last_record_type = RecordType::row;
 
 // Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
 // their place and size fixed, but no part of this version writes or reads them.
@@ -138,6 +139,7 @@ constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~st
 
 std::size_t send_bytes(const SendRecord& record);
 std::size_t config_bytes(const QueueConfig& config);
+std::size_t row_bytes(std::string_view text);
 std::size_t removes_bytes_max(std::size_t entries);
 std::size_t receives_bytes_max(std::size_t entries);
 std::size_t heads_bytes_max(std::size_t entries);
@@ -151,6 +153,9 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
 std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
                              std::uint64_t stream);
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
+// A text that is empty: the row is gone.
+std::size_t encode_row(std::byte* out, QueueId topic, std::uint64_t number, std::string_view text,
+                       std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
 std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream);
@@ -174,7 +179,8 @@ class RecordSink {
   virtual void receive(const ReceiveRecord& record) = 0;
   virtual void remove(const RemoveRecord& record) = 0;
   virtual void purge(const PurgeRecord& record) = 0;
-  virtual void config(const ConfigRecord& record) = 0;
+  virtual void config(const ConfigRecord& record) = 0;  // without rows
+  virtual void row(const RowRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
   virtual void task(const TaskRecord& record) = 0;
   virtual void settled(const SettledRecord& record) = 0;

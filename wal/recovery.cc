@@ -568,6 +568,8 @@ void Recovery::purge(const PurgeRecord& record) {
 
 void Recovery::config(const ConfigRecord& record) { replay_.config(record); }
 
+void Recovery::row(const RowRecord& record) { replay_.row(record); }
+
 void Recovery::task(const TaskRecord& record) {
   replay_.task(record, freed_);
   release_freed();

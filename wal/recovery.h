@@ -91,6 +91,7 @@ class Recovery final : private RecordSink {
   void remove(const RemoveRecord& record) override;
   void purge(const PurgeRecord& record) override;
   void config(const ConfigRecord& record) override;
+  void row(const RowRecord& record) override;
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord& record) override;
@@ -130,7 +131,7 @@ class Recovery final : private RecordSink {
   std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
   std::string witness_;           // where a frame says that more was acknowledged than can be read
   bool remains_ = false;          // frames behind the tail, not acknowledged
-  UnknownPart unknown_;  // the critical one that stopped the reading
+  UnknownPart unknown_;           // the critical one that stopped the reading
   std::vector<LogPos> freed_;
   std::vector<std::uint64_t> damaged_headers_;  // of segments behind the checkpoint
 };

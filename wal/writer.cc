@@ -45,7 +45,9 @@ void Writer::start(const Start& start) {
 Lsn Writer::append(Effects& effects, Instant now) {
   if (!effects.has_records()) return tail_;
   wall_ = now;
+  // Rows first: the text of a topic that had its subscriptions in it may go when they are there.
   for (const ConfigRecord& record : effects.configs) {
+    append_rows(record);
     commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
   }
   append_heads(effects.heads);
@@ -74,6 +76,7 @@ void Writer::append(const CheckpointSlice& slice, Instant now) {
   wall_ = now;
   for (const ConfigRecord& record : slice.configs) {
     commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
+    append_rows(record);
   }
   append_heads(slice.heads);
   for (const PurgeRecord& record : slice.purges) {
@@ -85,6 +88,17 @@ void Writer::append(const CheckpointSlice& slice, Instant now) {
     std::visit([this](const auto& part) { append_part(part); }, record);
   }
   if (lazy_since_ == never) lazy_since_ = now;
+}
+
+void Writer::append_rows(const ConfigRecord& record) {
+  const auto& rows = record.config->rows;
+  for (const std::uint64_t number : record.rows) {
+    const auto it =
+        std::ranges::lower_bound(rows, number, {}, [](const auto& row) { return row->number; });
+    const bool there = it != rows.end() && (*it)->number == number;
+    const std::string_view text = there ? std::string_view((*it)->text) : std::string_view();
+    commit(encode_row(reserve(row_bytes(text)), record.config->id, number, text, geometry_.stream));
+  }
 }
 
 void Writer::append_part(const PlacesRecord& record) {

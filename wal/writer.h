@@ -102,6 +102,7 @@ class Writer {
     bool busy = false;
   };
 
+  void append_rows(const ConfigRecord& record);
   void append_part(const PlacesRecord& record);
   void append_part(const StatesRecord& record);
   void append_part(const TimesRecord& record);

@@ -230,8 +230,9 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
 }
 
 TEST_F(ReplaySession, TakesCopiesWhenTheFlagSaysSo) {
-  for (const char flag : {0, 1}) {
-    ASSERT_EQ(begin(WireOp::start_replay, start({"other", 1, 2, 3, red}) + flag, q_), Next::route);
+  for (const char flag : {'\0', '\1'}) {
+    const std::string payload = start({"other", 1, 2, 3, red}) + flag;
+    ASSERT_EQ(begin(WireOp::start_replay, payload, q_), Next::route);
     EXPECT_EQ(asked().copies, flag == 1);
     ASSERT_EQ(resume(), Next::respond);
     answer();

@@ -319,28 +319,89 @@ TEST_F(SnsTest, UnknownActionsAndVersions) {
                   .body.contains("<Code>InvalidAction</Code>"));
 }
 
+// Makes what the control shard makes of a change.
+QueueConfig changed(const QueueConfig& row, const SnsTopic& after) {
+  QueueConfig next = row;
+  for (const AttributeChange& change : changes_between(row, SnsTopic::from(row), after))
+    next.apply(change);
+  return next;
+}
+
+QueueConfig row_with(std::string_view text) {
+  QueueConfig row;
+  row.apply({Attribute::topic, -1, std::string(text)});
+  return row;
+}
+
 TEST(SnsTopic, KeepsWhatItWasSetTo) {
   SnsTopic topic;
   set_value(topic.attributes, "DisplayName", "\"quoted\"\n");
   topic.subscriptions.push_back({.id = "i", .endpoint = "arn:aws:sqs:r:000000000000:q"});
   set_value(topic.subscriptions[0].attributes, "FilterPolicy", R"({"a":["\u00e9"]})");
   set_value(topic.subscriptions[0].attributes, "RawMessageDelivery", "true");
-  const SnsTopic back = SnsTopic::from_json(topic.json());
+  const SnsTopic back = SnsTopic::from(changed(QueueConfig{}, topic));
   EXPECT_EQ(back.json(), topic.json());
   ASSERT_EQ(back.subscriptions.size(), 1u);
+  EXPECT_EQ(back.subscriptions[0].json(), topic.subscriptions[0].json());
   EXPECT_TRUE(back.subscriptions[0].raw);
   EXPECT_TRUE(back.subscriptions[0].usable);
   EXPECT_EQ(back.subscriptions[0].queue, "q");
-  EXPECT_TRUE(SnsTopic::from_json("{").subscriptions.empty());
-  EXPECT_TRUE(SnsTopic::from_json({}).subscriptions.empty());  // no null pointer for the parser
+  EXPECT_TRUE(SnsTopic::from(row_with("{")).subscriptions.empty());
+  EXPECT_TRUE(SnsTopic::from({}).subscriptions.empty());  // no null pointer for the parser
 }
 
 TEST(SnsTopic, ASubscriptionThatIsDamagedStaysAndGetsNothing) {
-  const SnsTopic topic =
-      SnsTopic::from_json(R"({"subscriptions":[{"id":"i","endpoint":"x","attributes":{}},7]})");
+  const QueueConfig row =
+      row_with(R"({"subscriptions":[{"id":"i","endpoint":"x","attributes":{}},7]})");
+  const SnsTopic topic = SnsTopic::from(row);
   ASSERT_EQ(topic.subscriptions.size(), 1u);
   EXPECT_FALSE(topic.subscriptions[0].usable);
-  EXPECT_TRUE(topic.json().contains(R"("id":"i")"));
+  EXPECT_TRUE(changed(row, topic).rows[0]->text.contains(R"("id":"i")"));
+}
+
+// Before, the thousandth wrote all thousand: 123,000 bytes.
+TEST(SnsTopic, OneSubscriptionMoreChangesOneRow) {
+  QueueConfig row = row_with(R"({"attributes":{}})");
+  for (int i = 1; i <= 1000; ++i) {
+    SnsTopic after = SnsTopic::from(row);
+    after.subscriptions.push_back({.id = fmt::format("00000000-0000-4000-8000-{:012}", i),
+                                   .endpoint = "arn:aws:sqs:us-east-1:000000000000:queue"});
+    const auto changes = changes_between(row, SnsTopic::from(row), after);
+    ASSERT_EQ(changes.size(), 1u);
+    EXPECT_EQ(changes[0].attribute, Attribute::topic_row);
+    EXPECT_LE(changes[0].text.size(), 200u);
+    row = changed(row, after);
+  }
+  const SnsTopic all = SnsTopic::from(row);
+  ASSERT_EQ(all.subscriptions.size(), 1000u);
+  EXPECT_TRUE(std::ranges::is_sorted(all.subscriptions, {}, &SnsSubscription::id))
+      << "as they came";
+  SnsTopic after = all;
+  set_value(after.subscriptions[499].attributes, "RawMessageDelivery", "true");
+  after.subscriptions.erase(after.subscriptions.begin() + 700);
+  const auto changes = changes_between(row, all, after);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(SnsTopic::from(changed(row, after)).subscriptions.size(), 999u);
+  EXPECT_TRUE(SnsTopic::from(changed(row, after)).subscriptions[499].raw);
+}
+
+// Of before format version 3: all subscriptions in the attribute.
+TEST(SnsTopic, TheFirstChangeOfAnOldTopicMakesRowsOfItsSubscriptions) {
+  const QueueConfig old = row_with(R"({"attributes":{"DisplayName":"d"},"subscriptions":[
+      {"id":"1","endpoint":"arn:aws:sqs:r:000000000000:q","attributes":{}},
+      {"id":"2","endpoint":"arn:aws:sqs:r:000000000000:p","attributes":{}}]})");
+  SnsTopic after = SnsTopic::from(old);
+  ASSERT_EQ(after.subscriptions.size(), 2u);
+  after.subscriptions.erase(after.subscriptions.begin());
+  const QueueConfig row = changed(old, after);
+  EXPECT_EQ(row.text(Attribute::topic), R"({"attributes":{"DisplayName":"d"}})");
+  ASSERT_EQ(row.rows.size(), 1u);
+  ASSERT_EQ(SnsTopic::from(row).subscriptions.size(), 1u);
+  EXPECT_EQ(SnsTopic::from(row).subscriptions[0].id, "2");
+  // A start may find the rows and not yet the attribute without them: each subscription is there once.
+  QueueConfig between = old;
+  between.rows = row.rows;
+  EXPECT_EQ(SnsTopic::from(between).subscriptions.size(), 2u);
 }
 
 }  // namespace

@@ -120,6 +120,7 @@ TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVis
 
 struct NoReplay final : Replay {
   void config(const ConfigRecord&) override {}
+  void row(const RowRecord&) override {}
   void head(const HeadRecord&) override {}
   void checkpoint(const CheckpointRecord&) override {}
   void send(const SendRecord&, std::vector<LogPos>&) override {}

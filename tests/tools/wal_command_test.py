@@ -101,14 +101,16 @@ class WalCommand(KilledServer):
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertIn("000000000000.seg", done.stderr)
 
-    def test_without_manifests_there_is_no_log_and_without_a_whole_one_it_is_damage(self):
+    def test_without_manifests_and_without_a_whole_one_it_is_damage(self):
         shard = pathlib.Path(self.data) / "s00"
         for name in ("MANIFEST.a", "MANIFEST.b"):
             (shard / name).write_bytes(bytes(4096))
         self.assertEqual(self.wal("verify").returncode, 4)
         for name in ("MANIFEST.a", "MANIFEST.b"):
             (shard / name).unlink()
-        self.assertEqual(self.wal("verify").returncode, 3)
+        done = self.wal("verify")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("MANIFEST.a and MANIFEST.b are both missing", done.stderr)
 
 
 class WalCommandOnCheckpoints(unittest.TestCase):

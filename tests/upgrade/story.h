@@ -65,6 +65,10 @@ inline constexpr std::string_view news_text =
     R"({"attributes":{"DisplayName":"d"},"subscriptions":[{"id":"00000000-0000-0000-0000-000000000001",)"
     R"("endpoint":"arn:aws:sqs:us-east-1:123456789012:mail","attributes":{"RawMessageDelivery":"true"}}]})";
 
+// From v6 on: a subscription that is a row of its own.
+inline constexpr std::string_view news_row =
+    R"({"id":"2","endpoint":"arn:aws:sqs:us-east-1:123456789012:quiet","attributes":{}})";
+
 inline std::vector<QueueSpec> queues(int version) {
   using enum Attribute;
   const auto queue = [](std::string_view name, std::vector<AttributeChange> changes = {}) {

@@ -24,6 +24,7 @@ class Author {
 
   const Fixture& tell() {
     for (const QueueSpec& spec : queues(version)) broker_.create(spec);
+    subscribe();
     end_two_tasks();
     send(quiet, "x");
     take(quiet, "x");
@@ -65,6 +66,13 @@ class Author {
 
   void drop(std::string_view queue) {
     Request request{.op = Op::delete_queue, .queue = id(queue)};
+    CHECK(broker_.ask(request) == Errc::ok);
+  }
+
+  void subscribe() {
+    const AttributeChange change{Attribute::topic_row, 1, std::string(news_row)};
+    Request request{.op = Op::set_attributes, .queue = broker_.config(topics, news)->id};
+    request.changes = {&change, 1};
     CHECK(broker_.ask(request) == Errc::ok);
   }
 

@@ -22,6 +22,7 @@ struct Nothing final : RecordSink {
   void remove(const RemoveRecord&) override { ++seen; }
   void purge(const PurgeRecord&) override { ++seen; }
   void config(const ConfigRecord&) override { ++seen; }
+  void row(const RowRecord&) override { ++seen; }
   void head(const HeadRecord&) override { ++seen; }
   void task(const TaskRecord&) override { ++seen; }
   void settled(const SettledRecord&) override { ++seen; }

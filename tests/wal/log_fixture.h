@@ -31,8 +31,10 @@ struct Recovered final : Replay {
   std::map<Key, ReceiveRecord> received;
   std::map<std::uint32_t, Seq> heads;
   std::vector<ConfigRecord> configs;
+  std::vector<RowRecord> rows;
 
   void config(const ConfigRecord& record) override { configs.push_back(record); }
+  void row(const RowRecord& record) override { rows.push_back(record); }
   void head(const HeadRecord& record) override { heads[raw(record.queue)] = record.next_seq; }
   void send(const SendRecord& record, std::vector<LogPos>& freed) override {
     if (record.relocated) return relocated(record, freed);

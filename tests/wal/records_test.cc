@@ -28,6 +28,7 @@ struct Seen final : RecordSink {
   std::vector<RemoveRecord> removes;
   std::vector<PurgeRecord> purges;
   std::vector<ConfigRecord> configs;
+  std::vector<RowRecord> rows;
   std::vector<HeadRecord> heads;
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> settled_keys;
@@ -46,6 +47,7 @@ struct Seen final : RecordSink {
   void remove(const RemoveRecord& record) override { removes.push_back(record); }
   void purge(const PurgeRecord& record) override { purges.push_back(record); }
   void config(const ConfigRecord& record) override { configs.push_back(record); }
+  void row(const RowRecord& record) override { rows.push_back(record); }
   void head(const HeadRecord& record) override { heads.push_back(record); }
   void task(const TaskRecord& record) override { tasks.push_back(record); }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
@@ -464,6 +466,23 @@ TEST(Records, AConfigComesBackWhole) {
     EXPECT_EQ(got.texts, config->texts);
     EXPECT_EQ(got.tags, config->tags);
   }
+}
+
+TEST(Records, ARowOfATopicComesBack) {
+  Bytes bytes;
+  for (const std::string& text : {std::string(), std::string("{}"), std::string(30'000, 'x')}) {
+    const std::size_t asked = bytes.used + row_bytes(text);
+    bytes.add(encode_row(bytes.at(), QueueId{9}, 1ull << 40, text, stream));
+    EXPECT_EQ(bytes.used, asked);
+  }
+  Seen seen;
+  ASSERT_TRUE(bytes.decode(seen));
+  ASSERT_EQ(seen.rows.size(), 3u);
+  EXPECT_EQ(seen.rows[1].topic, QueueId{9});
+  EXPECT_EQ(seen.rows[1].number, 1ull << 40);
+  EXPECT_EQ(seen.rows[0].text, "");
+  EXPECT_EQ(seen.rows[1].text, "{}");
+  EXPECT_EQ(seen.rows[2].text.size(), 30'000u);
 }
 
 TEST(Records, OffsetsPointAtTheRecord) {

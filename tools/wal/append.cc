@@ -22,6 +22,13 @@ void Appendix::config(const ConfigRecord& config) {
   std::vector<std::byte> record(config_bytes(*config.config));
   record.resize(encode_config(record.data(), config, content_.geometry().stream));
   copy(std::move(record));
+  for (const auto& row : config.config->rows) {
+    if (config.gone) break;
+    record.resize(row_bytes(row->text));
+    encode_row(record.data(), config.config->id, row->number, row->text,
+               content_.geometry().stream);
+    copy(record);
+  }
 }
 
 void Appendix::removes(QueueId queue, const std::set<Seq>& seqs) {

@@ -88,8 +88,19 @@ void Known::purge(const PurgeRecord& record) {
 
 void Known::config(const ConfigRecord& record) {
   queue_ids_end_ = std::max(queue_ids_end_, raw(record.config->id) + 1);
-  configs_[record.config->id] = record;
+  ConfigRecord& known = configs_[record.config->id];
+  auto config = std::make_shared<QueueConfig>(*record.config);
+  if (known.config) config->rows = known.config->rows;  // they are records of their own
+  known = {std::move(config), record.gone};
   if (record.gone) queues_.erase(record.config->id);
+}
+
+void Known::row(const RowRecord& record) {
+  const auto it = configs_.find(record.topic);
+  if (it == configs_.end()) return;
+  auto config = std::make_shared<QueueConfig>(*it->second.config);
+  config->apply({Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
+  it->second.config = std::move(config);
 }
 
 // A repair's begin with one of no queue that says nothing.

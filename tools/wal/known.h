@@ -64,6 +64,7 @@ class Known final : public RecordSink {
   void remove(const RemoveRecord& record) override;
   void purge(const PurgeRecord& record) override;
   void config(const ConfigRecord& record) override;
+  void row(const RowRecord& record) override;
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void settled(const SettledRecord&) override {}

@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::size_t record_head_bytes = 12;
 constexpr std::size_t record_bytes_min = settled_bytes;  // padding and all
-constexpr std::array<const char*, 16> type_names{
-    "?",       "send",   "delete", "receive", "purge", "settings", "heads",    "task",
-    "settled", "places", "states", "times",   "dedup", "arrived",  "segments", "replay"};
+constexpr std::array<const char*, 17> type_names{
+    "?",     "send",    "delete",   "receive", "purge",       "settings",
+    "heads", "task",    "settled",  "places",  "states",      "times",
+    "dedup", "arrived", "segments", "replay",  "subscription"};
 
 struct Head {
   std::uint8_t type = 0;
@@ -30,8 +31,9 @@ std::optional<Head> head_in(std::span<const std::byte> rest) {
   if (rest.size() < record_head_bytes) return std::nullopt;
   const Head head{static_cast<std::uint8_t>(rest[0]), record_length(rest.data())};
   const bool possible = head.type >= 1 && head.type < type_names.size() &&
-                        rest[1] == std::byte{0} && head.length > record_head_bytes &&
-                        head.length <= rest.size() && head.length <= record_bytes_max;
+                        (rest[1] & ~std::byte{record_ignorable}) == std::byte{0} &&
+                        head.length > record_head_bytes && head.length <= rest.size() &&
+                        head.length <= record_bytes_max;
   return possible ? std::optional(head) : std::nullopt;
 }
 

@@ -16,6 +16,7 @@ class QuietSink : public RecordSink {
   void remove(const RemoveRecord&) override {}
   void purge(const PurgeRecord&) override {}
   void config(const ConfigRecord&) override {}
+  void row(const RowRecord&) override {}
   void head(const HeadRecord&) override {}
   void task(const TaskRecord&) override {}
   void settled(const SettledRecord&) override {}
