@@ -330,12 +330,18 @@ bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& 
   std::vector<Attempted>* const messages =
       queue.fifo->attempts.find(text_key(identity_.secret, request.receive.attempt), now);
   if (messages == nullptr) return false;
-  const bool untouched = std::ranges::all_of(*messages, [&](const Attempted& m) {
-    const Place place = queue.index.find(m.seq);
-    if (!place.is_slot()) return false;
-    const Slot& slot = slots_[place.slot()];
-    return slot.state == State::in_flight && slot.nonce == m.nonce && slot.deadline == m.deadline;
-  });
+  const auto kept = [](const Attempted& m) {
+    return m.seq != 0;
+  };  // undeliver() returned the others
+  const bool any = std::ranges::any_of(*messages, kept);
+  const bool untouched = any && std::ranges::all_of(*messages, [&](const Attempted& m) {
+                           if (!kept(m)) return true;
+                           const Place place = queue.index.find(m.seq);
+                           if (!place.is_slot()) return false;
+                           const Slot& slot = slots_[place.slot()];
+                           return slot.state == State::in_flight && slot.nonce == m.nonce &&
+                                  slot.deadline == m.deadline;
+                         });
   if (!untouched || messages->size() > request.deliveries.size()) {
     request.error = Errc::attempt_not_retryable;
     effects.replies.push_back({&request, false});
@@ -343,6 +349,7 @@ bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& 
   }
   const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
   for (Attempted& m : *messages) {
+    if (!kept(m)) continue;
     const std::uint32_t row = queue.index.find(m.seq).slot();
     slots_[row].deadline = now;
     if (visibility.ms > 0) {

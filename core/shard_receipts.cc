@@ -124,6 +124,11 @@ Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Eff
 // --- a delivery that reached nobody ---
 
 void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effects) {
+  // A retry of the receive gets the messages that stayed with it.
+  std::vector<Attempted>* const attempted =
+      request.receive.attempt.empty() || !queue.fifo
+          ? nullptr
+          : queue.fifo->attempts.find(text_key(identity_.secret, request.receive.attempt), now);
   for (const ReceiptEntry& entry : request.receipts) {
     const Result<Receipt> receipt = receipt_of(queue, entry, now);
     if (!receipt) continue;
@@ -139,6 +144,9 @@ void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effe
     slot.deadline = now;
     show(queue, place.slot());
     record(slot, effects);
+    if (attempted == nullptr) continue;
+    const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);
+    if (m != attempted->end() && m->nonce == slot.nonce) m->seq = 0;  // no message has this number
   }
   effects.replies.push_back({&request, false});
 }

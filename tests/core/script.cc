@@ -238,7 +238,9 @@ std::string Script::with_handles(Op op, const Step& step) {
     if (!handles_.contains(*word)) return "no such handle: " + *word;
     handles.push_back(handles_.at(*word));
   }
-  return outcome(world_.receipts(op, queues_.at(step.words[0]), handles, visibility));
+  const auto attempt = step.options.find("attempt");
+  return outcome(world_.receipts(op, queues_.at(step.words[0]), handles, visibility,
+                                 attempt == step.options.end() ? "" : attempt->second));
 }
 
 std::string Script::outcome(const Ask& ask) {

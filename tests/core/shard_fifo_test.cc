@@ -309,6 +309,15 @@ TEST(Attempt, IsNotRetryableOnceAMessageIsNoLongerAsItWas) {
   }
 }
 
+TEST(Attempt, WithoutTheMessagesThatItReturnedIsRetryable) {
+  run("queue q fifo=1 visibility=30 | send q A:a A:b B:c | "
+      "receive q max=3 attempt=x -> a#1 b#1 c#1 | undeliver q attempt=x b#1 c#1 | "
+      "receive q max=3 attempt=x -> a#1 | delete q a#1 | "
+      "receive q max=3 attempt=x -> attempt_not_retryable | "
+      "receive q max=3 attempt=y -> c#1 b#1 | undeliver q attempt=y c#1 b#1 | "
+      "receive q max=3 attempt=y -> attempt_not_retryable");
+}
+
 TEST(Attempt, LastsFiveMinutes) {
   run("queue q fifo=1 visibility=1h | send q A:a B:b | receive q attempt=x -> a#1 | advance "
       "299999ms | "

@@ -81,8 +81,10 @@ Ask& World::receive(QueueId queue, const ReceiveParams& params) {
 }
 
 Ask& World::receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
-                     Duration visibility) {
+                     Duration visibility, const std::string& attempt) {
   Ask& ask = make(op, queue);
+  ask.text = attempt;
+  ask.request.receive.attempt = ask.text;
   for (const ReceiptHandle& handle : handles)
     ask.receipts.push_back({.handle = handle, .visibility = visibility});
   ask.request.receipts = ask.receipts;

@@ -68,7 +68,7 @@ class World {
   Ask& receive(QueueId queue, const ReceiveParams& params);
   // remove, change_visibility or undeliver of one handle or several
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
-                Duration visibility = {});
+                Duration visibility = {}, const std::string& attempt = {});
   Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue, list_moves
   Ask& start_move(QueueId queue, const std::string& destination, std::uint32_t rate);
   Ask& cancel_move(QueueId queue, std::uint32_t number);
