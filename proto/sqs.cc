@@ -256,6 +256,8 @@ void SqsState::reset() {
   found.reset();
   listed.clear();
   clear_and_trim(scratch, text_keep_max);
+  clear_and_trim(result, 0);
+  answered = 0;
 }
 
 SqsCall::SqsCall() : state_(std::make_unique<SqsState>()) {}
@@ -319,6 +321,7 @@ std::span<const SqsRoute> SqsCall::routes() const {
 Next SqsCall::resume(const Directory& directory, const SqsConfig&) {
   SqsState& s = *state_;
   if (s.protocol == SqsProtocol::sns) return s.sns->resume(directory);
+  if (s.request.op == Op::undeliver) return sqs::give_back_rest(s);
   const Errc outcome = outcome_of(s);
   if (outcome == Errc::changed_meanwhile && change_again(s)) {
     return handler(s.action).change(s);
@@ -329,6 +332,8 @@ Next SqsCall::resume(const Directory& directory, const SqsConfig&) {
            sqs::subjects_of(s, s.input.entries.empty() ? none : s.input.entries.front()));
   } else if (s.is_batch()) {
     sqs::settle_batch(s);
+  } else if (s.action == SqsAction::receive_message) {
+    return sqs::give_back_rest(s);
   }
   return Next::respond;
 }
@@ -344,7 +349,7 @@ std::size_t SqsCall::memory() const {
       sizeof(SqsState) + s.input.memory() + s.entries.capacity() * sizeof(SqsEntry) +
       s.sends.capacity() * sizeof(SendEntry) + s.receipts.capacity() * sizeof(ReceiptEntry) +
       s.deliveries.capacity() * sizeof(Delivery) + s.request.copied.capacity() +
-      s.listed.capacity() * sizeof(ConfigPtr) + s.scratch.capacity();
+      s.listed.capacity() * sizeof(ConfigPtr) + s.scratch.capacity() + s.result.capacity();
   for (const SqsEntry& entry : s.entries)
     bytes += entry.message.attributes.capacity() + entry.message.system.capacity();
   return bytes + (s.sns == nullptr ? 0 : s.sns->memory());

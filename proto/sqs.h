@@ -79,6 +79,10 @@ class SqsCall {
                                                       << 10;  // of actions that carry no message
   static std::size_t body_bytes_max(const HttpRequest& head);
 
+  // A ReceiveMessage answers so many bytes of messages, or a single message: the rest goes back to the queue as if it
+  // had not been handed out, since an answer is written in one turn of the shard.
+  static constexpr std::size_t receive_bytes_max = 1 << 20;
+
   enum class Head : std::uint8_t {
     refused,     // write_response() has the answer, and the body is not to be taken
     unverified,  // nothing is wrong so far

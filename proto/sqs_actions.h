@@ -56,6 +56,8 @@ void send_message_batch_result(SqsState& s, SqsResult& result);
 
 // sqs_receive.cc
 SqsCall::Next receive_message(SqsState& s);
+// After the shard: gives back the messages that do not fit into the answer.
+SqsCall::Next give_back_rest(SqsState& s);
 void receive_message_result(SqsState& s, SqsResult& result);
 
 // sqs_receipts.cc

@@ -152,6 +152,10 @@ std::uint16_t status_of(const SqsState& s) {
   return s.protocol == SqsProtocol::json && old_status && !s.query_mode ? 400 : status;
 }
 
+void write_result(SqsState& s, std::string& out) {
+  s.protocol == SqsProtocol::json ? append_json_result(s, out) : append_xml_result(s, out);
+}
+
 void write_answer(SqsState& s, std::string& out, std::string_view date) {
   constexpr std::size_t keep_max = 1 << 20;
   thread_local std::string body;
@@ -187,9 +191,9 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
     json ? append_json_error(s, fault, body) : append_xml_error(s, fault, body);
     append(type, body, std::span(headers.headers).first(headers.count));
   } else {
-    json ? append_json_result(s, body) : append_xml_result(s, body);
+    if (s.result.empty()) write_result(s, body);
     HttpHeader promised;
-    append(type, body, std::span(&promised, promise(s, promised)));
+    append(type, s.result.empty() ? body : s.result, std::span(&promised, promise(s, promised)));
   }
   if (body.capacity() > keep_max) std::string().swap(body);
 }

@@ -236,14 +236,38 @@ Next receive_message(SqsState& s) {
   if (wait.present) s.request.receive.wait = seconds(wait.number);
   s.deliveries.resize(s.request.receive.max);
   s.request.deliveries = s.deliveries;
+  s.request.receive.bytes_max = SqsCall::receive_bytes_max;
   return s.route(Op::receive, s.queue->owner);
 }
 
+Next give_back_rest(SqsState& s) {
+  if (s.request.op == Op::undeliver)
+    return Next::respond;  // what could not go back becomes visible in time
+  const std::uint32_t fetched = s.request.delivered - s.request.unfetched;
+  std::uint64_t bytes = 0;
+  s.answered = 0;
+  while (s.answered < fetched) {
+    const Content& content = s.request.deliveries[s.answered].content;
+    bytes += content.body.size() + content.attributes.size() + content.system.size();
+    if (s.answered > 0 && bytes > SqsCall::receive_bytes_max) break;
+    ++s.answered;
+  }
+  if (s.answered == s.request.delivered) return Next::respond;
+  write_result(s, s.result);
+  s.receipts.clear();
+  for (const Delivery& d : s.request.deliveries.first(s.request.delivered).subspan(s.answered))
+    s.receipts.push_back({.handle = d.handle});
+  s.request.receipts = s.receipts;
+  s.request.deliveries = {};
+  s.request.delivered = 0;
+  return s.route(Op::undeliver, s.routed.target);
+}
+
 void receive_message_result(SqsState& s, SqsResult& result) {
-  if (s.request.delivered == 0) return;
+  if (s.answered == 0) return;
   MessageWriter writer(s, result);
   result.begin_list("Messages");
-  for (const Delivery& delivery : s.request.deliveries.first(s.request.delivered)) {
+  for (const Delivery& delivery : s.request.deliveries.first(s.answered)) {
     writer.write(delivery);
   }
   result.end_list();

@@ -93,6 +93,9 @@ struct SqsState {
   QueueAttributeSet selected = 0;  // GetQueueAttributes
   std::uint32_t system_names = 0;  // ReceiveMessage: one bit for each name
   AttributeFilter attribute_names;
+  // ReceiveMessage: the result, kept while the messages that do not fit go back to their queue.
+  std::string result;
+  std::uint32_t answered = 0;    // so many of the deliveries are in the answer
   std::string scratch;           // for texts on their way into the answer
   std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
 
@@ -140,6 +143,7 @@ void write_sequence_number(std::array<char, 20>& out, Seq seq);
 
 // The HTTP status of the answer, and the whole response.
 std::uint16_t status_of(const SqsState& state);
+void write_result(SqsState& state, std::string& out);  // the body of an answer without a fault
 void write_answer(SqsState& state, std::string& out, std::string_view date);
 
 }  // namespace pawl

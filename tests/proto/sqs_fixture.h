@@ -51,6 +51,7 @@ class FakeBroker {
 
   Directory directory;
   std::vector<Message> messages;
+  std::vector<std::uint8_t> returned;    // the first byte of the handles that came back undelivered
   std::vector<MoveTask> tasks;           // newest first
   std::function<void()> before_changes;  // what somebody else does before set_attributes is applied
   Errc refuse_with = Errc::ok;           // the request whole
@@ -86,6 +87,9 @@ class FakeBroker {
       case Op::remove:
       case Op::change_visibility:
         return receipts(request);
+      case Op::undeliver:
+        for (const ReceiptEntry& entry : request.receipts) returned.push_back(entry.handle[0]);
+        return;
       case Op::count:
         request.counts = {3, 2, 1};
         return;
@@ -113,7 +117,6 @@ class FakeBroker {
       case Op::start_replay:
       case Op::cancel_replay:
       case Op::list_replays:
-      case Op::undeliver:
       case Op::transfer:
       case Op::none:
         FAIL() << "never routed";

@@ -28,6 +28,12 @@ class SqsReceive : public SqsTest {
                        id_, handle_1, "e884b6174314d4e4cc3db265924dd917", more);
   }
 
+  static std::size_t occurrences(std::string_view text, std::string_view of) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(of, at)) != text.npos; at += of.size()) ++count;
+    return count;
+  }
+
   std::string id_;
 };
 
@@ -46,6 +52,27 @@ TEST_F(SqsReceive, AMessageComesWithoutWhatWasNotAskedFor) {
   send(three_attributes);
   EXPECT_EQ(receive().body, message_json());
   EXPECT_EQ(query("Action=ReceiveMessage&QueueUrl=q").body.find("Attribute"), std::string::npos);
+}
+
+TEST_F(SqsReceive, AnAnswerHasAMiBOfMessagesAndTheRestGoesBack) {
+  for (Seq seq = 1; seq <= 10; ++seq)
+    broker.messages.push_back({.seq = seq, .body = std::string(400 << 10, '"')});
+  const SqsResponse xml = query("Action=ReceiveMessage&QueueUrl=q&MaxNumberOfMessages=10");
+  EXPECT_EQ(xml.status, 200);
+  EXPECT_EQ(occurrences(xml.body, "</Message>"), 2u);
+  EXPECT_EQ(occurrences(xml.body, "&quot;"), 2u * (400 << 10));
+  EXPECT_EQ(broker.returned, (std::vector<std::uint8_t>{3, 4, 5, 6, 7, 8, 9, 10}));
+
+  broker.returned.clear();
+  broker.messages.front().body.assign(1 << 20, '"');
+  const SqsResponse json = receive(R"("MaxNumberOfMessages":10)");
+  EXPECT_EQ(occurrences(json.body, "MessageId"), 1u);
+  EXPECT_EQ(occurrences(json.body, "\\\""), 1u << 20);
+  EXPECT_EQ(broker.returned, (std::vector<std::uint8_t>{2, 3, 4, 5, 6, 7, 8, 9, 10}));
+
+  broker.returned.clear();
+  EXPECT_EQ(receive().status, 200);  // one message, and nothing is left over
+  EXPECT_TRUE(broker.returned.empty());
 }
 
 TEST_F(SqsReceive, InXmlABodyIsEscapedSoThatItsDigestHolds) {
