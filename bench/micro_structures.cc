@@ -69,24 +69,24 @@ void spsc_push_drain(benchmark::State& state) {
 BENCHMARK(spsc_push_drain)->Arg(1)->Arg(64);
 
 void receipt_seal(benchmark::State& state) {
-  const Secret secret = test::test_secret();
+  const SipKey key = test::test_receipt_key();
   Receipt receipt{.queue = QueueId{1}, .seq = 1};
   Allocations allocations(state);
   for (auto _ : state) {
     ++receipt.seq;
-    benchmark::DoNotOptimize(seal(secret, receipt));
+    benchmark::DoNotOptimize(seal(key, receipt));
   }
   allocations.done(state.iterations());
 }
 BENCHMARK(receipt_seal);
 
 void receipt_open(benchmark::State& state) {
-  const Secret secret = test::test_secret();
-  ReceiptHandle handle = seal(secret, {.queue = QueueId{1}, .seq = 1});
+  const SipKey key = test::test_receipt_key();
+  ReceiptHandle handle = seal(key, {.queue = QueueId{1}, .seq = 1});
   Allocations allocations(state);
   for (auto _ : state) {
     benchmark::DoNotOptimize(handle);
-    benchmark::DoNotOptimize(open(secret, handle));
+    benchmark::DoNotOptimize(open(key, handle));
   }
   allocations.done(state.iterations());
 }

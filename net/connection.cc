@@ -130,11 +130,11 @@ void Connection::peer_closed() {
 // What is held of one that has said its last is taken as room comes; what never will be, no request whole, is let go.
 void Connection::end_if_all_heard() {
   if (!peer_closed_) return;
-  abandon_receives();
+  abandon_long_polls();
   for (std::size_t before = held_.size() + 1; held_.size() < before && !offering_;) {
     before = held_.size();
     offer_held();
-    abandon_receives();
+    abandon_long_polls();
   }
   const bool all = held_.empty() || (calls_.empty() && !congested());
   if (all && state_ == State::open && !offering_) finish_after_answers();
@@ -326,6 +326,19 @@ void Connection::abandon(PendingCall& call) {
 
 void Connection::abandon_receives() {
   for (std::size_t i = calls_.size(); i > 0; --i) abandon(*calls_[i - 1]);
+}
+
+// A peer that has said its last still hears what is there at once.
+void Connection::abandon_long_polls() {
+  for (std::size_t i = calls_.size(); i > 0; --i) {
+    PendingCall& call = *calls_[i - 1];
+    Duration wait = call.request->receive.wait;
+    if (wait.ms < 0) {
+      const ConfigPtr* const queue = table_->loop().shard().directory().find(call.request->queue);
+      wait = queue == nullptr ? Duration{0} : (*queue)->wait();
+    }
+    if (wait.ms > 0) abandon(call);
+  }
 }
 
 // --- the end --------------------------------------------------------------------------------------------------

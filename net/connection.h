@@ -155,6 +155,7 @@ class Connection {
   void peer_closed();
   void offer_held();
   void abandon_receives();
+  void abandon_long_polls();
   void abandon(PendingCall& call);
   void forget(PendingCall& call);
   bool receive_again(PendingCall& call);

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <latch>
+#include <map>
 #include <random>
 
 #include "core/check.h"
@@ -376,6 +377,7 @@ std::expected<void, std::string> Server::recover() {
     phases_->errors[0] = noted.error();
     return end_if_failed(phases_->run);
   }
+  note_unserved_accounts();
   for (const ShardEngine* const engine : engines) recovered_messages_ += engine->shard().messages();
   recovery_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::steady_clock::now() - begun)
@@ -396,6 +398,27 @@ void Server::note_absent_logs() {
     absent += describe_absent_log(options_.data, data_->identity(), i, report, shards);
   }
   if (!absent.empty()) phases_->errors[0] = absent;
+}
+
+// Queues of other accounts are there, and whoever lists queues does not see them.
+void Server::note_unserved_accounts() const {
+  std::map<std::string, std::size_t> queues;
+  const auto keys = live_->current().keys;
+  workers_[0]->engine().shard().directory().for_each([&](const ConfigPtr& config) {
+    const std::string account =
+        config->account.substr(config->account.find('/') + 1);  // of a topic too
+    const bool served = keys ? keys->serves(account) : account == options_.account;
+    if (!served) ++queues[account];
+  });
+  for (const auto& [account, count] : queues) {
+    fmt::print(
+        stderr,
+        "pawl: {} has {} queue{} and topics of account {}, which {} and so nobody sees in a list. "
+        "Start with {} to serve them\n",
+        options_.data, count, count == 1 ? "" : "s", account,
+        keys ? "no access key signs for" : fmt::format("is not --account {}", options_.account),
+        keys ? "a key for that account" : fmt::format("--account {}", account));
+  }
 }
 
 // Every manifest has the number of this start; from here on PAWL has it too, and all logs are made.

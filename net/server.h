@@ -87,6 +87,7 @@ class Server {
   std::expected<void, std::string> recover();
   std::expected<void, std::string> end_if_failed(std::latch& gate);
   void note_absent_logs();
+  void note_unserved_accounts() const;
   std::expected<void, std::string> note_start();
   void follow_clock();
   std::expected<void, std::string> launch();

@@ -86,6 +86,11 @@ Keyring::Entries::const_iterator Keyring::at_or_after(const Sha256& id_digest) c
       entries_, id_digest, {}, [](const auto& entry) -> const Sha256& { return entry->id_digest; });
 }
 
+bool Keyring::serves(std::string_view account) const {
+  return std::ranges::any_of(entries_,
+                             [&](const auto& entry) { return entry->key.account == account; });
+}
+
 bool Keyring::holds(const Sha256& id_digest, const Sha256& print) const {
   const auto at = at_or_after(id_digest);
   return at != entries_.end() && (*at)->id_digest == id_digest && (*at)->print == print;

@@ -68,6 +68,7 @@ class Keyring {
   // Whether the ring has the key with this secret and account.
   bool holds(const Sha256& id_digest, const Sha256& print) const;
   std::size_t size() const { return entries_.size(); }
+  bool serves(std::string_view account) const;  // a key signs for it
 
  private:
   using Entries = std::vector<std::unique_ptr<const Entry>>;

@@ -15,8 +15,6 @@ namespace pawl {
 
 class FakeBroker {
  public:
-  explicit FakeBroker(const Secret& secret) : secret_(secret) {}
-
   // Applies the request and fills its answer. False: a receive that found nothing, and has time to
   // wait.
   bool apply(Request& request, Instant now);
@@ -43,7 +41,6 @@ class FakeBroker {
   void start_replay(Request& request, const QueueConfig& config, Instant now);
   void cancel_replay(Request& request);
 
-  Secret secret_;
   SipKey receipt_key_{};
   Directory directory_;
   std::uint32_t next_queue_ = 1;

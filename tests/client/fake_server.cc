@@ -23,7 +23,7 @@ Instant now() {
 
 }  // namespace
 
-FakeServer::FakeServer(SessionConfig config) : config_(std::move(config)), broker_(config_.secret) {
+FakeServer::FakeServer(SessionConfig config) : config_(std::move(config)) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

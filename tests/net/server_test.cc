@@ -233,6 +233,22 @@ TEST_F(ServerTest, WhatWasAskedBeforeTheEndIsAnswered) {
   close(fd);
 }
 
+// As `nc -N` asks. Before, the connection closed without a word.
+TEST_F(ServerTest, AShortPollBeforeTheEndIsAnsweredAndALongOneIsNot) {
+  for (const bool long_poll : {false, true}) {
+    const int fd = connect_http();
+    send_all(fd, json_request("CreateQueue", R"({"QueueName":"last-poll"})"));
+    read_responses(fd, 1);
+    send_all(fd, json_request("ReceiveMessage",
+                              long_poll ? R"({"QueueUrl":"last-poll","WaitTimeSeconds":20})"
+                                        : R"({"QueueUrl":"last-poll"})"));
+    ::shutdown(fd, SHUT_WR);
+    const std::string answer = read_responses(fd, 99);
+    EXPECT_EQ(answer.starts_with("HTTP/1.1 200"), !long_poll) << answer;
+    close(fd);
+  }
+}
+
 TEST_F(ServerTest, ASecondServerOnTheSameDirectoryIsRefused) {
   auto second = Server::start(options_);
   ASSERT_FALSE(second);

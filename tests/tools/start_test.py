@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Pawl  # noqa: E402
+from wal_fixture import call  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 PORTS = {"--http": "127.0.0.1:0", "--admin": "127.0.0.1:0", "--binary": "127.0.0.1:0"}
@@ -101,6 +102,19 @@ class Start(unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (512 * MIB, 512 * MIB))
         self.refused(self.serve(before=limit, words=["--shards", "1", "--memory", "1GiB"]), 1, "--memory is 1024 MiB")
+
+    def test_queues_of_an_account_that_is_not_served_are_named(self):
+        one, other = "111111111111", "222222222222"
+        server = Pawl(PAWL, data=self.data, extra=["--account", one]).start()
+        for name in ("a", "b"):
+            call(server, "CreateQueue", QueueName=name)
+        self.assertEqual(server.stop(), 0)
+        self.assertNotIn("account", server.errors())
+        server = Pawl(PAWL, data=self.data, extra=["--account", other]).start()
+        self.assertEqual(server.stop(), 0)
+        self.assertIn(f"has 2 queues and topics of account {one}, which is not --account {other}", server.errors())
+        self.assertIn(f"Start with --account {one}", server.errors())
+        os.remove(server.errors_file)
 
     def test_signals_without_a_meaning_are_ignored(self):
         with Pawl(PAWL) as server:
