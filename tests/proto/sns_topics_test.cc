@@ -359,7 +359,7 @@ TEST(SnsTopic, ASubscriptionThatIsDamagedStaysAndGetsNothing) {
   EXPECT_TRUE(changed(row, topic).rows[0]->text.contains(R"("id":"i")"));
 }
 
-// Before, the thousandth wrote all thousand: 123,000 bytes.
+// Before, the thousandth wrote all thousand: 116,035 bytes of JSON.
 TEST(SnsTopic, OneSubscriptionMoreChangesOneRow) {
   QueueConfig row = row_with(R"({"attributes":{}})");
   for (int i = 1; i <= 1000; ++i) {
