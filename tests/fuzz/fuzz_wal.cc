@@ -39,7 +39,12 @@ class Sum final : public RecordSink {
   void receive(const ReceiveRecord& record) override { add(record.seq ^ record.nonce); }
   void remove(const RemoveRecord& record) override { add(record.seq); }
   void purge(const PurgeRecord& record) override { add(record.below); }
-  void row(const RowRecord& record) override { add(record.text.size()); }
+  void row(const RowRecord& record) override {
+    std::vector<std::byte> again(row_bytes(record.text));
+    CHECK(encode_row(again.data(), record.topic, record.number, record.text, stream) ==
+          again.size());
+    add(record.number + record.text.size());
+  }
   void config(const ConfigRecord& record) override {
     std::vector<std::byte> again(config_bytes(*record.config));
     CHECK(encode_config(again.data(), record, stream) <= again.size());
