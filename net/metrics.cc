@@ -45,6 +45,10 @@ constexpr Metric metrics[] = {
      &Numbers::padding_bytes},
     {"pawl_wal_flush_microseconds", gauge, "Moving average of a durable write.",
      &Numbers::flush_us},
+    {"pawl_wal_write_gap_microseconds_max", gauge,
+     "Longest time in which replies waited and no write was begun or finished, since the start.", &Numbers::gap_us_max},
+    {"pawl_wal_files_set_aside", gauge,
+     "New files of the log that the disk could not write; they are kept and not used.", &Numbers::files_set_aside},
     {"pawl_wal_segments", gauge, "Segments that a start reads or that hold messages.",
      &Numbers::segments},
     {"pawl_wal_manifests_total", counter,
@@ -118,6 +122,8 @@ void ShardNumbers::take(const LogStats& log) {
   put(log_bytes, log.bytes_written);
   put(padding_bytes, log.padding_bytes);
   put(flush_us, log.flush_us_ewma);
+  put(gap_us_max, log.gap_us_max);
+  put(files_set_aside, log.files_set_aside);
   put(segments, log.segments);
   put(disk_bytes, log.disk_bytes);
   put(manifests, log.manifests);

@@ -211,6 +211,12 @@ void UringDisk::sync_dir(Io& io) {
   io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), directory_, 0);
 }
 
+// As remove(), the kernel has it done by a thread of its own.
+void UringDisk::allocate(FileId file, std::uint64_t bytes, Io& io) {
+  io_uring_prep_fallocate(entry(begin(io, 1, 0), false, 1), raw_fd(file), FALLOC_FL_KEEP_SIZE, 0,
+                          static_cast<off_t>(bytes));
+}
+
 // The kernel has it done by a thread of its own.
 void UringDisk::remove(std::string_view name, Io& io) {
   CHECK(name.data()[name.size()] == '\0', "a name as the kernel wants it");

@@ -67,6 +67,7 @@ class UringDisk final : public Disk {
   void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
   void sync(FileId file, Io& io) override;
   void sync_dir(Io& io) override;
+  void allocate(FileId file, std::uint64_t bytes, Io& io) override;
   void remove(std::string_view name, Io& io) override;
 
  private:

@@ -19,6 +19,7 @@
 #include "net/doctor.h"
 #include "net/policy_filter.h"
 #include "net/remedy.h"
+#include "wal/segment_pool.h"
 
 namespace pawl {
 namespace {
@@ -341,6 +342,20 @@ void Worker::look_for_space() {
                            std::memory_order_relaxed);
 }
 
+void Worker::note_files_set_aside() {
+  const LogStats log = engine_->log().stats();
+  if (log.files_set_aside == files_set_aside_) return;
+  files_set_aside_ = log.files_set_aside;
+  fmt::print(stderr,
+             "pawl: shard {}: {} new file{} of the log could not be written ({}) and {} set aside "
+             "in {} with names ending in .bad. The disk has bad places: replace it. After {} such "
+             "files the shard fails.\n",
+             raw(options_.id), log.files_set_aside, log.files_set_aside == 1 ? "" : "s",
+             log.set_aside_errno != 0 ? std::strerror(log.set_aside_errno) : "before this start",
+             log.files_set_aside == 1 ? "is" : "are", options_.directory,
+             SegmentPool::set_aside_max);
+}
+
 // At most one line a second.
 void Worker::note_unreadable() {
   const LoopStats& stats = loop_->stats();
@@ -365,6 +380,7 @@ void Worker::second_passed() {
   numbers_.take(engine_->shard());
   look_for_space();
   note_unreadable();
+  note_files_set_aside();
   numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
   numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
   const AuthFailures::Counts& failures = connections_->auth_failures().counts();

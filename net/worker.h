@@ -108,6 +108,7 @@ class Worker {
   void note_refusals();
   void look_for_space();
   void note_unreadable();
+  void note_files_set_aside();
   bool drain_step();
   void close_log();
   std::string log_error(const std::string& complaint, const Error& error) const;
@@ -132,6 +133,7 @@ class Worker {
   std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
   std::uint64_t contended_until_us_ = 0;
   std::uint64_t second_us_ = 0;
+  std::uint64_t files_set_aside_ = 0;  // as was said last
   bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
   std::uint64_t refused_for_space_ = 0;  // of LoopStats, when last looked at
   std::uint64_t refused_us_ = 0;         // when a send was refused for want of disk last

@@ -157,6 +157,12 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
                  ? ", closed in order"
              : report->torn ? ", a torn tail follows"
                             : "");
+  if (const std::uint64_t files = files_set_aside_in(directory); files > 0)
+    fmt::print(
+        "{}: {} new file{} could not be written and {} set aside with names ending in .bad: the "
+        "disk has bad "
+        "places\n",
+        directory, files, files == 1 ? "" : "s", files == 1 ? "is" : "are");
   return sound ? exit_ok : exit_check_failed;
 }
 

@@ -71,6 +71,8 @@ class Disk {
   virtual void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) = 0;
   virtual void sync(FileId file, Io& io) = 0;
   virtual void sync_dir(Io& io) = 0;
+  // Takes space for the file's first `bytes` bytes; the file does not get longer. -EOPNOTSUPP: the file system cannot.
+  virtual void allocate(FileId file, std::uint64_t bytes, Io& io) = 0;
   // A file that nobody has open: giving back its space may take 20 ms. `name` holds until it is done.
   virtual void remove(std::string_view name, Io& io) = 0;
 };

@@ -66,6 +66,15 @@ std::uint64_t frame_hash(std::span<const std::byte> frame, std::uint64_t stream)
                     hash_bytes(frame.first(frame_hash_at), stream));
 }
 
+std::int64_t numbered(std::string_view name, std::string_view suffix) {
+  if (name.size() < segment_name_digits + suffix.size() || !name.ends_with(suffix)) return -1;
+  if (name.size() > segment_name_digits + suffix.size() && name.front() == '0') return -1;
+  std::int64_t number = -1;
+  const char* end = name.data() + name.size() - suffix.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, number);
+  return error == std::errc{} && stop == end && number >= 0 ? number : -1;
+}
+
 }  // namespace
 
 std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed) {
@@ -156,13 +165,9 @@ Result<Manifest> read_manifest(ConstBlock block) {
 
 std::string segment_name(std::uint64_t number) { return fmt::format("{:012}.seg", number); }
 
-std::int64_t segment_number(std::string_view name) {
-  if (name.size() < segment_name_digits + 4 || !name.ends_with(".seg")) return -1;
-  if (name.size() > segment_name_digits + 4 && name.front() == '0') return -1;
-  std::int64_t number = -1;
-  const char* end = name.data() + name.size() - 4;
-  const auto [stop, error] = std::from_chars(name.data(), end, number);
-  return error == std::errc{} && stop == end && number >= 0 ? number : -1;
-}
+std::string set_aside_name(std::uint64_t number) { return fmt::format("{:012}.bad", number); }
+
+std::int64_t segment_number(std::string_view name) { return numbered(name, ".seg"); }
+std::int64_t set_aside_number(std::string_view name) { return numbered(name, ".bad"); }
 
 }  // namespace pawl

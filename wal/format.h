@@ -150,8 +150,11 @@ Result<Manifest> read_manifest(ConstBlock block);
 
 inline constexpr std::string_view manifest_names[2] = {"MANIFEST.a", "MANIFEST.b"};
 std::string segment_name(std::uint64_t number);
+// Of a file that the disk could not write, set aside so that its space is not used again.
+std::string set_aside_name(std::uint64_t number);
 // The number in a segment's name, or -1 for any other name.
 std::int64_t segment_number(std::string_view name);
+std::int64_t set_aside_number(std::string_view name);
 
 // XXH3-64 of `bytes`; the one hash of the log.
 std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed);

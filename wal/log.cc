@@ -111,7 +111,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   if (failure_) return;
   note_rest(now);
   reclaim();
-  pool_.want_ahead(reserve());
+  pool_.want_ahead(reserve(), appended());
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
     failure_ =
         LogFailure{pumped.error().sys, pool_.ready_end() * geometry_.segment_bytes, "new segment"};
@@ -242,6 +242,9 @@ LogStats Log::stats() const {
           .span = span(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),
+          .gap_us_max = writer_.gap_us_max(),
+          .files_set_aside = pool_.set_aside(),
+          .set_aside_errno = pool_.set_aside_errno(),
           .checkpoint_bytes = checkpoint_bytes_,
           .bodies_read = reader_.bytes_read(),
           .extents_evicted = image_.evicted(),

@@ -132,6 +132,9 @@ struct LogStats {
   std::uint64_t span = 0;          // bytes from the oldest segment to the end
   std::uint64_t replay_bytes = 0;  // of segments that are kept for replay alone
   std::uint64_t flush_us_ewma = 0;
+  std::uint64_t gap_us_max = 0;        // longest time in which replies waited and no write moved
+  std::uint64_t files_set_aside = 0;   // new files that the disk could not write
+  int set_aside_errno = 0;             // of the latest, since the start
   std::uint64_t checkpoint_bytes = 0;  // that the latest took; after a start about
   std::uint64_t bodies_read = 0;       // bytes read back
   std::uint64_t extents_evicted = 0;

@@ -95,6 +95,9 @@ Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> fil
   log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
   tail_ = geometry_.segment_base(manifest.first);
   log_->pool_.start(manifest.first);
+  for (const FileInfo& file : listed)
+    if (const auto aside = set_aside_number(file.name); aside >= 0)
+      log_->pool_.adopt_set_aside(static_cast<std::uint64_t>(aside));
   log_->image_.start(geometry_.extent_of(tail_));
   if (auto created = log_->pool_.create_now(); !created)
     return pass_on(created.error(), "making the first segment");
@@ -106,6 +109,8 @@ Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> fil
 
 Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
   for (const FileInfo& info : listed) {
+    if (const auto aside = set_aside_number(info.name); aside >= 0)
+      log_->pool_.adopt_set_aside(static_cast<std::uint64_t>(aside));
     const std::int64_t number = segment_number(info.name);
     if (number < 0) continue;
     const auto file = disk_.open(info.name);

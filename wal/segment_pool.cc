@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-// What new files are filled with, for all shards. Not const: a constant would be a megabyte of the program.
+// New files are filled with them, for all shards. Not const: a constant would be in the file of the program.
 alignas(block_bytes) std::array<std::byte, SegmentPool::fill_bytes_max> zeros;
 
 }  // namespace
@@ -69,7 +69,13 @@ FileId SegmentPool::file(std::uint64_t number) const {
   return row(number).file;
 }
 
-void SegmentPool::want_ahead(std::uint64_t bytes) {
+void SegmentPool::adopt_set_aside(std::uint64_t number) {
+  ++set_aside_;
+  next_aside_ = std::max(next_aside_, number + 1);
+}
+
+void SegmentPool::want_ahead(std::uint64_t bytes, Lsn end) {
+  end_ = end;
   wanted_ = std::max(spares_, 1 + (bytes + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
 }
 
@@ -215,7 +221,9 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   const bool needs_no_room = step_ == Step::begin && filled_ > 0;
   if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
   retry_at_ = never;
-  if (step_ == Step::fill && full_ && !give_up_filling(now)) return {};
+  const bool filling = step_ == Step::allocate || step_ == Step::fill;
+  if (filling && full_ && !give_up_filling(now)) return {};
+  if (may_wait()) return {};
   if (step_ == Step::none) {
     if (enough() || removing_) {
       trim();
@@ -236,25 +244,15 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
     }
     return {};
   }
-  if (result < 0) {
-    if ((step_ != Step::fill && !disk_is_full(-result)) || step_ == Step::dir_sync)
-      return fail(Errc::io, "new segment", -result);
-    // What a failed flush was to make durable may be gone: it is written again.
-    if (step_ == Step::fill_sync) {
-      step_ = Step::fill;
-      filled_bytes_ = 0;
-    }
-    retry_later(now);
-    return {};
-  }
+  if (result < 0) return step_failed(now, -result);
+  tried_again_ = false;
   switch (step_) {
+    case Step::allocate:
+      step_ = Step::fill;
+      break;
     case Step::fill:
       filled_bytes_ += fill_piece().size();
-      if (filled_bytes_ == geometry_.segment_bytes)
-        step_ = MUTANT(header_before_fill) ? Step::header : Step::fill_sync;
-      break;
-    case Step::fill_sync:
-      step_ = Step::header;
+      if (filled_bytes_ == geometry_.segment_bytes) step_ = Step::header;
       break;
     case Step::header:
       step_ = Step::dir_sync;
@@ -269,6 +267,42 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       CHECK(false, "nothing was under way");
   }
   return {};
+}
+
+Result<void> SegmentPool::step_failed(Instant now, int sys) {
+  if (step_ == Step::dir_sync) return fail(Errc::io, "new segment", sys);
+  if (step_ == Step::allocate && (sys == EOPNOTSUPP || sys == ENOSYS)) {
+    can_allocate_ = false;
+    step_ = Step::fill;
+    return {};
+  }
+  if (file_is_refused(sys)) {
+    retry_later(now);
+    return {};
+  }
+  // A short write hides its reason, which the next one tells.
+  if (step_ == Step::fill && !std::exchange(tried_again_, true)) return {};
+  return set_file_aside(sys);
+}
+
+Result<void> SegmentPool::set_file_aside(int sys) {
+  if (set_aside_ >= set_aside_max) return fail(Errc::io, "new segment", sys);
+  const std::string name = set_aside_name(next_aside_);
+  if (auto renamed = disk_.rename(segment_name(ready_end()), name); !renamed) return renamed;
+  disk_.close(std::exchange(making_, FileId::none));
+  adopt_set_aside(next_aside_);
+  set_aside_errno_ = sys;
+  tried_again_ = false;
+  step_ = Step::begin;
+  return {};
+}
+
+// The last segment that is wanted is to be there when the tail has used half of the one it is in. Until then most turns
+// leave the disk to the tail.
+bool SegmentPool::may_wait() const {
+  if (step_ != Step::fill || spares() == 0 || end_ == UINT64_MAX) return false;
+  if (spares() + filled_ + 1 < wanted_ || geometry_.segment_of(end_) != tail_) return false;
+  return filled_bytes_ > pace_slack_bytes + 2 * geometry_.offset_of(end_);
 }
 
 // A file that finds no room is in the way of a retired one, which needs none. False: it cannot be removed now.
@@ -297,11 +331,12 @@ Result<void> SegmentPool::issue(Instant now) {
       break;
     case Step::begin:
       return begin(now);
-    case Step::fill:
-      disk_.write(making_, filled_bytes_, fill_piece(), Flush::no, io_);
+    case Step::allocate:
+      disk_.allocate(making_, geometry_.segment_bytes, io_);
       break;
-    case Step::fill_sync:
-      disk_.sync(making_, io_);
+    case Step::fill:
+      disk_.write(making_, filled_bytes_, fill_piece(),
+                  MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
       break;
     case Step::header: {
       const std::uint64_t number = ready_end();
@@ -342,7 +377,9 @@ Result<void> SegmentPool::begin(Instant now) {
     making_ = *file;
     filled_bytes_ = 0;
   }
-  step_ = filled_bytes_ == geometry_.segment_bytes ? Step::header : Step::fill;
+  step_ = filled_bytes_ == geometry_.segment_bytes ? Step::header
+          : can_allocate_                          ? Step::allocate
+                                                   : Step::fill;
   return issue(now);
 }
 
@@ -369,30 +406,36 @@ void SegmentPool::trim() {
 }
 
 std::span<const std::byte> SegmentPool::fill_piece() const {
-  return std::span(zeros).first(
-      std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes - filled_bytes_));
+  const std::uint64_t bytes = std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
+  return std::span(zeros).first(std::min(bytes, geometry_.segment_bytes - filled_bytes_));
 }
 
 Result<void> SegmentPool::create_now() {
   const std::uint64_t number = ready_end();
-  const std::size_t i = choose_retired();
-  if (i < retired_.size() && retired_[i].number == number) {
-    making_ = take_retired(i).file;
-  } else {
-    const auto file = disk_.create(segment_name(number));
-    if (!file) return std::unexpected(file.error());
-    making_ = *file;
+  for (;;) {
+    const std::size_t i = choose_retired();
+    if (i < retired_.size() && retired_[i].number == number) {
+      making_ = take_retired(i).file;
+    } else {
+      const auto file = disk_.create(segment_name(number));
+      if (!file) return std::unexpected(file.error());
+      making_ = *file;
+    }
+    filled_bytes_ = 0;
+    const auto filled = fill_now();
+    if (filled) break;
+    if (file_is_refused(filled.error().sys)) {
+      add_retired({number, std::exchange(making_, FileId::none), false});
+      return filled;
+    }
+    if (auto aside = set_file_aside(filled.error().sys); !aside) return aside;
   }
-  filled_bytes_ = 0;
-  if (auto made_it = make_now(); !made_it) {
-    add_retired({number, std::exchange(making_, FileId::none), false});
-    return made_it;
-  }
+  if (auto synced = disk_.sync_dir_now(); !synced) return synced;
   made();
   return {};
 }
 
-Result<void> SegmentPool::make_now() {
+Result<void> SegmentPool::fill_now() {
   for (; filled_bytes_ < geometry_.segment_bytes; filled_bytes_ += fill_piece().size()) {
     if (auto written = disk_.write_now(making_, filled_bytes_, fill_piece()); !written)
       return written;
@@ -402,8 +445,7 @@ Result<void> SegmentPool::make_now() {
   write_segment_header(Block(header_.data(), block_bytes),
                        {geometry_.stream, number, geometry_.segment_base(number)});
   if (auto written = disk_.write_now(making_, 0, header_.span()); !written) return written;
-  if (auto synced = disk_.sync_now(making_); !synced) return synced;
-  return disk_.sync_dir_now();
+  return disk_.sync_now(making_);
 }
 
 }  // namespace pawl

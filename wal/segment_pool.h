@@ -1,9 +1,9 @@
 // SegmentPool: the files of the log, and the spare ones made ready ahead of its tail.
 //
-//   absent --create--> filling with zeros --sync--+
-//                                                 +--> header, sync dir --> ready --tail enters--> in use
-//   retired (not needed) --rename-----------------+                                                  |
-//      ^------------------ no message left in it, and a start does not read it ----------------------+
+//   absent --create--> allocated, filled with zeros --+
+//                                                     +--> header, sync dir --> ready --tail enters--> in use
+//   retired (not needed) --rename---------------------+                                                  |
+//      ^-------------------- no message left in it, and a start does not read it ------------------------+
 //
 // Those that a start reads, from the latest checkpoint on, are all there. Of older ones those are left that hold a
 // message: the table has gaps.
@@ -11,12 +11,17 @@
 // A segment gets its header when it is full size, and is ready when its name is durable too: recovery
 // trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
 // that none can be missing before one that is there. A turn waits for nothing longer than a create or a rename.
+// Zeros are written in small pieces, each durable, so that no flush of the tail waits for many of them; and the last
+// segment that is wanted is filled only as fast as the tail moves.
+//
+// A file in which a write or a flush failed, and that never held a record of this log, is set aside: it keeps its bad
+// place and the name of set_aside_name(), and another one is made.
 //
 // Limits: `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of retired ones as many
-//         are kept for the next segments, more are removed.
-// Errors: ENOSPC and EDQUOT (and any error while filling, as a short write hides the reason): the step is
-//         tried again four times a second, a flush with all that it was to make durable. Any other error, and one of the
-//         directory's flush, is final and set as the log's failure.
+//         are kept for the next segments, more are removed. set_aside_max files set aside, those of earlier starts too.
+// Errors: ENOSPC and EDQUOT: the step is tried again four times a second. Any other error of a new file sets it aside,
+//         after set_aside_max of them it is final; so is one of a name or of the directory's flush. A final one is the
+//         log's failure.
 // Owner:  the log of one shard.
 #pragma once
 
@@ -44,7 +49,9 @@ bool file_is_refused(int sys);
 class SegmentPool {
  public:
   static constexpr Duration retry_after{250};
-  static constexpr std::size_t fill_bytes_max = 1 << 20;  // in one write
+  static constexpr std::size_t fill_bytes_max = 256 << 10;    // in one write
+  static constexpr std::uint64_t pace_slack_bytes = 1 << 20;  // filled before it waits for the tail
+  static constexpr std::uint64_t set_aside_max = 4;
 
   SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares);
   ~SegmentPool();
@@ -58,6 +65,7 @@ class SegmentPool {
   // All are there that will be, and `newest` is when the last frame was written.
   void adopted(Instant newest);
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
+  void adopt_set_aside(std::uint64_t number);
   Result<void> create_now();  // makes the next number ready, blocking
 
   // --- the table; numbers from first() to ready_end() ---
@@ -81,7 +89,8 @@ class SegmentPool {
   std::uint64_t live() const { return live_; }  // messages in all segments
 
   // So many bytes of room are to be ahead of the tail, besides a segment that is filled; not less than `spares` says.
-  void want_ahead(std::uint64_t bytes);
+  // `end`: where the log ends now.
+  void want_ahead(std::uint64_t bytes, Lsn end);
   // The tail is in this segment now; since then, if it is a new one.
   void enter(std::uint64_t number) { tail_ = number; }
   void enter(std::uint64_t number, Instant since) {
@@ -133,6 +142,8 @@ class SegmentPool {
   bool making() const { return step_ != Step::none && step_ != Step::remove; }
   // The disk had no room for the last one that was tried.
   bool full() const { return full_; }
+  std::uint64_t set_aside() const { return set_aside_; }
+  int set_aside_errno() const { return set_aside_errno_; }  // of the latest since the start
   // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
   Instant next_due() const {
     if (retry_at_ != never) return retry_at_;
@@ -140,7 +151,7 @@ class SegmentPool {
   }
 
  private:
-  enum class Step : std::uint8_t { none, begin, fill, fill_sync, header, dir_sync, remove };
+  enum class Step : std::uint8_t { none, begin, allocate, fill, header, dir_sync, remove };
 
   struct Row {
     FileId file = FileId::none;
@@ -169,14 +180,17 @@ class SegmentPool {
            4 * left_in(row) >= geometry_.segment_bytes;
   }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
-  Result<void> make_now();
+  Result<void> fill_now();
   Result<void> end_step(Instant now, std::int32_t result);
+  Result<void> step_failed(Instant now, int sys);
+  Result<void> set_file_aside(int sys);
   Result<void> issue(Instant now);
   Result<void> begin(Instant now);
   void made();
   void trim();
   bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(wanted_, 1); }
   bool enough() const { return spares() >= spares_ && spares() + filled_ >= wanted_; }
+  bool may_wait() const;
   void add_retired(const Retired& retired);
   Retired take_retired(std::size_t i);
   void retry_later(Instant now) {
@@ -192,6 +206,7 @@ class SegmentPool {
   Geometry geometry_;
   std::uint64_t spares_;  // ready ahead
   std::uint64_t wanted_;  // and retired ones: these may serve for what is beyond them
+  Lsn end_ = UINT64_MAX;  // of the log
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
   RingQueue<Row> rows_;  // from first_ on, up to ready_end_ or the tail, which may be ahead of it
@@ -208,10 +223,14 @@ class SegmentPool {
   Step step_ = Step::none;
   FileId making_ = FileId::none;
   std::uint64_t filled_bytes_ = 0;
+  bool tried_again_ = false;  // its latest write, after an error
+  bool can_allocate_ = true;  // the file system
   Io io_;
   std::optional<std::string> removing_;  // the name of a file that is to go
   bool full_ = false;
   Instant retry_at_ = never;
+  std::uint64_t set_aside_ = 0, next_aside_ = 1;
+  int set_aside_errno_ = 0;
   PageBlock header_;
 };
 

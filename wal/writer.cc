@@ -290,6 +290,11 @@ void Writer::close_frame() {
 
 void Writer::submit(Instant now, std::uint64_t now_us, bool idle) {
   note_pending(now_us);
+  if (urgent_ <= durable_) {
+    progress_us_ = 0;
+  } else if (progress_us_ == 0) {
+    progress_us_ = std::max<std::uint64_t>(now_us, 1);
+  }
   while (may_write(now, now_us, idle) && hand_over(now_us)) {
   }
 }
@@ -300,6 +305,12 @@ void Writer::note_pending(std::uint64_t now_us) {
   } else if (pending_since_us_ == 0) {
     pending_since_us_ = std::max<std::uint64_t>(now_us, 1);
   }
+}
+
+void Writer::note_progress(std::uint64_t now_us) {
+  if (progress_us_ == 0 || now_us < progress_us_) return;
+  gap_us_max_ = std::max(gap_us_max_, now_us - progress_us_);
+  progress_us_ = std::max<std::uint64_t>(now_us, 1);
 }
 
 // The rule of wal/log.h: no timer, no write of lazy records alone, a second write only for a good reason.
@@ -342,6 +353,7 @@ bool Writer::hand_over(std::uint64_t now_us) {
   if (unwritten() == 0) lazy_since_ = never;
   pending_since_us_ = 0;
   note_pending(now_us);
+  note_progress(now_us);
   disk_.write(pool_.file(segment), geometry_.offset_of(frame.start), {memory, bytes}, Flush::yes,
               write.io);
   return true;
@@ -358,6 +370,7 @@ std::optional<Writer::Failure> Writer::reap(std::uint64_t now_us) {
     if (result != static_cast<std::int32_t>(frame.end - frame.start) && !MUTANT(ignore_write_error))
       return Failure{result < 0 ? -result : EIO, frame.start};
     frame.done = true;
+    note_progress(now_us);
     const std::uint64_t took = now_us > write.since_us ? now_us - write.since_us : 0;
     flush_us_ = flush_us_ == 0 ? took : (7 * flush_us_ + took) / 8;
   }

@@ -86,6 +86,8 @@ class Writer {
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t padding_bytes() const { return padding_bytes_; }
   std::uint64_t flush_us_ewma() const { return flush_us_; }
+  // The longest time in which a reply waited and no write was begun or finished, since the start.
+  std::uint64_t gap_us_max() const { return gap_us_max_; }
 
  private:
   struct Frame {
@@ -124,6 +126,7 @@ class Writer {
   bool may_write(Instant now, std::uint64_t now_us, bool idle) const;
   bool hand_over(std::uint64_t now_us);
   void note_pending(std::uint64_t now_us);
+  void note_progress(std::uint64_t now_us);
   Frame& frame_at(Lsn start);
   void advance();
   std::uint64_t unwritten() const { return tail_ - handed_end_; }
@@ -160,6 +163,8 @@ class Writer {
   Instant lazy_since_ = never;
   std::uint64_t pending_since_us_ = 0;  // 0: nothing to be written was seen yet
   std::uint64_t flush_us_ = 0;
+  std::uint64_t progress_us_ = 0;  // the latest write was begun or finished; 0: no reply waits
+  std::uint64_t gap_us_max_ = 0;
 
   std::uint64_t frames_written_ = 0;
   std::uint64_t records_ = 0;

@@ -59,6 +59,9 @@ class QuietDisk final : public Disk {
   void sync_dir(Io& io) override {
     quietly([&] { disk_.sync_dir(io); });
   }
+  void allocate(FileId file, std::uint64_t bytes, Io& io) override {
+    quietly([&] { disk_.allocate(file, bytes, io); });
+  }
   void remove(std::string_view name, Io& io) override {
     quietly([&] { disk_.remove(name, io); });
   }

@@ -6,6 +6,7 @@ The ledger of tests/crash/load.py over pawl_faultfs:
   births  the power goes during the very first start, and again after the first sends
   cuts    the power goes, sometimes in the middle of a start; the disk keeps some of what was not flushed
   errors  a write or a flush fails with EIO: the process must end by itself, and not with success; then a cut
+  bad     a place that cannot be written lies under a new segment: another file is made
   full    the disk fills up: sends are refused with an error that says to retry, receives and deletes go on,
           and sends are taken again when there is room
 
@@ -20,6 +21,7 @@ import http.client
 import pathlib
 import random
 import statistics
+import subprocess
 import sys
 import time
 
@@ -178,6 +180,39 @@ class Cuts(Story):
             f"max {max(self.recovery_ms):.0f} ms; "))
 
 
+# --- a bad place ---
+
+class BadPlace(Story):
+    """The disk cannot write one place, of which the first new segment has got hold: that file is set aside."""
+
+    WRITES_BEFORE = 100  # more than a start makes before it fills the segment, fewer than that takes
+
+    def run(self):
+        self.disk.tell(f"fail write EIO {self.WRITES_BEFORE} 1")
+        self.come_up()
+        self.disk.tell("fail write EIO 0 0")
+        client = Client(self)
+        self.create_queues(client)
+        for number in range(20):
+            self.send(client, number % QUEUES, [body_of(f"bad-place-{number}-", 100)])
+        said = "1 new file of the log could not be written (Input/output error) and is set aside" in self.wait_for_errors()
+        self.go_down()
+        verified = subprocess.run([self.options.pawl, "wal", "verify", self.pawl.data], capture_output=True, text=True,
+                                  timeout=60, check=False)
+        self.come_up()
+        return self.finish("bad place", {
+            "the log does not say that a file is set aside": int(not said),
+            f"verify does not call it sound, but {verified.stdout}{verified.stderr}": int(verified.returncode != 0),
+            "verify does not list the file": int("1 new file could not be written and is set aside" not in verified.stdout),
+        }, acked_min=1)
+
+    def wait_for_errors(self):
+        deadline = time.monotonic() + END_SECONDS
+        while "set aside" not in self.pawl.errors() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return self.pawl.errors()
+
+
 # --- a full disk ---
 
 class Full(Story):
@@ -287,7 +322,7 @@ def main():
         print(f"SKIPPED power_cuts: {reason}\n0 passed, 0 failed")
         return 0
     tenth = max(2, options.rounds // 10)
-    results = [births(options, tenth), Cuts(options, options.seed).run_or_keep(options.rounds, tenth),
+    results = [births(options, tenth), BadPlace(options, options.seed, extra=["--shards", "1"]).run_or_keep(), Cuts(options, options.seed).run_or_keep(options.rounds, tenth),
                Full(options, options.seed).run_or_keep()]
     good, bad = map(sum, zip(*results, strict=True))
     print(f"{good} passed, {bad} failed")

@@ -185,12 +185,12 @@ const SimDisk::InodePtr& SimDisk::inode(FileId file) const {
 
 std::uint64_t SimDisk::bytes_used() const {
   std::uint64_t bytes = 0;
-  for (const auto& [name, file] : names_) bytes += file->cache.size();
+  for (const auto& [name, file] : names_) bytes += file->space();
   return bytes;
 }
 
 bool SimDisk::fits(const Inode& file, std::uint64_t end) const {
-  return end <= file.cache.size() || bytes_used() - file.cache.size() + end <= options_.capacity;
+  return end <= file.space() || bytes_used() - file.space() + end <= options_.capacity;
 }
 
 std::size_t SimDisk::copy_out(const Inode& file, std::uint64_t offset, std::span<std::byte> into) {
@@ -303,6 +303,10 @@ void SimDisk::sync_dir(Io& io) {
   begin({.kind = IoKind::sync_dir, .clock = changes_base_ + changes_.size()}, io);
 }
 
+void SimDisk::allocate(FileId file, std::uint64_t bytes, Io& io) {
+  begin({.kind = IoKind::allocate, .inode = inode(file), .offset = bytes}, io);
+}
+
 void SimDisk::remove(std::string_view name, Io& io) {
   CHECK(names_.contains(name), "{} is not there", name);
   begin({.kind = IoKind::remove, .name = std::string(name)}, io);
@@ -324,6 +328,9 @@ void SimDisk::finish(const Operation& operation) {
       break;
     case IoKind::sync:
       result = finish_sync(*operation.inode, operation.clock, 0);
+      break;
+    case IoKind::allocate:
+      result = finish_allocate(*operation.inode, operation.offset);
       break;
     case IoKind::remove:
       if (const int error = fault(IoKind::remove)) {
@@ -370,6 +377,13 @@ std::int32_t SimDisk::finish_write(const Operation& operation) {
   if (operation.flush == Flush::no) return bytes;
   const std::int32_t flushed = finish_sync(file, operation.clock, operation.pending_id);
   return flushed < 0 ? flushed : bytes;
+}
+
+std::int32_t SimDisk::finish_allocate(Inode& file, std::uint64_t bytes) {
+  if (const int error = fault(IoKind::allocate)) return -error;
+  if (!fits(file, bytes)) return -ENOSPC;
+  file.allocated = std::max(file.allocated, bytes);
+  return 0;
 }
 
 std::int32_t SimDisk::finish_read(const Operation& operation) {

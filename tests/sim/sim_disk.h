@@ -17,6 +17,7 @@
 // Owner:  a test. After crash() all FileIds and Ios are dead and no Io is touched again.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,18 @@ enum class Crash : std::uint8_t {
   power,    // only what is durable survives for certain
 };
 
-enum class IoKind : std::uint8_t { read, write, sync, sync_dir, open, create, rename, remove };
-inline constexpr std::size_t io_kinds = 8;
+enum class IoKind : std::uint8_t {
+  read,
+  write,
+  sync,
+  sync_dir,
+  open,
+  create,
+  rename,
+  remove,
+  allocate,
+};
+inline constexpr std::size_t io_kinds = 9;
 
 struct SimDiskOptions {
   std::uint64_t seed = 1;
@@ -125,6 +136,7 @@ class SimDisk final : public Disk {
   void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) override;
   void sync(FileId file, Io& io) override;
   void sync_dir(Io& io) override;
+  void allocate(FileId file, std::uint64_t bytes, Io& io) override;
   void remove(std::string_view name, Io& io) override;
 
  private:
@@ -145,6 +157,9 @@ class SimDisk final : public Disk {
     Pages cache;    // what reads see
     Pages durable;  // what a power cut leaves for certain
     std::vector<Pending> pending;
+    std::uint64_t allocated = 0;  // space that is its own, however long it is
+
+    std::uint64_t space() const { return std::max<std::uint64_t>(cache.size(), allocated); }
   };
   using InodePtr = std::shared_ptr<Inode>;
   using Names = std::map<std::string, InodePtr, std::less<>>;
@@ -189,6 +204,7 @@ class SimDisk final : public Disk {
   void finish(const Operation& operation);
   std::int32_t finish_write(const Operation& operation);
   std::int32_t finish_read(const Operation& operation);
+  std::int32_t finish_allocate(Inode& file, std::uint64_t bytes);
   std::int32_t finish_sync(Inode& file, std::uint64_t clock, std::uint64_t pending_id);
   std::size_t copy_out(const Inode& file, std::uint64_t offset, std::span<std::byte> into);
   bool fits(const Inode& file, std::uint64_t end) const;

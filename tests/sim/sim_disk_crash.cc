@@ -46,6 +46,7 @@ void SimDisk::crash_names() {
 }
 
 void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
+  if (kind == Crash::power) file.allocated = 0;
   if (file.pending.empty() && file.cache.size() == file.durable.size()) return;  // all is durable
   std::vector<Pending> writes = std::exchange(file.pending, {});
   random_.shuffle(std::span(writes));  // those under way have no order among themselves

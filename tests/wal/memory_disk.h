@@ -21,7 +21,7 @@ namespace pawl {
 
 class MemoryDisk final : public Disk {
  public:
-  enum class Kind : std::uint8_t { write, read, sync, sync_dir, remove };
+  enum class Kind : std::uint8_t { write, read, sync, sync_dir, remove, allocate };
   struct Op {
     Kind kind{};
     FileId file = FileId::none;
@@ -33,7 +33,8 @@ class MemoryDisk final : public Disk {
   bool hold = false;
   std::uint64_t capacity = UINT64_MAX;  // bytes of all files
   int fail_write = 0, fail_sync = 0;    // errno of every asynchronous one from now on
-  int fail_create = 0;
+  int fail_create = 0, fail_allocate = 0;
+  std::uint64_t unflushed_writes = 0;
   bool trace = false;
   std::vector<std::string>
       calls;  // while trace: "write <name> <offset> <bytes>", "rename <from> <to>", ...
@@ -120,8 +121,9 @@ class MemoryDisk final : public Disk {
   }
   Result<void> sync_now(FileId) override { return {}; }
   Result<void> sync_dir_now() override { return {}; }
-  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush,
+  void write(FileId file, std::uint64_t offset, std::span<const std::byte> from, Flush flush,
              Io& io) override {
+    unflushed_writes += flush == Flush::no ? 1 : 0;
     CHECK(offset % block_bytes == 0 && from.size() % block_bytes == 0);
     CHECK(reinterpret_cast<std::uintptr_t>(from.data()) % block_bytes == 0);
     if (trace)
@@ -142,6 +144,11 @@ class MemoryDisk final : public Disk {
   void sync_dir(Io& io) override {
     if (trace) note("sync_dir");
     submit({Kind::sync_dir, FileId::none, 0, {}, &io});
+  }
+  // Looks for the space, and does not keep it.
+  void allocate(FileId file, std::uint64_t bytes, Io& io) override {
+    if (trace) note("allocate " + at(file).name + " " + std::to_string(bytes));
+    submit({Kind::allocate, file, bytes, {}, &io});
   }
   void remove(std::string_view name, Io& io) override {
     removing_ = name;
@@ -194,6 +201,11 @@ class MemoryDisk final : public Disk {
       case Kind::sync:
       case Kind::sync_dir:
         return fail_sync ? -fail_sync : 0;
+      case Kind::allocate:
+        if (fail_allocate) return -fail_allocate;
+        return full(op.offset - std::min<std::uint64_t>(op.offset, at(op.file).bytes->size()))
+                   ? -ENOSPC
+                   : 0;
       case Kind::remove:
         return remove(removing_) ? 0 : -ENOENT;
     }

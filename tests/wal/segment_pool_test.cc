@@ -33,9 +33,9 @@ class Pool : public testing::Test {
   Instant now{1000};
 };
 
-TEST_F(Pool, ASpareIsFilledFlushedGivenItsHeaderAndItsNameMadeDurableInThisOrder) {
+TEST_F(Pool, ASpareIsAllocatedFilledGivenItsHeaderAndItsNameMadeDurableInThisOrder) {
   disk.hold = true;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(pool->spares(), 0u);
     pump();
     pump();  // nothing has finished: nothing more is started
@@ -43,10 +43,13 @@ TEST_F(Pool, ASpareIsFilledFlushedGivenItsHeaderAndItsNameMadeDurableInThisOrder
   }
   pump();
   EXPECT_EQ(pool->spares(), 1u);
-  disk.calls.resize(5);
+  disk.calls.resize(8);
   EXPECT_EQ(disk.calls,
-            (Calls{"create 000000000001.seg", "write 000000000001.seg 0 65536",
-                   "sync 000000000001.seg", "write 000000000001.seg 0 4096", "sync_dir"}));
+            (Calls{"create 000000000001.seg", "allocate 000000000001.seg 65536",
+                   "write 000000000001.seg 0 16384", "write 000000000001.seg 16384 16384",
+                   "write 000000000001.seg 32768 16384", "write 000000000001.seg 49152 16384",
+                   "write 000000000001.seg 0 4096", "sync_dir"}));
+  EXPECT_EQ(disk.unflushed_writes, 0u) << "each piece is durable by itself";
   const auto header =
       read_segment_header(ConstBlock(disk.content("000000000001.seg").data(), block_bytes));
   ASSERT_TRUE(header);
@@ -54,18 +57,106 @@ TEST_F(Pool, ASpareIsFilledFlushedGivenItsHeaderAndItsNameMadeDurableInThisOrder
   EXPECT_EQ(header->base, 64u << 10);
 }
 
-TEST_F(Pool, ALargeSegmentIsFilledOneMebibyteAtATime) {
+TEST_F(Pool, ALargeSegmentIsFilledInPiecesOf256KiB) {
   pool.reset();
   pool = std::make_unique<SegmentPool>(disk, Geometry{1, 5 << 19, 1 << 19}, 1);
   pool->start(1);
   disk.calls.clear();
-  pump(20);
+  pump(40);
   EXPECT_EQ(pool->spares(), 1u) << "besides the one the tail is in";
   EXPECT_EQ(pool->ready_end(), 3u);
   disk.calls.resize(4);
-  EXPECT_EQ(disk.calls, (Calls{"create 000000000001.seg", "write 000000000001.seg 0 1048576",
-                               "write 000000000001.seg 1048576 1048576",
-                               "write 000000000001.seg 2097152 524288"}));
+  EXPECT_EQ(disk.calls,
+            (Calls{"create 000000000001.seg", "allocate 000000000001.seg 2621440",
+                   "write 000000000001.seg 0 262144", "write 000000000001.seg 262144 262144"}));
+}
+
+TEST_F(Pool, AFileSystemThatCannotAllocateIsAskedOnce) {
+  disk.fail_allocate = EOPNOTSUPP;
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(std::ranges::count_if(
+                disk.calls, [](const std::string& call) { return call.starts_with("allocate"); }),
+            1);
+}
+
+TEST_F(Pool, TheLastSegmentIsFilledAsFastAsTheTailMoves) {
+  constexpr Geometry large{1, 8 << 20, 1 << 20};
+  constexpr std::uint64_t piece = SegmentPool::fill_bytes_max;
+  pool.reset();
+  disk.files.clear();
+  pool = std::make_unique<SegmentPool>(disk, large, 2);
+  pool->start(0);
+  ASSERT_TRUE(pool->create_now());
+  pool->want_ahead(0, block_bytes);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 1u);
+  EXPECT_EQ(disk.content("000000000002.seg").size(), SegmentPool::pace_slack_bytes + piece);
+  EXPECT_FALSE(pool->busy());
+  pool->want_ahead(0, large.segment_bytes / 4);
+  pump(100);
+  EXPECT_EQ(disk.content("000000000002.seg").size(),
+            SegmentPool::pace_slack_bytes + large.segment_bytes / 2 + piece);
+  pool->want_ahead(0, large.segment_bytes / 2);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u) << "the tail has used half of its segment";
+
+  pool->want_ahead(2 * large.segment_bytes, block_bytes);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(disk.content("000000000003.seg").size(), SegmentPool::pace_slack_bytes + piece);
+  pool->want_ahead(3 * large.segment_bytes, block_bytes);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 3u) << "room that is needed is made at once";
+}
+
+// A write that fails twice in one place finds the same place again in any file that keeps its space.
+TEST_F(Pool, AFileThatCannotBeWrittenIsSetAsideAndAnotherOneMade) {
+  disk.hold = true;
+  for (int i = 0; i < 3; ++i) {
+    pump();
+    disk.finish_all();
+  }
+  for (int i = 0; i < 2; ++i) {
+    pump();
+    ASSERT_EQ(disk.op(0).kind, MemoryDisk::Kind::write);
+    disk.finish(0, -EIO);
+  }
+  disk.hold = false;
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(pool->set_aside(), 1u);
+  EXPECT_EQ(pool->set_aside_errno(), EIO);
+  EXPECT_FALSE(pool->full());
+  EXPECT_TRUE(disk.files.contains(set_aside_name(1)));
+}
+
+TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
+  disk.hold = true;
+  for (int i = 0; i < 2; ++i) {
+    pump();
+    disk.finish_all();
+  }
+  pump();
+  disk.finish(0, -EIO);  // as a disk says of a short write
+  pump();
+  disk.finish(0, -ENOSPC);
+  pump();
+  EXPECT_TRUE(pool->full());
+  EXPECT_EQ(pool->set_aside(), 0u);
+}
+
+TEST_F(Pool, AfterSomeFilesSetAsideAnErrorIsFinal) {
+  pool->adopt_set_aside(3);  // by an earlier start
+  disk.fail_write = EIO;
+  Result<void> pumped;
+  int pumps = 0;
+  for (; pumps < 100 && pumped; ++pumps) pumped = pool->pump(now, false);
+  ASSERT_FALSE(pumped);
+  EXPECT_EQ(pumped.error().sys, EIO);
+  EXPECT_EQ(pool->set_aside(), SegmentPool::set_aside_max);
+  EXPECT_TRUE(disk.files.contains(set_aside_name(4)));
+  EXPECT_FALSE(disk.files.contains(set_aside_name(1)));
 }
 
 TEST_F(Pool, ItStopsWhenThereAreEnough) {
@@ -218,14 +309,14 @@ TEST_F(Pool, WhatIsWantedAheadMayBeRetired) {
     pump(100);
   }
   pool->retire(4, 0);
-  pool->want_ahead(3 * geometry.segment_bytes);
+  pool->want_ahead(3 * geometry.segment_bytes, UINT64_MAX);
   disk.calls.clear();
   pump(100);
   EXPECT_EQ(pool->spares(), 2u);
   EXPECT_EQ(pool->end_of_room(), geometry.segment_base(4 + 1 + 6));
   EXPECT_TRUE(disk.calls.empty()) << "six are ready or retired, four are wanted";
 
-  pool->want_ahead(8 * geometry.segment_bytes);
+  pool->want_ahead(8 * geometry.segment_bytes, UINT64_MAX);
   pump(200);
   EXPECT_EQ(pool->end_of_room(), geometry.segment_base(4 + 1 + 9));
 }
@@ -250,7 +341,7 @@ TEST_F(Pool, AFileThatCannotBeHadIsTriedAgain) {
   EXPECT_FALSE(pool->pump(now, false));
 }
 
-TEST_F(Pool, AFlushThatFailsIsFinal) {
+TEST_F(Pool, AFlushOfTheDirectoryThatFailsIsFinal) {
   disk.fail_sync = EIO;
   Result<void> pumped;
   for (int i = 0; i < 10 && pumped; ++i) pumped = pool->pump(now, false);
@@ -258,9 +349,8 @@ TEST_F(Pool, AFlushThatFailsIsFinal) {
   EXPECT_EQ(pumped.error().sys, EIO);
 }
 
-// What it was to make durable may be gone, and a second one would succeed without it.
-TEST_F(Pool, AFlushThatFindsNoRoomIsNotRepeatedAlone) {
-  disk.hold = disk.trace = true;
+TEST_F(Pool, AFlushOfTheDirectoryThatFindsNoRoomIsFinalToo) {
+  disk.hold = true;
   const auto finish = [&](MemoryDisk::Kind kind, std::int32_t result) {
     for (int i = 0; i < 100; ++i) {
       pump();
@@ -274,16 +364,6 @@ TEST_F(Pool, AFlushThatFindsNoRoomIsNotRepeatedAlone) {
     }
     FAIL();
   };
-  finish(MemoryDisk::Kind::sync, -ENOSPC);
-  pump();
-  EXPECT_EQ(disk.under_way(), 0u) << "tried again in a second";
-  now = now + SegmentPool::retry_after;
-  disk.calls.clear();
-  finish(MemoryDisk::Kind::sync, 0);
-  EXPECT_TRUE(std::ranges::any_of(disk.calls, [](const std::string& call) {
-    return call.starts_with("write ");
-  })) << "the zeros again";
-
   finish(MemoryDisk::Kind::sync_dir, -ENOSPC);
   EXPECT_FALSE(pool->pump(now, false));
 }

@@ -50,6 +50,14 @@ std::vector<std::uint64_t> segments_in(const std::string& directory) {
   return numbers;
 }
 
+std::uint64_t files_set_aside_in(const std::string& directory) {
+  std::uint64_t files = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    files += set_aside_number(entry.path().filename().string()) >= 0 ? 1 : 0;
+  return files;
+}
+
 Result<void> LogContent::open() {
   for (const std::uint64_t number : segments_in(directory_)) {
     const std::string path = directory_ + "/" + segment_name(number);

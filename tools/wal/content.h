@@ -30,6 +30,8 @@ std::string place_in(const Geometry& at, Lsn lsn);
 
 // The numbers in the names of segments, rising.
 std::vector<std::uint64_t> segments_in(const std::string& directory);
+// New files that the disk could not write.
+std::uint64_t files_set_aside_in(const std::string& directory);
 
 class LogContent {
  public:
