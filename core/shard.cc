@@ -339,10 +339,10 @@ void Shard::answer_settled(Queue& queue, Effects& effects) {
 
 // --- time --------------------------------------------------------------------------------------------
 
-bool Shard::expire(Instant now, Effects& effects) {
+bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   give_back_doomed(effects);
   begin_moves(now, effects);
-  const bool more = timers_.expire(now, limits_.cascade_a_turn, [&](const TimerEntry& entry) {
+  const bool more = timers_.expire(passed, limits_.cascade_a_turn, [&](const TimerEntry& entry) {
     return on_timer(entry, now, effects);
   });
   timers_.sweep(limits_.timers_a_turn, [this](const TimerEntry& entry) { return live(entry); });

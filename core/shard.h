@@ -82,9 +82,9 @@ class Shard {
   // --- one turn ---
   // Decides about one request. It is answered in `effects.replies`, now or (a long poll) later.
   void apply(Request& request, Instant now, Effects& effects);
-  // Visibility, delay, retention and long polls that have run out, and purged messages given back. True:
-  // there is more to do at this `now`.
-  bool expire(Instant now, Effects& effects);
+  // Visibility, delay, retention and long polls that ended at `passed`, which is `now` or before it, or earlier; and
+  // purged messages given back. True: there is more to do at this `now`.
+  bool expire(Instant passed, Instant now, Effects& effects);
   // Hands ready messages to whoever waits. Call after everything else of a turn.
   void match(Instant now, Effects& effects);
   // The log has placed the records of this turn; what was sent may be handed out once the log is durable
@@ -133,7 +133,7 @@ class Shard {
   static constexpr LogPos replay_none = UINT64_MAX;
   LogPos replay_position() const;
 
-  // When expire() is due next.
+  // Until it has passed expire() has nothing to do.
   Instant next_deadline() {
     return doomed_.empty() && begun_.empty() && at_once_.empty() ? timers_.next() : Instant{0};
   }
@@ -169,8 +169,8 @@ class Shard {
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
   void restore(const SettledRecord& record);
   void restore(const ReplayRecord& record);
-  // Queues that are not in the directory go; `freed` names their records.
-  void finish_recovery(Instant now, std::vector<LogPos>& freed);
+  // Queues that are not in the directory go; `freed` names their records. `passed` as for expire().
+  void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed);
 
   // Bytes in memory, of all queues. What is small or does not grow with the messages is not counted.
   struct Memory {
@@ -345,7 +345,7 @@ class Shard {
 
   // shard_recovery.cc
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
-  void resume(Queue& queue, Instant now);
+  void resume(Queue& queue, Instant passed, Instant now);
   void abandon(Queue& queue, std::vector<LogPos>& freed);
 
   // shard.cc

@@ -153,7 +153,7 @@ std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() con
   return found;
 }
 
-void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
+void Shard::finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed) {
   slots_.set_max(limits_.slots_max);
   // Time has gone on behind the newest frame.
   if (identity_.upgraded == never) identity_.upgraded = now - milliseconds(1);
@@ -167,7 +167,7 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
     }
     CHECK((*config)->owner == identity_.id);  // ShardEngine::adopt() has looked
     queue.config = *config;
-    resume(queue, now);
+    resume(queue, passed, now);
     ++it;
   }
   latest_ = nullptr;
@@ -176,7 +176,7 @@ void Shard::finish_recovery(Instant now, std::vector<LogPos>& freed) {
 }
 
 // All records have been read: what is ready, what is hidden until when.
-void Shard::resume(Queue& queue, Instant now) {
+void Shard::resume(Queue& queue, Instant passed, Instant now) {
   // hide() and show() change what is ready, not what is present: the walk may go on under them.
   queue.index.for_each([&](Seq seq, Place place) {
     if (!place.is_slot()) {
@@ -185,7 +185,7 @@ void Shard::resume(Queue& queue, Instant now) {
     }
     Slot& slot = slots_[place.slot()];
     if (const Instant end = delay_end(queue, slot); end.ms != 0) slot.deadline = end;
-    if (slot.deadline > now) {
+    if (slot.deadline > passed) {
       hide(queue, place.slot(), slot.receive_count == 0 ? State::delayed : State::in_flight,
            slot.deadline);
     } else {

@@ -285,9 +285,7 @@ Finding check_cpus(unsigned cpus, const std::string& root) {
 std::optional<Finding> check_setting(const char* name, const std::string& path,
                                      std::initializer_list<std::string_view> good,
                                      const char* remedy) {
-  std::string value = text_of(path);
-  if (const std::size_t chosen = value.find('['); chosen != value.npos)
-    value = value.substr(chosen + 1, value.find(']', chosen) - chosen - 1);
+  const std::string value = text_of(path);
   if (value.empty()) return std::nullopt;
   const bool fine = std::find(good.begin(), good.end(), value) != good.end();
   return Finding{name, fine ? Status::ok : Status::warn, value, fine ? "" : remedy};
@@ -409,10 +407,6 @@ std::vector<Finding> examine(const DoctorOptions& options) {
       "cpu governor", root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
       {"performance"},
       "Waking up takes longer at a low clock: `cpupower frequency-set -g performance`."));
-  add(check_setting("huge pages", root + "/sys/kernel/mm/transparent_hugepage/enabled",
-                    {"madvise", "always"},
-                    "The log's memory would use them: `echo madvise > "
-                    "/sys/kernel/mm/transparent_hugepage/enabled`."));
   return found;
 }
 

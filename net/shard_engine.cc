@@ -40,7 +40,7 @@ Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
     return fail(Errc::corrupt, "queue of another shard");
   }
   std::vector<LogPos> freed;
-  shard_.finish_recovery(now, freed);
+  shard_.finish_recovery(now - ShardLoop::timers_late, now, freed);
   for (const LogPos position : freed) log_->release(position);
   return log_->check_segments(complaint);
 }

@@ -39,7 +39,8 @@ struct ShardEngineOptions {
 class ShardEngine {
  public:
   ShardEngine(const ShardEngineOptions& options, Instant start)
-      : options_(options), shard_(options.identity, options.limits, start) {}
+      : options_(options),
+        shard_(options.identity, options.limits, start - ShardLoop::timers_late) {}
 
   // Reads the log into the shard; `replay` is a ShardReplay of shard().
   Result<void> open(Disk& disk, Replay& replay, std::string& complaint);

@@ -84,7 +84,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
     queued_.pop_front();
     apply(*request, now);
   }
-  more_ = shard_->expire(now, effects_);
+  more_ = shard_->expire(now - timers_late, now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
   replay(now);
@@ -458,7 +458,9 @@ Instant ShardLoop::next_deadline() {
       log_->bodies_due()) {
     return Instant{0};
   }
-  return std::min({shard_->next_deadline(), log_->next_lazy(), replayer_.next_due()});
+  const Instant timers = shard_->next_deadline();
+  const bool later = timers != Instant{0} && timers != never;
+  return std::min({later ? timers + timers_late : timers, log_->next_lazy(), replayer_.next_due()});
 }
 
 void ShardLoop::begin_drain() {

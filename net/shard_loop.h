@@ -74,6 +74,8 @@ class ShardLoop {
   // What a crash takes of all that async queues were promised was answered within so long. While the log is further
   // behind, they are answered as those of fsync are.
   static constexpr Duration async_window{100};
+  // Instants are rounded down: the one at which a time began was up to so much later, and no time is to end early.
+  static constexpr Duration timers_late{1};
 
   // `memory_max`: bytes for the shard's state and the log's image together; 0: the log's options say how large
   // that may be.

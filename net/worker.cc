@@ -257,6 +257,7 @@ bool Worker::turn() {
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         dispatch(tag, result, flags);
       });
+  if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began after it
   const bool worked = loop_->turn(now_, now_us_);
   if (loop_->failure()) die(*loop_->failure());
   connections_->flush();

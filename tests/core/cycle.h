@@ -33,7 +33,7 @@ class Cycle {
   void turn(Request* request) {
     now_ = now_ + milliseconds(1);
     effects_.clear();
-    shard_.expire(now_, effects_);
+    shard_.expire(now_, now_, effects_);
     if (request != nullptr) shard_.apply(*request, now_, effects_);
     shard_.match(now_, effects_);
     for (SendRecord& record : effects_.sends) record.position = ++position_;

@@ -76,7 +76,7 @@ TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
   world.shard().apply(purge, world.now(), effects);
   for (int turn = 0; world.shard().deduplicated() > 0; ++turn) {
     const std::uint64_t before = world.shard().deduplicated();
-    world.shard().expire(world.now(), effects);
+    world.shard().expire(world.now(), world.now(), effects);
     ASSERT_GE(world.shard().deduplicated() + limits.doomed_a_turn, before) << turn;
     ASSERT_LT(turn, 100);
   }
@@ -259,7 +259,7 @@ TEST(SlotLimit, IsNoneForWhatALogBringsBack) {
     shard.restore(record, freed);
   }
   for (Seq seq = 1; seq <= 5; ++seq) shard.restore(RemoveRecord{config.id, seq}, freed);
-  shard.finish_recovery(Instant{2000}, freed);
+  shard.finish_recovery(Instant{2000}, Instant{2000}, freed);
   Effects effects;
   Request count{.op = Op::count, .queue = config.id};
   shard.apply(count, Instant{2000}, effects);

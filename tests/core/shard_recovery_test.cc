@@ -130,7 +130,7 @@ TEST(Recovery, ToleratesRecordsOfMessagesThatAreGone) {
   shard.restore(ReceiveRecord{.queue = queue, .seq = 7, .nonce = 1, .receive_count = 1});
   shard.restore(RemoveRecord{.queue = queue, .seq = 7}, freed);
   shard.restore(PurgeRecord{.queue = queue, .below = 5}, freed);
-  shard.finish_recovery(world.now(), freed);
+  shard.finish_recovery(world.now(), world.now(), freed);
   EXPECT_TRUE(freed.empty());
   EXPECT_EQ(shard.messages(), 0u);
 }
@@ -151,7 +151,7 @@ TEST(Recovery, OfAQueueThatIsNotInTheDirectoryFreesItsRecords) {
                   freed);
   }
   shard.restore(ReceiveRecord{.queue = QueueId{9}, .seq = 2, .nonce = 1, .receive_count = 1});
-  shard.finish_recovery(Instant{2000}, freed);
+  shard.finish_recovery(Instant{2000}, Instant{2000}, freed);
   EXPECT_EQ(freed, (std::vector<LogPos>{101, 102, 103}));
   EXPECT_EQ(shard.messages(), 0u);
 }

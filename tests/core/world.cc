@@ -142,7 +142,7 @@ bool World::one_turn(std::span<Ask* const> asks) {
   effects_.clear();
   for (Transfer* const transfer : std::exchange(travelling_, {}))
     shard_->apply(transfer->request, now_, effects_);
-  const bool more = shard_->expire(now_, effects_);
+  const bool more = shard_->expire(now_, now_, effects_);
   for (Ask* const ask : asks) shard_->apply(ask->request, now_, effects_);
   shard_->match(now_, effects_);
   write(effects_);
@@ -310,7 +310,7 @@ void World::recover() {
   for (const Frame& frame : frames_) {
     for (const StoredRecord& stored : frame.records) restore(stored, freed);
   }
-  shard_->finish_recovery(now_, freed);
+  shard_->finish_recovery(now_, now_, freed);
   collect_freed(freed);
   for (const Shard::Came& came : shard_->unsettled())
     travelling_.push_back(shard_->forget_moved(came, ShardId{}).request.transfer);

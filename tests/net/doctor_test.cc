@@ -127,14 +127,12 @@ TEST(Doctor, WarnsAboutSettingsThatCostLatencyAndSaysHowToChangeThem) {
   FakeRoot root;
   root.with("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")
       .with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
-      .with("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n")
       .with("/proc/self/cgroup", "0::/\n")
       .with("/sys/fs/cgroup/cpu.max", "1000 100000\n");
   auto by_name = findings({.disk_seconds = 0, .root = root.path()});
   EXPECT_EQ(by_name["clock source"].status, Finding::Status::warn);
   EXPECT_EQ(by_name["clock source"].what, "hpet");
   EXPECT_EQ(by_name["cpu governor"].status, Finding::Status::ok);
-  EXPECT_EQ(by_name["huge pages"].what, "never");
   EXPECT_EQ(by_name["cpus"].status, Finding::Status::warn);
   EXPECT_EQ(by_name.count("block device"), 0u) << "this fake machine shows none";
   for (const auto& [name, finding] : by_name)

@@ -64,7 +64,7 @@ TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
   task.status = MoveTask::Status::completed;
   std::vector<LogPos> freed;
   shard.restore(TaskRecord{.task = task, .removed = {1}}, freed);
-  shard.finish_recovery(now, freed);
+  shard.finish_recovery(now, now, freed);
   Effects effects;
   Transfer& came = shard.forget_moved(
       {

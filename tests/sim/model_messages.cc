@@ -1,6 +1,7 @@
 // What the model makes of sends, deliveries, deletes and changes of visibility.
 #include <algorithm>
 
+#include "net/shard_loop.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {
@@ -14,6 +15,11 @@ constexpr Duration settling_max = seconds(5);
 Duration longest(const Call& call, const QueueRow& queue) {
   return queue.exits == 0 && !queue.moves_home ? Duration{call.wait.high}
                                                : std::max(Duration{call.wait.high}, settling_max);
+}
+
+// When a message is there again that was hidden for so long.
+Instant end_of(Instant begun, Duration hidden) {
+  return hidden.ms > 0 ? begun + hidden + ShardLoop::timers_late : begun;
 }
 
 std::uint32_t nonce_of(const SipKey& key, const ReceiptHandle& handle) {
@@ -48,7 +54,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     message.sent_at = message.aged = turn.now;
     message.latest = world_->newest_now();
     message.view.step = turn.step;
-    message.view.from_low = turn.now + Duration{delay.low};
+    message.view.from_low = turn.now + Duration{delay.low};  // durable only then, it comes at once
     message.view.from_high = turn.now + Duration{delay.high};
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
@@ -140,7 +146,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   View view;
   view.step = turn.step;
   view.received = {delivery.receive_count, delivery.receive_count};
-  view.from_low = turn.now + Duration{visibility.low};
+  view.from_low = end_of(turn.now, Duration{visibility.low});
   view.from_high = turn.now + Duration{visibility.high};
   if (again && message.view.step == turn.step) {  // two of an attempt in one turn, in any order
     view.from_low = std::min(view.from_low, message.view.from_low);
@@ -339,7 +345,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     View changed = view;
     changed.received.low = std::max<std::int64_t>(view.received.low, 1);
     changed.received.high = std::max<std::int64_t>(view.received.high, 1);
-    changed.from_low = low + entry.visibility;
+    changed.from_low = end_of(low, entry.visibility);
     changed.from_high = high + entry.visibility;
     // By an old handle the message remains the latest receiver's. A message that counts as never received becomes this
     // one's.

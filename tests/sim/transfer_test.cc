@@ -171,7 +171,7 @@ class TwoFullShards : public TwoShards {
       request.op = Op::send;
       request.queue = queue;
       request.sends = entries;
-      ASSERT_TRUE(ask(request, owner));
+      ASSERT_TRUE(ask(request, owner, 200'000));
       if (request.error == Errc::no_memory) return;
     }
     FAIL() << "a million messages and it is not full";

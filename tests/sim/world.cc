@@ -130,7 +130,8 @@ Start World::start(std::int64_t jump_ms) {
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;
     machine->due = never;
-    machine->now = machine->fired = now();
+    machine->now = now();
+    machine->fired = machine->now - ShardLoop::timers_late;
   }
   up_ = true;
   trace_->note("{} us: up, clock {}, said {}", now_us_, now().ms, fingerprint_);
@@ -177,7 +178,8 @@ void World::check_clock() const {
   if (last_boots_ == 0) return;
   const Instant on_time =
       last_now_ + milliseconds(static_cast<std::int64_t>((now_us_ - last_now_us_) / 1000 + 1));
-  const bool restarted = last_boots_ != boots_;
+  // The time that the machine was off may be counted by a later start than the first.
+  const bool restarted = last_boots_ != boots_ || last_waited_;
   if (restarted && synchronised_) return;
   const Duration noted_within = milliseconds(restarted ? 1000 : 300);
   if (clock_->now() > on_time + noted_within)
@@ -190,6 +192,7 @@ void World::tear_down() {
     last_now_ = now();
     last_now_us_ = now_us_;
     last_boots_ = boots_;
+    last_waited_ = clock_->anchor().boot_id != clocks_.boot_id();
   }
   for (auto& machine : machines_) {
     if (!machine->engine) continue;
@@ -381,7 +384,7 @@ bool World::turn(std::uint32_t shard) {
   const Instant due = machine.engine->loop().next_deadline();
   machine.due = due;
   if (due > turn.now || machine.engine->shard().next_deadline() > turn.now)
-    machine.fired = turn.now;
+    machine.fired = turn.now - ShardLoop::timers_late;
   turn.fires = machine.fired;
   machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
