@@ -54,6 +54,7 @@ class WakeUp(ServedTest):
             late.append((woken - due) * 1000)
         late.sort()
         self.figures.append(f"wake-up {event:19} {late[len(late) // 2]:7.2f} ms median, {late[-1]:7.2f} ms slowest of {times}")
+        self.assertGreaterEqual(late[0], 0, "no time ends early")
         self.assertLess(late[-1], LATE_SECONDS * 1000)
 
     def clock(self, op, **members):
