@@ -1,7 +1,10 @@
 #include "proto/sqs.h"
 
+#include <algorithm>
+
 #include "core/free_memory.h"
 #include "proto/form.h"
+#include "proto/http_strict.h"
 #include "proto/sigv4.h"
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
@@ -33,6 +36,30 @@ Next plain(SqsState& s, std::uint16_t status, std::string_view body) {
   return Next::respond;
 }
 
+// Whether the first media type of Accept that a Query answer can have is JSON.
+bool accepts_json(std::string_view accept) {
+  while (!accept.empty()) {
+    const std::size_t comma = std::min(accept.find(','), accept.size());
+    std::string_view type = accept.substr(0, comma);
+    type = type.substr(0, type.find(';'));
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    if (equals_ignoring_case(type, "application/json")) return true;
+    if (equals_ignoring_case(type, "text/xml") || equals_ignoring_case(type, "application/xml"))
+      return false;
+    accept.remove_prefix(std::min(comma + 1, accept.size()));
+  }
+  return false;
+}
+
+// A request without an action gets no JSON: AWS answers it before it looks at Accept.
+bool wants_query_json(const HttpRequest& http) {
+  const auto* accept = http.header("accept");
+  if (accept == nullptr || !accepts_json(*accept)) return false;
+  return http.method == "POST" || http.query.starts_with("Action=") ||
+         http.query.contains("&Action=");
+}
+
 void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_number) {
   s.keep_alive = http.keep_alive;
   s.head_only = http.method == "HEAD";
@@ -41,6 +68,7 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   if (const auto* host = http.header("host")) s.host = *host;
   if (!http.public_host.empty()) s.host = http.public_host;
   s.scheme = http.scheme;
+  s.accepts_json = wants_query_json(http);
   s.cors_origin = http.cors_origin;
   s.preflight = http.method == "OPTIONS";
   if (const auto* trace = http.header("x-amzn-trace-id")) s.trace = *trace;
@@ -231,7 +259,7 @@ void SqsState::use(const QueueConfig& the_queue) {
 void SqsState::reset() {
   constexpr std::size_t text_keep_max = 4096;
   protocol = SqsProtocol::plain;
-  query_mode = false;
+  query_mode = accepts_json = false;
   host = trace = account = cors_origin = {};
   preflight = verified = false;
   auth_fault = AuthFault::none;

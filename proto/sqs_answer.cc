@@ -12,6 +12,7 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view json_type = "application/x-amz-json-1.0";
+constexpr std::string_view query_json_type = "application/json";
 constexpr std::string_view xml_type = "text/xml";
 constexpr std::string_view xml_head = "<?xml version=\"1.0\"?>";
 constexpr std::string_view xml_namespace = " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">";
@@ -27,7 +28,7 @@ void append_xml_result(SqsState& s, std::string& body) {
   if (const auto write = handler(s.action).result; write != nullptr) {
     tag("<", "Result", ">");
     const std::size_t start = body.size();
-    SqsResult result(body, false);
+    SqsResult result(body, SqsForm::xml);
     write(s, result);
     if (body.size() == start) {
       body.replace(start - 1, 1, "/>");
@@ -47,17 +48,41 @@ void append_json_result(SqsState& s, std::string& body) {
   if (write == nullptr) return;  // AWS, too, answers such actions without a body
   JsonWriter json(body);
   json.begin_object();
-  SqsResult result(body, true);
+  SqsResult result(body, SqsForm::json);
   write(s, result);
   json.end_object();
 }
 
+// {"ActionResponse":{"ActionResult":{...},"ResponseMetadata":{...}}}
+void append_query_json_result(SqsState& s, std::string& body) {
+  const std::string name(info(s.action).name);
+  JsonWriter json(body);
+  json.begin_object();
+  json.key(name + "Response");
+  json.begin_object();
+  if (const auto write = handler(s.action).result; write != nullptr) {
+    json.key(name + "Result");
+    json.begin_object();
+    SqsResult result(body, SqsForm::query_json);
+    write(s, result);
+    json.end_object();
+  }
+  json.key("ResponseMetadata");
+  json.begin_object();
+  json.member("RequestId", s.request_id_text());
+  json.end_object();
+  json.end_object();
+  json.end_object();
+}
+
+// AWS words one text differently in Query.
+std::string_view query_text(const Refusal& refusal) {
+  const bool no_queue = refusal.fault == SqsFault::queue_does_not_exist;
+  return no_queue ? std::string_view("The specified queue does not exist for this wsdl version.")
+                  : refusal.text;
+}
+
 void append_xml_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
-  // The one text that AWS words differently in Query.
-  const bool no_queue = s.refusal.fault == SqsFault::queue_does_not_exist;
-  const std::string_view message =
-      no_queue ? std::string_view("The specified queue does not exist for this wsdl version.")
-               : s.refusal.text;
   body += xml_head;
   body += "<ErrorResponse";
   body += xml_namespace;
@@ -65,7 +90,7 @@ void append_xml_error(const SqsState& s, const SqsFaultInfo& fault, std::string&
   xml.open("Error");
   xml.element("Type", fault.sender ? "Sender" : "Receiver");
   xml.element("Code", fault.code);
-  xml.element("Message", message);
+  xml.element("Message", query_text(s.refusal));
   xml.empty("Detail");
   xml.close("Error");
   xml.element("RequestId", s.request_id_text());
@@ -78,6 +103,40 @@ void append_json_error(const SqsState& s, const SqsFaultInfo& fault, std::string
   json.member("__type", fault.shape);
   json.member("message", std::string_view(s.refusal.text));
   json.end_object();
+}
+
+void append_query_json_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
+  JsonWriter json(body);
+  json.begin_object();
+  json.key("Error");
+  json.begin_object();
+  json.member("Code", fault.code);
+  json.member("Message", query_text(s.refusal));
+  json.end_object();
+  json.member("RequestId", s.request_id_text());
+  json.end_object();
+}
+
+SqsForm form_of(const SqsState& s) {
+  if (s.protocol == SqsProtocol::json) return SqsForm::json;
+  const bool query_json = s.protocol == SqsProtocol::query && s.accepts_json;
+  return query_json ? SqsForm::query_json : SqsForm::xml;
+}
+
+std::string_view content_type(SqsForm form) {
+  if (form == SqsForm::xml) return xml_type;
+  return form == SqsForm::json ? json_type : query_json_type;
+}
+
+void append_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
+  switch (form_of(s)) {
+    case SqsForm::json:
+      return append_json_error(s, fault, body);
+    case SqsForm::xml:
+      return append_xml_error(s, fault, body);
+    case SqsForm::query_json:
+      return append_query_json_error(s, fault, body);
+  }
 }
 
 // What a send or a delete was promised by its answer.
@@ -153,7 +212,14 @@ std::uint16_t status_of(const SqsState& s) {
 }
 
 void write_result(SqsState& s, std::string& out) {
-  s.protocol == SqsProtocol::json ? append_json_result(s, out) : append_xml_result(s, out);
+  switch (form_of(s)) {
+    case SqsForm::json:
+      return append_json_result(s, out);
+    case SqsForm::xml:
+      return append_xml_result(s, out);
+    case SqsForm::query_json:
+      return append_query_json_result(s, out);
+  }
 }
 
 void write_answer(SqsState& s, std::string& out, std::string_view date) {
@@ -174,8 +240,7 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
     return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
   }
 
-  const bool json = s.protocol == SqsProtocol::json;
-  const std::string_view type = json ? json_type : xml_type;
+  const std::string_view type = content_type(form_of(s));
   body.clear();
   if (s.protocol == SqsProtocol::sns) {
     body += xml_head;
@@ -188,7 +253,7 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
   if (s.refusal) {
     const SqsFaultInfo& fault = info(s.refusal.fault);
     const ErrorHeaders headers(s, fault);
-    json ? append_json_error(s, fault, body) : append_xml_error(s, fault, body);
+    append_error(s, fault, body);
     append(type, body, std::span(headers.headers).first(headers.count));
   } else {
     if (s.result.empty()) write_result(s, body);

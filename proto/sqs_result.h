@@ -1,4 +1,4 @@
-// SqsResult: writes the result of an action once, for both protocols.
+// SqsResult: writes the result of an action once, for each form of answer.
 //
 //                    JSON                         Query
 //   text             "QueueUrl":"..."             <QueueUrl>...</QueueUrl>
@@ -6,6 +6,10 @@
 //   list of texts    "QueueUrls":["..."]          <QueueUrl>...</QueueUrl>
 //   map of texts     "Attributes":{"k":"v"}       <Attribute><Name>k</Name><Value>v</Value></Attribute>
 //   map of objects   "M":{"k":{...}}              <M><Name>k</Name><Value>...</Value></M>
+//
+// The third form is for a Query caller that accepts JSON: its members are those of JSON, but a map
+// is a list of what Query writes, "Attributes":[{"Name":"k","Value":"v"}], and the names of the lists
+// of messages and of queue URLs begin in lower case, as AWS has it.
 //
 // Lists and maps without members are left out, as AWS does: the caller opens none.
 //
@@ -21,9 +25,11 @@
 
 namespace pawl {
 
+enum class SqsForm : std::uint8_t { json, xml, query_json };
+
 class SqsResult {
  public:
-  SqsResult(std::string& out, bool as_json) : json_(out), xml_(out), as_json_(as_json) {}
+  SqsResult(std::string& out, SqsForm form) : json_(out), xml_(out), form_(form) {}
 
   void text(std::string_view name, std::string_view value);
   void truth(std::string_view name, bool value);
@@ -43,9 +49,12 @@ class SqsResult {
   void end_map();
 
  private:
+  bool is_xml() const { return form_ == SqsForm::xml; }
+  void key(std::string_view name);  // of a list or map in JSON
+
   JsonWriter json_;
   XmlWriter xml_;
-  bool as_json_;
+  SqsForm form_;
 };
 
 }  // namespace pawl

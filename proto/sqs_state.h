@@ -43,7 +43,8 @@ struct SqsState {
   SqsProtocol protocol = SqsProtocol::plain;
   bool keep_alive = true;
   bool head_only = false;
-  bool query_mode = false;  // a JSON client that knows the statuses of Query
+  bool query_mode = false;    // a JSON client that knows the statuses of Query
+  bool accepts_json = false;  // a Query client that wants JSON instead of XML
   int version_minor = 1;
   std::array<char, 36> request_id{};
   std::string_view host;  // as the client calls us; may be empty

@@ -81,6 +81,12 @@ class Pitfalls(ServedTest):
                 pass
         return got
 
+    @staticmethod
+    def parts(answer):
+        """The status, head and body of an HTTP answer."""
+        head, body = answer.split(b"\r\n\r\n", 1)
+        return int(head.split()[1]), head, body
+
     # --- the protocols ---
 
     def test_pitfall_01_both_protocols_on_every_path_and_errors_in_the_callers(self):
@@ -281,6 +287,16 @@ class Pitfalls(ServedTest):
         got = self.raw(head + b"Accept-Encoding: gzip\r\nConnection: close\r\n\r\n" + body)
         self.assertIn(b"<MessageId>", got)
         self.assertNotIn(b"content-encoding", got.lower())
+        # curl -H 'Accept: application/json'
+        path = urllib.parse.urlsplit(url).path.encode()
+        get = b"GET " + path + b"%s HTTP/1.0\r\nAccept: application/json\r\n\r\n"
+        status, head, body = self.parts(self.raw(get % b"?Action=GetQueueAttributes&AttributeName.1=DelaySeconds"))
+        self.assertEqual((status, json.loads(body)["GetQueueAttributesResponse"]["GetQueueAttributesResult"]),
+                         (200, {"Attributes": [{"Name": "DelaySeconds", "Value": "0"}]}))
+        self.assertIn(b"content-type: application/json\r\n", head.lower() + b"\r\n")
+        status, _, body = self.parts(self.raw(get % b"?Action=GetQueueAttributes&AttributeName.1=Nothing"))
+        self.assertEqual((status, json.loads(body)["Error"]["Code"]), (400, "InvalidAttributeName"))
+        self.assertEqual(self.parts(self.raw(get % b""))[::2], (404, b"<UnknownOperationException/>"))
         # The health checks of load balancers.
         for path in (b"/", b"/health"):
             self.assertRegex(self.raw(b"GET " + path + b" HTTP/1.0\r\n\r\n"), rb"^HTTP/1\.[01] 200 ")
