@@ -109,10 +109,11 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found);
-      error != 0) {
-    return std::unexpected(fmt::format("--{} {}: {}; give an address and a port of this machine",
-                                       flag, text, gai_strerror(error)));
+  if (getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found) != 0) {
+    return std::unexpected(fmt::format(
+        "cannot bind --{} {}: {} has no address; give an address of this machine that `ip addr` "
+        "shows, or 127.0.0.1",
+        flag, text, host));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
   if (!guarded && !is_loopback(found->ai_addr)) {

@@ -73,9 +73,14 @@ struct KeyBytes {
   ~KeyBytes() { OPENSSL_cleanse(text.data(), text.size()); }
 };
 
+std::string unreadable_key(const std::string& path, std::string_view why) {
+  return fmt::format("--tls-key {}: {}. Name a private key in PEM form that user {} can read.",
+                     path, why, geteuid());
+}
+
 std::expected<void, std::string> read_key_file(const std::string& path, KeyBytes& key) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Fault(fmt::format("--tls-key {}: {}", path, std::strerror(errno)));
+  if (fd < 0) return Fault(unreadable_key(path, std::strerror(errno)));
   struct stat info{};
   ssize_t count = -1;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -83,7 +88,7 @@ std::expected<void, std::string> read_key_file(const std::string& path, KeyBytes
     count = ::read(fd, key.text.data(), key.text.size());
   }
   ::close(fd);
-  if (count < 0) return Fault(fmt::format("--tls-key {}: not a file that can be read", path));
+  if (count < 0) return Fault(unreadable_key(path, "not a file that can be read"));
   key.text.resize(static_cast<std::size_t>(count));
   if ((info.st_mode & S_IRWXO) != 0) {
     return Fault(
@@ -106,12 +111,15 @@ std::expected<void, std::string> use_key(SSL_CTX* context, const std::string& pa
       PEM_read_bio_PrivateKey(memory.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
   if (key == nullptr) {
     return Fault(
-        fmt::format("--tls-key {}: no private key in PEM form without a passphrase is in it ({})",
-                    path, openssl_reason()));
+        fmt::format("--tls-key {}: no private key in PEM form without a passphrase is in it ({}). "
+                    "Take a passphrase away with: openssl pkey -in {} -out NEW",
+                    path, openssl_reason(), path));
   }
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
-    return Fault(fmt::format("--tls-key {}: it is not the key of the certificate ({})", path,
-                             openssl_reason()));
+    return Fault(fmt::format(
+        "--tls-key {}: it is not the key of the certificate ({}). Name the key that the "
+        "certificate was made with.",
+        path, openssl_reason()));
   }
   return {};
 }
@@ -153,10 +161,14 @@ std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   const std::shared_ptr<const TlsContext> made(new TlsContext(context));
   set_up(context);
   if (::access(certificate.c_str(), R_OK) != 0)
-    return Fault(fmt::format("--tls-cert {}: {}", certificate, std::strerror(errno)));
+    return Fault(fmt::format(
+        "--tls-cert {}: {}. Name a certificate chain in PEM form that user {} can read.",
+        certificate, std::strerror(errno), geteuid()));
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    return Fault(fmt::format("--tls-cert {}: no certificate in PEM form is in it ({})", certificate,
-                             openssl_reason()));
+    return Fault(fmt::format(
+        "--tls-cert {}: no certificate in PEM form is in it ({}). Name one; for tests, make it "
+        "with: openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout KEY -out CERT",
+        certificate, openssl_reason()));
   }
   if (auto used = use_key(context, key); !used) return Fault(used.error());
   return made;

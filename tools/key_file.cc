@@ -29,10 +29,15 @@ std::string place_of(const std::string& path, const toml::source_region& where) 
   return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
 }
 
+std::string unreadable(const std::string& path, std::string_view why) {
+  return fmt::format("--keys {}: {}. Name a TOML file of [[key]] tables that user {} can read.",
+                     path, why, geteuid());
+}
+
 // Looks at the file that is read, not at one that may have its name a moment later.
 std::expected<void, std::string> read_guarded(const std::string& path, FileText& file) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Fault(fmt::format("--keys {}: {}", path, std::strerror(errno)));
+  if (fd < 0) return Fault(unreadable(path, std::strerror(errno)));
   struct stat info{};
   ssize_t count = -1;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -40,7 +45,7 @@ std::expected<void, std::string> read_guarded(const std::string& path, FileText&
     count = ::read(fd, file.text.data(), file.text.size());
   }
   ::close(fd);
-  if (count < 0) return Fault(fmt::format("--keys {}: not a file that can be read", path));
+  if (count < 0) return Fault(unreadable(path, "not a file that can be read"));
   if (static_cast<std::size_t>(count) > key_file_bytes_max)
     return Fault(fmt::format("--keys {}: longer than {} bytes", path, key_file_bytes_max));
   file.text.resize(static_cast<std::size_t>(count));

@@ -85,7 +85,13 @@ ROWS = [
     # directories, files and addresses
     ("serve --data {data}/x/y", 1, "{data}/x/y", "parent"),
     ("serve --data {file}", 1, "{file}", "Name a directory"),
-    ("serve --tls-cert {data} --tls-key {data}", 1, "--tls-cert {data}"),
+    ("serve --tls-cert {data} --tls-key {data}", 1, "--tls-cert {data}", "PEM form"),
+    ("serve --tls-cert {dir} --tls-key {data}", 1, "--tls-cert {dir}", "PEM form", "openssl req -x509"),
+    ("serve --tls-cert {certificate} --tls-key {data}", 1, "--tls-key {data}", "PEM form", "can read"),
+    ("serve --tls-cert {certificate} --tls-key {dir}", 1, "--tls-key {dir}", "PEM form", "can read"),
+    ("serve --tls-cert {certificate} --tls-key {file}", 1, "--tls-key {file}", "PEM form", "openssl pkey"),
+    ("serve --auth sigv4 --keys {data}", 1, "--keys {data}", "[[key]]", "can read"),
+    ("serve --auth sigv4 --keys {dir}", 1, "--keys {dir}", "[[key]]", "can read"),
     ("wal verify {data}", 3, "{data}", "data directory"),
     ("wal verify --data {data}", 3, "{data}", "data directory"),
     ("wal dump --data {dir}", 3, "{dir}", "data directory"),
@@ -124,6 +130,10 @@ class WrongUse(unittest.TestCase):
             self.assertIn(part, done.stderr, words)
 
     def test_every_row(self):
+        self.names["certificate"] = os.path.join(self.place, "certificate")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=x",
+                        "-keyout", os.path.join(self.place, "key"), "-out", self.names["certificate"]], capture_output=True, check=True)
+        os.chmod(self.names["file"], 0o600)
         for line, code, *parts in ROWS:
             with self.subTest(line):
                 words = line.format(**self.names).split()
@@ -140,6 +150,14 @@ class WrongUse(unittest.TestCase):
         done = self.run_pawl("serve", "--poll", "x", PAWL_SERVER_SHARD="2", PAWL_SQS_ZZZZ="1", PAWL_ENDPOINT="x")
         self.answered(done, 2, "PAWL_SERVER_SHARD", 'Did you mean "PAWL_SERVER_SHARDS"?', "PAWL_SQS_ZZZZ")
         self.assertNotIn("PAWL_ENDPOINT", done.stderr)
+
+    def test_a_name_without_an_address_is_told_so(self):
+        for flag in ("--http", "--admin", "--binary"):
+            # A name with an empty label is not looked up in the DNS.
+            done = self.run_pawl("serve", "--data", self.names["data"], "--insecure-no-auth", *FREE[:FREE.index(flag)],
+                                 *FREE[FREE.index(flag) + 2:], flag, "no..host:0")
+            self.answered(done, 1, f"{flag} no..host:0", "no..host has no address", "`ip addr`", "127.0.0.1")
+            self.assertNotRegex(done.stderr, "not known|resolution|associated with")
 
     def test_too_many_open_files_is_a_sentence(self):
         def limit():
