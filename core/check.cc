@@ -52,6 +52,8 @@ std::string_view name_of(Errc code) {
       return "too_large";
     case Errc::queue_ids_used_up:
       return "queue_ids_used_up";
+    case Errc::directory_full:
+      return "directory_full";
     case Errc::not_supported:
       return "not_supported";
     case Errc::overloaded:

@@ -74,6 +74,11 @@ std::size_t Directory::bytes_of(const QueueConfig& config) {
   return bytes;
 }
 
+std::size_t Directory::size_of(std::string_view account) const {
+  const auto it = sizes_.find(owner_of(account));
+  return it == sizes_.end() ? 0 : it->second;
+}
+
 void Directory::put(const ConfigPtr& config) {
   CHECK(config->id != QueueId::none);
   if (const ConfigPtr* const before = find(config->id)) {
@@ -83,6 +88,7 @@ void Directory::put(const ConfigPtr& config) {
   // One whose end a start has not read yet may have the name still.
   const ConfigPtr* const named = find(config->account, config->name);
   if (named != nullptr && (*named)->id != config->id) unindex(**named);
+  if (find(config->id) == nullptr) ++sizes_[std::string(owner_of(config->account))];
   bytes_ += bytes_of(*config);
   index(*config);
   by_name_[{config->account, config->name}] = config;
@@ -93,6 +99,8 @@ void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
   bytes_ -= bytes_of(*it->second);
+  const auto size = sizes_.find(owner_of(it->second->account));
+  if (--size->second == 0) sizes_.erase(size);
   const auto named = by_name_.find(
       std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
   // The name may have been given to a newer queue already.

@@ -6,7 +6,7 @@
 //   absent --create--> present --delete--> absent      (a QueueId is never used again)
 //                        \--set_attributes--> present
 //
-// Limits: queues_max.
+// Limits: queues_max, bytes_max.
 // Errors: queue_exists (with the first attribute that differs), no_such_queue, overloaded (full).
 // Owner:  one shard each; plain data.
 // Source: SQS API Reference, CreateQueue: same name and equal supplied attributes is not an error.
@@ -28,6 +28,8 @@ namespace pawl {
 class Directory {
  public:
   static constexpr std::size_t queues_max = 100'000;
+  static constexpr std::size_t bytes_max = 32
+                                           << 20;  // of bytes(): all of them with the longest names
 
   // Readers, on any shard's copy. The pointers stay valid until the next change.
   const ConfigPtr* find(std::string_view account, std::string_view name) const;
@@ -35,6 +37,8 @@ class Directory {
   // The one with the lowest id from `id` on, or null.
   const ConfigPtr* first_from(QueueId id) const;
   std::size_t size() const { return by_id_.size(); }
+  // Queues and topics of an account, of which the topics have another in front: "sns/<account>".
+  std::size_t size_of(std::string_view account) const;
   // What all of it takes in a checkpoint, at most. Its writer keeps this below a limit.
   std::size_t bytes() const { return bytes_; }
   static std::size_t bytes_of(const QueueConfig& config);
@@ -65,7 +69,12 @@ class Directory {
   void index(const QueueConfig& config);
   void unindex(const QueueConfig& config);
 
+  static std::string_view owner_of(std::string_view account) {
+    return account.substr(account.rfind('/') + 1);
+  }
+
   std::map<Key, ConfigPtr, Less> by_name_;
+  std::map<std::string, std::size_t, std::less<>> sizes_;  // by account
   std::set<std::pair<std::string, std::string>, std::less<>>
       sources_;  // target, name of the source
   std::map<std::uint32_t, ConfigPtr> by_id_;

@@ -33,6 +33,7 @@ enum class Errc : std::uint8_t {
   not_kept,           // replay task: of a queue without x-replay-retention
   too_large,          // a message beyond a limit; the limit is named by the caller
   queue_ids_used_up,  // create: every queue id of the data directory was given out once
+  directory_full,     // create, set attributes: no room for more queues, of all or of the account
   not_supported,      // a well-formed request for something this version does not do
   // Try again.
   overloaded,  // a bounded table or ring is full

@@ -139,7 +139,7 @@ void Shard::set_attributes(const ConfigPtr& found, Request& request, Instant now
   changed->modified = now;
   if (directory_.bytes() + Directory::bytes_of(*changed) >
       limits_.directory_bytes_max + Directory::bytes_of(*found)) {
-    request.error = Errc::overloaded;
+    request.error = Errc::directory_full;
     return;
   }
   request.config = changed;
@@ -176,8 +176,9 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
   for (const AttributeChange& change : spec.changes) config->apply(change);
   config->tags = spec.tags;
   if (directory_.size() >= Directory::queues_max ||
+      directory_.size_of(spec.account) >= limits_.account_queues_max ||
       directory_.bytes() + Directory::bytes_of(*config) > limits_.directory_bytes_max) {
-    request.error = Errc::overloaded;
+    request.error = Errc::directory_full;
     return;
   }
   request.config = config;

@@ -38,8 +38,9 @@ namespace pawl {
 
 struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
-  std::size_t directory_bytes_max = 16 << 20;   // Directory::bytes()
-  std::uint32_t waiters_max = 100'000;          // long polls
+  std::size_t directory_bytes_max = Directory::bytes_max;
+  std::size_t account_queues_max = Directory::queues_max;  // and topics, of one account
+  std::uint32_t waiters_max = 100'000;                     // long polls
   std::uint64_t dedup_max = 32u << 20;          // sends to FIFO queues in five minutes: 48 B each
   std::uint64_t attempts_bytes_max = 64 << 20;  // of receive attempts in five minutes
   std::size_t timers_a_turn = 256;

@@ -297,6 +297,11 @@ std::expected<void, std::string> Server::recover() {
     worker.log.membership = identity.membership_of(i);
     worker.log.segment_bytes = identity.segment_bytes;
     worker.log.memory_max = memory_of_shard();
+    if (options_.account_queues_max > 0) {
+      worker.account_queues_max = options_.account_queues_max;
+    } else if (options_.load_keys) {
+      worker.account_queues_max /= 2;
+    }
     worker.poll = options_.poll == "always"  ? Poll::spin
                   : options_.poll == "never" ? Poll::block
                                              : Poll::automatic;

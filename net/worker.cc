@@ -84,11 +84,13 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        remedy_for(measured.error().sys)));
   }
 
+  ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
+  limits.account_queues_max = options_.account_queues_max;
   engine_ = std::make_unique<ShardEngine>(
       ShardEngineOptions{
           .identity = {options_.id, options_.shards, identity.secret, std::random_device{}(),
                        identity.receipt_key, identity.upgraded},
-          .limits = ShardLimits::for_memory(options_.log.memory_max),
+          .limits = limits,
           .log = options_.log,
           .memory_max = options_.log.memory_max,
           .queue_ids_from = options_.id == control_shard ? identity.queue_ids_from : 0

@@ -40,6 +40,7 @@ struct WorkerOptions {
   int lock = -1;  // DataDir::lock()
   LogOptions log;
   DataIdentity identity;  // of the data directory
+  std::size_t account_queues_max = Directory::queues_max;
   Poll poll = Poll::automatic;
   std::uint64_t spin_us = 100;
   int cpu = -1;  // to stay on; -1: anywhere

@@ -1,6 +1,7 @@
 #include "proto/sqs_errors.h"
 
 #include "core/check.h"
+#include "core/directory.h"
 #include "core/ids.h"
 #include "proto/sigv4.h"
 
@@ -156,6 +157,13 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
                       "All {} queue ids of this data directory were used: no more queues can be "
                       "created in it. Move to a new data directory.",
                       queue_ids_max);
+      return;
+    case Errc::directory_full:
+      refusal.because(F::over_limit,
+                      "There is no room for it: {} queues and topics may be there, those of one "
+                      "account up to its limit (--max-queues-per-account), and {} MiB of their "
+                      "names, attributes, tags and subscriptions. Delete queues that are not used.",
+                      Directory::queues_max, Directory::bytes_max >> 20);
       return;
     case Errc::not_supported:
       refusal.because(F::unsupported_operation, "This version of pawl does not do this.");

@@ -41,6 +41,7 @@ constexpr StatusRow statuses[] = {
     {Status::source_unknown, "source_unknown"},
     {Status::not_kept, "not_kept"},
     {Status::queue_ids_used_up, "queue_ids_used_up"},
+    {Status::directory_full, "directory_full"},
     {Status::overloaded, "overloaded", 10},
     {Status::no_memory, "no_memory", 100},
     {Status::no_space, "no_space", 1000},
@@ -102,6 +103,8 @@ Status status_of(Errc code) {
       return Status::too_large;
     case Errc::queue_ids_used_up:
       return Status::queue_ids_used_up;
+    case Errc::directory_full:
+      return Status::directory_full;
     case Errc::not_supported:
       return Status::not_supported;
     case Errc::overloaded:

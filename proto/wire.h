@@ -117,6 +117,7 @@ enum class Status : std::uint16_t {
   source_unknown = 1113,
   not_kept = 1114,
   queue_ids_used_up = 1115,
+  directory_full = 1116,
   // 2xxx: later; the answer says how many milliseconds to wait.
   overloaded = 2000,
   no_memory = 2001,

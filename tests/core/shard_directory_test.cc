@@ -75,10 +75,36 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
     shard.apply(request, Instant{1000}, effects);
     return request.error;
   };
-  EXPECT_EQ(create("one too many"), Errc::overloaded);
+  EXPECT_EQ(create("one too many"), Errc::directory_full);
   EXPECT_EQ(create("1"), Errc::ok) << "it is there already";
   shard.restore(ConfigRecord{*shard.directory().find(QueueId{7}), true});
   EXPECT_EQ(create("one too many"), Errc::ok);
+}
+
+TEST(CreateQueue, HasRoomForAllQueuesWithTheLongestNames) {
+  QueueConfig config;
+  config.account = std::string(12, '0');
+  config.name = std::string(80, 'n');
+  EXPECT_LE(Directory::bytes_of(config) * Directory::queues_max, Directory::bytes_max);
+}
+
+TEST(CreateQueue, IsRefusedToAnAccountThatHasItsShareAndToNoOther) {
+  World world({.account_queues_max = 2});
+  const auto create = [&](const std::string& account, const std::string& name) {
+    return world.create(account, name, {}).request.error;
+  };
+  EXPECT_EQ(create("1", "a"), Errc::ok);
+  EXPECT_EQ(create("sns/1", "topic"), Errc::ok);
+  EXPECT_EQ(create("1", "b"), Errc::directory_full);
+  EXPECT_EQ(create("sns/1", "another"), Errc::directory_full);
+  EXPECT_EQ(create("1", "a"), Errc::ok) << "it is there";
+  EXPECT_EQ(create("2", "a"), Errc::ok);
+  world.rotate();
+  world.crash();
+  EXPECT_EQ(create("1", "b"), Errc::directory_full);
+  const QueueId a = (*world.shard().directory().find("1", "a"))->id;
+  world.plain(Op::delete_queue, a);
+  EXPECT_EQ(create("1", "b"), Errc::ok);
 }
 
 TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) {
@@ -92,9 +118,9 @@ TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) 
   Ask& second = world.create("p", {});
   EXPECT_EQ(second.request.error, Errc::ok);
   Ask& refused = world.set(second.request.config->id, policy);
-  EXPECT_EQ(refused.request.error, Errc::overloaded);
+  EXPECT_EQ(refused.request.error, Errc::directory_full);
   EXPECT_TRUE(refused.request.config->text(Attribute::policy).empty());
-  EXPECT_EQ(world.create("r", policy).request.error, Errc::overloaded);
+  EXPECT_EQ(world.create("r", policy).request.error, Errc::directory_full);
   EXPECT_EQ(world.shard().directory().size(), 2u);
   EXPECT_EQ(world
                 .set(first.request.config->id,

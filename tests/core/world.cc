@@ -32,8 +32,13 @@ Ask& World::make(Op op, QueueId queue) {
 }
 
 Ask& World::create(const std::string& name, std::vector<AttributeChange> changes) {
+  return create("000000000000", name, std::move(changes));
+}
+
+Ask& World::create(const std::string& account, const std::string& name,
+                   std::vector<AttributeChange> changes) {
   Ask& ask = make(Op::create_queue, QueueId::none);
-  ask.spec = {.account = "000000000000", .name = name, .changes = std::move(changes), .tags = {}};
+  ask.spec = {.account = account, .name = name, .changes = std::move(changes), .tags = {}};
   ask.request.spec = &ask.spec;
   turn(&ask);
   return ask;

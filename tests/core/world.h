@@ -62,6 +62,8 @@ class World {
 
   // --- requests: made here, kept here ---
   Ask& create(const std::string& name, std::vector<AttributeChange> changes);
+  Ask& create(const std::string& account, const std::string& name,
+              std::vector<AttributeChange> changes);
   Ask& set(QueueId queue, std::vector<AttributeChange> changes);
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
   Ask& send_letters(QueueId queue, std::vector<Letter> letters, Duration delay = queue_default);

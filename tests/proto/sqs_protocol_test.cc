@@ -126,6 +126,12 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
       {Errc::queue_ids_used_up,     400, "com.amazonaws.sqs#UnsupportedOperation",
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                     "All 4294967294 queue ids of this data directory were used: no more queues can be created "
        "in it. Move to a new data directory."                                                                                                                 },
+      {Errc::directory_full,        403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
+       "There is no room for it: 100000 queues and topics may be there, those of one account up to "
+       "its limit "
+       "(--max-queues-per-account), and 32 MiB of their names, attributes, tags and subscriptions. "
+       "Delete queues that are "
+       "not used."                                                                                                                                                                                                        },
       {Errc::not_supported,         400, "com.amazonaws.sqs#UnsupportedOperation",
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                     "This version of pawl does not do this."                                                 },
       {Errc::overloaded,            429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",

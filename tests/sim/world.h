@@ -220,7 +220,7 @@ class World {
   Instant last_now_;  // of the broker, when it ended last
   std::uint64_t last_now_us_ = 0;
   std::uint32_t last_boots_ = 0;  // 0: it has not run yet
-  bool last_waited_ = false;  // the time before the restart was not counted then
+  bool last_waited_ = false;      // the time before the restart was not counted then
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t bodies_read_ = 0;

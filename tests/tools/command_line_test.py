@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
@@ -211,6 +213,23 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(server._gone(20), 128 + second)
             with Pawl(PAWL, data=server.data) as again:
                 self.assertEqual(again.ready["recovered_messages"], 12)
+
+    def test_an_account_has_so_many_queues_and_no_more(self):
+        with Pawl(PAWL, extra=["--max-queues-per-account", "2"]) as server:
+            def create(name):
+                request = urllib.request.Request(
+                    server.url, urllib.parse.urlencode({"Action": "CreateQueue", "QueueName": name}).encode())
+                try:
+                    with urllib.request.urlopen(request, timeout=20) as answer:
+                        return answer.status, ""
+                except urllib.error.HTTPError as refused:
+                    return refused.code, refused.read().decode()
+
+            self.assertEqual([create("a")[0], create("b")[0], create("a")[0]], [200, 200, 200])
+            status, text = create("c")
+            self.assertEqual(status, 403, text)
+            self.assertIn("<Code>OverLimit</Code>", text)
+            self.assertIn("--max-queues-per-account", text)
 
     def test_values_are_checked_and_the_place_they_came_from_is_named(self):
         with tempfile.TemporaryDirectory() as place:

@@ -82,6 +82,7 @@ class Client {
     source_unknown = 1113,
     not_kept = 1114,
     queue_ids_used_up = 1115,
+    directory_full = 1116,
     overloaded = 2000,  // 2xxx: try again after Error::retry_after
     no_memory = 2001,
     no_space = 2002,
