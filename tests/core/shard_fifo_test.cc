@@ -114,6 +114,12 @@ TEST(DeduplicationScopeChange, OfAChangeThatHasNotTakenEffectKeepsTheScopeInForc
       "send q B:b:x | advance 299s | send q C:c:x | send q A:d:x -> same_as_1");
 }
 
+TEST(DeduplicationScopeChange, TakenBackBeforeItTakesEffectIsAsIfItHadNotBeen) {
+  run("queue q fifo=1 scope=0 | set q scope=1 | advance 100s | set q scope=0 | send q A:a:x | "
+      "send q B:b:x -> same_as_1 | advance 299s | send q B:c:x -> same_as_1 | advance 1s | "
+      "send q B:d:x | send q A:e:x -> same_as_2");
+}
+
 TEST(DeduplicationScopeChange, SurvivesARestartAndACheckpoint) {
   run("queue q fifo=1 scope=0 | send q A:a:x | set q scope=1 | rotate | restart 1s | "
       "send q B:b:x -> same_as_1 | advance 300s | send q A:c:x | send q B:d:x");
