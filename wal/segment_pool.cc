@@ -218,6 +218,7 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     if (auto ended = end_step(now, std::exchange(io_, {}).result); !ended) return ended;
   }
   if (stopping) return {};
+  note_rest(now);
   const bool needs_no_room = step_ == Step::begin && filled_ > 0;
   if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
   retry_at_ = never;
@@ -232,6 +233,17 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
     step_ = Step::begin;
   }
   return issue(now);
+}
+
+void SegmentPool::note_rest(Instant now) {
+  if (tail_ != rested_in_) {
+    rested_in_ = tail_;
+    shrink_at_ = now + rest_after;
+    shrinks_ = false;
+  } else if (now >= shrink_at_) {
+    shrink_at_ = now + shrink_every;
+    shrinks_ = true;
+  }
 }
 
 Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
@@ -400,6 +412,7 @@ void SegmentPool::trim() {
     const Retired gone = take_retired(retired_.size() - 1);
     disk_.close(gone.file);
     removing_ = segment_name(gone.number);
+    shrinks_ = false;
   }
   step_ = Step::remove;
   disk_.remove(*removing_, io_);

@@ -18,7 +18,8 @@
 // place and the name of set_aside_name(), and another one is made.
 //
 // Limits: `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of retired ones as many
-//         are kept for the next segments, more are removed. set_aside_max files set aside, those of earlier starts too.
+//         are kept for the next segments, more are removed. When the tail has been in one segment for rest_after, those that
+//         are not wanted go too, one each shrink_every. set_aside_max files set aside, those of earlier starts too.
 // Errors: ENOSPC and EDQUOT: the step is tried again four times a second. Any other error of a new file sets it aside,
 //         after set_aside_max of them it is final; so is one of a name or of the directory's flush. A final one is the
 //         log's failure.
@@ -49,6 +50,8 @@ bool file_is_refused(int sys);
 class SegmentPool {
  public:
   static constexpr Duration retry_after{250};
+  static constexpr Duration rest_after = seconds(300);
+  static constexpr Duration shrink_every = seconds(60);
   static constexpr std::size_t fill_bytes_max = 256 << 10;    // in one write
   static constexpr std::uint64_t pace_slack_bytes = 1 << 20;  // filled before it waits for the tail
   static constexpr std::uint64_t set_aside_max = 4;
@@ -147,7 +150,9 @@ class SegmentPool {
   // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
   Instant next_due() const {
     if (retry_at_ != never) return retry_at_;
-    return step_ == Step::none && (too_many_retired() || removing_) ? Instant{0} : never;
+    if (step_ != Step::none) return never;
+    if (too_many_retired() || removing_) return Instant{0};
+    return retired_.size() > retired_wanted() ? shrink_at_ : never;
   }
 
  private:
@@ -188,9 +193,13 @@ class SegmentPool {
   Result<void> begin(Instant now);
   void made();
   void trim();
-  bool too_many_retired() const { return retired_.size() > std::max<std::uint64_t>(wanted_, 1); }
+  std::uint64_t retired_wanted() const { return wanted_ - std::min(wanted_, spares()); }
+  bool too_many_retired() const {
+    return retired_.size() > (shrinks_ ? retired_wanted() : std::max<std::uint64_t>(wanted_, 1));
+  }
   bool enough() const { return spares() >= spares_ && spares() + filled_ >= wanted_; }
   bool may_wait() const;
+  void note_rest(Instant now);
   void add_retired(const Retired& retired);
   Retired take_retired(std::size_t i);
   void retry_later(Instant now) {
@@ -229,6 +238,9 @@ class SegmentPool {
   std::optional<std::string> removing_;  // the name of a file that is to go
   bool full_ = false;
   Instant retry_at_ = never;
+  std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest pump()
+  Instant shrink_at_ = never;
+  bool shrinks_ = false;
   std::uint64_t set_aside_ = 0, next_aside_ = 1;
   int set_aside_errno_ = 0;
   PageBlock header_;

@@ -191,6 +191,27 @@ TEST_F(Pool, RetiredSegmentsThatNobodyWillNeedAreRemoved) {
   EXPECT_EQ(disk.files.size(), 1u + 2 + 2) << "in use, ready, kept for the next";
 }
 
+TEST_F(Pool, AtRestWhatIsNotWantedGoesOneAtATime) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    pool->enter(i, now);
+    pump(100);
+  }
+  pool->retire(4, 0);
+  pump(100);
+  ASSERT_EQ(disk.files.size(), 1u + 2 + 2);
+  EXPECT_EQ(pool->next_due(), now + SegmentPool::rest_after);
+  now = now + SegmentPool::rest_after;
+  pump(100);
+  EXPECT_EQ(disk.files.size(), 1u + 2 + 1);
+  EXPECT_EQ(pool->next_due(), now + SegmentPool::shrink_every);
+  now = now + SegmentPool::shrink_every;
+  pump(100);
+  EXPECT_EQ(disk.files.size(), 1u + 2) << "as a new one has";
+  EXPECT_EQ(pool->next_due(), never);
+  EXPECT_EQ(pool->spares(), 2u);
+}
+
 TEST_F(Pool, NoTurnWaitsForAFileToBeRemovedAndOneThatCannotBeIsTriedAgain) {
   pump(100);
   for (std::uint64_t i = 1; i <= 4; ++i) {
