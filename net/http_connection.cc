@@ -1,15 +1,14 @@
 #include "net/http_connection.h"
 
-#include <fmt/format.h>
-
 #include "core/free_memory.h"
 #include "net/clock.h"
 #include "net/connections.h"
+#include "proto/http_refusals.h"
 
 namespace pawl {
 namespace {
 
-// The answer to bytes that are not a request: there is no protocol yet to say it in.
+// The answer to bytes that are not a request: the caller's protocol is not known.
 void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
   append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false,
                   false, date);
@@ -70,12 +69,26 @@ std::size_t HttpConnection::take(std::string_view bytes) {
         begin_call();
         break;
       case HttpParser::State::error:
-        write_error(out(), parser_, table().date());
-        finish_after_answers();
+        if (const HttpRequest* head = parser_.refused_head()) {
+          refuse_body(*head, parser_.error_status(), parser_.error_text());
+        } else {
+          write_error(out(), parser_, table().date());
+          finish_after_answers();
+        }
         return bytes.size();
     }
   }
   return taken;
+}
+
+// Answers a request whose body is not accepted, and closes the connection behind the answer.
+void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view why) {
+  name(head);
+  call_ = table().take_http_call();
+  call_->deny(head, table().sqs(), status, why, table().next_request_number());
+  call_->write_response(out(), table().date(), false);
+  end_call();
+  finish_after_answers();
 }
 
 // What the connection knows of a request and the parser does not.
@@ -93,12 +106,7 @@ bool HttpConnection::take_head(std::size_t at_hand) {
   const std::size_t most = SqsCall::body_bytes_max(head);
   const std::optional<std::size_t> length = parser_.body_length();
   if (length.value_or(0) > most) {
-    append_response(out(), 413, "text/plain", {}, {},
-                    fmt::format("A body of {} bytes is longer than any request of this action, "
-                                "which has {} at most. Send less at once.\n",
-                                *length, most),
-                    false, false, table().date(), head.version_minor);
-    finish_after_answers();
+    refuse_body(head, 413, long_body_text(*length, most));
     return false;
   }
   parser_.limit_body(most);
@@ -106,7 +114,7 @@ bool HttpConnection::take_head(std::size_t at_hand) {
   const std::uint64_t number = table().next_request_number();
   call_ = table().take_http_call();
   if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
-    call_->deny(head, table().sqs(), why, number);
+    call_->deny(head, table().sqs(), 403, why, number);
   } else {
     name(head);
     const SqsCall::Head judged = call_->check_head(head, table().sqs(), number);
@@ -127,7 +135,7 @@ void HttpConnection::begin_call() {
   HttpRequest request = parser_.request();
   call_ = table().take_http_call();
   if (const std::string why = table().context().guard->refuse(request); !why.empty()) {
-    call_->deny(request, table().sqs(), why, table().next_request_number());
+    call_->deny(request, table().sqs(), 403, why, table().next_request_number());
     return finish_call();
   }
   name(request);

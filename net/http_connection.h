@@ -39,6 +39,7 @@ class HttpConnection final : public Connection {
 
  private:
   bool take_head(std::size_t at_hand);
+  void refuse_body(HttpRequest head, int status, std::string_view why);
   void name(HttpRequest& request) const;
   void begin_call();
   void submit_routes();

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/free_memory.h"
+#include "proto/http_refusals.h"
 #include "proto/http_strict.h"
 
 namespace pawl {
@@ -48,7 +49,7 @@ struct HttpParser::Impl {
     return HPE_PAUSED;
   }
 
-  int refuse(int status, const char* text);  // returns what stops llhttp from within a callback
+  int refuse(int status, std::string text);  // returns what stops llhttp from within a callback
   void refuse_by(llhttp_errno_t code, std::string_view at);
 
   State run(std::string_view bytes, std::size_t& consumed);
@@ -106,7 +107,7 @@ struct HttpParser::Impl {
   std::size_t target_size = 0;
   std::size_t body_at = 0;  // where the head ends
   int error_status = 0;
-  const char* error_text = "";
+  std::string error_text;
 };
 
 HttpParser::Impl::Impl() {
@@ -142,10 +143,10 @@ const llhttp_settings_t& HttpParser::Impl::settings() {
   return table;
 }
 
-int HttpParser::Impl::refuse(int status, const char* text) {
+int HttpParser::Impl::refuse(int status, std::string text) {
   state = State::error;
   error_status = status;
-  error_text = text;
+  error_text = std::move(text);
   return HPE_USER;
 }
 
@@ -197,8 +198,7 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   if (code != HPE_OK) {
     refuse_by(code, bytes.substr(used.size()));
   } else if (head && buffer.size() == head_bytes_max) {
-    strict.in_request_line() ? refuse(414, "the target is too long")
-                             : refuse(431, "the head is too long");
+    strict.in_request_line() ? refuse(414, long_target_text()) : refuse(431, long_head_text());
   }
   return false;
 }
@@ -267,7 +267,7 @@ int HttpParser::Impl::on_target(std::string_view bytes) {
 // Limits are looked at where a word ends, not at the byte that breaks them: the answer is then the same
 // however the bytes were cut.
 int HttpParser::Impl::on_target_end() {
-  return target_size > target_bytes_max ? refuse(414, "the target is too long") : 0;
+  return target_size > target_bytes_max ? refuse(414, long_target_text()) : 0;
 }
 
 int HttpParser::Impl::on_header_name(std::string_view bytes) {
@@ -279,7 +279,7 @@ int HttpParser::Impl::on_header_name(std::string_view bytes) {
 }
 
 int HttpParser::Impl::on_header_name_end() {
-  if (slots.size() > headers_max) return refuse(431, "too many headers");
+  if (slots.size() > headers_max) return refuse(431, long_head_text());
   in_name = false;
   return 0;
 }
@@ -317,7 +317,9 @@ void HttpParser::Impl::on_head_end() {
 
 void HttpParser::Impl::on_chunk_line_end() {
   part = http.content_length == 0 ? Part::last_line : Part::body;
-  if (http.content_length > body_max - body_size()) refuse(413, "the body is too long");
+  if (http.content_length <= body_max - body_size()) return;
+  publish_if_moved();
+  refuse(413, long_chunk_text(http.content_length, body_size(), body_max));
 }
 
 // Makes the views of the request out of positions in the buffer.
@@ -359,7 +361,7 @@ void HttpParser::Impl::check_headers() {
     } else if (equals_ignoring_case(h.name, "transfer-encoding")) {
       coding = &h;
     } else if (equals_ignoring_case(h.name, "content-encoding")) {
-      if (!equals_ignoring_case(h.value, "identity")) refuse(415, "a content encoding");
+      if (!equals_ignoring_case(h.value, "identity")) refuse(415, content_encoding_text(h.value));
     } else if (equals_ignoring_case(h.name, "expect") && request.version_minor == 1) {
       request.expect_continue = equals_ignoring_case(h.value, "100-continue");
       if (!request.expect_continue) refuse(417, "an expectation other than 100-continue");
@@ -383,7 +385,7 @@ void HttpParser::Impl::check_framing(const HttpHeader* coding) {
       refuse(400, "a transfer coding other than chunked");
     }
   } else if (http.content_length > body_bytes_max) {
-    refuse(413, "the body is too long");
+    refuse(413, long_body_text(http.content_length, body_bytes_max));
   }
 }
 
@@ -463,6 +465,11 @@ HttpParser::Phase HttpParser::phase() const {
 int HttpParser::error_status() const { return impl_->error_status; }
 
 std::string_view HttpParser::error_text() const { return impl_->error_text; }
+
+const HttpRequest* HttpParser::refused_head() const {
+  const bool body_refused = impl_->error_status == 413 || impl_->error_status == 415;
+  return body_refused ? &impl_->request : nullptr;
+}
 
 void HttpParser::give_back_spare() {
   if (phase() != Phase::idle) return;

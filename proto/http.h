@@ -13,7 +13,8 @@
 // Limits: head_bytes_max for request line and headers together, headers_max (431), target_bytes_max
 //         (414), body_bytes_max after decoding (413).
 //         Time limits are the connection's; phase() says which one applies.
-// Errors: error_status() and a literal error_text() for the answer.
+// Errors: error_status() and error_text() for the answer; of a body that is refused (413, 415) also the
+//         refused_head(), which tells the protocol that the caller speaks.
 // Owner:  the parser owns one buffer that holds head and body of the current request; every
 //         string_view of request() points into it and holds until next(). Behind the body there are
 //         body_slack readable bytes, for parsers that read in blocks. A buffer beyond buffer_keep_bytes
@@ -100,6 +101,8 @@ class HttpParser {
   Phase phase() const;
   int error_status() const;  // 0 unless in error
   std::string_view error_text() const;
+  // In error with 413 or 415: the head of that request. Null in all other states.
+  const HttpRequest* refused_head() const;
   std::size_t memory() const;  // bytes held
   // Frees the buffers of earlier requests. Between requests only; without effect in one.
   void give_back_spare();

@@ -330,15 +330,18 @@ SqsCall::Head SqsCall::check_head(const HttpRequest& http, const SqsConfig& conf
   return s.verified || config.keys == nullptr ? Head::verified : Head::unverified;
 }
 
-void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
-                   std::uint64_t request_number) {
+void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, int status,
+                   std::string_view why, std::uint64_t request_number) {
   SqsState& s = *state_;
   s.reset();
   s.config = &config;
   note_request(s, http, request_number);
   s.protocol = protocol_of(http);
   s.query_mode = true;  // 403 is what everybody understands
-  s.refusal.because(F::access_denied, "{}", why);
+  const F fault = status == 413   ? F::request_entity_too_large
+                  : status == 415 ? F::unsupported_media_type
+                                  : F::access_denied;
+  s.refusal.because(fault, "{}", why);
 }
 
 std::span<const SqsRoute> SqsCall::routes() const {

@@ -96,8 +96,9 @@ class SqsCall {
   Next begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
              Instant now, std::uint64_t request_number);
 
-  // Instead of begin(): the answer is AccessDenied (403) with this text, in the caller's protocol.
-  void deny(const HttpRequest& http, const SqsConfig& config, std::string_view why,
+  // Instead of begin(): the answer is an error with this text, in the caller's protocol. `status` is 403
+  // (AccessDenied), 413 (RequestEntityTooLarge) or 415 (UnsupportedMediaType).
+  void deny(const HttpRequest& http, const SqsConfig& config, int status, std::string_view why,
             std::uint64_t request_number);
 
   // Valid from begin() or resume() saying `route` until the next begin(); never empty then. `home` and

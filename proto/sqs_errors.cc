@@ -49,6 +49,8 @@ constexpr SqsFaultInfo faults[] = {
     sender("com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403),
     // SDKs know it for a wrong clock, correct theirs by our Date and try again.
     sender("com.amazon.coral.service#RequestExpired", "RequestExpired"),
+    sender("com.amazon.coral.service#RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
+    sender("com.amazon.coral.service#UnsupportedMediaTypeException", "UnsupportedMediaType", 415),
     {"com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
 };
 static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_failure) + 1);

@@ -48,6 +48,8 @@ enum class SqsFault : std::uint8_t {
   incomplete_signature,
   signature_does_not_match,
   request_expired,
+  request_entity_too_large,
+  unsupported_media_type,
   internal_failure,
 };
 

@@ -157,6 +157,62 @@ TEST_F(LimitsTest, WhoIsTooSlowIsClosed) {
 }
 
 // A frame of who has not said who it is takes no memory; one that never ends takes it for a while.
+TEST_F(LimitsTest, ABodyThatIsRefusedIsAnsweredInTheProtocolOfItsHead) {
+  start();
+  const std::string post = "POST / HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string target = post + "X-Amz-Target: AmazonSQS.";
+  const std::string form = post + "Content-Type: application/x-www-form-urlencoded\r\n";
+  const std::string_view json = R"({"__type":"com.amazon.coral.service#)",
+                         xml = "<Error><Type>Sender</Type><Code>", query_json = R"({"Error":{)";
+  const struct {
+    std::string request;
+    std::string_view status, form;
+    std::vector<std::string_view> parts;  // the cause, the value, the limit, the remedy
+  } rows[] = {
+      {target + "ListQueues\r\nContent-Length: 262145\r\n\r\n",
+       "413", json,
+       {"RequestEntityTooLarge", "262145 bytes", "262144 bytes", "Send less"}},
+      {target + "SendMessage\r\nContent-Length: 8388609\r\n\r\n",
+       "413", json,
+       {"RequestEntityTooLarge", "8388609 bytes", "8388608 bytes", "Send less"}},
+      {target + "ListQueues\r\nTransfer-Encoding: chunked\r\n\r\n40001\r\n",
+       "413", json,
+       {"RequestEntityTooLarge", "262145 bytes", "262144 bytes", "Send less"}},
+      {form + "Content-Length: 8388609\r\n\r\n",
+       "413", xml,
+       {"RequestEntityTooLarge", "8388609 bytes", "8388608 bytes", "Send less"}},
+      {form + "Accept: application/json\r\nContent-Length: 8388609\r\n\r\n",
+       "413", query_json,
+       {"RequestEntityTooLarge", "8388609 bytes", "8388608 bytes", "Send less"}},
+      {target + "SendMessage\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n",
+       "415", json,
+       {"UnsupportedMediaType", "Content-Encoding gzip", "identity",
+        "AWS_DISABLE_REQUEST_COMPRESSION=true"}},
+      {form + "Content-Encoding: \xFF\r\nContent-Length: 9\r\n\r\n",
+       "415", xml,
+       {"UnsupportedMediaType", "Content-Encoding ?", "identity",
+        "AWS_DISABLE_REQUEST_COMPRESSION=true"}},
+      {"GET /" + std::string(8192, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+       "414", "The target",
+       {"8192 bytes", "in the body of a POST"}},
+      {post + "A: " + std::string(16384, 'a') + "\r\n\r\n",
+       "431", "The head",
+       {"16384 bytes", "64 headers", "fewer or shorter"}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.request.substr(0, 160));
+    const int fd = connect_http();
+    send_all(fd, row.request);
+    const std::string answer = read_responses(fd, 1);
+    EXPECT_EQ(answer.substr(0, 13), "HTTP/1.1 " + std::string(row.status) + " ") << answer;
+    EXPECT_TRUE(answer.contains(row.form)) << answer;
+    for (const std::string_view part : row.parts) EXPECT_TRUE(answer.contains(part)) << answer;
+    EXPECT_TRUE(answer.contains("Connection: close")) << answer;
+    EXPECT_GE(closed_after(fd), 0);
+    ::close(fd);
+  }
+}
+
 TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   options_.times = {.head = seconds(60), .body = seconds(1), .idle = seconds(60)};
   start();

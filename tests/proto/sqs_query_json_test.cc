@@ -107,7 +107,7 @@ TEST_F(SqsQueryJson, ErrorsAreJsonToo) {
   head.method = "POST";
   head.path = "/";
   head.headers = headers;
-  call.deny(head, config, "No.", 9);
+  call.deny(head, config, 403, "No.", 9);
   std::string out;
   call.write_response(out, "");
   EXPECT_TRUE(out.contains(R"({"Error":{"Code":"AccessDenied","Message":"No."},"RequestId":")"))
