@@ -1,6 +1,7 @@
 #include "core/seq_index.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace pawl {
@@ -242,7 +243,7 @@ bool SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
     if (page.dense) page.dense->ready[set][at / 64] |= std::uint64_t{1} << (at % 64);
     ++page.ready[set];
     ++ready_[set];
-    hint_[set] = std::min(hint_[set], number(seq));
+    list(page, set);
   }
   if (!page.dense) find_sparse(page, at)->ready = static_cast<std::uint8_t>(set_or_none + 1);
   return true;
@@ -264,31 +265,40 @@ bool SeqIndex::is_ready(Seq seq) const {
   return p != nullptr && ready_state(*p, index(seq)) >= 0;
 }
 
+void SeqIndex::list(Page& page, std::size_t set) {
+  if (std::exchange(page.listed[set], true)) return;
+  with_ready_[set].push_back(page.number);
+  std::ranges::push_heap(with_ready_[set], std::greater());
+}
+
 Seq SeqIndex::first_ready(Set which) {
   const auto set = static_cast<std::size_t>(which);
-  if (ready_[set] == 0) {
-    hint_[set] = UINT64_MAX;  // the next bit set pulls it back
-    return 0;
+  std::vector<std::uint64_t>& heap = with_ready_[set];
+  while (!heap.empty()) {
+    Page* const p = page(heap.front() * page_entries);
+    if (p != nullptr && p->ready[set] > 0) return first_ready(*p, set);
+    if (p != nullptr) p->listed[set] = false;
+    std::ranges::pop_heap(heap, std::greater());
+    heap.pop_back();
   }
-  for (std::size_t at = position(hint_[set]);; ++at) {
-    CHECK(at < pages_.size(), "{} ready, none found", ready_[set]);
-    const Page& p = pages_[at];
-    if (p.ready[set] == 0) continue;
-    hint_[set] = p.number;
-    if (!p.dense) {
-      for (const Sparse& entry : p.sparse) {
-        if (entry.ready == set + 1) return p.number * page_entries + entry.index;
-      }
-    } else {
-      for (std::size_t w = 0; w < words; ++w) {
-        const std::uint64_t word = p.dense->ready[set][w];
-        if (word != 0)
-          return p.number * page_entries + w * 64 +
-                 static_cast<std::size_t>(std::countr_zero(word));
-      }
+  CHECK(ready_[set] == 0, "{} ready, none found", ready_[set]);
+  return 0;
+}
+
+Seq SeqIndex::first_ready(const Page& page, std::size_t set) {
+  const Seq base = page.number * page_entries;
+  if (!page.dense) {
+    for (const Sparse& entry : page.sparse) {
+      if (entry.ready == set + 1) return base + entry.index;
     }
-    CHECK(false, "page {} counts {} ready, none found", p.number, p.ready[set]);
+  } else {
+    for (std::size_t w = 0; w < words; ++w) {
+      const std::uint64_t word = page.dense->ready[set][w];
+      if (word != 0) return base + w * 64 + static_cast<std::size_t>(std::countr_zero(word));
+    }
   }
+  CHECK(false, "page {} counts {} ready, none found", page.number, page.ready[set]);
+  return 0;
 }
 
 Seq SeqIndex::first_from(Seq from) const {

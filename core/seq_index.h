@@ -11,7 +11,7 @@
 // returns. A waiting message therefore costs 8 bytes and two bits.
 //
 // A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with the ninth
-// entry: a queue of a few messages costs 200 bytes. A page of which at most sparse_max entries are left
+// entry: a queue of a few messages costs 250 bytes. A page of which at most sparse_max entries are left
 // becomes a list again, so that one straggler does not hold it; and pages of which nothing is left go, wherever
 // they are, so that one straggler does not hold those behind it.
 //
@@ -149,8 +149,9 @@ class SeqIndex {
     std::uint64_t number = 0;
     std::unique_ptr<Dense> dense;  // null: sparse or empty
     PagePool::SparseList sparse;   // sorted by index
-    std::uint32_t live = 0;
+    std::uint16_t live = 0;
     std::array<std::uint16_t, 2> ready{};
+    std::array<bool, 2> listed{};  // in with_ready_
   };
   static_assert(sizeof(Page) * 2 == PagePool::row_bytes);
 
@@ -173,6 +174,8 @@ class SeqIndex {
   Page& page_for_put(Seq seq);
   static Sparse* find_sparse(Page& page, std::size_t at);
   bool set_ready(Seq seq, Page& page, int set_or_none);
+  void list(Page& page, std::size_t set);
+  static Seq first_ready(const Page& page, std::size_t set);
   int ready_state(const Page& page, std::size_t at) const;
   void put_sparse(Page& page, const Sparse& entry);
   void expand(Page& page);  // sparse to dense
@@ -188,7 +191,9 @@ class SeqIndex {
   std::size_t empty_ = 0;         // of them
   std::size_t dense_ = 0;
   std::size_t lists_ = 0;
-  std::array<std::uint64_t, 2> hint_{};  // no page below this number has a bit of the set
+  // Min-heaps of page numbers. Every page with a bit of the set is in its heap, once; pages that have
+  // none any more leave it when they come to its top.
+  std::array<std::vector<std::uint64_t>, 2> with_ready_;
   std::array<std::uint64_t, 2> ready_{};
   std::uint64_t size_ = 0;
 };
