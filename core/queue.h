@@ -126,7 +126,7 @@ struct Fifo {
 
   Dedup dedup;
   Attempts attempts;
-  bool attempt_noted = false;  // since the last match(): others may wait with the same
+  std::vector<TextKey> attempts_noted;  // since the last match(): others may wait with the same
 };
 
 // The move tasks that take from a queue: the last of them may be running.
@@ -191,6 +191,7 @@ struct Queue {
   bool grouped_last = false;    // the last choice between messages with a group and without
   std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters
   std::uint32_t last_waiter = 0;
+  std::uint32_t settling = 0;  // waiters that wait only for dead letters to be gone
   bool in_match_list = false;
   bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 

@@ -244,6 +244,12 @@ void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, boo
   waiter.next = 0;
   (queue.last_waiter != 0 ? waiters_[queue.last_waiter].next : queue.first_waiter) = row;
   queue.last_waiter = row;
+  queue.settling += settling ? 1 : 0;
+  const std::string_view attempt = request.receive.attempt;
+  waiter.attempt = attempt.empty() || !queue.config->is_fifo()
+                       ? waiting_attempts_.end()
+                       : waiting_attempts_.emplace(
+                             std::pair{queue.id, text_key(identity_.secret, attempt)}, row);
   request.waiter = row;
   timers_.arm(now, wait, timer_waiter, row, waiter.generation);
 }
@@ -253,6 +259,8 @@ Request* Shard::unpark(Queue& queue, std::uint32_t row) {
   CHECK(waiter.request != nullptr && waiter.queue == queue.id);
   (waiter.prev != 0 ? waiters_[waiter.prev].next : queue.first_waiter) = waiter.next;
   (waiter.next != 0 ? waiters_[waiter.next].prev : queue.last_waiter) = waiter.prev;
+  queue.settling -= waiter.settling ? 1 : 0;
+  if (waiter.attempt != waiting_attempts_.end()) waiting_attempts_.erase(waiter.attempt);
   Request* const request = waiter.request;
   request->waiter = 0;
   waiter.request = nullptr;
@@ -316,21 +324,25 @@ void Shard::serve_waiters(Queue& queue, Instant now, Effects& effects) {
 
 // Who waits with an attempt that has just been served gets the same. True: somebody did.
 bool Shard::answer_attempts(Queue& queue, Instant now, Effects& effects) {
-  if (!queue.fifo || !std::exchange(queue.fifo->attempt_noted, false)) return false;
+  if (!queue.fifo) return false;
   bool any = false;
-  for (std::uint32_t row = queue.first_waiter, next = 0; row != 0; row = next) {
-    next = waiters_[row].next;
-    if (!receive_again(queue, *waiters_[row].request, now, effects)) continue;
-    unpark(queue, row);
-    timers_.cancelled();
-    any = true;
+  for (const TextKey& noted : std::exchange(queue.fifo->attempts_noted, {})) {
+    const std::pair attempt{queue.id, noted};
+    auto it = waiting_attempts_.lower_bound(attempt);
+    while (it != waiting_attempts_.end() && it->first == attempt) {
+      const std::uint32_t row = (it++)->second;
+      if (!receive_again(queue, *waiters_[row].request, now, effects)) continue;
+      unpark(queue, row);
+      timers_.cancelled();
+      any = true;
+    }
   }
   return any;
 }
 
 // Short polls that waited only to let dead letters go first.
 void Shard::answer_settled(Queue& queue, Effects& effects) {
-  for (std::uint32_t row = queue.first_waiter, next = 0; row != 0; row = next) {
+  for (std::uint32_t row = queue.first_waiter, next = 0; queue.settling > 0; row = next) {
     next = waiters_[row].next;
     if (!waiters_[row].settling) continue;
     reply(queue, *unpark(queue, row), effects);

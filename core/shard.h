@@ -201,12 +201,14 @@ class Shard {
     timer_moves,
     timer_fifo
   };
+  using WaitingAttempts = std::multimap<std::pair<QueueId, TextKey>, std::uint32_t>;
   struct Waiter {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
     std::uint32_t prev = 0, next = 0;
     std::uint32_t generation = 0;
-    bool settling = false;  // waits only for dead letters to be gone, not for messages
+    bool settling = false;              // waits only for dead letters to be gone, not for messages
+    WaitingAttempts::iterator attempt;  // end(): a receive without an attempt
   };
   struct Commit {  // messages sent, numbers reserved, or a move task started, but not yet durable
     QueueId queue = QueueId::none;
@@ -378,6 +380,7 @@ class Shard {
   Queue* latest_ = nullptr;  // the queue found last
   Slab<Slot> slots_;
   Slab<Waiter> waiters_;
+  WaitingAttempts waiting_attempts_;  // rows of waiters_, in the order they came for each attempt
   TimerWheel timers_;
   RingQueue<Commit> commits_;
   std::size_t commits_unplaced_ = 0;  // at the end of commits_: of this turn

@@ -373,10 +373,10 @@ void Shard::note_attempt(Queue& queue, const Request& request, Instant now) {
     const Slot& slot = slots_[queue.index.find(delivery.seq).slot()];
     messages.push_back({slot.seq, slot.nonce, slot.deadline});
   }
-  fifo_of(queue).attempt_noted = true;
+  const TextKey attempt = text_key(identity_.secret, request.receive.attempt);
+  fifo_of(queue).attempts.put(attempt, std::move(messages), now);
+  if (queue.first_waiter != 0) queue.fifo->attempts_noted.push_back(attempt);
   want_match(queue);
-  queue.fifo->attempts.put(text_key(identity_.secret, request.receive.attempt), std::move(messages),
-                           now);
   arm_fifo(queue, now);
 }
 

@@ -1,10 +1,13 @@
 // The work for one message does not grow with what else is held: instructions are counted.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "core/seq_index.h"
 #include "tests/core/instructions.h"
+#include "tests/core/world.h"
 
 namespace pawl::test {
 namespace {
@@ -28,8 +31,66 @@ std::uint64_t choosing_among_delayed(std::uint64_t pages) {
   });
 }
 
+// Long polls in a queue, each with an attempt of its own if the queue is FIFO.
+class LongPolls {
+ public:
+  explicit LongPolls(bool fifo) : world_(limits()), fifo_(fifo) {
+    const std::string name = fifo ? "q.fifo" : "q";
+    queue_ = world_
+                 .create(name,
+                         {
+                             {Attribute::fifo_queue, fifo ? 1 : 0, {}}
+    })
+                 .request.config->id;
+  }
+  void add() {
+    const std::string attempt = fifo_ ? "attempt" + std::to_string(++number_) : "";
+    world_.receive(queue_, {.wait = seconds(20), .attempt = attempt});
+  }
+  void answer_one() {
+    const std::string body = std::to_string(++number_);
+    if (fifo_) {
+      world_.send_letters(queue_, {
+                                      {.body = body, .group = body, .dedup_id = body}
+      });
+    } else {
+      world_.send(queue_, {body});
+    }
+  }
+  std::size_t size() { return world_.shard().waiting(); }
+
+ private:
+  static ShardLimits limits() {
+    ShardLimits limits;
+    limits.timers_a_turn = 1;  // their sweep is bounded, and would be counted too
+    return limits;
+  }
+
+  World world_;
+  bool fifo_;
+  QueueId queue_{};
+  int number_ = 0;
+};
+
+// The instructions to answer one of so many.
+std::uint64_t answering_one_of(std::size_t count, bool fifo) {
+  LongPolls polls(fifo);
+  for (std::size_t n = 0; n < count; ++n) polls.add();
+  polls.answer_one();  // the first calls of functions resolve their addresses
+  EXPECT_EQ(polls.size() + 1, count);
+  return instructions([&] { polls.answer_one(); });
+}
+
 TEST(Cost, OfChoosingAMessageDoesNotGrowWithDelayedOnes) {
   EXPECT_LT(choosing_among_delayed(1'000), 2 * choosing_among_delayed(4));
+}
+
+TEST(Cost, OfAnsweringALongPollDoesNotGrowWithOthersThatWait) {
+  EXPECT_LT(answering_one_of(2'000, false), answering_one_of(10, false) + 5'000);
+}
+
+TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {
+  EXPECT_LT(answering_one_of(200, true), answering_one_of(10, true) + 5'000);
 }
 
 }  // namespace
