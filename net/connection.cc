@@ -332,6 +332,7 @@ void Connection::abandon_receives() {
 void Connection::abandon_long_polls() {
   for (std::size_t i = calls_.size(); i > 0; --i) {
     PendingCall& call = *calls_[i - 1];
+    if (call.abandoned) continue;  // its shard may be changing the request
     Duration wait = call.request->receive.wait;
     if (wait.ms < 0) {
       const ConfigPtr* const queue = table_->loop().shard().directory().find(call.request->queue);

@@ -51,14 +51,10 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
   return false;
 }
 
-// It may be in the queue still, when it came in this very turn: then it is not parked, and would park after
-// its asker has gone.
+// The receive may be queued or held still and would park after its asker has gone: it no longer waits, wherever it is.
 void ShardLoop::forget_wait(Request& request) {
   if (MUTANT(park_cancelled)) return;
-  for (std::size_t i = 0; i < queued_.size(); ++i)
-    if (queued_[i] == &request) request.receive.wait = Duration{0};
-  for (std::size_t i = 0; i < held_.size(); ++i)
-    if (held_[i].request == &request) request.receive.wait = Duration{0};
+  request.receive.wait = Duration{0};
 }
 
 void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
