@@ -154,17 +154,18 @@ void Connection::offer_held() {
   offering_ = true;
   std::size_t taken = 0;
   while (state_ == State::open && taken < held_.size()) {
-    const std::size_t more = take(std::string_view(held_).substr(taken));
+    const std::size_t more = take(held_.view().substr(taken));
     if (more == 0) break;
     taken += more;
   }
-  held_.erase(0, taken);
+  held_.take(taken);  // fewer are left when the connection came to its end meanwhile
   offering_ = false;
   if (held_.size() < held_max) arm_receive();
 }
 
 void Connection::give_back_spare() {
-  for (std::string* const buffer : {&held_, &out_, &sending_})
+  held_.give_back_spare();
+  for (std::string* const buffer : {&out_, &sending_})
     if (buffer->empty()) free_memory(*buffer);
   own_spare();
 }

@@ -29,6 +29,7 @@
 
 #include "core/request.h"
 #include "core/time.h"
+#include "net/held_bytes.h"
 #include "net/peers.h"
 #include "net/ring.h"
 #include "net/tls.h"
@@ -184,7 +185,7 @@ class Connection {
   std::size_t arrived_ = 0,
               arrived_before_ = 0;  // bytes since the last tick, and between the two before
   bool half_closed_ = false;        // our side: the last answer is out
-  std::string held_;
+  HeldBytes held_;
   std::string out_;
   std::size_t sealed_ = 0;  // of out_, with TLS: these bytes have gone through it
   std::string sending_;

@@ -1,0 +1,47 @@
+// The bytes of a connection that were received and not taken yet: appended at the end, taken from the front.
+//
+// Taken bytes stay in front of the others until they are the larger part, so that each byte is moved once at most: a peer
+// with much held back is served a frame at a time.
+//
+// Limits: the owner's; the buffer is at most twice as long as the bytes in it.
+// Owner:  one connection.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/free_memory.h"
+
+namespace pawl {
+
+class HeldBytes {
+ public:
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return bytes_.size() - taken_; }
+  std::size_t capacity() const { return bytes_.capacity(); }
+  std::string_view view() const { return std::string_view(bytes_).substr(taken_); }
+
+  void append(std::string_view more) { bytes_.append(more); }
+  // At most size() of them.
+  void take(std::size_t count) {
+    taken_ += std::min(count, size());
+    if (taken_ > bytes_.size() / 2) bytes_.erase(0, std::exchange(taken_, 0));
+  }
+  void clear() {
+    bytes_.clear();
+    taken_ = 0;
+  }
+  // Frees the buffer of one that is empty.
+  void give_back_spare() {
+    if (empty()) free_memory(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace pawl
