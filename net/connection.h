@@ -82,6 +82,7 @@ class Connection {
   }
   void start(std::uint32_t index, std::uint32_t generation, Peer peer);
   const Peer& peer() const { return peer_; }
+  std::uint32_t index() const { return index_; }
 
   // --- completions ---
   void on_receive(std::int32_t result, std::uint32_t flags);

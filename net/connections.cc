@@ -47,6 +47,7 @@ Connections::~Connections() = default;
 
 void Connections::answered(Request& request) {
   auto& call = *static_cast<PendingCall*>(request.owner);
+  memory_.touch(call.connection->index());
   call.connection->on_answer(call);
 }
 
@@ -114,6 +115,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   }
   row.peers = &peers_of(protocol);
   ++open_;
+  memory_.touch(index);
   row.connection->start(index, row.generation, {peer_of(fd), place});
 }
 
@@ -143,6 +145,7 @@ void Connections::begin_turn(Instant now) {
     if (verdict == HandshakeGate::Verdict::next_second) {
       later_handshakes_.push_back(next);
     } else if (!gone) {
+      memory_.touch(next.index);
       row.connection->begin_handshake();
     }
   }
@@ -158,6 +161,7 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
     }
     return;
   }
+  memory_.touch(tag.index);
   Connection& connection = *rows_[tag.index].connection;
   if (tag.op == RingOp::receive) {
     connection.on_receive(result, flags);
@@ -173,12 +177,14 @@ void Connections::auth_failed(AuthFault fault, Protocol protocol, const PeerAddr
 }
 
 void Connections::sum_memory() {
-  counted_ = spare_bytes_;
-  unverified_ = 0;
-  for (const Row& row : rows_) {
-    if (row.connection != nullptr)
-      (row.connection->verified() ? counted_ : unverified_) += row.connection->memory();
-  }
+  memory_.count([this](std::uint32_t index) {
+    MemorySums::Bytes bytes;
+    if (const Connection* const one = rows_[index].connection.get(); one != nullptr)
+      (one->verified() ? bytes.verified : bytes.unverified) = one->memory();
+    return bytes;
+  });
+  counted_ = memory_.sums().verified + spare_bytes_;
+  unverified_ = memory_.sums().unverified;
 }
 
 void Connections::evict(Connection& connection) {
@@ -218,15 +224,27 @@ void Connections::close_strangers() {
   }
 }
 
-// Near the limit what nobody needs now goes; beyond it who holds most, until it is enough.
+void Connections::give_back_spare() {
+  drop_spare();
+  for (const std::uint32_t index : memory_.touched()) {
+    if (rows_[index].connection != nullptr) rows_[index].connection->give_back_spare();
+  }
+}
+
+void Connections::touch_all() {
+  for (std::uint32_t index = 0; index < rows_.size(); ++index) memory_.touch(index);
+}
+
+// Near the limit the spare buffers of active connections are freed; beyond it those of all, and then the connection that
+// holds most is closed, until it is enough.
 void Connections::count_memory() {
+  if (counted_ + grown_ > context_->memory_max / 2) give_back_spare();
   grown_ = 0;
   sum_memory();
   close_strangers();
-  if (counted_ > context_->memory_max / 2) {
-    drop_spare();
-    for (const Row& row : rows_)
-      if (row.connection != nullptr) row.connection->give_back_spare();
+  if (counted_ > context_->memory_max) {
+    touch_all();
+    give_back_spare();
     sum_memory();
   }
   while (counted_ > context_->memory_max) {
@@ -249,6 +267,7 @@ void Connections::flush() {
   for (const std::uint32_t index : flushing_) {
     Connection* const connection = rows_[index].connection.get();
     if (connection == nullptr) continue;
+    memory_.touch(index);
     connection->flush();
     if (connection->freed()) free_row(index);
   }
@@ -280,6 +299,7 @@ void Connections::tick(Instant now) {
   for (const Row& row : rows_) {
     if (row.connection != nullptr) row.connection->check_time(now);
   }
+  touch_all();
   count_memory();
 }
 

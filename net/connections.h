@@ -20,6 +20,7 @@
 #include "net/handshake_gate.h"
 #include "net/http_guard.h"
 #include "net/live.h"
+#include "net/memory_sums.h"
 #include "net/ring.h"
 #include "net/shard_loop.h"
 #include "proto/session.h"
@@ -140,6 +141,8 @@ class Connections final : public Asker {
   void follow_live();
   void count_memory();
   void drop_spare();
+  void give_back_spare();
+  void touch_all();
   void sum_memory();
   void close_strangers();
   void evict(Connection& connection);
@@ -161,6 +164,7 @@ class Connections final : public Asker {
   std::vector<std::unique_ptr<SqsCall>> spare_http_calls_;
   std::size_t spare_bytes_ = 0;  // in them
   std::size_t open_ = 0;
+  MemorySums memory_;
   std::size_t counted_ = 0;     // bytes of verified connections
   std::size_t unverified_ = 0;  // of the others
   std::size_t grown_ = 0;       // since, whatever has gone meanwhile

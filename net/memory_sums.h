@@ -1,0 +1,52 @@
+// The bytes that connections hold, as sums: only connections that were touched since are counted again.
+//
+// Rows are those of the table of connections. A row that is free measures as nothing.
+//
+// Owner: the shard's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+
+class MemorySums {
+ public:
+  struct Bytes {  // of one row, or of all
+    std::size_t verified = 0, unverified = 0;
+  };
+
+  // The row may hold more or less than when it was counted.
+  void touch(std::uint32_t index) {
+    if (index >= rows_.size()) rows_.resize(index + std::size_t{1});
+    if (!std::exchange(rows_[index].touched, true)) touched_.push_back(index);
+  }
+  const std::vector<std::uint32_t>& touched() const { return touched_; }
+  // measure(index) answers the Bytes of a row.
+  template <typename Measure>
+  void count(Measure&& measure) {
+    for (const std::uint32_t index : touched_) {
+      Row& row = rows_[index];
+      const Bytes now = measure(index);
+      sums_.verified += now.verified - row.bytes.verified;
+      sums_.unverified += now.unverified - row.bytes.unverified;
+      row = {.bytes = now, .touched = false};
+    }
+    touched_.clear();
+  }
+  const Bytes& sums() const { return sums_; }
+
+ private:
+  struct Row {
+    Bytes bytes;
+    bool touched = false;
+  };
+
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> touched_;
+  Bytes sums_;
+};
+
+}  // namespace pawl
