@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/instructions.h"
 #include "tests/sim/shard_loop_fixture.h"
 #include "tests/sim/sim_disk.h"
 
@@ -30,18 +29,6 @@ TEST_F(ShardLoopTest, ALongPollThatIsCancelledBeforeItsTurnIsAnsweredAtOnce) {
     EXPECT_TRUE(is_answered(receive));
     EXPECT_EQ(world->loop(owner).shard().waiting(), 0u);
   }
-}
-
-TEST_F(ShardLoopTest, ACancelCostsTheSameHoweverManyRequestsAreQueued) {
-  start(1);
-  std::vector<Request> receives(2'000);
-  for (Request& receive : receives) receive.op = Op::receive;
-  const auto cancel = [&](Request& receive) { world->cancel(receive, zero, zero); };
-  world->submit(receives.front(), zero, zero);
-  cancel(receives.front());  // the first calls of functions resolve their addresses
-  const std::uint64_t alone = test::instructions([&] { cancel(receives.front()); });
-  for (Request& receive : std::span(receives).subspan(1)) world->submit(receive, zero, zero);
-  EXPECT_LT(test::instructions([&] { cancel(receives.back()); }), alone + 100);
 }
 
 TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {

@@ -1,4 +1,4 @@
-#include "tests/core/instructions.h"
+#include "tests/cost/instructions.h"
 
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/seq_index.h"
-#include "tests/core/instructions.h"
 #include "tests/core/world.h"
+#include "tests/cost/instructions.h"
 
 namespace pawl::test {
 namespace {
