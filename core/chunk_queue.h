@@ -17,6 +17,10 @@ class ChunkQueue {
  public:
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
+  // In memory, besides its own size.
+  std::size_t bytes() const {
+    return chunks_.size() * sizeof(Chunk) + chunks_.capacity() * sizeof(std::unique_ptr<Chunk>);
+  }
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
   T& operator[](std::size_t i) {

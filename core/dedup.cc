@@ -25,6 +25,7 @@ void Dedup::pop() {
   entries_.pop_front();
   first_ = (first_ + 1) & numbers;
   share_.drop(1);
+  count();
 }
 
 bool Dedup::forget_over(Instant now, std::size_t most) {
@@ -51,6 +52,7 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   entries_.push_back({key, seq, sent});
   index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });
   share_.add(1);
+  count();
 }
 
 bool Dedup::copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const {

@@ -30,7 +30,8 @@ TextKey text_key(const Secret& secret, std::string_view group, std::string_view 
 
 class Dedup {
  public:
-  explicit Dedup(std::uint64_t& total) : share_(total) {}
+  // `total` counts the entries, `account` the bytes of all that are given them.
+  Dedup(std::uint64_t& total, std::uint64_t& account) : share_(total), bytes_(account) {}
 
   // The number of the message that was accepted first within the window, or 0.
   Seq find(const TextKey& key, Instant now);
@@ -53,8 +54,8 @@ class Dedup {
     bool operator==(const Entry&) const = default;
   };
   bool copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const;
-  static constexpr std::uint64_t entry_bytes =
-      sizeof(Entry) + 16;  // in memory, with its place in the index
+  // Of an entry among many, with its place in the index.
+  static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 16;
 
  private:
   static constexpr std::uint32_t numbers = (1u << 31) - 1;
@@ -64,11 +65,13 @@ class Dedup {
   const Entry& entry(std::uint32_t number) const { return entries_[(number - first_) & numbers]; }
   static bool is_over(const Entry& e, Instant now) { return e.sent + dedup_window <= now; }
   void pop();
+  void count() { bytes_.set(entries_.bytes() + index_.bytes()); }
 
   ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
   std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
   HashIndex index_;
   Share share_;  // of the entries of the whole shard
+  Share bytes_;
 };
 
 }  // namespace pawl

@@ -74,6 +74,42 @@ std::size_t Directory::bytes_of(const QueueConfig& config) {
   return bytes;
 }
 
+namespace {
+
+constexpr std::size_t block_bytes = 16;  // of the allocator, beside what was asked for
+constexpr std::size_t node_bytes = 32 + block_bytes;
+
+std::size_t memory_of(std::size_t length) {
+  return length < sizeof(std::string) / 2 ? 0 : length + 1 + block_bytes;
+}
+std::size_t memory_of(const std::string& text) { return memory_of(text.capacity()); }
+
+}  // namespace
+
+// A name is in the table of names and, if its dead letters go somewhere, in the one of sources.
+std::size_t Directory::table_memory_of(const QueueConfig& config) {
+  const std::size_t name = memory_of(config.account.size()) + memory_of(config.name.size());
+  const std::size_t target = config.text(Attribute::dead_letter_target).size();
+  const std::size_t source = target == 0 ? 0
+                                         : node_bytes + 2 * sizeof(std::string) +
+                                               memory_of(target) + memory_of(config.name.size());
+  return 2 * node_bytes + sizeof(Key) + 2 * sizeof(ConfigPtr) + sizeof(std::uint64_t) + name +
+         source;
+}
+
+std::size_t Directory::config_memory_of(const QueueConfig& config) {
+  std::size_t bytes = sizeof(QueueConfig) + 2 * block_bytes + memory_of(config.account) +
+                      memory_of(config.name) +
+                      config.texts.capacity() * sizeof(config.texts.front()) +
+                      config.tags.capacity() * sizeof(config.tags.front()) +
+                      config.rows.capacity() * sizeof(config.rows.front()) + 3 * block_bytes;
+  for (const auto& [attribute, text] : config.texts) bytes += memory_of(text);
+  for (const auto& [key, value] : config.tags) bytes += memory_of(key) + memory_of(value);
+  for (const auto& row : config.rows)
+    bytes += sizeof(TopicRow) + 2 * block_bytes + memory_of(row->text);
+  return bytes;
+}
+
 std::size_t Directory::size_of(std::string_view account) const {
   const auto it = sizes_.find(owner_of(account));
   return it == sizes_.end() ? 0 : it->second;
@@ -83,6 +119,8 @@ void Directory::put(const ConfigPtr& config) {
   CHECK(config->id != QueueId::none);
   if (const ConfigPtr* const before = find(config->id)) {
     bytes_ -= bytes_of(**before);
+    table_memory_ -= table_memory_of(**before);
+    config_memory_ -= config_memory_of(**before);
     unindex(**before);
   }
   // One whose end a start has not read yet may have the name still.
@@ -90,6 +128,8 @@ void Directory::put(const ConfigPtr& config) {
   if (named != nullptr && (*named)->id != config->id) unindex(**named);
   if (find(config->id) == nullptr) ++sizes_[std::string(owner_of(config->account))];
   bytes_ += bytes_of(*config);
+  table_memory_ += table_memory_of(*config);
+  config_memory_ += config_memory_of(*config);
   index(*config);
   by_name_[{config->account, config->name}] = config;
   by_id_[raw(config->id)] = config;
@@ -99,6 +139,8 @@ void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
   bytes_ -= bytes_of(*it->second);
+  table_memory_ -= table_memory_of(*it->second);
+  config_memory_ -= config_memory_of(*it->second);
   const auto size = sizes_.find(owner_of(it->second->account));
   if (--size->second == 0) sizes_.erase(size);
   const auto named = by_name_.find(

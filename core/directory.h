@@ -42,6 +42,9 @@ class Directory {
   // What all of it takes in a checkpoint, at most. Its writer keeps this below a limit.
   std::size_t bytes() const { return bytes_; }
   static std::size_t bytes_of(const QueueConfig& config);
+  // Bytes in memory: of this copy's tables, and of the configs, which all shards share.
+  std::size_t table_memory() const { return table_memory_; }
+  std::size_t config_memory() const { return config_memory_; }
 
   // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
   // `max` of them.
@@ -68,6 +71,8 @@ class Directory {
   };
   void index(const QueueConfig& config);
   void unindex(const QueueConfig& config);
+  static std::size_t table_memory_of(const QueueConfig& config);
+  static std::size_t config_memory_of(const QueueConfig& config);
 
   static std::string_view owner_of(std::string_view account) {
     return account.substr(account.rfind('/') + 1);
@@ -79,6 +84,7 @@ class Directory {
       sources_;  // target, name of the source
   std::map<std::uint32_t, ConfigPtr> by_id_;
   std::size_t bytes_ = 0;
+  std::size_t table_memory_ = 0, config_memory_ = 0;
 };
 
 // The shard a queue of this name is placed on: highest random weight, so that adding a shard would move

@@ -11,9 +11,9 @@ std::uint32_t Groups::find(const TextKey& name) const {
 std::uint32_t Groups::make(const TextKey& name) {
   const std::uint32_t row = groups_.take();
   if (row == groups_.none) return row;
-  share_.add(1);
   groups_[row] = Group{.name = name};
   index_.put(name.low, row, [this](std::uint32_t r) { return groups_[r].name.low; });
+  count();
   return row;
 }
 
@@ -21,7 +21,7 @@ void Groups::drop(std::uint32_t row) {
   if (groups_[row].ready) pop_ready(row);
   index_.erase(groups_[row].name.low, row, [this](std::uint32_t r) { return groups_[r].name.low; });
   groups_.give(row);
-  share_.drop(1);
+  count();
 }
 
 // --- messages ---

@@ -12,7 +12,7 @@
 // Ready groups are a list in the order they became ready: who is served goes behind. No cost here depends
 // on the number of groups or messages.
 //
-// Limits: 56 bytes and a hash entry a group; one without messages is gone.
+// Limits: some 80 bytes and a hash entry a group, in blocks of 64; one without messages is gone.
 // Owner:  one queue of one shard; the slots are the shard's.
 // Source: SQS Developer Guide, "FIFO queue delivery logic", "Amazon SQS fair queues".
 #pragma once
@@ -43,12 +43,11 @@ class Groups {
   static constexpr std::uint32_t noisy_in_flight = 30;
   static constexpr std::uint32_t noisy_share = 10;  // one of so many
 
-  // Of a group, about: with its place in the index.
-  static constexpr std::size_t group_bytes = sizeof(Group) + 16;
-
-  // `all`: groups of all that are given it.
-  Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& all)
-      : slots_(&slots), share_(all), fifo_(fifo) {}
+  // `account`: bytes of all that are given it.
+  Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& account)
+      : slots_(&slots), share_(account), fifo_(fifo) {
+    count();
+  }
 
   bool is_fifo() const { return fifo_; }
   // A message that is not visible becomes one of the group's; in a FIFO queue by its number. False: no room.
@@ -82,6 +81,7 @@ class Groups {
     return slot.returned ? List{group.returned_first, group.returned_last}
                          : List{group.first, group.last};
   }
+  void count() { share_.set(sizeof(Groups) + groups_.bytes() + index_.bytes()); }
   std::uint32_t find(const TextKey& name) const;
   std::uint32_t make(const TextKey& name);
   void drop(std::uint32_t row);

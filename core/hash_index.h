@@ -20,6 +20,11 @@ class HashIndex {
  public:
   static constexpr std::uint32_t none = UINT32_MAX;
 
+  // In memory, besides its own size.
+  std::size_t bytes() const {
+    return parts_.capacity() * sizeof(Part) + cells_ * sizeof(std::uint32_t);
+  }
+
   // The number with that hash for which is(number) holds, or none.
   template <typename Is>
   std::uint32_t find(std::uint64_t hash, Is&& is) const {
@@ -57,8 +62,10 @@ class HashIndex {
     }
     part.cells[hole] = none;
     --part.count;
-    if (part.count == 0 && part.cells.size() > cells_kept)
+    if (part.count == 0 && part.cells.size() > cells_kept) {
+      cells_ -= part.cells.size();
       std::vector<std::uint32_t>().swap(part.cells);
+    }
   }
 
  private:
@@ -79,6 +86,7 @@ class HashIndex {
   void split(HashOf&& hash_of) {
     const Part whole = std::move(parts_[0]);
     parts_ = std::vector<Part>(std::size_t{1} << part_bits);
+    cells_ = 0;
     for (const std::uint32_t number : whole.cells) {
       if (number != none) put(hash_of(number), number, hash_of);
     }
@@ -92,15 +100,17 @@ class HashIndex {
   }
 
   template <typename HashOf>
-  static void grow(Part& part, HashOf&& hash_of) {
+  void grow(Part& part, HashOf&& hash_of) {
     std::vector<std::uint32_t> before(part.cells.empty() ? cells_min : part.cells.size() * 2, none);
     before.swap(part.cells);
+    cells_ += part.cells.size() - before.size();
     for (const std::uint32_t number : before) {
       if (number != none) place(part, hash_of(number), number);
     }
   }
 
   std::vector<Part> parts_ = std::vector<Part>(1);
+  std::size_t cells_ = 0;  // of all parts
 };
 
 }  // namespace pawl

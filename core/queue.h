@@ -113,8 +113,11 @@ class AgedArrivals {
 
 // What only FIFO queues have.
 struct Fifo {
-  Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes)
-      : dedup(deduplicated), attempts(attempts_bytes) {}
+  // `account`: bytes of all but the attempts.
+  Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes, std::uint64_t& account)
+      : dedup(deduplicated, account), attempts(attempts_bytes), share(account) {
+    share.set(sizeof(Fifo));
+  }
 
   // Forgets what is over, at most `most` of each kind. False: there may be more of it.
   bool forget_over(Instant now, std::size_t most) {
@@ -126,6 +129,7 @@ struct Fifo {
 
   Dedup dedup;
   Attempts attempts;
+  Share share;
   std::vector<TextKey> attempts_noted;  // since the last match(): others may wait with the same
 };
 

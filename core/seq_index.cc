@@ -267,8 +267,16 @@ bool SeqIndex::is_ready(Seq seq) const {
 
 void SeqIndex::list(Page& page, std::size_t set) {
   if (std::exchange(page.listed[set], true)) return;
+  const std::size_t before = heap_bytes(set);
   with_ready_[set].push_back(page.number);
+  pool_->add_heap(heap_bytes(set) - before);
   std::ranges::push_heap(with_ready_[set], std::greater());
+}
+
+// No page is left that it could name.
+void SeqIndex::drop_heap(std::size_t set) {
+  pool_->drop_heap(heap_bytes(set));
+  std::vector<std::uint64_t>().swap(with_ready_[set]);
 }
 
 Seq SeqIndex::first_ready(Set which) {

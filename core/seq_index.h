@@ -82,10 +82,12 @@ class PagePool {
   static constexpr std::size_t list_bytes = list_max * sizeof(Sparse);
   // Of all that was taken and is kept for reuse, and of what names the pages.
   std::size_t bytes() const {
-    return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes;
+    return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes + heap_bytes_;
   }
   void add_row() { ++rows_; }
   void drop_row() { --rows_; }
+  void add_heap(std::size_t bytes) { heap_bytes_ += bytes; }
+  void drop_heap(std::size_t bytes) { heap_bytes_ -= bytes; }
   static constexpr std::size_t row_bytes =
       2 * 48;  // they lie in a ring that is half empty at times
 
@@ -94,6 +96,7 @@ class PagePool {
   std::size_t made_ = 0;  // pages there are
   std::size_t lists_made_ = 0;
   std::size_t rows_ = 0;
+  std::size_t heap_bytes_ = 0;  // of numbers of pages with ready messages
   std::vector<std::unique_ptr<Page>> spares_;
   std::vector<SparseList> spare_lists_;
 };
@@ -137,7 +140,7 @@ class SeqIndex {
 
   std::size_t memory() const {
     return pages_.size() * PagePool::row_bytes + dense_ * sizeof(Dense) +
-           lists_ * PagePool::list_bytes;
+           lists_ * PagePool::list_bytes + heap_bytes(0) + heap_bytes(1);
   }
 
  private:
@@ -175,6 +178,10 @@ class SeqIndex {
   static Sparse* find_sparse(Page& page, std::size_t at);
   bool set_ready(Seq seq, Page& page, int set_or_none);
   void list(Page& page, std::size_t set);
+  std::size_t heap_bytes(std::size_t set) const {
+    return with_ready_[set].capacity() * sizeof(std::uint64_t);
+  }
+  void drop_heap(std::size_t set);
   static Seq first_ready(const Page& page, std::size_t set);
   int ready_state(const Page& page, std::size_t at) const;
   void put_sparse(Page& page, const Sparse& entry);
@@ -235,6 +242,10 @@ bool SeqIndex::drain_page(Visit&& visit) {
   page.live = 0;
   ++empty_;
   trim();
+  if (pages_.empty()) {
+    drop_heap(0);
+    drop_heap(1);
+  }
   return true;
 }
 

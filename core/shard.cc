@@ -435,11 +435,21 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
 }
 
 Shard::Memory Shard::memory() const {
-  return {.index = pages_.bytes() + times_bytes_,
-          .slots = slots_.bytes() + grouped_ * Groups::group_bytes,
-          .timers = timers_.bytes(),
-          .dedup = deduplicated_ * Dedup::entry_bytes + attempts_bytes_,
-          .transfers = transfer_bytes_};
+  return {
+      .index = pages_.bytes() + times_bytes_,
+      .slots = slots_.bytes() + groups_bytes_,
+      .timers = timers_.bytes(),
+      .dedup = fifo_bytes_ + attempts_bytes_,
+      .transfers = transfer_bytes_,
+      .queues = directory_.table_memory() + directory_.config_memory() / identity_.shards +
+                queues_.size() * queue_bytes + queues_.bucket_count() * sizeof(void*) +
+                doomed_.size() * (sizeof(Doomed) + 2 * PagePool::row_bytes) +
+                commits_.capacity() * sizeof(Commit),
+      .waiting = waiters_.bytes() +
+                 waiting_attempts_.size() * (map_node_bytes + sizeof(*waiting_attempts_.begin())) +
+                 transfer_pool_.size() * (sizeof(Transfer) + 32) +
+                 moving_.size() * (map_node_bytes + sizeof(*moving_.begin())) +
+                 unsettled_.size() * (map_node_bytes + sizeof(*unsettled_.begin()))};
 }
 
 std::uint64_t Shard::messages() const {

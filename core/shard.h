@@ -173,15 +173,20 @@ class Shard {
   // Queues that are not in the directory go; `freed` names their records. `passed` as for expire().
   void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed);
 
-  // Bytes in memory, of all queues. What is small or does not grow with the messages is not counted.
+  // Bytes in memory. Not counted: move and replay tasks, messages that are set aside, whose numbers have small limits.
   struct Memory {
     std::uint64_t index = 0;   // 8.3 bytes a message, and when they were sent
     std::uint64_t slots = 0;   // 64 bytes for each that is or was not just waiting
     std::uint64_t timers = 0;  // 16 bytes each
-    std::uint64_t dedup =
-        0;  // 48 bytes a send to a FIFO queue, for five minutes; and receive attempts
+    // 48 bytes a send to a FIFO queue, for five minutes, a KiB a queue that has had one; and receive attempts
+    std::uint64_t dedup = 0;
     std::uint64_t transfers = 0;  // copies of messages on their way to other queues
-    std::uint64_t sum() const { return index + slots + timers + dedup + transfers; }
+    // Queues as such, this shard's directory, and its part of the configs, which all shards have.
+    std::uint64_t queues = 0;
+    std::uint64_t waiting = 0;  // long polls with their attempts; the rows of transfers
+    std::uint64_t sum() const {
+      return index + slots + timers + dedup + transfers + queues + waiting;
+    }
   };
   Memory memory() const;
   std::uint64_t messages() const;
@@ -194,6 +199,9 @@ class Shard {
  private:
   using State = Slot::State;
   static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
+  // Of a queue: its row, and the ring of its index, which has four places at least.
+  static constexpr std::uint64_t queue_bytes = sizeof(Queue) + 64 + 2 * PagePool::row_bytes;
+  static constexpr std::uint64_t map_node_bytes = 32 + 16;
   enum Timer : std::uint16_t {
     timer_message = 1,
     timer_waiter,
@@ -371,8 +379,9 @@ class Shard {
   ShardLimits limits_;
   Directory directory_;
   std::uint64_t deduplicated_ = 0;    // by all queues; they are gone before it
-  std::uint64_t grouped_ = 0;         // groups of all queues; as that
+  std::uint64_t groups_bytes_ = 0;    // of groups of all queues; as that
   std::uint64_t attempts_bytes_ = 0;  // as that
+  std::uint64_t fifo_bytes_ = 0;      // of what else FIFO queues alone have; as that
   std::uint64_t times_bytes_ = 0;     // of SendTimes and AgedArrivals; as that
   std::uint32_t next_queue_id_ = 1;   // control shard
   PagePool pages_;

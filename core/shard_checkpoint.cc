@@ -172,7 +172,8 @@ void Shard::restore_part(const StatesRecord& record) {
     slot.receive_count = entry.receive_count;
     slot.nonce = entry.nonce;
     if (entry.group != TextKey{}) {
-      if (!queue.groups) queue.groups = std::make_unique<Groups>(slots_, record.fifo, grouped_);
+      if (!queue.groups)
+        queue.groups = std::make_unique<Groups>(slots_, record.fifo, groups_bytes_);
       CHECK(queue.groups->join(row, entry.group), "more groups than a queue may have");
     }
     queue.next_seq = std::max(queue.next_seq, entry.seq + 1);

@@ -122,7 +122,7 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
 // --- what FIFO queues remember ---
 
 Fifo& Shard::fifo_of(Queue& queue) {
-  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>(deduplicated_, attempts_bytes_);
+  if (!queue.fifo) queue.fifo = std::make_unique<Fifo>(deduplicated_, attempts_bytes_, fifo_bytes_);
   return *queue.fifo;
 }
 

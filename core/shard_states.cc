@@ -46,7 +46,7 @@ bool Shard::join_group(Queue& queue, std::uint32_t row, const Content& content) 
   if (content.group.empty()) return true;
   if (!queue.groups) {
     // A message of a FIFO queue always has what it is deduplicated by, one of another never.
-    queue.groups = std::make_unique<Groups>(slots_, !content.dedup_id.empty(), grouped_);
+    queue.groups = std::make_unique<Groups>(slots_, !content.dedup_id.empty(), groups_bytes_);
   }
   return queue.groups->join(row, text_key(identity_.secret, content.group));
 }

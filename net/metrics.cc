@@ -72,6 +72,9 @@ constexpr Metric metrics[] = {
     {"pawl_memory_bytes", gauge, "", &Numbers::slots, "slots"},
     {"pawl_memory_bytes", gauge, "", &Numbers::timers, "timers"},
     {"pawl_memory_bytes", gauge, "", &Numbers::dedup, "dedup"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::transfers, "transfers"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::queues, "queues"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::waiters, "waiting"},
     {"pawl_memory_bytes", gauge, "", &Numbers::held, "connections"},
     {"pawl_connections", gauge, "Connections open.", &Numbers::connections},
     {"pawl_connections_evicted_total", counter,
@@ -147,6 +150,9 @@ void ShardNumbers::take(const Shard& shard) {
   put(slots, memory.slots);
   put(timers, memory.timers);
   put(dedup, memory.dedup);
+  put(transfers, memory.transfers);
+  put(queues, memory.queues);
+  put(waiters, memory.waiting);
 }
 
 std::string health_text(std::span<const ShardNumbers* const> shards) {

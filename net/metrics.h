@@ -30,7 +30,8 @@ struct ShardNumbers {
   Number segments{0}, disk_bytes{0}, manifests{0}, end{0}, span{0}, replay_bytes{0}, disk_full{0},
       gap_us_max{0}, files_set_aside{0}, checkpoint_bytes{0}, relocated_bytes{0};
   Number unreadable_segments{0};
-  Number bodies{0}, index{0}, slots{0}, timers{0}, dedup{0}, held{0};  // bytes in memory
+  Number bodies{0}, index{0}, slots{0}, timers{0}, dedup{0}, held{0}, transfers{0}, queues{0},
+      waiters{0};  // bytes in memory
   Number connections{0}, connections_evicted{0};
   std::array<Number, auth_faults> auth_failures{};  // by reason
   Number bodies_read{0}, evicted{0}, damaged{0};

@@ -255,8 +255,9 @@ void ShardLoop::share_memory() {
   const std::uint64_t state = memory.sum();
   full_ = state + image_min > memory_max_;
   // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
-  // way of all else for ever. Nor do this shard's own transfers refuse them: two shards would wait for each other.
-  crammed_ = state - memory.transfers + image_min / 2 > memory_max_;
+  // way of all else for ever. Nor do this shard's own transfers refuse them: two shards would wait for each other. Nor do
+  // long polls, of which those that send dead letters on their way are some.
+  crammed_ = state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
   const std::uint64_t left = full_ ? image_min : memory_max_ - state;
   log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
 }

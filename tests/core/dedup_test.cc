@@ -29,8 +29,8 @@ TEST(TextKey, TellsTextsAndGroupsApart) {
 }
 
 TEST(Dedup, KnowsAMessageUntilExactlyFiveMinutesAfterIt) {
-  std::uint64_t total = 0;
-  Dedup dedup(total);
+  std::uint64_t total = 0, bytes = 0;
+  Dedup dedup(total, bytes);
   const TextKey key = text_key(secret, "x");
   const Instant sent{1'000'000};
   EXPECT_EQ(dedup.find(key, sent), 0u);
@@ -43,8 +43,8 @@ TEST(Dedup, KnowsAMessageUntilExactlyFiveMinutesAfterIt) {
 
 // The clock may be set back; and what is over leaves a few at a time.
 TEST(Dedup, DoesNotKnowWhatIsOverThoughItIsStillThere) {
-  std::uint64_t total = 0;
-  Dedup dedup(total);
+  std::uint64_t total = 0, bytes = 0;
+  Dedup dedup(total, bytes);
   const Instant sent{1'000'000};
   for (Seq seq = 1; seq <= 1000; ++seq) dedup.add(text_key(secret, std::to_string(seq)), seq, sent);
   const Instant later = sent + seconds(300);
@@ -61,8 +61,8 @@ TEST(Dedup, IsWhatAMapSays) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     sim::Random random(seed);
-    std::uint64_t total = 0;
-    Dedup dedup(total);
+    std::uint64_t total = 0, bytes = 0;
+    Dedup dedup(total, bytes);
     struct Known {
       Seq seq;
       Instant sent;

@@ -49,15 +49,20 @@ TEST(InFlightLimit, EndsWithAPurge) {
 
 TEST(Memory, CountsGroupsWhileTheyAreThere) {
   Script script;
-  script.run("queue q fifo=1 | send q A:a B:b C:c");
+  script.run("queue q fifo=1 | send q A:a");
   World& world = script.world();
-  const std::uint64_t three = world.shard().memory().slots;
-  script.run("send q A:d");
-  EXPECT_EQ(world.shard().memory().slots, three) << "a group of before";
-  script.run("receive q max=10 -> a#1 d#1 b#1 c#1 | delete q b#1 c#1");
-  EXPECT_EQ(world.shard().memory().slots, three - 2 * Groups::group_bytes);
-  script.run("purge q | advance 1s | send q A:e");
-  EXPECT_EQ(world.shard().memory().slots, three - 2 * Groups::group_bytes);
+  const std::uint64_t one = world.shard().memory().slots;
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = std::to_string(i);
+    world.send_letters(script.queue("q"), {
+                                              {.body = name, .group = name, .dedup_id = name}
+    });
+  }
+  EXPECT_GE(world.shard().memory().slots, one + 500 * sizeof(Group));
+  script.run("purge q | advance 1s");
+  EXPECT_LT(world.shard().memory().slots, one) << "there is no group";
+  script.run("send q A:e");
+  EXPECT_EQ(world.shard().memory().slots, one);
 }
 
 TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
@@ -90,7 +95,7 @@ TEST(Memory, OfReceiveAttemptsIsGivenBackWhenTheyAreOver) {
   script.run("receive q attempt=x -> a#1 | receive q attempt=y -> b#1");
   EXPECT_EQ(world.shard().memory().dedup, sent + 2 * (Attempts::attempt_bytes + sizeof(Attempted)));
   script.run("advance 301s");
-  EXPECT_EQ(world.shard().memory().dedup, 0u) << "nobody has asked for the queue since";
+  EXPECT_EQ(world.shard().memory().dedup, sent) << "nobody has asked for the queue since";
 }
 
 TEST(Memory, OfReceiveAttemptsHasALimit) {

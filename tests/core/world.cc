@@ -215,7 +215,10 @@ void World::carry(const std::vector<Transfer*>& transfers) {
     const StoredSend& stored = sends_.at(transfer->position);
     transfer->sent = stored.record.sent;
     transfer->id = stored.record.carried.id;
-    transfer->keep(stored.content());
+    {
+      const BrokerMemory scope;  // the loop of a shard does this
+      transfer->keep(stored.content());
+    }
     shard_->address(*transfer);
     travelling_.push_back(transfer);
   }
@@ -302,11 +305,11 @@ void World::crash(Duration down) {
 void World::recover() {
   const Instant upgraded = shard_ && upgraded_.ms == 0 ? shard_->identity().upgraded
                                                        : std::exchange(upgraded_, Instant{});
-  shard_ = std::make_unique<Shard>(ShardIdentity{.secret = test_secret(),
-                                                 .nonce_seed = ++starts_ * 1'000'000,
-                                                 .receipt_key = test_receipt_key(),
-                                                 .upgraded = upgraded},
-                                   limits_, now_);
+  shard_.make({.secret = test_secret(),
+               .nonce_seed = ++starts_ * 1'000'000,
+               .receipt_key = test_receipt_key(),
+               .upgraded = upgraded},
+              limits_, now_);
   live_.clear();
   slices_.clear();
   slicing_ = false;
@@ -388,6 +391,12 @@ void World::damage(QueueId queue, const std::string& body) {
 void World::rotate() {
   while (slice()) {
   }
+}
+
+void World::forget_asks() {
+  rotate();
+  EXPECT_TRUE(pending_.empty() && shard_->waiting() == 0);
+  asks_.clear();
 }
 
 std::size_t World::records() const {

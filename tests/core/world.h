@@ -23,6 +23,7 @@
 
 #include "core/shard.h"
 #include "core/transfer.h"
+#include "tests/core/allocations.h"
 #include "tests/core/secret.h"
 
 namespace pawl::test {
@@ -55,6 +56,26 @@ struct StoredSend {
 };
 using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
                                   PurgeRecord, TaskRecord, SettledRecord, CheckpointRecord>;
+
+// A shard of which all that it allocates while it is called counts as BrokerMemory.
+class CountedShard {
+ public:
+  void make(const ShardIdentity& identity, const ShardLimits& limits, Instant start) {
+    const BrokerMemory scope;
+    shard_ = std::make_unique<Shard>(identity, limits, start);
+  }
+  struct Call {  // until the end of the expression
+    Shard* shard;
+    BrokerMemory scope;
+    Shard* operator->() const { return shard; }
+  };
+  Call operator->() const { return {.shard = shard_.get(), .scope = {}}; }
+  Shard& operator*() const { return *shard_; }
+  explicit operator bool() const { return shard_ != nullptr; }
+
+ private:
+  std::unique_ptr<Shard> shard_;
+};
 
 class World {
  public:
@@ -105,6 +126,8 @@ class World {
   const std::string& body_at(LogPos position) const { return sends_.at(position).body; }
   std::size_t stored() const { return live_.size(); }  // messages the log must keep
   std::size_t records() const;
+  // Forgets requests and records: a checkpoint has what is left. Nobody waits, and no Ask is looked at again.
+  void forget_asks();
   const std::vector<StoredRecord>& last_frame() const { return frames_.back().records; }
 
  private:
@@ -132,7 +155,7 @@ class World {
 
   ShardLimits limits_;
   Instant now_{1'000'000};
-  std::unique_ptr<Shard> shard_;
+  CountedShard shard_;
   std::uint32_t starts_ = 0;
   Instant upgraded_;  // of the next start; 0: as before
   Effects effects_;
