@@ -77,8 +77,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void start_tls(const TlsContext& context, std::string_view protocol) {
-    tls_ = std::make_unique<Tls>(context, protocol);
+  void start_tls(const TlsContext& context, std::string_view protocol, std::int64_t& account) {
+    tls_ = std::make_unique<Tls>(context, protocol, account);
   }
   void start(std::uint32_t index, std::uint32_t generation, Peer peer);
   const Peer& peer() const { return peer_; }
@@ -104,9 +104,11 @@ class Connection {
     const Duration passed = now - std::max(since, started_);
     return (arrived_ + arrived_before_) * 1000 / static_cast<std::size_t>(passed.ms + 1);
   }
-  // Bytes that it has of what came, is under way and is to be sent, about.
+  // Bytes that it has of what came, is under way and is to be sent, about. What OpenSSL holds for it is counted by its
+  // table, for all connections together.
   std::size_t memory() const {
-    return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory();
+    return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory() +
+           (tls_ == nullptr ? 0 : tls_->memory());
   }
   // Gives back what is kept for what is to come.
   void give_back_spare();

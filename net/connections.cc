@@ -111,7 +111,8 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   Row& row = rows_[index];
   row.connection = make(fd, protocol);
   if (tls_ != nullptr && protocol != Protocol::admin) {
-    row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl");
+    row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
+                              openssl_bytes_);
   }
   row.peers = &peers_of(protocol);
   ++open_;

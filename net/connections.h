@@ -84,8 +84,12 @@ class Connections final : public Asker {
   // Whatever they still have under way.
   void close_all();
   bool quiet() const;
-  // Bytes that connections hold: as counted last, and what has come since.
-  std::uint64_t memory() const override { return counted_ + unverified_ + grown_; }
+  // Bytes that connections hold: as counted last, what has come since, and what OpenSSL holds for them. Nobody is
+  // closed for the last, of which an idle connection has as much as a busy one.
+  std::uint64_t memory() const override {
+    return counted_ + unverified_ + grown_ +
+           static_cast<std::uint64_t>(std::max<std::int64_t>(0, openssl_bytes_));
+  }
   std::size_t unverified_max() const { return context_->memory_max / 4; }
   const AuthFailures& auth_failures() const { return auth_failures_; }
   std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
@@ -155,6 +159,7 @@ class Connections final : public Asker {
   std::shared_ptr<const TlsContext> tls_;
   std::uint64_t live_seen_ = 0;
   ShardLoop* loop_ = nullptr;
+  std::int64_t openssl_bytes_ = 0;  // outlives the rows
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> dirty_;

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/check.h"
@@ -56,6 +59,51 @@ struct TlsBio {
 };
 
 namespace {
+
+// The account of the connection that OpenSSL works for on this thread; null: what it allocates is for all of them.
+thread_local std::int64_t* charged = nullptr;
+
+class Charge {
+ public:
+  explicit Charge(std::int64_t* account) { charged = account; }
+  ~Charge() { charged = nullptr; }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+};
+
+void charge(std::int64_t bytes) {
+  if (charged != nullptr) *charged += bytes;
+}
+
+std::int64_t bytes_of(void* memory) {
+  return static_cast<std::int64_t>(malloc_usable_size(memory));
+}
+
+// What OpenSSL allocates with.
+void* allocate(std::size_t size, const char*, int) {
+  void* const memory = size == 0 ? nullptr : std::malloc(size);
+  charge(bytes_of(memory));
+  return memory;
+}
+
+void release(void* memory, const char*, int) {
+  charge(-bytes_of(memory));
+  std::free(memory);
+}
+
+void* reallocate(void* memory, std::size_t size, const char* file, int line) {
+  if (size == 0) {
+    release(memory, file, line);
+    return nullptr;
+  }
+  const std::int64_t before = bytes_of(memory);
+  void* const moved = std::realloc(memory, size);
+  if (moved != nullptr) charge(bytes_of(moved) - before);
+  return moved;
+}
+
+// Before OpenSSL has allocated anything, for afterwards it refuses.
+const bool counted = CRYPTO_set_mem_functions(allocate, reallocate, release) == 1;
 
 constexpr std::size_t key_file_max = 64 << 10;
 
@@ -156,6 +204,7 @@ void set_up(SSL_CTX* context) {
 std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
     const std::string& certificate, const std::string& key) {
   ERR_clear_error();
+  CHECK(counted, "OpenSSL has allocated memory before it could be counted");
   SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
   CHECK(context != nullptr, "OpenSSL: {}", openssl_reason());
   const std::shared_ptr<const TlsContext> made(new TlsContext(context));
@@ -176,8 +225,10 @@ std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
-Tls::Tls(const TlsContext& context, std::string_view protocol)
-    : ssl_(SSL_new(context.context_)), protocol_(protocol) {
+Tls::Tls(const TlsContext& context, std::string_view protocol, std::int64_t& account)
+    : account_(&account), protocol_(protocol) {
+  const Charge scope(account_);
+  ssl_ = SSL_new(context.context_);
   BIO* const bio = BIO_new(TlsBio::method());
   CHECK(ssl_ != nullptr && bio != nullptr, "OpenSSL: {}", openssl_reason());
   BIO_set_data(bio, this);
@@ -187,9 +238,13 @@ Tls::Tls(const TlsContext& context, std::string_view protocol)
   SSL_set_accept_state(ssl_);
 }
 
-Tls::~Tls() { SSL_free(ssl_); }
+Tls::~Tls() {
+  const Charge scope(account_);
+  SSL_free(ssl_);
+}
 
 Tls::Read Tls::read(std::span<char> into, std::size_t& count) {
+  const Charge scope(account_);
   ERR_clear_error();  // what another connection left on this thread is not about this one
   count = 0;
   const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
@@ -211,6 +266,7 @@ std::size_t Tls::write(std::string_view plain) {
   if (closed_ || !established_) return 0;
   plain = plain.substr(0, seal_bytes_max);
   if (plain.empty()) return 0;
+  const Charge scope(account_);
   ERR_clear_error();
   out_.reserve(out_.size() + plain.size() + plain.size() / 256 + 512);  // a record adds about 22
   std::size_t written = 0;
@@ -224,6 +280,7 @@ void Tls::close() {
   if (closed_) return;
   closed_ = true;
   if (!established_) return;
+  const Charge scope(account_);
   ERR_clear_error();
   SSL_shutdown(ssl_);
   ERR_clear_error();

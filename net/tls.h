@@ -14,7 +14,8 @@
 //         it is empty.
 // Errors: load() says which file and why. A failed handshake or record leaves an alert in out().
 // Owner:  a Tls belongs to its connection; a TlsContext is shared by threads, and each Tls keeps its own
-//         alive, so that a newer one does not disturb it.
+//         alive, so that a newer one does not disturb it. The account outlives the Tls that count in it, and all of
+//         them are used by one thread.
 // Source: RFC 8446, RFC 5246, RFC 7301 (ALPN); OpenSSL 3, SSL_read(3), BIO_meth_new(3).
 #pragma once
 
@@ -61,8 +62,9 @@ class Tls {
     failed,     // not TLS, or not ours; out() has the alert
   };
 
-  // `protocol` is a literal: what a client that offers a choice (ALPN) must offer among it.
-  Tls(const TlsContext& context, std::string_view protocol);
+  // `protocol` is a literal: what a client that offers a choice (ALPN) must offer among it. `account` has the bytes that
+  // OpenSSL holds for this and others.
+  Tls(const TlsContext& context, std::string_view protocol, std::int64_t& account);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
@@ -87,10 +89,13 @@ class Tls {
   bool begun() const { return begun_; }  // anything was received
   std::string& out() { return out_; }
   std::string_view protocol() const { return protocol_; }
+  // Bytes of its own buffers; those of OpenSSL are in the account.
+  std::size_t memory() const { return sizeof(Tls) + out_.capacity() + early_.capacity(); }
 
  private:
   friend struct TlsBio;
-  ssl_st* ssl_;
+  std::int64_t* account_;
+  ssl_st* ssl_ = nullptr;
   std::string_view protocol_;
   std::string_view received_;
   std::string out_, early_;

@@ -2,12 +2,14 @@
 #include "net/tls.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <chrono>
 #include <fstream>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "proto/wire.h"
 #include "tests/net/live_server.h"
@@ -239,7 +241,7 @@ TEST_F(TlsTest, EveryUnusableFileIsNamedWithTheReason) {
 class TlsPair {
  public:
   explicit TlsPair(const TlsContext& context)
-      : tls(context, "http/1.1"),
+      : tls(context, "http/1.1", account),
         client_context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free),
         client(SSL_new(client_context_.get()), SSL_free),
         from_server_(BIO_new(BIO_s_mem())),
@@ -266,6 +268,7 @@ class TlsPair {
     tls.out().clear();
   }
 
+  std::int64_t account = 0;  // of `tls`
   Tls tls;
 
  private:
@@ -279,6 +282,26 @@ class TlsPair {
   BIO* to_server_;
   char plain_[1024];
 };
+
+TEST_F(TlsTest, TheAccountHasWhatOpenSslHolds) {
+  const auto context = TlsContext::load(files_.certificate, files_.key);
+  ASSERT_TRUE(context);
+  TlsPair first(**context);  // what OpenSSL makes once is made now
+  ASSERT_TRUE(first.tls.established());
+  EXPECT_GE(first.account, 4096) << "one that is idle";
+  std::int64_t account = 0;
+  std::vector<std::unique_ptr<Tls>> many;
+  many.reserve(500);
+  const std::size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 500; ++i)
+    many.push_back(std::make_unique<Tls>(**context, "http/1.1", account));
+  const std::size_t held = mallinfo2().uordblks - before;
+  EXPECT_GE(held, std::size_t{500} * 1024);
+  EXPECT_LE(held, static_cast<std::size_t>(account) * 115 / 100 + (256 << 10));
+  EXPECT_LE(static_cast<std::size_t>(account), held);
+  many.clear();
+  EXPECT_EQ(account, 0);
+}
 
 // Who makes the server talk without reading it must not cost memory without end: the owner of a Tls sees it grow.
 TEST_F(TlsTest, AnswersToAPeerThatOnlyRekeysPileUpWhereTheyAreSeen) {
