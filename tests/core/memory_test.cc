@@ -211,9 +211,11 @@ TEST_F(Account, CoversDeadLettersAndMoves) {
   receive(queue, 20'000, seconds(1));
   world_.advance(seconds(2));
   receive(queue, 20'000, seconds(1));
+  ASSERT_EQ(world_.plain(Op::count, QueueId{1}).request.counts.visible, 20'000u);
   expect_covered("20,000 dead letters");
   world_.start_move(QueueId{1}, "000000000000/q", 500);
   world_.advance(seconds(100));
+  ASSERT_EQ(world_.plain(Op::count, queue).request.counts.visible, 20'000u);
   expect_covered("moved back");
 }
 
