@@ -307,8 +307,8 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     trace_->note("  message {} deleted", id);
     lose(message, "deleted");
     if (!early) continue;
-    shards_[raw(call.target)].removed_early.emplace_back(
-        id, call.exact ? call.decided_step : turn.step);
+    // One that waited for a dead letter to arrive was decided in this turn.
+    shards_[raw(call.target)].removed_early.emplace_back(id, turn.step);
     row(call).lost_step[message.group] =
         turn.step + 1;  // receives of this turn may have come first
   }
