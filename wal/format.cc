@@ -25,7 +25,7 @@ struct BlockHead {
   std::uint64_t hash;
 };
 static_assert(sizeof(BlockHead) == 16);
-static_assert(sizeof(SegmentHeader) == 24);
+static_assert(sizeof(SegmentHeader) == 32);
 static_assert(sizeof(Manifest) == 88);
 
 template <typename T>
@@ -145,6 +145,13 @@ FrameCheck check_frame(std::span<const std::byte> bytes, std::uint64_t stream, L
   };
   check.fault = judge();
   return check;
+}
+
+std::uint64_t room_of(const SegmentHeader& header, const Geometry& geometry) {
+  if (header.room == 0) return geometry.segment_bytes;
+  const bool fits =
+      header.room < geometry.segment_bytes && header.room % geometry.extent_bytes == 0;
+  return fits ? header.room : 0;
 }
 
 void write_segment_header(Block out, const SegmentHeader& header) {

@@ -35,7 +35,7 @@ inline constexpr std::uint32_t segment_magic = 0x4753'5750;   // "PWSG"
 inline constexpr std::uint32_t manifest_magic = 0x464d'5750;  // "PWMF"
 inline constexpr std::uint8_t frame_version = 1;
 // Of segment headers and manifests. Those before are read too: what they did not have yet they left zero.
-inline constexpr std::uint32_t block_version = 3;
+inline constexpr std::uint32_t block_version = 4;
 
 inline constexpr std::size_t log_frame_header_bytes = 64;
 inline constexpr std::size_t log_frame_bytes_max = 1 << 20;  // unless one record alone is larger
@@ -121,7 +121,10 @@ struct SegmentHeader {
   std::uint64_t stream = 0;
   std::uint64_t number = 0;
   Lsn base = 0;
+  std::uint64_t room = 0;  // bytes from the beginning that frames may lie in; 0: all
 };
+// In bytes; 0: the header says none that there can be.
+std::uint64_t room_of(const SegmentHeader& header, const Geometry& geometry);
 void write_segment_header(Block out, const SegmentHeader& header);
 Result<SegmentHeader> read_segment_header(ConstBlock block);
 

@@ -16,7 +16,7 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       geometry_(geometry),
       memory_max_(options.memory_max),
       image_(geometry.extent_bytes, options.memory_max),
-      pool_(disk, geometry, options.spare_segments),
+      pool_(disk, geometry, options.spare_segments, options.small_segments),
       reader_(disk, geometry, image_, pool_),
       relocation_(disk, geometry, image_, pool_, options.dead_bytes_max),
       send_reader_(disk, geometry, pool_),
@@ -64,9 +64,9 @@ bool Log::wants_checkpoint() const {
   const std::uint64_t bytes = checkpoint_bytes_;
   const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
   // The disk may be full, and a checkpoint makes room.
-  const std::uint64_t due = short_of_room() ? std::max(geometry_.segment_bytes / 8, 2 * bytes)
-                                            : std::max(geometry_.segment_bytes, 8 * bytes);
-  return appended() - since >= due;
+  const std::uint64_t due =
+      short_of_room() ? std::max(step(), 2 * bytes) : std::max(geometry_.segment_bytes, 8 * bytes);
+  return appended() - since >= due && pool_.between(since, appended()) >= due;
 }
 
 void Log::begin_checkpoint() {
@@ -87,7 +87,7 @@ void Log::append(CheckpointSlice& slice, Instant now) {
   if (checkpoint_->begin == 0) writer_.append(pool_.sent(), now);
   writer_.append(slice, now);
   if (checkpoint_->begin == 0) checkpoint_->begin = writer_.first_frame_from(from);
-  checkpoint_->bytes += align_up(appended() - before, block_bytes);
+  checkpoint_->bytes += align_up(pool_.between(before, appended()), block_bytes);
 }
 
 void Log::end_checkpoint() {
@@ -97,7 +97,7 @@ void Log::end_checkpoint() {
 
 bool Log::checkpoint_lags() const {
   return checkpoint_ && checkpoint_->begin != 0 && short_of_room() &&
-         appended() - checkpoint_->begin > 2 * checkpoint_->bytes;
+         pool_.between(checkpoint_->begin, appended()) > 2 * checkpoint_->bytes;
 }
 
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
@@ -182,16 +182,14 @@ std::uint64_t Log::reserve() const {
 
 // For what is appended before the next checkpoint has begun and while it is written; it may have grown.
 std::uint64_t Log::last_room() const {
-  return geometry_.segment_bytes / 4 + 2 * frame_bytes_max() + 4 * checkpoint_bytes_;
+  return 2 * step() + 2 * frame_bytes_max() + 4 * checkpoint_bytes_;
 }
 
 std::uint64_t Log::least_reserve() const {
-  return geometry_.segment_bytes / 8 + 2 * frame_bytes_max() + 2 * checkpoint_bytes_;
+  return step() + 2 * frame_bytes_max() + 2 * checkpoint_bytes_;
 }
 
-bool Log::short_of_room() const {
-  return pool_.end_of_room() - std::min(pool_.end_of_room(), appended()) < last_room();
-}
+bool Log::short_of_room() const { return pool_.room_behind(appended()) < last_room(); }
 
 // Messages that come from another queue give back as much where they were, but later: they may use what is kept back
 // from senders, for one at the front of its group may be in the way of all that could be deleted to make room.
@@ -204,12 +202,11 @@ Errc Log::room(std::uint64_t bytes, From from) const {
 
 // Relocation gives back a whole segment for a part of one, and so has less to leave.
 std::uint64_t Log::room_left(From from) const {
-  const std::uint64_t for_queues = from == From::sender ? geometry_.segment_bytes / 8 : 0;
+  const std::uint64_t for_queues = from == From::sender ? step() : 0;
   const std::uint64_t kept =
       from == From::relocation ? std::min(last_room(), reserve()) : reserve();
-  const Lsn needed = appended() + kept + accepted_ + for_queues;
-  const Lsn end = pool_.end_of_room();
-  return end - std::min(end, needed);
+  const std::uint64_t room = pool_.room_behind(appended());
+  return room - std::min(room, kept + accepted_ + for_queues);
 }
 
 Result<void> Log::close_clean() {
@@ -236,6 +233,7 @@ LogStats Log::stats() const {
           .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
           .disk_full = pool_.full() && room_left(From::sender) < block_bytes,
+          .used_bytes = pool_.used_bytes(),
           .disk_bytes = pool_.bytes(),
           .manifests = manifest_->written(),
           .end = appended(),

@@ -63,6 +63,7 @@ struct LogOptions {
       2 << 20;  // unit of RAM; a power of two, from 16 KiB; fixed when made
   std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of image
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
+  bool small_segments = true;  // while little room is ahead: see wal/segment_pool.h
   // So much may lie dead in segments besides as much as is alive, before messages are relocated.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
   Duration lazy_max{10};            // how long a lazy record may wait for company
@@ -126,6 +127,7 @@ struct LogStats {
   std::uint64_t image_bytes = 0, image_spare_bytes = 0, segments = 0, spare_segments = 0;
   bool disk_full =
       false;  // there is no room for another segment, and sends are refused for want of it
+  std::uint64_t used_bytes = 0;    // of segments without the spare ones
   std::uint64_t disk_bytes = 0;    // of all segments, those kept for later use too
   std::uint64_t manifests = 0;     // written since the start
   std::uint64_t end = 0;           // position of the log's end; it only rises
@@ -274,6 +276,7 @@ class Log {
  private:
   friend class Recovery;
 
+  static constexpr std::uint64_t checkpoint_step_max = 2 << 20;
   // Senders are refused beyond it: positions are told apart by their low 48 bits.
   static constexpr std::uint64_t span_max = log_pos_max - (std::uint64_t{1} << 40);
 
@@ -286,6 +289,8 @@ class Log {
     return std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
   }
   bool short_of_room() const;
+  // On a full disk a checkpoint is due after so many bytes, or when it gives back enough.
+  std::uint64_t step() const { return std::min(geometry_.segment_bytes / 8, checkpoint_step_max); }
   Lsn full(LogPos position) const {
     return MUTANT(forget_wrap) ? position : full_position(position, appended());
   }

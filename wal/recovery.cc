@@ -139,7 +139,7 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
     return refuse(Errc::version, fmt::format("{} was written by a newer version", name));
   }
   if (!header || header->stream != geometry_.stream || header->number != segment.number ||
-      header->base != geometry_.segment_base(segment.number)) {
+      header->base != geometry_.segment_base(segment.number) || room_of(*header, geometry_) == 0) {
     return false;
   }
   if (segment.bytes != geometry_.segment_bytes) {
@@ -148,6 +148,7 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
                               name, segment.bytes, geometry_.segment_bytes));
   }
   segment.begun = begun(block.span(), segment.number);
+  segment.room = room_of(*header, geometry_);
   return true;
 }
 
@@ -185,7 +186,7 @@ Result<void> Recovery::adopt_segments() {
                       "directory from a copy",
                       segment_name(whole_end_), segment_name(segment.number)));
     }
-    pool.adopt(segment.number, segment.file, segment.begun);
+    pool.adopt(segment.number, segment.file, segment.room, segment.begun);
     segment.adopted = true;
     ++whole_end_;
   }
@@ -211,7 +212,9 @@ Result<void> Recovery::adopt_older(SegmentFile& segment) {
   segment.adopted = true;
   if (segment.bytes == geometry_.segment_bytes && !anothers) {
     if (!header) damaged_headers_.push_back(segment.number);
-    log_->pool_.adopt(segment.number, segment.file, begun(block.span(), segment.number));
+    const std::uint64_t room = header ? room_of(*header, geometry_) : 0;
+    log_->pool_.adopt(segment.number, segment.file, room == 0 ? geometry_.segment_bytes : room,
+                      begun(block.span(), segment.number));
   } else {
     log_->pool_.adopt_retired(segment.number, segment.file, false);
   }
@@ -260,13 +263,13 @@ Result<void> Recovery::replay_frames() {
 // A frame follows at once, or, if it did not fit into the extent, at the start of the next one; `prev` tells
 // whether one is missing between.
 Result<Recovery::Found> Recovery::next_frame() {
-  const auto here = look(geometry_.frame_place(tail_));
+  const auto here = look(log_->pool_.frame_place(tail_));
   // Where the reading begins a frame does, and nothing says what follows another one.
   if (!here || here->check.fault == LogFault::none || last_frame_ == 0 ||
       tail_ % geometry_.extent_bytes == 0) {
     return here;
   }
-  const auto next = look(geometry_.frame_place(geometry_.extent_end(tail_)));
+  const auto next = look(log_->pool_.frame_place(geometry_.extent_end(tail_)));
   if (!next || next->check.fault == LogFault::none) return next;
   const bool next_is_ours = here->check.fault <= LogFault::lsn && next->check.fault > LogFault::lsn;
   return next_is_ours ? next : here;
@@ -474,7 +477,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
 // What lies at the tail was not believed. It might be once the log has gone on behind it: a frame that does not fit into
 // the rest of the extent begins the next one, and nothing would ever be written here. Everywhere else the epoch tells.
 Result<void> Recovery::clear_tail() {
-  const Lsn at = geometry_.frame_place(tail_);
+  const Lsn at = log_->pool_.frame_place(tail_);
   if (geometry_.segment_of(at) >= whole_end_) return {};
   const FileId file = log_->pool_.file(geometry_.segment_of(at));
   PageBlock block(block_bytes);
@@ -492,7 +495,7 @@ Result<void> Recovery::clear_tail() {
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
   const std::uint64_t room = 2 * log_->least_reserve();
-  while (geometry_.segment_base(pool.ready_end()) - tail_ < room) {
+  while (pool.room_behind(tail_) < room) {
     if (auto created = pool.create_now(); !created)
       return file_is_refused(created.error().sys) ? Result<void>{} : created;
   }

@@ -43,7 +43,8 @@ class Recovery final : private RecordSink {
     std::uint64_t number = 0;
     std::uint64_t bytes = 0;
     FileId file = FileId::none;
-    bool whole = false;    // full size, with the right header
+    bool whole = false;  // full size, with the right header
+    std::uint64_t room = 0;
     Instant begun;         // when its first frame was written; 0: not known
     bool adopted = false;  // the pool closes the file
   };

@@ -16,7 +16,7 @@ void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t
   if (use.oldest == pool_.ready_end()) return;
   const bool wasteful = use.bytes > 2 * use.live + dead_max_;
   const bool short_of = pool_.full() && use.left <= room;
-  const bool worth_it = use.left < geometry_.segment_bytes / 4 * 3;
+  const bool worth_it = use.left < use.room / 4 * 3;
   // Of so much that is in use the tables are worth their memory.
   const bool sparse = use.bytes / geometry_.segment_bytes < span_max / 2;
   if (pool_.tail() - pool_.first() > span_max && sparse) {

@@ -21,8 +21,13 @@ bool file_is_refused(int sys) {
   return disk_is_full(sys) || sys == EMFILE || sys == ENFILE || sys == ENOMEM;
 }
 
-SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares)
-    : disk_(disk), geometry_(geometry), spares_(spares), wanted_(spares), header_(block_bytes) {
+SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
+                         bool small_segments)
+    : disk_(disk),
+      geometry_(geometry),
+      small_segments_(small_segments),
+      spares_(spares),
+      header_(block_bytes) {
   retired_.reserve(64);
 }
 
@@ -35,7 +40,7 @@ SegmentPool::~SegmentPool() {
 }
 
 void SegmentPool::adopt_retired(std::uint64_t number, FileId file, bool filled) {
-  add_retired({number, file, filled});
+  add_retired({number, file, filled, geometry_.segment_bytes});
 }
 
 void SegmentPool::add_retired(const Retired& retired) {
@@ -56,9 +61,14 @@ SegmentPool::Row& SegmentPool::row(std::uint64_t number) {
   return rows_[number - first_];
 }
 
-void SegmentPool::adopt(std::uint64_t number, FileId file, Instant begun) {
+void SegmentPool::adopt(std::uint64_t number, FileId file, std::uint64_t room, Instant begun) {
   CHECK(number >= ready_end_, "segment {} after {}", number, ready_end_);
+  CHECK(room > 0 && room <= geometry_.segment_bytes && room % geometry_.extent_bytes == 0, "{}",
+        room);
   row(number).file = file;
+  row(number).room = room;
+  files_room_ += room;
+  if (number > tail_) spare_room_ += room;
   if (begun.ms != 0) row(number).begun = begun;  // the tail may have come to it before
   ready_end_ = number + 1;
   ++files_;
@@ -76,7 +86,83 @@ void SegmentPool::adopt_set_aside(std::uint64_t number) {
 
 void SegmentPool::want_ahead(std::uint64_t bytes, Lsn end) {
   end_ = end;
-  wanted_ = std::max(spares_, 1 + (bytes + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
+  wanted_bytes_ = bytes;
+}
+
+void SegmentPool::enter(std::uint64_t number) {
+  tail_ = number;
+  spare_room_ = 0;
+  for (std::uint64_t n = number + 1; n < ready_end_; ++n) spare_room_ += room_of(n);
+}
+
+void SegmentPool::enter(std::uint64_t number, Instant since) {
+  enter(number);
+  row(number).begun = since;
+  grows_ = true;
+}
+
+// --- how much room there is, and is wanted ---
+
+std::uint64_t SegmentPool::between(Lsn from, Lsn to) const {
+  const std::uint64_t first = geometry_.segment_of(from), last = geometry_.segment_of(to);
+  const auto used = [this](Lsn lsn) {
+    return std::min(geometry_.offset_of(lsn), room_of(geometry_.segment_of(lsn)));
+  };
+  std::uint64_t bytes = used(to);
+  for (std::uint64_t n = first; n < last; ++n) bytes += room_of(n);
+  return bytes - std::min(bytes, used(from));
+}
+
+std::uint64_t SegmentPool::room_behind(Lsn end) const {
+  const bool nearly = step_ == Step::header || step_ == Step::dir_sync;
+  const std::uint64_t coming = filled_ * geometry_.segment_bytes + (nearly ? making_room_ : 0);
+  if (tail_ < ready_end_) return rest_of_tail(end) + spare_room_ + coming;
+  const std::uint64_t taken = between(geometry_.segment_base(ready_end_), end);
+  return coming - std::min(coming, taken);
+}
+
+// Of the segment that the tail is in.
+std::uint64_t SegmentPool::rest_of_tail(Lsn end) const {
+  const Lsn end_of_tail = geometry_.segment_base(tail_) + room_of(tail_);
+  return end_of_tail - std::min(end_of_tail, end);
+}
+
+std::uint64_t SegmentPool::bytes() const {
+  std::uint64_t bytes = files_room_ + (making_ != FileId::none ? making_room_ : 0);
+  for (const Retired& retired : retired_) bytes += retired.bytes;
+  return bytes;
+}
+
+// Frames lie in the next segment already when the tail has come to it: then nobody knew that it might be a small one.
+std::uint64_t SegmentPool::choose_room() const {
+  const bool small = ready_end_ > tail_ && spare_room_ < geometry_.segment_bytes / 2;
+  return small || files_ == 0 ? small_room() : geometry_.segment_bytes;
+}
+
+// Ready or retired, while the log grows.
+std::uint64_t SegmentPool::wanted_files() const {
+  return std::max(spares_,
+                  1 + (wanted_bytes_ + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
+}
+
+// While it rests.
+std::uint64_t SegmentPool::retired_wanted() const {
+  const std::uint64_t wanted = wanted_bytes_ + most_beyond();
+  const std::uint64_t there = tail_ < ready_end_ ? rest_of_tail(end_) + spare_room_ : 0;
+  const std::uint64_t missing = wanted - std::min(wanted, there);
+  return (missing + geometry_.segment_bytes - 1) / geometry_.segment_bytes;
+}
+
+bool SegmentPool::too_many_spares() const {
+  if (grows_ || spares() == 0) return false;
+  return room_behind(end_) >= wanted_bytes_ + most_beyond() + room_of(ready_end_ - 1);
+}
+
+bool SegmentPool::enough() const {
+  if (!grows_) return room_behind(end_) >= wanted_bytes_ + least_beyond();
+  const std::uint64_t retired = filled_ * geometry_.segment_bytes;
+  return spare_room_ >= spares_ * geometry_.segment_bytes &&
+         spare_room_ + retired >= wanted_files() * geometry_.segment_bytes;
 }
 
 void SegmentPool::add_live(std::uint64_t number) {
@@ -105,7 +191,7 @@ void SegmentPool::restore(const SegmentRecord& record) {
   if (!ready(record.number)) return;  // it has gone since
   Row& r = row(record.number);
   r.sends = record.sends;
-  r.bytes = std::min(record.bytes, geometry_.segment_bytes);
+  r.bytes = std::min(record.bytes, r.room);
 }
 
 SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) const {
@@ -113,7 +199,7 @@ SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) con
   for (std::uint64_t n = first_; n < ready_end_ && n <= tail_; ++n) {
     const Row& r = row(n);
     if (r.file == FileId::none || (n >= below && n < in_log)) continue;
-    use.bytes += geometry_.segment_bytes;
+    use.bytes += r.room;
     if (r.live == 0) continue;
     const std::uint64_t left = left_in(r);
     use.live += left;
@@ -121,6 +207,7 @@ SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) con
     use.oldest = std::min(use.oldest, n);
     if (left >= use.left || packed(r)) continue;
     use.left = left;
+    use.room = r.room;
     use.emptiest = n;
   }
   return use;
@@ -148,7 +235,7 @@ void SegmentPool::retire(std::uint64_t below, Lsn durable) {
     if (!let_go(n, durable)) waits = std::min(waits, n);
   looked_below_ = waits;
   // What is kept for replay alone gives way, the oldest first.
-  for (std::uint64_t n = std::max(kept_from_, first_); full_ && retired_.empty() && n < below; ++n)
+  for (std::uint64_t n = std::max(kept_from_, first_); full_ && filled_ == 0 && n < below; ++n)
     let_go(n, durable);
   while (first_ < below && rows_.front().file == FileId::none && rows_.front().live == 0) {
     rows_.pop_front();
@@ -162,8 +249,10 @@ bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
   if (r.file == FileId::none || needed) return true;
   if (r.emptied > durable && !MUTANT(reclaim_before_durable)) return false;
-  add_retired({number, std::exchange(r.file, FileId::none), true});
+  add_retired(
+      {number, std::exchange(r.file, FileId::none), r.room == geometry_.segment_bytes, r.room});
   --files_;
+  files_room_ -= r.room;
   return true;
 }
 
@@ -199,10 +288,10 @@ std::uint64_t SegmentPool::first_after(Instant at) const {
 }
 
 std::uint64_t SegmentPool::bytes_for_replay(std::uint64_t below) const {
-  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
   for (std::uint64_t n = std::max(first_, kept_from_); n < below; ++n)
-    files += row(n).file != FileId::none && row(n).live == 0 ? 1 : 0;
-  return files * geometry_.segment_bytes;
+    bytes += row(n).file != FileId::none && row(n).live == 0 ? row(n).room : 0;
+  return bytes;
 }
 
 std::uint64_t SegmentPool::first_missing() const {
@@ -223,7 +312,7 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
   retry_at_ = never;
   const bool filling = step_ == Step::allocate || step_ == Step::fill;
-  if (filling && full_ && !give_up_filling(now)) return {};
+  if (filling && full_ && !give_back_space(now)) return {};
   if (may_wait()) return {};
   if (step_ == Step::none) {
     if (enough() || removing_) {
@@ -243,17 +332,21 @@ void SegmentPool::note_rest(Instant now) {
   } else if (now >= shrink_at_) {
     shrink_at_ = now + shrink_every;
     shrinks_ = true;
+    grows_ = false;
   }
 }
 
 Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
   if (step_ == Step::remove) {
     step_ = Step::none;
-    if (result == 0) {
-      removing_.reset();
-    } else {
+    if (result != 0) {
       retry_at_ = now + retry_after;
+      return {};
     }
+    removing_.reset();
+    // None of the spares may come back without the one before it.
+    if (std::exchange(removes_spare_, false) && !MUTANT(forget_directory_sync))
+      step_ = Step::remove_sync;
     return {};
   }
   if (result < 0) return step_failed(now, -result);
@@ -263,7 +356,7 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       step_ = Step::fill;
       break;
     case Step::fill:
-      filled_bytes_ += fill_piece().size();
+      filled_bytes_ = fill_piece().next;
       if (filled_bytes_ == geometry_.segment_bytes) step_ = Step::header;
       break;
     case Step::header:
@@ -272,6 +365,9 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       break;
     case Step::dir_sync:
       made();
+      break;
+    case Step::remove_sync:
+      step_ = Step::none;
       break;
     case Step::none:
     case Step::begin:
@@ -282,7 +378,8 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
 }
 
 Result<void> SegmentPool::step_failed(Instant now, int sys) {
-  if (step_ == Step::dir_sync) return fail(Errc::io, "new segment", sys);
+  if (step_ == Step::dir_sync || step_ == Step::remove_sync)
+    return fail(Errc::io, "new segment", sys);
   if (step_ == Step::allocate && (sys == EOPNOTSUPP || sys == ENOSYS)) {
     can_allocate_ = false;
     step_ = Step::fill;
@@ -313,16 +410,25 @@ Result<void> SegmentPool::set_file_aside(int sys) {
 // leave the disk to the tail.
 bool SegmentPool::may_wait() const {
   if (step_ != Step::fill || spares() == 0 || end_ == UINT64_MAX) return false;
-  if (spares() + filled_ + 1 < wanted_ || geometry_.segment_of(end_) != tail_) return false;
+  const std::uint64_t with_it = spare_room_ + filled_ * geometry_.segment_bytes + making_room_;
+  const bool is_last = with_it >= wanted_files() * geometry_.segment_bytes;
+  if (!grows_ || !is_last || geometry_.segment_of(end_) != tail_) return false;
   return filled_bytes_ > pace_slack_bytes + 2 * geometry_.offset_of(end_);
 }
 
-// A file that finds no room is in the way of a retired one, which needs none. False: it cannot be removed now.
-bool SegmentPool::give_up_filling(Instant now) {
-  if (filled_ == 0) return true;
-  if (!disk_.remove(segment_name(ready_end()))) {
+// A file that finds no room gives way to a retired one, which needs none; without one, retired files that are not filled
+// give way to it. False: the file cannot be removed now.
+bool SegmentPool::give_back_space(Instant now) {
+  const bool gives_way = filled_ > 0;
+  if (!gives_way && retired_.empty()) return true;
+  const std::uint64_t number = gives_way ? ready_end() : retired_.back().number;
+  if (!disk_.remove(segment_name(number))) {
     retry_later(now);
     return false;
+  }
+  if (!gives_way) {
+    disk_.close(take_retired(retired_.size() - 1).file);
+    return true;
   }
   disk_.close(std::exchange(making_, FileId::none));
   step_ = Step::begin;
@@ -330,8 +436,9 @@ bool SegmentPool::give_up_filling(Instant now) {
 }
 
 void SegmentPool::made() {
-  adopt(ready_end_, making_);
+  adopt(ready_end_, making_, making_room_);
   making_ = FileId::none;
+  making_room_ = 0;
   step_ = Step::none;
   full_ = false;
 }
@@ -344,20 +451,18 @@ Result<void> SegmentPool::issue(Instant now) {
     case Step::begin:
       return begin(now);
     case Step::allocate:
-      disk_.allocate(making_, geometry_.segment_bytes, io_);
+      disk_.allocate(making_, making_room_, io_);
       break;
     case Step::fill:
-      disk_.write(making_, filled_bytes_, fill_piece(),
+      disk_.write(making_, fill_piece().at, fill_piece().bytes,
                   MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
       break;
-    case Step::header: {
-      const std::uint64_t number = ready_end();
-      write_segment_header(Block(header_.data(), block_bytes),
-                           {geometry_.stream, number, geometry_.segment_base(number)});
+    case Step::header:
+      make_header();
       disk_.write(making_, 0, header_.span(), Flush::yes, io_);
       break;
-    }
     case Step::dir_sync:
+    case Step::remove_sync:
       disk_.sync_dir(io_);
       break;
   }
@@ -367,6 +472,7 @@ Result<void> SegmentPool::issue(Instant now) {
 // The name: a retired file's, or a new one. Blocking, about 20 us.
 Result<void> SegmentPool::begin(Instant now) {
   const std::string name = segment_name(ready_end());
+  if (making_room_ == 0) making_room_ = filled_ > 0 ? geometry_.segment_bytes : choose_room();
   const std::size_t i = choose_retired();
   if (i < retired_.size()) {
     if (retired_[i].number != ready_end()) {
@@ -408,23 +514,57 @@ std::size_t SegmentPool::choose_retired() const {
 // until its space is given back.
 void SegmentPool::trim() {
   if (!removing_) {
-    if (!too_many_retired()) return;
-    const Retired gone = take_retired(retired_.size() - 1);
-    disk_.close(gone.file);
-    removing_ = segment_name(gone.number);
+    if (too_many_retired()) {
+      const Retired gone = take_retired(retired_.size() - 1);
+      disk_.close(gone.file);
+      removing_ = segment_name(gone.number);
+    } else if (shrinks_ && too_many_spares()) {
+      drop_last_spare();
+    } else {
+      return;
+    }
     shrinks_ = false;
   }
   step_ = Step::remove;
   disk_.remove(*removing_, io_);
 }
 
-std::span<const std::byte> SegmentPool::fill_piece() const {
-  const std::uint64_t bytes = std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
-  return std::span(zeros).first(std::min(bytes, geometry_.segment_bytes - filled_bytes_));
+// No frame has come to it.
+void SegmentPool::drop_last_spare() {
+  --ready_end_;
+  Row& last = rows_.back();
+  CHECK(first_ + rows_.size() == ready_end_ + 1 && last.live == 0 && ready_end_ > tail_);
+  disk_.close(last.file);
+  --files_;
+  files_room_ -= last.room;
+  spare_room_ -= last.room;
+  rows_.pop_back();
+  removing_ = segment_name(ready_end_);
+  removes_spare_ = true;
+}
+
+// Behind the room of a small one its last block alone is written: the file is full size.
+SegmentPool::Piece SegmentPool::fill_piece() const {
+  if (filled_bytes_ >= making_room_) {
+    const std::uint64_t at = geometry_.segment_bytes - block_bytes;
+    return {at, std::span(zeros).first(block_bytes), geometry_.segment_bytes};
+  }
+  const std::uint64_t most = std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
+  const std::uint64_t bytes = std::min(most, making_room_ - filled_bytes_);
+  return {filled_bytes_, std::span(zeros).first(bytes), filled_bytes_ + bytes};
+}
+
+void SegmentPool::make_header() {
+  const std::uint64_t number = ready_end();
+  const bool is_small = making_room_ != geometry_.segment_bytes;
+  write_segment_header(
+      Block(header_.data(), block_bytes),
+      {geometry_.stream, number, geometry_.segment_base(number), is_small ? making_room_ : 0});
 }
 
 Result<void> SegmentPool::create_now() {
   const std::uint64_t number = ready_end();
+  if (making_room_ == 0) making_room_ = choose_room();
   for (;;) {
     const std::size_t i = choose_retired();
     if (i < retired_.size() && retired_[i].number == number) {
@@ -438,7 +578,7 @@ Result<void> SegmentPool::create_now() {
     const auto filled = fill_now();
     if (filled) break;
     if (file_is_refused(filled.error().sys)) {
-      add_retired({number, std::exchange(making_, FileId::none), false});
+      add_retired({number, std::exchange(making_, FileId::none), false, filled_bytes_});
       return filled;
     }
     if (auto aside = set_file_aside(filled.error().sys); !aside) return aside;
@@ -449,14 +589,12 @@ Result<void> SegmentPool::create_now() {
 }
 
 Result<void> SegmentPool::fill_now() {
-  for (; filled_bytes_ < geometry_.segment_bytes; filled_bytes_ += fill_piece().size()) {
-    if (auto written = disk_.write_now(making_, filled_bytes_, fill_piece()); !written)
+  for (; filled_bytes_ < geometry_.segment_bytes; filled_bytes_ = fill_piece().next) {
+    if (auto written = disk_.write_now(making_, fill_piece().at, fill_piece().bytes); !written)
       return written;
   }
   if (auto synced = disk_.sync_now(making_); !synced) return synced;
-  const std::uint64_t number = ready_end();
-  write_segment_header(Block(header_.data(), block_bytes),
-                       {geometry_.stream, number, geometry_.segment_base(number)});
+  make_header();
   if (auto written = disk_.write_now(making_, 0, header_.span()); !written) return written;
   return disk_.sync_now(making_);
 }

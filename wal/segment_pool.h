@@ -8,6 +8,9 @@
 // Those that a start reads, from the latest checkpoint on, are all there. Of older ones those are left that hold a
 // message: the table has gaps.
 //
+// A segment has room for frames in all of its file, or, while little room is ahead of the tail, in the first quarter alone:
+// a new log takes little of the disk, and the next segment is soon ready. The rest of such a file is a hole.
+//
 // A segment gets its header when it is full size, and is ready when its name is durable too: recovery
 // trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
 // that none can be missing before one that is there. A turn waits for nothing longer than a create or a rename.
@@ -17,9 +20,11 @@
 // A file in which a write or a flush failed, and that never held a record of this log, is set aside: it keeps its bad
 // place and the name of set_aside_name(), and another one is made.
 //
-// Limits: `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of retired ones as many
-//         are kept for the next segments, more are removed. When the tail has been in one segment for rest_after, those that
-//         are not wanted go too, one each shrink_every. set_aside_max files set aside, those of earlier starts too.
+// Limits: while the log grows, `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of
+//         retired ones as many are kept for the next segments, more are removed. A log rests when it is new, and when the
+//         tail has been in one segment for rest_after: then there is half of a small segment, or room for the largest request, ahead besides what
+//         want_ahead() asks for, and files that are not wanted go, one each shrink_every. set_aside_max files set aside,
+//         those of earlier starts too.
 // Errors: ENOSPC and EDQUOT: the step is tried again four times a second. Any other error of a new file sets it aside,
 //         after set_aside_max of them it is final; so is one of a name or of the directory's flush. A final one is the
 //         log's failure.
@@ -56,7 +61,8 @@ class SegmentPool {
   static constexpr std::uint64_t pace_slack_bytes = 1 << 20;  // filled before it waits for the tail
   static constexpr std::uint64_t set_aside_max = 4;
 
-  SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares);
+  SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
+              bool small_segments = true);
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -64,7 +70,8 @@ class SegmentPool {
   // --- start-up ---
   void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
   // It is whole; numbers rise. `begun`: when its first frame was written; 0: not known.
-  void adopt(std::uint64_t number, FileId file, Instant begun = {});
+  // `room`: for frames, in bytes.
+  void adopt(std::uint64_t number, FileId file, std::uint64_t room, Instant begun = {});
   // All are there that will be, and `newest` is when the last frame was written.
   void adopted(Instant newest);
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
@@ -80,26 +87,28 @@ class SegmentPool {
   }
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
-  std::uint64_t bytes() const {  // on the disk; one that is being made counts in full
-    return (files_ + retired_.size() + (making_ != FileId::none ? 1 : 0)) * geometry_.segment_bytes;
-  }
+  std::uint64_t used_bytes() const { return files_room_ - spare_room_; }
+  std::uint64_t bytes() const;  // on the disk; one that is being made counts in full
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
-  // Where the log can come to without more of the disk: a retired file that is filled takes none to be ready again.
-  Lsn end_of_room() const {
-    const bool nearly = step_ == Step::header || step_ == Step::dir_sync;
-    return geometry_.segment_base(ready_end_ + filled_ + (nearly ? 1 : 0));
+  // Where a frame may begin: behind a segment's header, and in the next one if this one has no room left.
+  Lsn frame_place(Lsn lsn) const {
+    const std::uint64_t number = geometry_.segment_of(lsn);
+    const bool fits = geometry_.offset_of(lsn) < room_of(number);
+    return geometry_.frame_place(fits ? lsn : geometry_.segment_base(number + 1));
   }
+  // Bytes from one position to a later one, without those that are no room.
+  std::uint64_t between(Lsn from, Lsn to) const;
+  // What the log can take behind its end without more of the disk: a retired file that is filled takes none to be ready
+  // again.
+  std::uint64_t room_behind(Lsn end) const;
   std::uint64_t live() const { return live_; }  // messages in all segments
 
-  // So many bytes of room are to be ahead of the tail, besides a segment that is filled; not less than `spares` says.
+  // So many bytes of room are to be ahead of the tail, besides a segment that is filled.
   // `end`: where the log ends now.
   void want_ahead(std::uint64_t bytes, Lsn end);
   // The tail is in this segment now; since then, if it is a new one.
-  void enter(std::uint64_t number) { tail_ = number; }
-  void enter(std::uint64_t number, Instant since) {
-    tail_ = number;
-    row(number).begun = since;
-  }
+  void enter(std::uint64_t number);
+  void enter(std::uint64_t number, Instant since);
   void add_live(std::uint64_t number);
   // The same of one that was sent in it with so many bytes; one that is only held, or named by a checkpoint, was not.
   void add_send(std::uint64_t number, std::uint64_t bytes, bool relocated);
@@ -120,6 +129,7 @@ class SegmentPool {
     std::uint64_t live = 0;      // of the messages in them, about
     std::uint64_t emptiest = 0;  // of those that it is worth to empty; ready_end(): none
     std::uint64_t left = 0;      // in it, about
+    std::uint64_t room = 0;      // of it
     std::uint64_t oldest = 0;    // with messages, of those that may be emptied; ready_end(): none
   };
   // `below`: of those the oldest and the emptiest are. Those from there on and below `in_log` do not count.
@@ -142,7 +152,7 @@ class SegmentPool {
   // Goes on with what is under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
   bool busy() const { return io_.armed || io_.done; }
-  bool making() const { return step_ != Step::none && step_ != Step::remove; }
+  bool making() const { return step_ != Step::none && step_ < Step::remove; }
   // The disk had no room for the last one that was tried.
   bool full() const { return full_; }
   std::uint64_t set_aside() const { return set_aside_; }
@@ -152,14 +162,24 @@ class SegmentPool {
     if (retry_at_ != never) return retry_at_;
     if (step_ != Step::none) return never;
     if (too_many_retired() || removing_) return Instant{0};
-    return retired_.size() > retired_wanted() ? shrink_at_ : never;
+    return retired_.size() > retired_wanted() || too_many_spares() ? shrink_at_ : never;
   }
 
  private:
-  enum class Step : std::uint8_t { none, begin, allocate, fill, header, dir_sync, remove };
+  enum class Step : std::uint8_t {
+    none,
+    begin,
+    allocate,
+    fill,
+    header,
+    dir_sync,
+    remove,
+    remove_sync
+  };
 
   struct Row {
     FileId file = FileId::none;
+    std::uint64_t room = 0;   // bytes
     std::uint64_t live = 0;   // messages
     Lsn emptied = 0;          // when this is durable, none is left
     Instant begun;            // when the tail came to it; never falls with the number
@@ -172,17 +192,17 @@ class SegmentPool {
   struct Retired {
     std::uint64_t number = 0;
     FileId file = FileId::none;
-    bool filled = false;  // full size already
+    bool filled = false;      // all of it is room already
+    std::uint64_t bytes = 0;  // on the disk
   };
 
   Row& row(std::uint64_t number);  // made if it is behind the last
   std::uint64_t left_in(const Row& row) const {
-    return row.sends == 0 ? geometry_.segment_bytes : row.bytes * row.live / row.sends;
+    return row.sends == 0 ? row.room : row.bytes * row.live / row.sends;
   }
   // Most of it was relocated into it and is there still: what is between its messages would be between them again.
   bool packed(const Row& row) const {
-    return 4 * std::min(row.live, row.moved) >= 3 * row.sends &&
-           4 * left_in(row) >= geometry_.segment_bytes;
+    return 4 * std::min(row.live, row.moved) >= 3 * row.sends && 4 * left_in(row) >= row.room;
   }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
   Result<void> fill_now();
@@ -193,12 +213,33 @@ class SegmentPool {
   Result<void> begin(Instant now);
   void made();
   void trim();
-  std::uint64_t retired_wanted() const { return wanted_ - std::min(wanted_, spares()); }
-  bool too_many_retired() const {
-    return retired_.size() > (shrinks_ ? retired_wanted() : std::max<std::uint64_t>(wanted_, 1));
+  std::uint64_t small_room() const {
+    if (!small_segments_) return geometry_.segment_bytes;
+    const std::uint64_t quarter = geometry_.segment_bytes / 4;
+    return std::max(geometry_.extent_bytes, quarter - quarter % geometry_.extent_bytes);
   }
-  bool enough() const { return spares() >= spares_ && spares() + filled_ >= wanted_; }
+  // At rest, beyond what is wanted: any one request finds room.
+  std::uint64_t least_beyond() const {
+    return std::max(small_room() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
+  }
+  std::uint64_t most_beyond() const { return std::max(small_room(), least_beyond()); }
+  std::uint64_t room_of(std::uint64_t number) const {
+    if (number >= first_ && number < ready_end_ && row(number).file != FileId::none)
+      return row(number).room;
+    return number == ready_end_ && making_room_ != 0 ? making_room_ : geometry_.segment_bytes;
+  }
+  std::uint64_t choose_room() const;
+  std::uint64_t wanted_files() const;
+  std::uint64_t retired_wanted() const;
+  bool too_many_retired() const {
+    return retired_.size() > (shrinks_ ? retired_wanted() : wanted_files());
+  }
+  bool too_many_spares() const;
+  bool enough() const;
   bool may_wait() const;
+  std::uint64_t rest_of_tail(Lsn end) const;
+  void drop_last_spare();
+  void make_header();
   void note_rest(Instant now);
   void add_retired(const Retired& retired);
   Retired take_retired(std::size_t i);
@@ -207,20 +248,29 @@ class SegmentPool {
     retry_at_ = now + retry_after;
   }
   bool let_go(std::uint64_t number, Lsn durable);
-  bool give_up_filling(Instant now);
+  bool give_back_space(Instant now);
   std::size_t choose_retired() const;
-  std::span<const std::byte> fill_piece() const;
+  struct Piece {
+    std::uint64_t at = 0;
+    std::span<const std::byte> bytes;
+    std::uint64_t next = 0;  // filled_bytes_ when it is written
+  };
+  Piece fill_piece() const;
 
   Disk& disk_;
   Geometry geometry_;
-  std::uint64_t spares_;  // ready ahead
-  std::uint64_t wanted_;  // and retired ones: these may serve for what is beyond them
+  bool small_segments_;
+  std::uint64_t spares_;  // ready ahead while the log grows
+  std::uint64_t wanted_bytes_ =
+      0;  // of room, retired ones too: these may serve for what is beyond the spares
   Lsn end_ = UINT64_MAX;  // of the log
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
   RingQueue<Row> rows_;  // from first_ on, up to ready_end_ or the tail, which may be ahead of it
   std::uint64_t ready_end_ = 0;
   std::uint64_t files_ = 0;         // below ready_end_
+  std::uint64_t files_room_ = 0;    // of all of these
+  std::uint64_t spare_room_ = 0;    // of those behind the tail
   std::uint64_t looked_below_ = 0;  // of those below it none can be retired
   std::uint64_t live_ = 0;
   std::vector<Retired> retired_;
@@ -231,16 +281,20 @@ class SegmentPool {
   // the segment being made: number ready_end()
   Step step_ = Step::none;
   FileId making_ = FileId::none;
+  std::uint64_t making_room_ =
+      0;  // 0: not chosen yet. It stays when another file is taken: frames may lie in it already
   std::uint64_t filled_bytes_ = 0;
   bool tried_again_ = false;  // its latest write, after an error
   bool can_allocate_ = true;  // the file system
   Io io_;
   std::optional<std::string> removing_;  // the name of a file that is to go
+  bool removes_spare_ = false;           // it is ahead of the tail
   bool full_ = false;
   Instant retry_at_ = never;
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest pump()
   Instant shrink_at_ = never;
-  bool shrinks_ = false;
+  bool grows_ = false;    // it does not rest
+  bool shrinks_ = false;  // one file may go now
   std::uint64_t set_aside_ = 0, next_aside_ = 1;
   int set_aside_errno_ = 0;
   PageBlock header_;

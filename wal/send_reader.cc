@@ -44,8 +44,12 @@ void SendReader::pass_over(Lsn to) {
 
 // What is being written is read when all of it that is wanted is on the disk.
 void SendReader::read_on(Lsn durable) {
-  while (at_ < end_ && !pool_.ready(geometry_.segment_of(at_)))
-    pass_over(geometry_.segment_base(geometry_.segment_of(at_) + 1));
+  while (at_ < end_) {
+    const std::uint64_t segment = geometry_.segment_of(pool_.frame_place(at_));
+    at_ = std::min(end_, std::max(at_, geometry_.segment_base(segment)));
+    if (pool_.ready(segment)) break;
+    pass_over(geometry_.segment_base(segment + 1));
+  }
   if (at_ >= end_ || durable < std::min(end_, geometry_.extent_end(at_))) return;
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
   held_ = geometry_.segment_of(at_);

@@ -248,11 +248,11 @@ void Writer::begin_frame(std::size_t bytes) {
   CHECK(bytes <= geometry_.record_room(), "a record of {} bytes", bytes);
   if (open_) close_frame();
   const std::size_t need = log_frame_header_bytes + bytes;
-  Lsn start = geometry_.frame_place(tail_);
+  Lsn start = pool_.frame_place(tail_);
   if (start + need > geometry_.extent_end(start))
-    start = geometry_.frame_place(geometry_.extent_end(start));
+    start = pool_.frame_place(geometry_.extent_end(start));
   CHECK(start % block_bytes == 0, "{}", start);
-  padding_bytes_ += start - tail_;
+  padding_bytes_ += pool_.between(tail_, start);
   if (geometry_.segment_of(start) != segment_) {
     segment_ = geometry_.segment_of(start);
     pool_.enter(segment_, wall_);

@@ -9,7 +9,8 @@ class DurabilityTest : public ShardLoopTest {
   void start_with(Durability durability) {
     Plan plan = calm_plan(1);
     plan.disk.delay_us_min = plan.disk.delay_us_max = 2000;
-    plan.log.segment_bytes = 256 << 10;  // room for what is sent while the disk is slow
+    plan.log.segment_bytes = 1 << 20;  // room for what is sent while the disk is slow
+    plan.log.small_segments = false;
     start(plan);
     queue = make_queue(zero);
     AttributeChange change{.attribute = Attribute::durability,

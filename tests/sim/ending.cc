@@ -128,10 +128,10 @@ void Simulation::check_empty() {
                            loop.shard().messages(), loop.shard().waiting());
     // What a start reads: a checkpoint, and as much as is written before the next.
     const LogStats stats = loop.log().stats();
-    if (stats.segments - stats.replay_bytes / plan_.log.segment_bytes >
-        3 + 10 * stats.checkpoint_bytes / plan_.log.segment_bytes)
-      return trace_.broken("nothing is left", "shard {}: {} segments", i,
-                           loop.log().stats().segments);
+    if (stats.used_bytes - stats.replay_bytes >
+        3 * plan_.log.segment_bytes + 10 * stats.checkpoint_bytes)
+      return trace_.broken("nothing is left", "shard {}: {} bytes in {} segments", i,
+                           stats.used_bytes, stats.segments);
     // What is being filled, and what is not durable: no more than a few extents.
     if (image > 4 * plan_.log.extent_bytes)
       return trace_.broken("nothing is left", "shard {}: {} bytes of memory", i, image);

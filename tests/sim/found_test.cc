@@ -134,7 +134,8 @@ struct NoReplay final : Replay {
 };
 
 std::unique_ptr<Log> try_open_log(SimDisk& disk, std::string& complaint) {
-  const LogOptions options = calm_plan(1).log;
+  LogOptions options = calm_plan(1).log;
+  options.small_segments = false;
   NoReplay replay;
   RecoveryReport report;
   auto log = Log::open(disk, options, replay, report, complaint);
@@ -160,8 +161,20 @@ TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
       }
     };
     auto log = open_log(disk);
-    disk.fail_next_write(EIO);
-    pump(*log);  // the file may have its full size all the same
+    Content content;
+    const std::string body(9000, 'x');
+    content.body = body;
+    for (Seq seq = 1; seq <= 5; ++seq) {
+      Effects effects;
+      effects.sends.push_back({QueueId{7}, seq, now, now, &content});
+      log->append(effects, now);
+      log->flush_all();
+      if (seq < 5) pump(*log);
+    }
+    log->pump(now, 1, true);
+    disk.settle();
+    disk.fail_next_write(EIO);  // that of the segment which is being filled
+    pump(*log);                 // the file may have its full size all the same
     ASSERT_TRUE(log->close_clean());
     log.reset();
     log = open_log(disk);

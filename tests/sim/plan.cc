@@ -19,6 +19,7 @@ void choose_log(Plan& plan, Random random) {
   plan.log.extent_bytes = one_of(random, {16 << 10, 16 << 10, 32 << 10});
   plan.log.segment_bytes = one_of(random, {4, 4, 8}) * plan.log.extent_bytes;
   plan.log.spare_segments = static_cast<std::uint32_t>(random.between(1, 3));
+  plan.log.small_segments = random.chance(3, 4);
   plan.log.lazy_max = milliseconds(static_cast<std::int64_t>(one_of(random, {1, 10, 10, 50})));
   plan.log.memory_max = one_of(random, {6, 16, 4096}) * plan.log.extent_bytes;
   plan.slice_entries = one_of(random, {1, 4, 16, 512});

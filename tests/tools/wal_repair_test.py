@@ -305,14 +305,26 @@ class WalRepairOnCheckpoints(Repair):
         self.assertEqual(self.served(), [i for i in self.ALL if i not in gone])
 
     def test_what_is_left_of_an_older_segment_that_was_cut_is_kept(self):
-        number, cut = 0, 2 << 20
-        gone = {seq - 1 for at, seqs in self.frames() if cut <= at + 70000 and at < self.segment_bytes for seq in seqs}
+        number, cut = 2, 2 << 20  # the first with room in all of it
+        begin = number * self.segment_bytes
+        gone = {seq - 1 for at, seqs in self.frames() if begin + cut <= at + 70000 and at < begin + self.segment_bytes
+                for seq in seqs}
         with open(self.segment(number), "r+b") as file:
             file.truncate(cut)
         self.repair()
         served = set(self.served())
         self.assertTrue(set(self.ALL) - gone <= served < set(self.ALL), served)
-        self.assertIn(7, served)
+        self.assertIn(97, served)
+
+    def test_a_small_segment_that_is_lost_has_its_room_again(self):
+        """Whole files of zeros: nothing but the frame behind them says where the room of the last one ended."""
+        gone = set()
+        for number in (0, 1):
+            gone |= self.in_segment(number)
+            self.segment(number).write_bytes(bytes(self.segment_bytes))
+        self.assertTrue(gone & set(self.LEFT))
+        self.repair()
+        self.assertEqual(self.served(), [i for i in self.ALL if i not in gone])
 
     def test_messages_that_a_damaged_checkpoint_named_are_there_again(self):
         begin, end = self.checkpoint()

@@ -108,6 +108,17 @@ class Broker final : public Asker {
     CHECK(ask(request) == Errc::ok);
     return request.config;
   }
+  // In one frame.
+  void create_all(const std::vector<QueueSpec>& specs) {
+    std::deque<Request> requests;
+    for (const QueueSpec& spec : specs) {
+      requests.push_back({.op = Op::create_queue});
+      requests.back().spec = &spec;
+      if (&spec != &specs.back()) submit(requests.back());
+    }
+    CHECK(ask(requests.back()) == Errc::ok);
+    for (const Request& request : requests) CHECK(request.config != nullptr);
+  }
   SendEntry send(QueueId queue, SendEntry entry) {
     Request request{.op = Op::send, .queue = queue};
     request.sends = {&entry, 1};

@@ -57,6 +57,8 @@ inline constexpr std::string_view mill = "mill";           // from v2 on: as chu
 inline constexpr std::string_view hasty = "hasty";         // from v4 on: its numbers are reserved
 inline constexpr std::string_view played = "played";  // from v5 on: its messages are sent again
 inline constexpr std::string_view bulky = "bulky";    // from v6 on: no checkpoint is small
+inline constexpr std::string_view early =
+    "early";  // from v7 on: its message lies in a small segment
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
@@ -104,6 +106,7 @@ inline std::vector<QueueSpec> queues(int version) {
     all.push_back(queue(bulky, {
                                    {policy, -1, std::string(8000, ' ') + "{}"}
     }));
+  if (version >= 7) all.push_back(queue(early));
   return all;
 }
 
@@ -169,6 +172,9 @@ inline constexpr SendEntry landing{.content = {.body = "landing"}};
 
 // mill: what begins the checkpoint in which `dead` has landed and its source does not know it yet; one is delayed
 inline constexpr std::size_t sacks = 7, sack_bytes = 9000;
+
+// early: it fills the room of a small segment
+inline constexpr std::size_t early_bytes = 11'000;
 
 // moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};

@@ -323,6 +323,24 @@ TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
   expect_counts(mill, {sacks, 0, 0});
 }
 
+// The first that is not a whole one and has a frame, or -1.
+std::int64_t small_segment(const MemoryDisk& disk) {
+  for (const auto& [name, bytes] : disk.files) {
+    if (segment_number(name) < 0 || bytes->size() < 2 * block_bytes) continue;
+    const auto header = read_segment_header(ConstBlock(bytes->data(), block_bytes));
+    const bool has_frame = std::memcmp(bytes->data() + block_bytes, &frame_magic, 4) == 0;
+    if (header && header->room != 0 && has_frame) return segment_number(name);
+  }
+  return -1;
+}
+
+TEST_P(Upgrade, ASmallSegmentHasItsMessage) {
+  if (version() < 7) return;  // there was none
+  EXPECT_GE(small_segment(fixture.disk), 0);
+  const auto all = receive(early);
+  EXPECT_EQ(bodies(all), (Bodies{std::string(early_bytes, 'e')}));
+}
+
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const fs::path& directory : directories()) {

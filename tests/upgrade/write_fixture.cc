@@ -12,7 +12,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 6;  // of the fixture that is written
+constexpr int version = 7;  // of the fixture that is written
 
 class Author {
  public:
@@ -23,7 +23,8 @@ class Author {
   ~Author() { fixture_.disk.finish_all(); }
 
   const Fixture& tell() {
-    for (const QueueSpec& spec : queues(version)) broker_.create(spec);
+    broker_.create_all(queues(version));
+    send(early, std::string(early_bytes, 'e'));
     subscribe();
     end_two_tasks();
     send(quiet, "x");

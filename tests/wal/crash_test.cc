@@ -20,6 +20,7 @@ class World {
   explicit World(std::uint64_t seed) : random_(sim::Random(seed).split("world")), seed_(seed) {
     sim::SimDiskOptions disk;
     disk.seed = seed;
+    options_.small_segments = random_.chance(1, 2);
     if (random_.chance(1, 4)) disk.capacity = (4 + random_.below(6)) * options_.segment_bytes;
     disk_ = std::make_unique<sim::SimDisk>(disk);
     options_.lazy_max = Duration{static_cast<std::int64_t>(random_.below(20))};

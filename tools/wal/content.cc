@@ -72,10 +72,22 @@ Result<void> LogContent::open() {
         file.is_another = static_cast<std::int64_t>(header->number);
       file.header = ours && header->number == number;
       file.whole = file.header && file.bytes == at_.segment_bytes;
+      if (file.header) rooms_[number] = room_of(*header, at_);
     }
     files_[number] = file;
   }
   return {};
+}
+
+Lsn LogContent::frame_place(Lsn lsn) const {
+  const std::uint64_t number = at_.segment_of(lsn);
+  const bool is_room = room(number) == 0 || at_.offset_of(lsn) < room(number);
+  return at_.frame_place(is_room ? lsn : at_.segment_base(number + 1));
+}
+
+std::uint64_t LogContent::room(std::uint64_t number) const {
+  const auto found = rooms_.find(number);
+  return found == rooms_.end() ? 0 : found->second;
 }
 
 Result<std::span<const std::byte>> LogContent::from(Lsn lsn) {

@@ -51,6 +51,11 @@ class LogContent {
   const std::string& directory() const { return directory_; }
   const std::map<std::uint64_t, File>& files() const { return files_; }
   bool there(std::uint64_t number) const { return files_.contains(number); }
+  // Where a frame may begin, at `lsn` or behind it.
+  Lsn frame_place(Lsn lsn) const;
+  // For frames, in bytes, by the segment's header or by set_room(); 0: nothing says.
+  std::uint64_t room(std::uint64_t number) const;
+  void set_room(std::uint64_t number, std::uint64_t bytes) { rooms_[number] = bytes; }
 
   // From `lsn` to the end of its extent. Holds until the next call.
   Result<std::span<const std::byte>> from(Lsn lsn);
@@ -70,6 +75,7 @@ class LogContent {
   std::string directory_;
   Geometry at_;
   std::map<std::uint64_t, File> files_;
+  std::map<std::uint64_t, std::uint64_t> rooms_;
   std::map<Lsn, std::vector<std::byte>> changes_;
   std::set<std::uint64_t> made_whole_;
   std::uint64_t number_ = UINT64_MAX;

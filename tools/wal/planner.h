@@ -44,8 +44,8 @@ class RepairPlanner {
   bool older(std::uint64_t number) const { return number < manifest_.first; }
   bool follows(const LogFrameHeader& frame) const {
     return last_ && frame.epoch >= last_->epoch && frame.lsn - frame.prev == last_->lsn &&
-           (frame.lsn == at_.frame_place(tail_) ||
-            frame.lsn == at_.frame_place(at_.extent_end(tail_ - 1)));
+           (frame.lsn == content_.frame_place(tail_) ||
+            frame.lsn == content_.frame_place(at_.extent_end(tail_ - 1)));
   }
 
   // --- what follows what ---

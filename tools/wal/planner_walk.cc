@@ -92,8 +92,16 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
       joined = false;
       continue;
     }
-    const Lsn piece = at_.frame_place(lsn);
-    const Lsn piece_end = std::min(at_.extent_end(lsn), to);
+    // No frame lies between the one before the next and the next, which began the next segment: the room had ended.
+    const bool is_behind_last = last_start != 0 && lsn > last_start &&
+                                number == at_.segment_of(last_start) && number < at_.segment_of(to);
+    if (is_behind_last && lsn % at_.extent_bytes == 0 && content_.room(number) == 0)
+      content_.set_room(number, at_.offset_of(lsn));
+    if (at_.segment_of(content_.frame_place(lsn)) != number) {
+      lsn = at_.segment_base(number + 1);
+      continue;
+    }
+    const Lsn piece = content_.frame_place(lsn), piece_end = std::min(at_.extent_end(lsn), to);
     if (piece < piece_end) {
       if (auto closed = close_piece(piece, to, piece_end, last_start, next); !closed) return closed;
       joined = true;

@@ -144,11 +144,11 @@ class Walk {
       const FrameCheck check = look(lsn);
       if (check.fault == LogFault::none) {
         take(check.header, lsn);
-        lsn = at_.frame_place(lsn + align_up(check.header.length, block_bytes));
+        lsn = frame_place(lsn + align_up(check.header.length, block_bytes));
         continue;
       }
       // The rest of an extent is left empty when the next frame did not fit.
-      const Lsn next = at_.frame_place(at_.extent_end(lsn));
+      const Lsn next = frame_place(at_.extent_end(lsn));
       const bool begins_extent = lsn == at_.frame_place(at_.extent_of(lsn) * at_.extent_bytes);
       const bool ends_here = next == at_.frame_place(end) && !is_of_now(check);
       if (begins_extent || (!ends_here && !follows(next))) return {lsn, check.fault};
@@ -168,8 +168,11 @@ class Walk {
     else if (content->size() < at_.segment_bytes)
       fault = "is shorter than a segment";
     else if (const auto header = read_segment_header(ConstBlock(content->data(), block_bytes));
-             !header || header->stream != at_.stream || header->number != number)
+             !header || header->stream != at_.stream || header->number != number ||
+             room_of(*header, at_) == 0)
       fault = "has no header of this log";
+    else
+      room_ = room_of(*header, at_);
     if (fault.empty()) {
       segment_ = number;
       content_ = *content;
@@ -179,6 +182,12 @@ class Walk {
       report_.damage.push_back(
           fmt::format("{}: {}, but the log was durable up to {}", name, fault, durable()));
     return false;
+  }
+
+  // In the segment that is open.
+  Lsn frame_place(Lsn lsn) const {
+    const bool is_room = at_.segment_of(lsn) != segment_ || at_.offset_of(lsn) < room_;
+    return at_.frame_place(is_room ? lsn : at_.segment_base(segment_ + 1));
   }
 
   Lsn durable() const {
@@ -254,6 +263,7 @@ class Walk {
   const Geometry at_;
   Contents contents_;
   std::uint64_t segment_ = UINT64_MAX;
+  std::uint64_t room_ = 0;  // of it
   std::vector<std::byte> content_;
   LogFrameHeader last_{};
   bool chained_ = false;  // what comes next follows last_
