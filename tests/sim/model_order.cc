@@ -69,13 +69,15 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
   }
 }
 
-// A receive that meets so many dead letters may stop short.
+// A receive that meets so many dead letters may stop short, and so may one when as many of other queues are under way: a
+// shard counts them together.
 bool Model::may_stop_short(const Call& call) const {
   if (!any_wandered_) return false;
   std::size_t letters = 0;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
-    if (queues_[from].messages.empty() || (from != call.queue && !leads_to(from, call.queue)))
-      continue;
+    const bool counts =
+        queues_[from].owner == queues_[call.queue].owner || leads_to(from, call.queue);
+    if (queues_[from].messages.empty() || !counts) continue;
     for (const std::uint32_t id : queues_[from].messages) letters += messages_[id].wanders ? 1 : 0;
   }
   // With little memory fewer are under way at a time.
