@@ -33,6 +33,7 @@ from pawl_server import scratch  # noqa: E402
 END_SECONDS = 20  # for a process whose disk has failed
 FULL_BODY_BYTES = 250_000
 FULL_SENDS_MAX = 2_000
+SENDS_BEFORE_FULL = 80  # more than are deleted while it is full
 RETRIED = {429, 500, 503}  # what SDKs send again
 
 
@@ -241,9 +242,10 @@ class Full(Story):
         return Refused("nothing", 0)
 
     def use(self, deletes):
-        """Receives and deletes so many. Returns how many requests were refused."""
+        """Receives and deletes so many. Returns how many requests were refused, and how many deletes had no message."""
         refused = done = 0
-        while done < deletes and refused < deletes:
+        deadline = time.monotonic() + END_SECONDS
+        while done < deletes and refused < deletes and time.monotonic() < deadline:
             try:
                 queue = self.random.randrange(QUEUES)
                 if messages := self.receive(self.client, queue, wait=0):
@@ -252,7 +254,7 @@ class Full(Story):
             except Refused as again:
                 self.refused.append(again)
                 refused += 1
-        return refused
+        return max(refused, deletes - done)
 
     def seconds_to_resume(self):
         began = time.monotonic()
@@ -279,6 +281,8 @@ class Full(Story):
     def run(self):
         self.come_up()
         self.create_queues(self.client)
+        for _ in range(SENDS_BEFORE_FULL):
+            self.send_one()
         self.disk.tell(f"capacity {self.disk.figures()['used']}")
         refused = self.fill()
         health = self.probe("/healthz")
