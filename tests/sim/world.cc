@@ -478,13 +478,13 @@ void World::advance(std::uint64_t us) {
 std::uint64_t World::next_event(bool with_timers) const {
   std::uint64_t next = UINT64_MAX;
   for (const auto& machine : machines_) {
+    const auto consider = [&](std::uint64_t us) {
+      const std::uint64_t at = us == UINT64_MAX ? us : std::max(us, machine->stalled_until);
+      if (at > now_us_) next = std::min(next, at);
+    };
     next = std::min(next, machine->disk->next_due().value_or(UINT64_MAX));
-    std::uint64_t reason = machine->wake_at;
-    if (!machine->asleep || machine->kicked) reason = 0;
-    if (with_timers) reason = std::min(reason, at_us(machine->due));
-    if (reason == UINT64_MAX) continue;
-    const std::uint64_t at = std::max(reason, machine->stalled_until);
-    if (at > now_us_) next = std::min(next, at);
+    consider(!machine->asleep || machine->kicked ? 0 : machine->wake_at);
+    if (with_timers) consider(at_us(machine->due));  // of those that spin too
   }
   return next;
 }
