@@ -21,6 +21,7 @@ std::pair<std::uint32_t, std::uint32_t> key_of(const QueueRow& queue, const Mess
 
 // The message that was delivered must be the first of its group that is not delivered with it.
 void Model::check_order(const Call& call, std::size_t index) {
+  if (trace_->lenient()) return;  // one that is set aside is passed over, and is back after a start
   const QueueRow& queue = row(call);
   const Message& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {

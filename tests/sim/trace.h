@@ -47,6 +47,7 @@ class Trace {
   }
   // Until it is taken back, what is broken does not count: the broker is about to die, and for a reason.
   void be_lenient(bool lenient) { lenient_ = lenient; }
+  bool lenient() const { return lenient_; }
   bool ok() const { return invariant_.empty(); }
   const std::string& invariant() const { return invariant_; }
   const std::string& what() const { return what_; }
