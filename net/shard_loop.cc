@@ -129,10 +129,13 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
   }
 }
 
-// A change of a queue is made behind the sends to it that wait for space: they came first.
+// A change of a queue is made behind the sends to it that wait for space, and behind the changes that
+// wait with them: they came first.
 void ShardLoop::take_change(ShardId from, ConfigChange& change) {
   for (std::size_t i = 0; i < held_.size(); ++i) {
-    if (held_[i].request != nullptr && held_[i].request->queue == change.config->id)
+    const Held& held = held_[i];
+    const QueueId queue = held.request != nullptr ? held.request->queue : held.change->config->id;
+    if (queue == change.config->id)
       return hold({.request = nullptr, .change = &change, .from = from});
   }
   change_queue(from, change);

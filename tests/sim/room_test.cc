@@ -127,6 +127,36 @@ TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
   }
 }
 
+// Changes of a queue are made in their order, also when one waits behind sends and these are gone
+// before the next comes.
+TEST_F(RoomTest, ADeleteDoesNotOvertakeAChangeThatWaits) {
+  start(2);
+  const ShardId owner{1};
+  const QueueId queue = make_queue(owner), other = make_queue(owner, "other");
+  for (int i = 0; i < 600; ++i) {
+    Send& sent = make_send(i < 100 ? queue : other, std::string(2000, 'x'));
+    world->submit(sent.request, zero, owner);
+  }
+  Request set, gone, counted;
+  set.op = Op::set_attributes;
+  const AttributeChange delay{Attribute::delay_seconds, 1, ""};
+  set.changes = {&delay, 1};
+  gone.op = Op::delete_queue;
+  counted.op = Op::count;
+  set.queue = gone.queue = counted.queue = queue;
+  world->submit(set, zero, control_shard);
+  for (int i = 0; i < 20'000 && !is_answered(sends[99]->request); ++i) run(100);
+  ASSERT_TRUE(is_answered(sends[99]->request));
+  ASSERT_FALSE(is_answered(set)) << "the change should wait behind sends to the other queue";
+  world->submit(gone, zero, control_shard);
+  run(5'000'000);
+  EXPECT_TRUE(is_answered(set) && is_answered(gone));
+  EXPECT_EQ(with(Errc::ok), 600u);
+  world->submit(counted, zero, owner);
+  run(10'000);
+  EXPECT_EQ(counted.error, Errc::no_such_queue);
+}
+
 TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   start(1);
   const QueueId queue = make_queue(zero);
