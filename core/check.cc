@@ -36,6 +36,8 @@ std::string_view name_of(Errc code) {
       return "receipt_expired";
     case Errc::attempt_not_retryable:
       return "attempt_not_retryable";
+    case Errc::queue_deleted_recently:
+      return "queue_deleted_recently";
     case Errc::changed_meanwhile:
       return "changed_meanwhile";
     case Errc::task_running:

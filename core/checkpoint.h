@@ -89,6 +89,8 @@ struct CheckpointWalk {
   enum class Part : std::uint8_t { settings, aged, dedup, messages };
 
   bool begun = false;
+  bool names_done = false;
+  ConfigPtr name;                 // of DeletedNames, the last one written; null: none yet
   QueueId queue = QueueId::none;  // this one or the next there is
   Part part = Part::settings;
   Seq seq = 0;  // this one or the next, of dedup or of messages

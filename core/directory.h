@@ -45,6 +45,7 @@ class Directory {
   // Bytes in memory: of this copy's tables, and of the configs, which all shards share.
   std::size_t table_memory() const { return table_memory_; }
   std::size_t config_memory() const { return config_memory_; }
+  static std::size_t config_memory_of(const QueueConfig& config);
 
   // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
   // `max` of them.
@@ -72,7 +73,6 @@ class Directory {
   void index(const QueueConfig& config);
   void unindex(const QueueConfig& config);
   static std::size_t table_memory_of(const QueueConfig& config);
-  static std::size_t config_memory_of(const QueueConfig& config);
 
   static std::string_view owner_of(std::string_view account) {
     return account.substr(account.rfind('/') + 1);

@@ -26,6 +26,7 @@ enum class Mutant : std::uint8_t {
   forget_head,             // sequence numbers start again when old segments are gone
   forget_purge_record,     // a purge is not logged
   forget_config_record,    // a new queue is not logged
+  forget_deletion,         // a start forgets which names wait after a delete
   ignore_old_handle,       // the latest handle alone changes the visibility
   count_undelivered,       // a delivery that was given back counts
   leak_in_flight,          // what is in flight is never taken off the count

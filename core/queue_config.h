@@ -128,6 +128,9 @@ struct QueueConfig {
   Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
 };
 
+// A topic's row in the directory has the account "sns/<account>".
+inline bool is_topic_account(std::string_view account) { return account.contains('/'); }
+
 using ConfigPtr = std::shared_ptr<const QueueConfig>;
 
 // A queue as asked for by CreateQueue.

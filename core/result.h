@@ -13,6 +13,7 @@
 
 namespace pawl {
 
+// The numbers are on disk, as the failures of tasks (wal/FORMAT.md): append only.
 enum class Errc : std::uint8_t {
   ok = 0,
   // Someone asked for something impossible.
@@ -41,11 +42,12 @@ enum class Errc : std::uint8_t {
   no_space,    // the disk is full
   not_ready,   // starting or stopping
   // Ours or the machine's.
-  io,            // the disk failed; error.sys says how
-  corrupt,       // a checksum or a structure is wrong
-  version,       // written by a newer version
-  invalid,       // an argument outside its range
-  unauthorized,  // the caller may not
+  io,                      // the disk failed; error.sys says how
+  corrupt,                 // a checksum or a structure is wrong
+  version,                 // written by a newer version
+  invalid,                 // an argument outside its range
+  unauthorized,            // the caller may not
+  queue_deleted_recently,  // create: the name's queue was deleted less than 60 s ago
 };
 
 // The name of an Errc, for logs.

@@ -24,6 +24,7 @@ ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
 Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant start)
     : identity_(identity),
       limits_(limits),
+      deleted_names_(limits.deleted_name_wait),
       pages_(std::min(PagePool::spares_max, limits.spare_bytes / sizeof(PagePool::Page))),
       slots_(limits.slots_max,
              std::max<std::size_t>(1, limits.spare_bytes / Slab<Slot>::block_bytes())),
@@ -105,11 +106,28 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
 
 // --- the directory ---------------------------------------------------------------------------------
 
+namespace {
+
+// The record of a deletion: the queue by its id, account and name, and when it was deleted.
+QueueConfig deleted_at(const QueueConfig& config, Instant now) {
+  QueueConfig deleted;
+  deleted.id = config.id;
+  deleted.owner = config.owner;
+  deleted.account = config.account;
+  deleted.name = config.name;
+  deleted.created = config.created;
+  deleted.modified = now;
+  return deleted;
+}
+
+}  // namespace
+
 void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
   CHECK(identity_.id == control_shard, "directory request on shard {}", raw(identity_.id));
   // A change is answered when it is durable and every shard knows it; the shard loop sees to both. The
   // answer to a request that changes nothing waits too: it may rest on a change still under way.
   effects.replies.push_back({&request, true});
+  deleted_names_.forget(now, limits_.slice_entries);
   if (request.op == Op::create_queue) return create_queue(request, now, effects);
 
   const ConfigPtr* const found = directory_.find(request.queue);
@@ -119,7 +137,9 @@ void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
   }
   request.config = *found;
   if (request.op == Op::delete_queue) {
-    effects.configs.push_back({*found, true});
+    auto deleted = std::make_shared<QueueConfig>(deleted_at(**found, now));
+    effects.configs.push_back({deleted, true});
+    deleted_names_.add(deleted);
     drop_queue(request.queue, effects);
     return;
   }
@@ -163,6 +183,10 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
     }
     return;
   }
+  if (deleted_names_.waits(spec.account, spec.name, now)) {
+    request.error = Errc::queue_deleted_recently;
+    return;
+  }
   if (next_queue_id_ > queue_ids_max) {
     request.error = Errc::queue_ids_used_up;
     return;
@@ -182,6 +206,7 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
     return;
   }
   request.config = config;
+  deleted_names_.free(spec.account, spec.name);
   put_config(config, now);
   if (!MUTANT(forget_config_record)) effects.configs.push_back({config, false});
 }
@@ -442,7 +467,8 @@ Shard::Memory Shard::memory() const {
       .dedup = fifo_bytes_ + attempts_bytes_,
       .transfers = transfer_bytes_,
       .queues = directory_.table_memory() + directory_.config_memory() / identity_.shards +
-                queues_.size() * queue_bytes + queues_.bucket_count() * sizeof(void*) +
+                deleted_names_.memory() + queues_.size() * queue_bytes +
+                queues_.bucket_count() * sizeof(void*) +
                 doomed_.size() * (sizeof(Doomed) + 2 * PagePool::row_bytes) +
                 commits_.capacity() * sizeof(Commit),
       .waiting = waiters_.bytes() +

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/checkpoint.h"
+#include "core/deleted_names.h"
 #include "core/directory.h"
 #include "core/effects.h"
 #include "core/ids.h"
@@ -40,8 +41,9 @@ struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
   std::size_t directory_bytes_max = Directory::bytes_max;
   std::size_t account_queues_max = Directory::queues_max;  // and topics, of one account
-  std::uint32_t waiters_max = 100'000;                     // long polls
-  std::uint64_t dedup_max = 32u << 20;          // sends to FIFO queues in five minutes: 48 B each
+  Duration deleted_name_wait{0};        // from a delete to the next create of that name; 0: none
+  std::uint32_t waiters_max = 100'000;  // long polls
+  std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
   std::uint64_t attempts_bytes_max = 64 << 20;  // of receive attempts in five minutes
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
@@ -342,6 +344,7 @@ class Shard {
   void note_replay_retention(const ConfigPtr& before, const ConfigPtr& after);
 
   // shard_checkpoint.cc
+  void slice_deleted_names(CheckpointSlice& out, std::size_t& left);
   bool slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left);
   void slice_settings(const Queue& queue, CheckpointSlice& out) const;
   static void forget_set_aside(Queue& queue, std::vector<LogPos>& freed);
@@ -378,6 +381,7 @@ class Shard {
   ShardIdentity identity_;
   ShardLimits limits_;
   Directory directory_;
+  DeletedNames deleted_names_;        // of the control shard
   std::uint64_t deduplicated_ = 0;    // by all queues; they are gone before it
   std::uint64_t groups_bytes_ = 0;    // of groups of all queues; as that
   std::uint64_t attempts_bytes_ = 0;  // as that

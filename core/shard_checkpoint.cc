@@ -24,13 +24,31 @@ bool Shard::checkpoint_slice(CheckpointSlice& out) {
     }
   }
   for (std::size_t left = limits_.slice_entries; left > 0;) {
+    if (!walk_.names_done) {
+      slice_deleted_names(out, left);
+      continue;
+    }
     const ConfigPtr* const config = directory_.first_from(walk_.queue);
     if (config == nullptr) return false;
-    if ((*config)->id != walk_.queue) walk_ = {.begun = true, .queue = (*config)->id};
+    if ((*config)->id != walk_.queue)
+      walk_ = {.begun = true, .names_done = true, .queue = (*config)->id};
     if (!slice_queue(*config, out, left)) return true;
-    walk_ = {.begun = true, .queue = QueueId{raw((*config)->id) + 1}};
+    walk_ = {.begun = true, .names_done = true, .queue = QueueId{raw((*config)->id) + 1}};
   }
   return true;
+}
+
+// A start from this checkpoint has to know which names wait. Reading such a record again changes
+// nothing else: the queue is gone.
+void Shard::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
+  for (; left > 0; --left) {
+    walk_.name = deleted_names_.next(walk_.name);
+    if (walk_.name == nullptr) {
+      walk_.names_done = true;
+      return;
+    }
+    out.configs.push_back({walk_.name, true});
+  }
 }
 
 // False: the slice is full, and the queue goes on in the next.

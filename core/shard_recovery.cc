@@ -9,7 +9,11 @@ namespace pawl {
 
 void Shard::restore(const ConfigRecord& record) {
   next_queue_id_ = std::max(next_queue_id_, raw(record.config->id) + 1);
-  if (record.gone) return directory_.drop(record.config->id);
+  if (record.gone) {
+    if (!MUTANT(forget_deletion)) deleted_names_.add(record.config);
+    return directory_.drop(record.config->id);
+  }
+  deleted_names_.free(record.config->account, record.config->name);
   const ConfigPtr* const known = directory_.find(record.config->id);
   if (known == nullptr || (*known)->rows.empty() || !record.config->rows.empty())
     return directory_.put(record.config);

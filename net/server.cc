@@ -297,6 +297,7 @@ std::expected<void, std::string> Server::recover() {
     worker.log.membership = identity.membership_of(i);
     worker.log.segment_bytes = identity.segment_bytes;
     worker.log.memory_max = memory_of_shard();
+    worker.strict_sqs = options_.strict_sqs;
     if (options_.account_queues_max > 0) {
       worker.account_queues_max = options_.account_queues_max;
     } else if (options_.load_keys) {

@@ -44,6 +44,7 @@ struct ServerOptions {
   std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
   // Queues and topics of one account; 0: all there may be, but with keys half of them, so that no key takes them all.
   std::uint32_t account_queues_max = 0;
+  bool strict_sqs = false;  // names of deleted queues wait as they do on AWS
   ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
   bool trust_clock = false;   // after a restart of the machine, see net/clock.h

@@ -86,6 +86,7 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
 
   ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
   limits.account_queues_max = options_.account_queues_max;
+  if (options_.strict_sqs) limits.deleted_name_wait = seconds(60);
   engine_ = std::make_unique<ShardEngine>(
       ShardEngineOptions{
           .identity = {options_.id, options_.shards, identity.secret, std::random_device{}(),

@@ -41,6 +41,7 @@ struct WorkerOptions {
   LogOptions log;
   DataIdentity identity;  // of the data directory
   std::size_t account_queues_max = Directory::queues_max;
+  bool strict_sqs = false;
   Poll poll = Poll::automatic;
   std::uint64_t spin_us = 100;
   int cpu = -1;  // to stay on; -1: anywhere

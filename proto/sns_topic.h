@@ -76,7 +76,6 @@ void set_value(SnsAttributes& attributes, std::string_view name, std::string_vie
 // The account under which the directory has the topics of an account.
 std::string topic_account(std::string_view account);
 // Whether it is one: what is in the directory under it is no queue.
-inline bool is_topic_account(std::string_view account) { return account.contains('/'); }
 
 std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row);
 

@@ -18,6 +18,7 @@ constexpr SqsFaultInfo faults[] = {
     {},
     sender("com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"),
     sender("com.amazonaws.sqs#QueueNameExists", "QueueAlreadyExists"),
+    sender("com.amazonaws.sqs#QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently"),
     sender("com.amazonaws.sqs#PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
            403),
     sender("com.amazonaws.sqs#OverLimit", "OverLimit", 403),
@@ -106,6 +107,11 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
                       "Too many messages of the queue {} are in flight. Delete some, or wait until "
                       "their visibility timeouts end.",
                       about.queue);
+      return;
+    case Errc::queue_deleted_recently:
+      refusal.because(F::queue_deleted_recently,
+                      "You must wait 60 seconds after deleting a queue before you can create "
+                      "another with the same name.");
       return;
     case Errc::purge_in_progress:
       refusal.because(F::purge_queue_in_progress,

@@ -23,6 +23,7 @@ enum class SqsFault : std::uint8_t {
   none,
   queue_does_not_exist,
   queue_name_exists,
+  queue_deleted_recently,
   purge_queue_in_progress,
   over_limit,
   request_throttled,

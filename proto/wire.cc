@@ -49,6 +49,7 @@ constexpr StatusRow statuses[] = {
     {Status::over_in_flight, "over_in_flight", 100},
     {Status::purge_in_progress, "purge_in_progress", 60'000},
     {Status::changed_meanwhile, "changed_meanwhile", 10},
+    {Status::queue_deleted_recently, "queue_deleted_recently", 60'000},
     {Status::io, "io"},
     {Status::corrupt, "corrupt"},
     {Status::version, "version"},
@@ -87,6 +88,8 @@ Status status_of(Errc code) {
       return Status::receipt_expired;
     case Errc::attempt_not_retryable:
       return Status::attempt_not_retryable;
+    case Errc::queue_deleted_recently:
+      return Status::queue_deleted_recently;
     case Errc::changed_meanwhile:
       return Status::changed_meanwhile;
     case Errc::task_running:

@@ -126,6 +126,7 @@ enum class Status : std::uint16_t {
   over_in_flight = 2004,
   purge_in_progress = 2005,
   changed_meanwhile = 2006,
+  queue_deleted_recently = 2007,
   // 3xxx: neither now nor later on this connection.
   io = 3000,
   corrupt = 3001,

@@ -26,8 +26,11 @@ int refuse(const std::string& why) {
 
 std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
   GivenValues given;
-  for (const auto& [flag, text] : asked.flags)
-    if (asked.options.at(flag)->count() > 0) given.try_emplace(flag, text, "--" + flag);
+  for (const auto& [flag, text] : asked.flags) {
+    const CLI::Option& option = *asked.options.at(flag);
+    const bool alone = option.get_expected_min() == 0 && text.empty();  // a flag without a value
+    if (option.count() > 0) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
+  }
   read_environment(given);
   for (const std::string& name : unknown_variables()) fmt::print(stderr, "warning: {}\n", name);
   if (!asked.config.empty())
@@ -73,6 +76,7 @@ void add_serve_command(CLI::App& app, int& code) {
                          fmt::format("{} (default: {})", key.help, key.preset))
             ->type_name(key.value);
     asked->options[key.flag] = option;
+    if (std::string_view(key.value) == "yes|no") option->expected(0, 1);  // alone it means yes
     if (key.repeats) option->multi_option_policy(CLI::MultiOptionPolicy::Join);
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
   }

@@ -105,6 +105,12 @@ bool assign_account(Options& options, const Text& text) {
   return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
 }
 
+// A boolean of TOML comes as "true" or "false".
+bool assign_yes_no(bool& value, const Text& text) {
+  value = text == "yes" || text == "true";
+  return value || text == "no" || text == "false";
+}
+
 // A part of ARNs and of what is signed.
 bool assign_region(Options& options, const Text& text) {
   options.region = text;
@@ -159,7 +165,7 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
     {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB; 32MiB or more", "half the machine", assign_memory},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a restart of the machine: count the time it was off at once, by its wall clock", "no",
-     [](Options& o, const Text& t) { o.trust_clock = t == "yes"; return t == "yes" || t == "no"; }},
+     [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
     {"listen", "http", "http", "ADDR:PORT", "Where SQS clients connect; port 0 picks a free one", "127.0.0.1:9324",
      assign_address<&Options::http>},
     {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
@@ -185,6 +191,8 @@ const ServeKey keys[] = {
     {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Queues and topics of one account, 1 to 100000",
      "100000; with --auth sigv4 50000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
+    {"sqs", "strict-sqs", "strict-sqs", "yes|no", "The name of a deleted queue can be used again after 60 s, as on AWS", "no",
+     [](Options& o, const Text& t) { return assign_yes_no(o.strict_sqs, t); }},
     {"sqs", "region", "region", "NAME", "The region in ARNs: small letters, digits and hyphens", "us-east-1", assign_region},
     {"sqs", "account", "account", "ID", "The account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
     {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, as https://queues.example, for clients behind a proxy",
@@ -275,6 +283,7 @@ std::optional<std::string> value_of(const toml::node& node, bool repeats) {
   }
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+  if (const auto choice = node.value_exact<bool>()) return *choice ? "true" : "false";
   return std::nullopt;
 }
 

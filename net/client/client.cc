@@ -69,6 +69,8 @@ static_assert(static_cast<int>(Client::Code::directory_full) ==
               static_cast<int>(Status::directory_full));
 static_assert(static_cast<int>(Client::Code::changed_meanwhile) ==
               static_cast<int>(Status::changed_meanwhile));
+static_assert(static_cast<int>(Client::Code::queue_deleted_recently) ==
+              static_cast<int>(Status::queue_deleted_recently));
 static_assert(static_cast<int>(Client::Code::io) == static_cast<int>(Status::io));
 static_assert(static_cast<int>(Client::Code::corrupt) == static_cast<int>(Status::corrupt));
 static_assert(static_cast<int>(Client::Code::version) == static_cast<int>(Status::version));

@@ -25,7 +25,8 @@ STATUSES = {
     1104: "visibility_beyond_max", 1105: "too_large", 1106: "not_supported", 1107: "invalid", 1108: "receipt_expired",
     1109: "attempt_not_retryable", 1110: "task_running", 1111: "no_such_task", 1112: "task_ended", 1113: "source_unknown",
     1114: "not_kept", 1115: "queue_ids_used_up", 2000: "overloaded", 2001: "no_memory", 2002: "no_space", 2003: "not_ready",
-    2004: "over_in_flight", 2005: "purge_in_progress", 2006: "changed_meanwhile", 3000: "io", 3001: "corrupt", 3002: "version", 3003: "unauthorized",
+    2004: "over_in_flight", 2005: "purge_in_progress", 2006: "changed_meanwhile", 2007: "queue_deleted_recently",
+    3000: "io", 3001: "corrupt", 3002: "version", 3003: "unauthorized",
     3004: "protocol_version"}
 ATTRIBUTES = ("DelaySeconds", "MaximumMessageSize", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds",
               "VisibilityTimeout", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled", "FifoQueue",

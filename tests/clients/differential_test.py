@@ -38,6 +38,7 @@ MEANS = (
     ("AWS.SimpleQueueService.NonExistentQueue", "", ("no_such_queue",)),
     ("QueueAlreadyExists", "", ("queue_exists",)),
     ("AWS.SimpleQueueService.PurgeQueueInProgress", "", ("purge_in_progress",)),
+    ("AWS.SimpleQueueService.QueueDeletedRecently", "", ("queue_deleted_recently",)),
     ("ReceiptHandleIsInvalid", "", ("receipt_invalid",)),
     ("InvalidMessageContents", "", ("bad_text",)),
     ("InvalidAttributeName", "", ("bad_attributes",)),

@@ -182,7 +182,7 @@ UNPROVOKED = {
     "KmsInvalidState": "there is no KMS", "KmsNotFound": "there is no KMS", "KmsOptInRequired": "there is no KMS",
     "KmsThrottled": "there is no KMS",
     "MessageNotInflight": "AWS was recorded answering 200 or InvalidParameterValue instead",
-    "QueueDeletedRecently": "a name can be used again at once",
+    "QueueDeletedRecently": "only a server with --strict-sqs says it (tests/tools/strict_sqs_test.py)",
     "RequestThrottled": "only an overloaded server says it",
     "UnsupportedOperation": "every action is done",
 }

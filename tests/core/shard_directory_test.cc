@@ -81,6 +81,37 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
   EXPECT_EQ(create("one too many"), Errc::ok);
 }
 
+// As on AWS, with --strict-sqs.
+TEST(CreateQueue, WaitsAfterADeleteOfTheNameWhenAskedTo) {
+  const auto create = [](World& world, const std::string& account, const std::string& name) {
+    return world.create(account, name, {}).request.error;
+  };
+  World world({.deleted_name_wait = seconds(60)});
+  ASSERT_EQ(create(world, "1", "q"), Errc::ok);
+  ASSERT_EQ(create(world, "sns/1", "t"), Errc::ok);
+  world.plain(Op::delete_queue, (*world.shard().directory().find("1", "q"))->id);
+  world.plain(Op::delete_queue, (*world.shard().directory().find("sns/1", "t"))->id);
+  EXPECT_EQ(create(world, "1", "q"), Errc::queue_deleted_recently);
+  EXPECT_EQ(create(world, "2", "q"), Errc::ok) << "another account's";
+  EXPECT_EQ(create(world, "sns/1", "t"), Errc::ok) << "a topic's name is free at once";
+  world.advance(milliseconds(20'000));
+  world.crash();
+  EXPECT_EQ(create(world, "1", "q"), Errc::queue_deleted_recently);
+  world.rotate();
+  world.crash();
+  EXPECT_EQ(create(world, "1", "q"), Errc::queue_deleted_recently);
+  world.advance(milliseconds(39'998));
+  EXPECT_EQ(create(world, "1", "q"), Errc::queue_deleted_recently);
+  world.advance(milliseconds(2));
+  EXPECT_EQ(create(world, "1", "q"), Errc::ok);
+  EXPECT_EQ(create(world, "1", "q"), Errc::ok) << "it is there";
+
+  World usual;
+  ASSERT_EQ(create(usual, "1", "q"), Errc::ok);
+  usual.plain(Op::delete_queue, (*usual.shard().directory().find("1", "q"))->id);
+  EXPECT_EQ(create(usual, "1", "q"), Errc::ok);
+}
+
 TEST(CreateQueue, HasRoomForAllQueuesWithTheLongestNames) {
   QueueConfig config;
   config.account = std::string(12, '0');

@@ -8,6 +8,7 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::uint64_t longest_poll_us = 25'000'000;
+constexpr std::uint64_t name_wait_us = 1000 * (deleted_name_wait.ms + 1);
 constexpr std::uint64_t window_us = 301'000'000;
 constexpr int drain_rounds_max = 2000;
 // A message may go through all queues before it is to be had, a second for each that has no room.
@@ -31,6 +32,7 @@ void Simulation::end() {
   if (!settle()) return;
   if (clients_.under_way() != 0)
     return trace_.broken("every request is answered", "{} are not", clients_.under_way());
+  if (plan_.strict) run_until(world_.now_us() + name_wait_us);
   clients_.create_all();
   clients_.list_all();
   if (!settle()) return;

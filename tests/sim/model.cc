@@ -337,7 +337,7 @@ void Model::answered(Call& call, const Turn& turn) {
     case Op::create_queue:
       return answered_create(call);
     case Op::delete_queue:
-      return answered_delete(call);
+      return answered_delete(call, turn);
     case Op::set_attributes:
       return answered_set(call);
     case Op::start_move:
@@ -394,6 +394,7 @@ void Model::crashed() {
   for (ShardView& shard : shards_) removes_undone(shard);
   for (QueueRow& queue : queues_) {
     const std::uint64_t durable_step = shards_[raw(queue.owner)].durable_step;
+    if (queue.deletes > 0) deletions_[queue.name].may_be(world_->newest_now());
     if (queue.deletes > 0 && queue.state == QueueRow::State::live)
       queue.state = QueueRow::State::doubtful;
     for (const std::uint32_t id : queue.messages) {
@@ -413,7 +414,6 @@ void Model::crashed() {
     queue.receives.clear();
     queue.looked = std::max(queue.looked, world_->newest_now());
     if (queue.purges > 0) queue.purged_high = std::max(queue.purged_high, world_->newest_now());
-    queue.purged = {-1, -1};  // the log keeps no purge for its time alone
     crashed_in_order(queue, durable_step);
     queue.deletes = queue.purges = 0;
     if (queue.sets > 0) queue.set_step = world_->step();

@@ -121,6 +121,15 @@ struct TaskRow {
   bool answered = false;  // its start; until then only lists have told of it
 };
 
+// When the queues of a name were deleted last.
+struct Deletion {
+  Instant sure;    // not before this, and the deletion was answered
+  Instant latest;  // not after this, if one that was never answered took place
+
+  void may_be(Instant at) { latest = std::max(latest, at); }
+  void was(Instant low, Instant high) { sure = low, may_be(high); }
+};
+
 struct QueueRow {
   enum class State : std::uint8_t { live, doubtful, deleted };
 
@@ -250,7 +259,9 @@ class Model {
 
   // model_queues.cc
   void answered_create(const Call& call);
-  void answered_delete(const Call& call);
+  void check_name_waits(const Call& call);
+  void check_name_waited(const QueueConfig& config, const Deletion& last);
+  void answered_delete(const Call& call, const Turn& turn);
   void answered_set(const Call& call);
   void answered_purge(const Call& call, const Turn& turn);
   void answered_count(const Call& call, const Turn& turn);
@@ -335,6 +346,7 @@ class Model {
   std::vector<QueueRow> queues_;
   std::map<std::uint32_t, std::uint32_t> by_id_;  // QueueId -> row
   std::map<std::string, std::uint32_t> creates_;  // under way, by name
+  std::map<std::string, Deletion> deletions_;     // by name
   std::vector<ShardView> shards_;
   std::uint64_t starts_ = 0;
   std::uint64_t rested_step_ = 0;             // whatever had been moved by then is settled

@@ -134,6 +134,7 @@ void Model::answered_create(const Call& call) {
   --creates_[call.spec.name];
   const Request& request = call.request;
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
+  if (request.error == Errc::queue_deleted_recently) return check_name_waits(call);
   if ((request.error != Errc::ok && request.error != Errc::queue_exists) ||
       request.config == nullptr)
     return trace_->broken("an error has a reason", "create: {}", name_of(request.error));
@@ -150,6 +151,8 @@ void Model::answered_create(const Call& call) {
       other.deleted_step = world_->step();
       lose_all(other, "its queue was deleted");
     }
+    if (const auto known = deletions_.find(config.name); known != deletions_.end())
+      check_name_waited(config, known->second);
     add_queue(config);
     trace_->note("  queue {} is {} on shard {}", config.name, raw(config.id), raw(config.owner));
   } else {
@@ -167,13 +170,32 @@ void Model::answered_create(const Call& call) {
                    name_of(request.error));
 }
 
-void Model::answered_delete(const Call& call) {
+// A create was refused because its name waits.
+void Model::check_name_waits(const Call& call) {
+  const auto known = deletions_.find(call.spec.name);
+  const bool waits =
+      known != deletions_.end() && decided_low(call) < known->second.latest + deleted_name_wait;
+  const bool under_way = std::ranges::any_of(queues_, [&](const QueueRow& queue) {
+    return queue.name == call.spec.name && queue.deletes > 0;
+  });
+  if (!world_->strict() || (!waits && !under_way))
+    trace_->broken("an error has a reason", "create: {} waits", call.spec.name);
+}
+
+void Model::check_name_waited(const QueueConfig& config, const Deletion& last) {
+  if (world_->strict() && config.created < last.sure + deleted_name_wait)
+    trace_->broken("the name of a deleted queue waits", "{}: created at {}, deleted at {}",
+                   config.name, config.created.ms, last.sure.ms);
+}
+
+void Model::answered_delete(const Call& call, const Turn& turn) {
   QueueRow& queue = row(call);
   --queue.deletes;
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
   if (!queue_answers(call)) return;
   queue.state = QueueRow::State::deleted;
   queue.deleted_step = world_->step();
+  deletions_[queue.name].was(decided_low(call), decided_high(call, turn));
   trace_->note("  queue {} deleted", raw(queue.id));
   lose_all(queue, "its queue was deleted");
 }

@@ -70,6 +70,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(relocate_too_soon),
     PAWL_MUTANT_NAME(forget_reserved),
     PAWL_MUTANT_NAME(believe_wall),
+    PAWL_MUTANT_NAME(forget_deletion),
     PAWL_MUTANT_NAME(forget_made),
     PAWL_MUTANT_NAME(ignore_start),
     PAWL_MUTANT_NAME(outlive_window),

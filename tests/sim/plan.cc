@@ -131,6 +131,8 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   plan.kept = one_of(kept, {0, 0, 0, 50});
   Random misplaced = random.split("misplaced");
   plan.misplaced = one_of(misplaced, {0, 0, 5, 20});
+  Random strict = random.split("strict");
+  plan.strict = strict.chance(1, 3);
   return plan;
 }
 
@@ -139,12 +141,12 @@ std::string describe(const Plan& plan) {
       "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
-      "relaxed {} kept {} moves {}",
+      "relaxed {} kept {} moves {} strict {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
-      plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0);
+      plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0);
 }
 
 }  // namespace pawl::sim

@@ -45,6 +45,8 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::size_t faults = 9;
 
+inline constexpr Duration deleted_name_wait = seconds(60);
+
 struct Plan {
   std::uint64_t seed = 0;
   std::uint64_t operations = 2000;
@@ -71,6 +73,7 @@ struct Plan {
   std::uint64_t dead_letters = 0;  // of 100 changes of attributes set a policy
   std::uint64_t relaxed = 0;       // of 100 changes of attributes set the durability
   std::uint64_t kept = 0;  // of 100 changes of attributes have what was sent kept for replay
+  bool strict = false;     // names of deleted queues wait
   bool moves = false;      // move tasks, and two queues of their own for them
   bool own_fifo = false;
 

@@ -27,8 +27,9 @@ class Age final : public QuietSink {
   }
   void config(const ConfigRecord& record) override {
     const auto it = known_.configs().find(record.config->id);
-    stale |= it != known_.configs().end() &&
-             (it->second.gone || record.config->modified < it->second.config->modified);
+    stale |=
+        it != known_.configs().end() && ((it->second.gone && !record.gone) ||
+                                         record.config->modified < it->second.config->modified);
   }
 
  private:

@@ -90,6 +90,7 @@ class Client {
     over_in_flight = 2004,
     purge_in_progress = 2005,
     changed_meanwhile = 2006,
+    queue_deleted_recently = 2007,
     io = 3000,
     corrupt = 3001,
     version = 3002,
