@@ -93,7 +93,7 @@ bool Simulation::stop() {
   model_.draining();
   for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.loop(i).begin_drain();
   bool drained = false;
-  for (std::uint64_t rounds = 0; !drained && rounds < 10'000 && !in_trouble(); ++rounds) {
+  for (std::uint64_t rounds = 0; !drained && rounds < 30'000 && !in_trouble(); ++rounds) {
     run_until(world_.now_us() + 1000);
     if (outcome_.crashes != crashes) return false;  // an error of the disk came first
     drained = clients_.under_way() == 0;
