@@ -343,7 +343,7 @@ void World::stopped() {
 
 std::uint64_t World::at_us(Instant instant) const {
   if (instant == never) return UINT64_MAX;
-  const std::int64_t us = clock_->running_us_at(instant);
+  const std::int64_t us = clock_->running_us_at(instant) + static_cast<std::int64_t>(boot_us_);
   return us <= 0 ? 0 : static_cast<std::uint64_t>(us);
 }
 
