@@ -48,6 +48,7 @@ void Simulation::end() {
   const std::uint64_t refused = clients_.refused();
   for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue)
     if (model_.queues()[queue].state == QueueRow::State::live) clients_.send_one(queue);
+  run_until(world_.now_us() + 1'100'000);  // what waits for company has its answer, too
   if (!settle()) return;
   if (clients_.refused() != refused)
     return trace_.broken("an empty broker takes a message", "refused");
