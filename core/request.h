@@ -54,7 +54,7 @@ enum class Op : std::uint8_t {
   create_queue,
   delete_queue,
   set_attributes,
-  // answered where it is parsed; it is never routed
+  // changes nothing, and is answered by a turn to come
   none,
 };
 

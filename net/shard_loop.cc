@@ -169,6 +169,7 @@ void ShardLoop::apply(Request& request, Instant now) {
 }
 
 void ShardLoop::decide(Request& request, Instant now) {
+  if (request.op == Op::none) return answer(request);
   if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
     return answer(request);

@@ -3,13 +3,18 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <simdjson.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <random>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -101,6 +106,35 @@ std::optional<Value> value_of(const element& e) {
   return value;
 }
 
+struct Matcher;
+
+// Of texts, with a seed of the process: nobody can choose texts that collide.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    static const std::uint64_t seed = std::random_device{}() | std::uint64_t{std::random_device{}()}
+                                                                   << 32;
+    return XXH3_64bits_withSeed(text.data(), text.size(), seed);
+  }
+};
+
+// Matchers of which any may match. Exact texts are looked for together.
+class Choices {
+ public:
+  Choices() = default;
+  explicit Choices(std::vector<Matcher> matchers);
+  bool any(const Value& value) const;
+  bool any_of_absence() const;  // {"exists": false} is among them
+  std::size_t size() const { return texts_.size() + others_.size(); }
+  // Comparisons with one value, at most.
+  std::size_t cost() const { return cost_; }
+
+ private:
+  std::unordered_set<std::string, TextHash, std::equal_to<>> texts_;
+  std::vector<Matcher> others_;
+  std::size_t cost_ = 0;
+};
+
 struct Matcher {
   enum class Kind : std::uint8_t {
     text,
@@ -113,7 +147,7 @@ struct Matcher {
     numeric,  // low .. high, each with or without the end itself
     exists,   // or not: truth
     network,
-    anything_but,  // none of `others`
+    anything_but,  // none of `not_these`
   };
   Kind kind = Kind::null;
   std::string text;
@@ -121,8 +155,13 @@ struct Matcher {
   bool low_open = false, high_open = false;
   double low = 0, high = 0;
   Network network;
-  std::vector<Matcher> others;
+  Choices not_these;
 
+  // About, in comparisons of short texts.
+  std::size_t cost() const {
+    if (kind == Kind::network) return 10;
+    return kind == Kind::anything_but ? 1 + not_these.cost() : 1;
+  }
   bool matches(const Value& value) const {
     using V = Value::Kind;
     const bool is_text = value.kind == V::text;
@@ -151,18 +190,52 @@ struct Matcher {
         return address && network.holds(*address);
       }
       case Kind::anything_but:
-        return std::ranges::none_of(others, [&](const Matcher& m) { return m.matches(value); });
+        return !not_these.any(value);
     }
     return false;
   }
 };
+
+constexpr std::size_t look_up_cost = 6;  // in comparisons
+
+Choices::Choices(std::vector<Matcher> matchers) {
+  for (Matcher& matcher : matchers) {
+    if (matcher.kind == Matcher::Kind::text) {
+      texts_.insert(std::move(matcher.text));
+    } else {
+      cost_ += matcher.cost();
+      others_.push_back(std::move(matcher));
+    }
+  }
+  if (!texts_.empty()) cost_ += look_up_cost;
+}
+
+bool Choices::any(const Value& value) const {
+  if (value.kind == Value::Kind::text && texts_.contains(value.text)) return true;
+  return std::ranges::any_of(others_, [&](const Matcher& m) { return m.matches(value); });
+}
+
+bool Choices::any_of_absence() const {
+  return std::ranges::any_of(
+      others_, [](const Matcher& m) { return m.kind == Matcher::Kind::exists && !m.truth; });
+}
+
+// The comparisons of one message with one policy so far; beyond the limit they end, whatever the result.
+struct Effort {
+  std::size_t comparisons = 0;
+
+  void add(std::size_t more) { comparisons += more; }
+  bool over() const { return comparisons > FilterPolicy::comparisons_max; }
+};
+
+constexpr std::size_t parsed_a_comparison = 2;  // bytes of JSON, which cost as much
 
 }  // namespace
 
 struct FilterPolicy::Node {
   struct Field {
     std::string key;
-    std::vector<Matcher> any_of;   // of a leaf
+    Choices choices;               // of a leaf
     std::unique_ptr<Node> nested;  // of an object in a body
   };
   std::vector<Field> fields;           // all of them
@@ -181,12 +254,11 @@ struct FilterPolicy::Node {
   static bool matches(const Field& field, const Source& source) {
     if (field.nested) return source.into(field.key, *field.nested);
     const auto any = [&](const Value& value) {
-      return std::ranges::any_of(field.any_of, [&](const Matcher& m) { return m.matches(value); });
+      source.effort.add(field.choices.cost());
+      return field.choices.any(value) || source.effort.over();
     };
     if (source.each(field.key, any)) return true;
-    return !source.there(field.key) && std::ranges::any_of(field.any_of, [](const Matcher& m) {
-      return m.kind == Matcher::Kind::exists && !m.truth;
-    });
+    return !source.there(field.key) && field.choices.any_of_absence();
   }
 };
 
@@ -194,10 +266,12 @@ namespace {
 
 // Values of a list, and of lists in it. Levels are limited by the parser.
 template <typename Visit>
-bool each_value(const element& e, const Visit& visit) {
+bool each_value(const element& e, Effort& effort, const Visit& visit) {
   array list;
+  effort.add(1);
   if (e.get_array().get(list) == simdjson::SUCCESS) {
-    return std::ranges::any_of(list, [&](const element& item) { return each_value(item, visit); });
+    return std::ranges::any_of(
+        list, [&](const element& item) { return each_value(item, effort, visit); });
   }
   const auto value = value_of(e);
   return value && visit(*value);
@@ -205,10 +279,12 @@ bool each_value(const element& e, const Visit& visit) {
 
 struct AttributeSource {
   std::string_view encoded;
+  Effort& effort;
 
   bool find(std::string_view key, MessageAttribute& out) const {
     AttributeReader reader(encoded);
     while (reader.next(out)) {
+      effort.add(1);
       if (out.name == key) return out.kind == AttributeKind::text;
     }
     return false;
@@ -223,7 +299,8 @@ struct AttributeSource {
     if (!find(key, found)) return false;
     if (found.type == "String.Array") {
       element list;
-      return parse_json(found.value, list) && each_value(list, visit);
+      effort.add(found.value.size() / parsed_a_comparison);
+      return parse_json(found.value, list) && each_value(list, effort, visit);
     }
     Value value{.kind = Value::Kind::text, .text = found.value};
     if (found.type.starts_with("Number")) {
@@ -242,29 +319,35 @@ struct AttributeSource {
 
 struct BodySource {
   object members;
+  Effort& effort;
 
+  bool find(std::string_view key, element& out) const {
+    effort.add(members.size());
+    return members.at_key(key).get(out) == simdjson::SUCCESS;
+  }
   bool there(std::string_view key) const {
-    return members.at_key(key).error() == simdjson::SUCCESS;
+    element found;
+    return find(key, found);
   }
   template <typename Visit>
   bool each(std::string_view key, const Visit& visit) const {
     element found;
-    return members.at_key(key).get(found) == simdjson::SUCCESS && each_value(found, visit);
+    return find(key, found) && each_value(found, effort, visit);
   }
   // A list of objects matches by any of them.
   template <typename Node>
   bool into(std::string_view key, const Node& node) const {
     element found;
-    if (members.at_key(key).get(found) != simdjson::SUCCESS) {
-      return node.matches(BodySource{empty()});
-    }
-    return any_object(found, node);
+    return find(key, found) ? any_object(found, node) : node.matches(BodySource{empty(), effort});
   }
   template <typename Node>
-  static bool any_object(const element& e, const Node& node) {
+  bool any_object(const element& e, const Node& node) const {
     object inner;
     array list;
-    if (e.get_object().get(inner) == simdjson::SUCCESS) return node.matches(BodySource{inner});
+    effort.add(1);
+    if (effort.over()) return true;
+    if (e.get_object().get(inner) == simdjson::SUCCESS)
+      return node.matches(BodySource{inner, effort});
     return e.get_array().get(list) == simdjson::SUCCESS &&
            std::ranges::any_of(list, [&](const element& i) { return any_object(i, node); });
   }
@@ -325,7 +408,10 @@ class FilterPolicyReader {
     array list;
     object nested;
     if (value.get_array().get(list) == simdjson::SUCCESS) {
-      return read_list(list, field.any_of) && count(field.any_of.size() * level);
+      std::vector<Matcher> matchers;
+      if (!read_list(list, matchers)) return false;
+      field.choices = Choices(std::move(matchers));
+      return count(field.choices.size() * level);
     }
     if (value.get_object().get(nested) != simdjson::SUCCESS) {
       return wrong("\"{}\" must be an object or an array", key);
@@ -450,26 +536,32 @@ class FilterPolicyReader {
   }
   // A value, a list of values, {"prefix": ".."} and its kin, or a list in those.
   bool read_anything_but(const element& argument, Matcher& to) {
+    std::vector<Matcher> matchers;
+    if (!read_not_these(argument, matchers)) return false;
     to.kind = Matcher::Kind::anything_but;
+    to.not_these = Choices(std::move(matchers));
+    return true;
+  }
+  bool read_not_these(const element& argument, std::vector<Matcher>& out) {
     array list;
     object match;
     if (argument.get_array().get(list) == simdjson::SUCCESS) {
       if (list.size() == 0) return wrong("Empty arrays are not allowed");
       return few_enough(list) && std::ranges::all_of(list, [&](const element& item) {
-               return read_exact(item, to.others.emplace_back());
+               return read_exact(item, out.emplace_back());
              });
     }
     if (argument.get_object().get(match) != simdjson::SUCCESS) {
-      return read_exact(argument, to.others.emplace_back());
+      return read_exact(argument, out.emplace_back());
     }
     if (match.size() != 1) return wrong("Only one key allowed in match expression");
     const std::string_view type = (*match.begin()).key;
     const element inner = (*match.begin()).value;
     if (inner.get_array().get(list) != simdjson::SUCCESS) {
-      return read_text_match(type, inner, to.others.emplace_back());
+      return read_text_match(type, inner, out.emplace_back());
     }
     return few_enough(list) && std::ranges::all_of(list, [&](const element& item) {
-             return read_text_match(type, item, to.others.emplace_back());
+             return read_text_match(type, item, out.emplace_back());
            });
   }
   // Each value of a message is compared with all of them.
@@ -518,16 +610,27 @@ struct FilterBody::Parsed {
   bool is_object = false;
 };
 
-bool FilterPolicy::matches(std::string_view attributes, FilterBody& body) const {
-  if (scope_ == Scope::attributes) return root_->matches(AttributeSource{attributes});
-  const FilterBody::Parsed& parsed = body.parsed();
-  return parsed.is_object && root_->matches(BodySource{parsed.members});
+FilterPolicy::Verdict FilterPolicy::matches(std::string_view attributes, FilterBody& body,
+                                            std::size_t& comparisons) const {
+  Effort effort;
+  bool wanted = false;
+  if (scope_ == Scope::attributes) {
+    wanted = root_->matches(AttributeSource{attributes, effort});
+  } else {
+    if (!body.is_parsed()) comparisons += body.text().size() / parsed_a_comparison;
+    const FilterBody::Parsed& parsed = body.parsed();
+    wanted = parsed.is_object && root_->matches(BodySource{parsed.members, effort});
+  }
+  comparisons += effort.comparisons;
+  if (effort.over()) return Verdict::too_many_comparisons;
+  return wanted ? Verdict::wanted : Verdict::unwanted;
 }
 
 bool FilterPolicy::matches(std::string_view attributes, std::string_view body) const {
   thread_local FilterBody one;
   one.set(body);
-  return matches(attributes, one);
+  std::size_t comparisons = 0;
+  return matches(attributes, one, comparisons) != Verdict::unwanted;
 }
 
 std::uint64_t FilterBody::parses() { return parses_of_thread; }
@@ -536,6 +639,11 @@ FilterBody::FilterBody(std::string_view text) : text_(text) {}
 FilterBody::~FilterBody() = default;
 FilterBody::FilterBody(FilterBody&&) noexcept = default;
 FilterBody& FilterBody::operator=(FilterBody&&) noexcept = default;
+
+// Of simdjson: a word of the tape for each byte that may begin a value, and the texts.
+std::size_t FilterBody::memory() const {
+  return parsed_ == nullptr || !parsed_->parser ? 0 : parsed_->parser->capacity() * 12;
+}
 
 void FilterBody::set(std::string_view text) {
   text_ = text;

@@ -5,7 +5,8 @@
 // All keys must match, each by one of its values. A key looks at the attribute of that name or, with scope
 // body, at the member of the body, which is JSON then; a list there matches by any of its elements.
 //
-// Limits: policy_bytes, keys_max keys, combinations_max combinations of values, depth_max levels.
+// Limits: bytes_max, keys_max keys, combinations_max combinations of values, depth_max levels;
+//         comparisons_max of a message.
 // Errors: a text that says what is wrong with the policy. What cannot be looked into (a body that is no
 //         JSON) matches no policy.
 // Owner:  a value; compiled once, then matched without an allocation of its own.
@@ -33,6 +34,9 @@ class FilterBody {
   FilterBody& operator=(FilterBody&&) noexcept;
 
   void set(std::string_view text);
+  std::string_view text() const { return text_; }
+  bool is_parsed() const { return is_parsed_; }
+  std::size_t memory() const;     // bytes held, about
   static std::uint64_t parses();  // by this thread, since it began
 
  private:
@@ -50,6 +54,9 @@ class FilterPolicy {
   static constexpr std::size_t bytes_max = 256 << 10;
   static constexpr std::size_t keys_max = 5;
   static constexpr std::size_t combinations_max = 150;  // and values of one "anything-but"
+  // Of one message with one policy: each value of a list in the message with the values of its key,
+  // of which all exact texts together count as six. Some 25 instructions each.
+  static constexpr std::size_t comparisons_max = 200'000;
 
   enum class Scope : std::uint8_t { attributes, body };
 
@@ -62,8 +69,10 @@ class FilterPolicy {
   FilterPolicy(const FilterPolicy&) = delete;
   FilterPolicy& operator=(const FilterPolicy&) = delete;
 
-  // `attributes` are encoded as proto/attributes.h says.
-  bool matches(std::string_view attributes, FilterBody& body) const;
+  enum class Verdict : std::uint8_t { unwanted, wanted, too_many_comparisons };
+  // `attributes` are encoded as proto/attributes.h says. Adds to `comparisons` how many it took.
+  Verdict matches(std::string_view attributes, FilterBody& body, std::size_t& comparisons) const;
+  // Of a replay, which leaves nothing out for its cost: also true for too_many_comparisons.
   bool matches(std::string_view attributes, std::string_view body) const;
 
  private:

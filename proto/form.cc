@@ -9,19 +9,19 @@
 namespace pawl {
 namespace {
 
-// Of a hexadecimal digit; -1: it is none.
-constexpr std::array<std::int8_t, 256> hex_values = [] {
-  std::array<std::int8_t, 256> table{};
-  table.fill(-1);
-  for (std::int8_t i = 0; i < 10; ++i) table['0' + static_cast<std::size_t>(i)] = i;
-  for (std::int8_t i = 0; i < 6; ++i) {
-    table['a' + static_cast<std::size_t>(i)] = static_cast<std::int8_t>(10 + i);
-    table['A' + static_cast<std::size_t>(i)] = static_cast<std::int8_t>(10 + i);
+// Of a hexadecimal digit, in place; no_digit: it is none.
+constexpr unsigned no_digit = 0x100;
+constexpr std::array<std::uint16_t, 256> hex_values(unsigned shift) {
+  std::array<std::uint16_t, 256> table{};
+  table.fill(no_digit);
+  for (unsigned i = 0; i < 16; ++i) {
+    const auto value = static_cast<std::uint16_t>(i << shift);
+    table[static_cast<std::uint8_t>("0123456789abcdef"[i])] = value;
+    table[static_cast<std::uint8_t>("0123456789ABCDEF"[i])] = value;
   }
   return table;
-}();
-
-int hex_value(char c) { return hex_values[static_cast<std::uint8_t>(c)]; }
+}
+constexpr std::array<std::uint16_t, 256> high_digits = hex_values(4), low_digits = hex_values(0);
 
 // The byte that stands for itself, or for a blank; 0 for those that need a second look.
 constexpr std::array<char, 256> plain = [] {
@@ -64,11 +64,14 @@ char* decode(std::string_view in, char* out) {
       continue;
     }
     if (in.size() - i < 3) return nullptr;
-    const int high = hex_value(in[i + 1]);
-    const int low = hex_value(in[i + 2]);
-    if ((high | low) < 0) return nullptr;
-    *out++ = static_cast<char>(high << 4 | low);
-    i += 3;
+    // One escape is often behind another.
+    do {
+      const unsigned byte = high_digits[static_cast<std::uint8_t>(in[i + 1])] |
+                            low_digits[static_cast<std::uint8_t>(in[i + 2])];
+      if (byte >= no_digit) return nullptr;
+      *out++ = static_cast<char>(byte);
+      i += 3;
+    } while (in.size() - i >= 3 && in[i] == '%');
   }
 }
 

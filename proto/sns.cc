@@ -114,6 +114,7 @@ std::size_t SnsCall::memory() const {
   std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.copied.capacity();
   for (const SnsMessage& message : s.messages)
     bytes += sizeof message + message.text.capacity() + message.attributes.capacity();
+  for (const FilterBody& body : s.filter_bodies) bytes += sizeof body + body.memory();
   for (const SnsDelivery& delivery : s.deliveries) {
     bytes += sizeof delivery + delivery.sends.capacity() * sizeof(SendEntry);
     for (const std::string& body : delivery.bodies) bytes += sizeof body + body.capacity();

@@ -331,29 +331,69 @@ Next deliver(SnsState& s) {
   return s.routes.empty() ? finish(s) : Next::route;
 }
 
-void choose_deliveries(SnsState& s) {
-  std::vector<FilterBody> bodies;
-  bodies.reserve(s.messages.size());
-  for (const SnsMessage& m : s.messages) bodies.emplace_back(m.text);
-  for (const SnsSubscription& subscription : s.topic->subscriptions) {
-    SnsDelivery delivery;
-    if (!subscription.usable) continue;
-    for (std::size_t i = 0; i < s.messages.size(); ++i) {
-      const SnsMessage& m = s.messages[i];
-      const bool wanted =
-          subscription.filter == nullptr || subscription.filter->matches(m.attributes, bodies[i]);
-      if (!m.refusal && wanted) delivery.messages.push_back(i);
-    }
-    if (delivery.messages.empty()) continue;
-    delivery.subscription = &subscription;
-    delivery.queue = subscription.queue;
-    s.deliveries.push_back(std::move(delivery));
-  }
+// A request that changes nothing, so that others have their turn.
+Next pause(SnsState& s) {
+  s.request.op = Op::none;
+  s.routes.assign(1, {&s.request, s.row->owner});
+  return Next::route;
 }
 
-Next begin_delivery(SnsState& s) {
-  choose_deliveries(s);
+bool wants(const SnsSubscription& subscription, SnsMessage& m, FilterBody& body,
+           std::size_t& comparisons) {
+  if (m.refusal) return false;
+  if (subscription.filter == nullptr) return true;
+  using Verdict = FilterPolicy::Verdict;
+  const Verdict verdict = subscription.filter->matches(m.attributes, body, comparisons);
+  if (verdict == Verdict::too_many_comparisons) {
+    m.refusal.parameter(
+        "Message Reason: to compare it with the FilterPolicy of the subscription {} takes more "
+        "than {} comparisons. Give the lists that the policy looks at fewer values",
+        subscription.id, FilterPolicy::comparisons_max);
+  }
+  return verdict == Verdict::wanted;
+}
+
+// What each subscription is to get, as far as one turn may go. False: it goes on in another.
+bool choose_deliveries(SnsState& s) {
+  const std::size_t messages = s.messages.size();
+  std::size_t comparisons = 0;
+  for (; s.compared < s.topic->subscriptions.size() * messages; ++s.compared) {
+    if (comparisons > SnsCall::comparisons_a_turn) return false;
+    const SnsSubscription& subscription = s.topic->subscriptions[s.compared / messages];
+    const std::size_t i = s.compared % messages;
+    if (!subscription.usable ||
+        !wants(subscription, s.messages[i], s.filter_bodies[i], comparisons))
+      continue;
+    if (s.deliveries.empty() || s.deliveries.back().subscription != &subscription) {
+      SnsDelivery& delivery = s.deliveries.emplace_back();
+      delivery.subscription = &subscription;
+      delivery.queue = subscription.queue;
+    }
+    s.deliveries.back().messages.push_back(i);
+  }
+  return true;
+}
+
+Next choose(SnsState& s) {
+  if (!choose_deliveries(s)) return pause(s);
+  std::vector<FilterBody>().swap(s.filter_bodies);
+  s.chosen = true;
+  // A message that is refused by a later filter goes to nobody.
+  for (SnsDelivery& delivery : s.deliveries)
+    std::erase_if(delivery.messages, [&](std::size_t i) { return bool(s.messages[i].refusal); });
   return deliver(s);
+}
+
+// To read a large message was enough for one turn.
+Next begin_delivery(SnsState& s) {
+  std::size_t bytes = 0;
+  for (const SnsMessage& m : s.messages) {
+    s.filter_bodies.emplace_back(m.text);
+    bytes += m.text.size() + m.attributes.size();
+  }
+  const bool filters = std::ranges::any_of(
+      s.topic->subscriptions, [](const SnsSubscription& one) { return one.filter != nullptr; });
+  return filters && bytes > SnsCall::comparisons_a_turn ? pause(s) : choose(s);
 }
 
 bool check_batch(SnsState& s) {
@@ -425,6 +465,7 @@ Next publish_batch(SnsState& s, const Form& form) {
 }
 
 Next published(SnsState& s) {
+  if (!s.chosen) return choose(s);
   for (std::size_t d = s.under_way; d < s.delivering; ++d) {
     SnsDelivery& delivery = s.deliveries[d];
     for (std::size_t i = 0; i < delivery.sent.size(); ++i) {

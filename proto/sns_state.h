@@ -18,6 +18,7 @@
 
 #include "core/receipt.h"
 #include "core/request.h"
+#include "proto/filter_policy.h"
 #include "proto/sns.h"
 #include "proto/sns_topic.h"
 #include "proto/xml.h"
@@ -135,7 +136,10 @@ struct SnsState {
   bool batch = false;
   std::shared_ptr<const SnsTopic> topic;
   std::vector<SnsMessage> messages;
-  std::deque<SnsDelivery> deliveries;  // those from `delivering` on are still to be made
+  std::vector<FilterBody> filter_bodies;  // of the messages, until `chosen`
+  std::size_t compared = 0;               // pairs of a subscription and a message, in their order
+  bool chosen = false;                    // all are compared, and `deliveries` are complete
+  std::deque<SnsDelivery> deliveries;     // those from `delivering` on are still to be made
   std::size_t delivering = 0, under_way = 0;
 
   SqsCall::Next route_to_control() {

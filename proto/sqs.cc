@@ -310,7 +310,7 @@ Next SqsCall::begin(const HttpRequest& http, const Directory& directory, const S
 std::size_t SqsCall::body_bytes_max(const HttpRequest& head) {
   if (head.method != "POST") return small_body_bytes_max;
   const auto* target = head.header("x-amz-target");
-  if (target == nullptr) return HttpParser::body_bytes_max;  // a form names its action itself
+  if (target == nullptr) return form_bytes_max;  // a form names its action itself
   if (!target->starts_with(target_prefix)) return small_body_bytes_max;
   const SqsAction action = action_named(target->substr(target_prefix.size()));
   const bool sends = action == SqsAction::send_message || action == SqsAction::send_message_batch;

@@ -77,6 +77,8 @@ class SqsCall {
   // The largest body of any action that the head can be of: larger ones are not worth taking.
   static constexpr std::size_t small_body_bytes_max = 256
                                                       << 10;  // of actions that carry no message
+  // 1 MiB of messages with every byte as %XX, or as base64 of which every character is %XX.
+  static constexpr std::size_t form_bytes_max = 4608 << 10;
   static std::size_t body_bytes_max(const HttpRequest& head);
 
   // A ReceiveMessage answers so many bytes of messages, or a single message: the rest goes back to the queue as if it

@@ -57,6 +57,72 @@ TEST_F(SnsTest, ABodyIsParsedOnceForAllFilters) {
   EXPECT_EQ(FilterBody::parses() - before, 1u);
 }
 
+// A JSON list of so many texts; of a filter or of a message.
+std::string texts(std::string_view prefix, int count) {
+  std::string out = "[";
+  for (int i = 0; i < count; ++i) out += fmt::format("{}\"{}{}\"", i == 0 ? "" : ",", prefix, i);
+  return out + "]";
+}
+
+// One request does not keep its shard from others for longer than some 100,000 comparisons.
+TEST_F(SnsTest, APublishThatComparesMuchLetsOthersHaveTheirTurn) {
+  const std::string topic = make_topic("t");
+  const auto want = [&](const std::string& queue, const std::string& values) {
+    subscribe(topic, queue,
+              std::string(raw) + attribute(1, "FilterPolicyScope", "MessageBody") +
+                  attribute(2, "FilterPolicy", R"({"items":)" + values + "}"));
+  };
+  for (int i = 0; i < 8; ++i) want(fmt::format("q{}", i), texts("none", 150));
+  want("wanted", R"(["i9999"])");
+  const std::string message = R"({"items":)" + texts("i", 10'000) + "}";
+  const int before = broker.seen[Op::none];
+  EXPECT_EQ(publish(topic, "&Message=" + message).status, 200);
+  EXPECT_GE(broker.seen[Op::none] - before, 8) << "70,000 comparisons for each of eight";
+  EXPECT_TRUE(bodies_of("wanted") == std::vector<std::string>{message});
+  EXPECT_EQ(broker.messages.size(), 1u);
+  const int long_ones = broker.seen[Op::none];
+  EXPECT_EQ(publish(topic, R"(&Message={"items":["i9999"]})").status, 200);
+  EXPECT_EQ(broker.seen[Op::none], long_ones) << "a short one takes one turn";
+  EXPECT_EQ(bodies_of("wanted").size(), 2u);
+}
+
+TEST_F(SnsTest, AMessageThatTakesTooManyComparisonsIsRefused) {
+  const std::string topic = make_topic("t");
+  subscribe(topic, "all", raw);
+  const std::string arn = subscribe(
+      topic, "q",
+      std::string(raw) + attribute(1, "FilterPolicyScope", "MessageBody") +
+          attribute(2, "FilterPolicy", R"({"items":[{"anything-but":["i1"]},{"prefix":"a"}]})"));
+  for (const char* list : {"i", "a"}) {
+    const SqsResponse answer = publish(topic, R"(&Message={"items":)" + texts(list, 29'000) + "}");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
+  subscribe(topic, "many",
+            std::string(raw) + attribute(1, "FilterPolicyScope", "MessageBody") +
+                attribute(2, "FilterPolicy",
+                          R"({"items":[{"prefix":"n1"},{"prefix":"n2"},{"prefix":"n3"},)"
+                          R"({"prefix":"n4"},{"prefix":"n5"},{"prefix":"n6"}]})"));
+  const std::size_t sent = broker.messages.size();
+  const std::string message = R"({"items":)" + texts("i", 29'000) + "}";
+  const SqsResponse answer = publish(topic, "&Message=" + message);
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(element(answer, "Code"), "InvalidParameter");
+  EXPECT_TRUE(element(answer, "Message").contains("takes more than 200000 comparisons"))
+      << answer.body;
+  EXPECT_EQ(broker.messages.size(), sent) << "no subscription gets it";
+  const SqsResponse batch =
+      sns("PublishBatch",
+          "&TopicArn=" + topic +
+              "&PublishBatchRequestEntries.member.1.Id=a&PublishBatchRequestEntries.member.1."
+              "Message=" +
+              message +
+              "&PublishBatchRequestEntries.member.2.Id=b&PublishBatchRequestEntries.member.2."
+              "Message=short");
+  EXPECT_EQ(batch.status, 200) << batch.body;
+  EXPECT_TRUE(bodies_of("all").back() == "short");
+  EXPECT_EQ(broker.messages.size(), sent + 1) << "the other entry is no JSON";
+}
+
 TEST_F(SnsTest, RawMessagesAreTheMessageAndItsAttributes) {
   const std::string topic = make_topic("t");
   subscribe(topic, "q", raw);
