@@ -125,7 +125,7 @@ class Choices {
   explicit Choices(std::vector<Matcher> matchers);
   bool any(const Value& value) const;
   bool any_of_absence() const;  // {"exists": false} is among them
-  std::size_t size() const { return texts_.size() + others_.size(); }
+  std::size_t size() const;
   // Comparisons with one value, at most.
   std::size_t cost() const { return cost_; }
 
@@ -209,6 +209,8 @@ Choices::Choices(std::vector<Matcher> matchers) {
   }
   if (!texts_.empty()) cost_ += look_up_cost;
 }
+
+std::size_t Choices::size() const { return texts_.size() + others_.size(); }
 
 bool Choices::any(const Value& value) const {
   if (value.kind == Value::Kind::text && texts_.contains(value.text)) return true;
