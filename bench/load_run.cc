@@ -13,6 +13,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "net/client/loopback.h"
+
 namespace pawl::load {
 namespace {
 
@@ -40,7 +42,9 @@ int connect_to(const Target& target, std::string& fault) {
   int socket = -1;
   for (const addrinfo* a = found; a && socket < 0; a = a->ai_next) {
     socket = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-    if (socket < 0 || ::connect(socket, a->ai_addr, a->ai_addrlen) == 0) continue;
+    if (socket < 0) continue;
+    avoid_pacing(socket, *a->ai_addr);
+    if (::connect(socket, a->ai_addr, a->ai_addrlen) == 0) continue;
     fault = "cannot reach " + system_text((target.host + ":" + target.port).c_str()) +
             ". Is `pawl serve` running there?";
     ::close(socket);

@@ -13,6 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "net/client/loopback.h"
+
 namespace pawl::client {
 namespace {
 
@@ -49,6 +51,7 @@ int try_address(const addrinfo& address, Clock::time_point deadline) {
       address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
   if (descriptor < 0) return -errno;
   const int on = 1;
+  avoid_pacing(descriptor, *address.ai_addr);
   int error = ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ? errno : 0;
   if (error == 0 && ::connect(descriptor, address.ai_addr, address.ai_addrlen) < 0) {
     error = errno == EINPROGRESS ? finish_connect(descriptor, deadline) : errno;
