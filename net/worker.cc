@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <utility>
 
@@ -27,7 +28,10 @@ namespace {
 constexpr unsigned completions_a_turn = 256;
 constexpr std::uint64_t yield_after_us = 50;  // of a log write in flight
 constexpr std::uint64_t yield_too_long_us = 500;
+// One slow yield is no neighbour: the kernel's thread that allocates or removes a file takes as long.
+constexpr std::uint64_t slow_yields_within_us = 20'000;
 constexpr std::uint64_t contended_us = 1'000'000;
+constexpr std::uint64_t step_aside_every_us = 200;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
 constexpr std::uint64_t drain_sleep_ns = 1'000'000;
 constexpr std::uint64_t close_patience_us = 5'000'000;
@@ -292,7 +296,12 @@ void Worker::idle(bool worked) {
                     options_.poll == Poll::spin;
   if (!spin) return sleep();
   ring_->submit();
-  if (in_flight && dedicated && now_us_ - write_since_us_ > yield_after_us) yield();
+  if (!in_flight || now_us_ - write_since_us_ <= yield_after_us) return;
+  if (dedicated) {
+    yield();
+  } else {
+    step_aside();
+  }
 }
 
 void Worker::yield() {
@@ -301,7 +310,19 @@ void Worker::yield() {
   const std::uint64_t took = EngineClock::now_us() - before;
   if (took > numbers_.yield_us_max.load(std::memory_order_relaxed))
     numbers_.yield_us_max.store(took, std::memory_order_relaxed);
-  if (took > yield_too_long_us) contended_until_us_ = before + took + contended_us;
+  if (took <= yield_too_long_us) return;
+  const std::uint64_t now = before + took;
+  if (now - slow_yield_us_ < slow_yields_within_us) contended_until_us_ = now + contended_us;
+  slow_yield_us_ = now;
+}
+
+// Beside another thread that computes, a yield costs whole ticks; a short sleep does not. It is needed all the same:
+// the kernel's threads that flush for this shard may wait for this core.
+void Worker::step_aside() {
+  if (now_us_ - stepped_aside_us_ < step_aside_every_us) return;
+  stepped_aside_us_ = now_us_;
+  const timespec least{.tv_sec = 0, .tv_nsec = 1};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &least, nullptr);
 }
 
 void Worker::sleep() {

@@ -105,6 +105,7 @@ class Worker {
   void idle(bool worked);
   void sleep();
   void yield();
+  void step_aside();
   void wake_others();
   void second_passed();
   void note_refusals();
@@ -134,6 +135,8 @@ class Worker {
   std::uint64_t worked_us_ = 0;       // when there was work last
   std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
   std::uint64_t contended_until_us_ = 0;
+  std::uint64_t slow_yield_us_ = 0;  // the end of the latest one
+  std::uint64_t stepped_aside_us_ = 0;
   std::uint64_t second_us_ = 0;
   std::uint64_t files_set_aside_ = 0;  // as was said last
   bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
