@@ -38,6 +38,8 @@ std::string_view name_of(Errc code) {
       return "attempt_not_retryable";
     case Errc::queue_deleted_recently:
       return "queue_deleted_recently";
+    case Errc::message_numbers_used_up:
+      return "message_numbers_used_up";
     case Errc::changed_meanwhile:
       return "changed_meanwhile";
     case Errc::task_running:

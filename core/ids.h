@@ -20,6 +20,8 @@ inline constexpr ShardId control_shard{0};  // the one writer of the directory o
 // A message within its queue: dense, rising from 1, 48 bits. Never reused, across restarts too.
 using Seq = std::uint64_t;
 inline constexpr Seq seq_max = (Seq{1} << 48) - 1;
+// The newest message a queue can have: the log writes the number after it in 48 bits, too.
+inline constexpr Seq seq_newest_max = seq_max - 1;
 
 // A byte of a shard's log, counted from the first one ever written: 64 bits, never used again.
 using Lsn = std::uint64_t;

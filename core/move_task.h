@@ -30,8 +30,9 @@ struct MoveTask {
   QueueId source = QueueId::none;
   std::uint32_t number = 0;  // of the source's tasks, rising from 1
   Status status = Status::running;
-  Errc failure = Errc::ok;  // of a failed one: no_such_queue, source_unknown
-  std::uint32_t rate = 0;   // 0: as fast as the target takes them
+  Errc failure =
+      Errc::ok;  // of a failed one: no_such_queue, source_unknown, message_numbers_used_up
+  std::uint32_t rate = 0;  // 0: as fast as the target takes them
   std::uint64_t moved = 0;
   std::uint64_t to_move = 0;  // visible messages of the source when it was started
   Instant started;

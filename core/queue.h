@@ -206,6 +206,8 @@ struct Queue {
   }
   // For `aged`: what is set aside is not in it.
   const SeqIndex* all_there() const { return set_aside.empty() ? &index : nullptr; }
+  // Its numbers are used up: it gives out messages and takes none, for ever.
+  bool used_up() const { return next_seq > seq_newest_max; }
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
   ReplayTask* replaying() { return running_task(replays); }

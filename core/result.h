@@ -42,12 +42,13 @@ enum class Errc : std::uint8_t {
   no_space,    // the disk is full
   not_ready,   // starting or stopping
   // Ours or the machine's.
-  io,                      // the disk failed; error.sys says how
-  corrupt,                 // a checksum or a structure is wrong
-  version,                 // written by a newer version
-  invalid,                 // an argument outside its range
-  unauthorized,            // the caller may not
-  queue_deleted_recently,  // create: the name's queue was deleted less than 60 s ago
+  io,                       // the disk failed; error.sys says how
+  corrupt,                  // a checksum or a structure is wrong
+  version,                  // written by a newer version
+  invalid,                  // an argument outside its range
+  unauthorized,             // the caller may not
+  queue_deleted_recently,   // create: the name's queue was deleted less than 60 s ago
+  message_numbers_used_up,  // send, move: every message number of the queue was given out once
 };
 
 // The name of an Errc, for logs.

@@ -47,7 +47,10 @@ Queue* Shard::find_queue(QueueId id) {
 
 Queue& Shard::make_queue(QueueId id) {
   std::unique_ptr<Queue>& queue = queues_[raw(id)];
-  if (queue == nullptr) queue = std::make_unique<Queue>(id, pages_, times_bytes_);
+  if (queue == nullptr) {
+    queue = std::make_unique<Queue>(id, pages_, times_bytes_);
+    queue->next_seq = limits_.first_number;
+  }
   return *queue;
 }
 

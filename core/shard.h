@@ -58,6 +58,7 @@ struct ShardLimits {
   std::size_t slice_entries = 512;   // of a checkpoint, a turn
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
   std::size_t replays_running = 64;  // of them
+  Seq first_number = 1;              // of a new queue's messages; tests begin near the last
   // Kept for reuse, each, of what slots, the index and timers need no more.
   std::size_t spare_bytes = 1 << 20;
 
@@ -411,7 +412,9 @@ class Shard {
   std::map<const Request*, std::size_t> held_deletes_;  // entries that wait, of a request
   std::vector<QueueId> refused_transfer_;               // queues that wait for one to be over
   std::map<TransferKey, Unsettled> unsettled_;
-  std::set<QueueId> replaying_;                              // queues with a running task
+  std::set<QueueId>
+      used_up_targets_;          // their numbers are: dead letters for them stay where they are
+  std::set<QueueId> replaying_;  // queues with a running task
   QueueId replay_at_ = QueueId::none;                        // of these, whose turn it is or was
   std::size_t replays_ = 0;                                  // tasks of all queues
   std::map<std::int64_t, std::uint32_t> replay_retentions_;  // ms of its queues, and of how many

@@ -45,8 +45,8 @@ void Shard::send(Queue& queue, Request& request, Instant now, Effects& effects) 
 // What is answered before it is durable may be lost in a crash. Its number must not be given out again: a handle that
 // somebody still has would delete another message.
 void Shard::reserve_numbers(Queue& queue, Effects& effects) {
-  if (queue.next_seq + numbers_reserved / 2 <= queue.reserved) return;
-  queue.reserved = queue.next_seq + numbers_reserved;
+  if (std::min(queue.next_seq + numbers_reserved / 2, seq_max) <= queue.reserved) return;
+  queue.reserved = std::min(queue.next_seq + numbers_reserved, seq_max);
   if (!MUTANT(forget_reserved)) effects.heads.push_back({queue.id, queue.reserved, true});
   commits_.push_back({.queue = queue.id, .reserved = queue.reserved});
   ++commits_unplaced_;
@@ -85,6 +85,10 @@ bool Shard::send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& 
 
 bool Shard::send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup,
                      Instant now, Effects& effects) {
+  if (queue.used_up()) {
+    entry.error = Errc::message_numbers_used_up;
+    return false;
+  }
   if (delay.ms > 0 || !entry.content.group.empty()) {
     const std::uint32_t row = new_slot(queue, queue.next_seq, entry.content);
     if (row == Slab<Slot>::none) {

@@ -138,7 +138,8 @@ void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& 
     }
   } else if (task != nullptr && task->status == MoveTask::Status::running) {
     if (transfer.request.error == Errc::no_such_queue ||
-        transfer.request.error == Errc::source_unknown) {
+        transfer.request.error == Errc::source_unknown ||
+        transfer.request.error == Errc::message_numbers_used_up) {
       end_move(queue, MoveTask::Status::failed, transfer.request.error, effects);
     } else {
       queue.moves->pace.from(now + refused_pause);

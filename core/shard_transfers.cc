@@ -24,7 +24,8 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
   const ConfigPtr* const target = directory_.find(account, name);
   if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
   // In a queue that is its own dead-letter queue each move is followed by a delivery: a message just moved has no nonce.
-  return (*target)->id != queue.id || slot.nonce != 0;
+  if ((*target)->id == queue.id) return slot.nonce != 0 && !queue.used_up();
+  return used_up_targets_.empty() || !used_up_targets_.contains((*target)->id);
 }
 
 // A dead letter goes on its way, the `letters`th of a receive. False: not now.
@@ -181,6 +182,10 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
   const bool expired =
       dead_letter && !queue->config->is_fifo() && transfer.sent + queue->config->retention() <= now;
   if (expired && !MUTANT(forget_letter_age)) return;
+  if (queue->used_up()) {
+    request.error = Errc::message_numbers_used_up;
+    return;
+  }
   const Seq seq = queue->next_seq;
   const std::uint32_t row = new_slot(*queue, seq, transfer.content);
   if (row == Slab<Slot>::none) {
@@ -228,6 +233,8 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
     --queue->moving;
     want_match(*queue);
   }
+  if (transfer.request.error == Errc::message_numbers_used_up)
+    used_up_targets_.insert(transfer.request.queue);
   if (transfer.request.error != Errc::ok) {
     if (there && transfer.deleted) {
       erase(*queue, from.seq, place, effects.freed);
@@ -282,8 +289,9 @@ void Shard::settle(Transfer& transfer, Effects& effects) {
 void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
   // While this shard has not heard yet that the target is gone it would try again at once, for ever if the disk of
   // the control shard is full.
-  const bool gone =
-      transfer.request.error == Errc::no_such_queue && !is_dead_letter(queue, slots_[row]);
+  const bool final = transfer.request.error == Errc::no_such_queue ||
+                     transfer.request.error == Errc::message_numbers_used_up;
+  const bool gone = final && !is_dead_letter(queue, slots_[row]);
   // Its queue may have another delay since it left.
   if (const Instant delayed = delay_end(queue, slots_[row]); delayed > now)
     return hide(queue, row, State::delayed, delayed);

@@ -133,8 +133,16 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
   const std::size_t before = entries_.size();
   if (request_.error == Errc::ok)
     std::erase_if(entries_, [](const SendEntry& entry) { return entry.error == Errc::ok; });
+  const bool used_up = std::ranges::any_of(entries_, [](const SendEntry& entry) {
+    return entry.error == Errc::message_numbers_used_up;
+  });
   for (SendEntry& entry : entries_) entry.error = Errc::ok;
   if (!entries_.empty()) not_before_ = now + refused_pause;
+  if (used_up) {
+    note(task->position, before - entries_.size(), effects);
+    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::message_numbers_used_up, effects);
+    return;
+  }
   if (entries_.size() == before) return;
   note(entries_.empty() ? log_.send_reader().at() : task->position, before - entries_.size(),
        effects);

@@ -8,7 +8,8 @@
 //
 // Units:  Instant ms.
 // Limits: replay_batch_max messages and batch_bytes_max in a batch, looks_a_turn messages looked at in a turn.
-// Errors: what refuses for a while is asked again after a second; a destination that has gone ends the task as failed.
+// Errors: what refuses for a while is asked again after a second; a destination that has gone, or whose message
+//         numbers are used up, ends the task as failed.
 // Owner:  the shard loop.
 // Source: core/replay_task.h.
 #pragma once

@@ -241,9 +241,13 @@ bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m,
   return true;
 }
 
+bool may_bury(const SnsDelivery& delivery) {
+  return !delivery.dead_letter && !delivery.subscription->dead_letter_queue.empty();
+}
+
 // What the queue cannot take goes to the subscription's dead-letter queue, if it has one.
 void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
-  if (from.dead_letter || from.subscription->dead_letter_queue.empty()) return;
+  if (!may_bury(from)) return;
   auto to = std::ranges::find_if(
       s.deliveries.begin() + static_cast<std::ptrdiff_t>(s.delivering), s.deliveries.end(),
       [&](const SnsDelivery& d) { return d.dead_letter && d.subscription == from.subscription; });
@@ -471,8 +475,16 @@ Next published(SnsState& s) {
     for (std::size_t i = 0; i < delivery.sent.size(); ++i) {
       const Errc whole = delivery.request.error;
       const Errc outcome = whole != Errc::ok ? whole : delivery.sends[i].error;
-      if (outcome == Errc::no_such_queue || outcome == Errc::too_large) {
+      const bool used_up = outcome == Errc::message_numbers_used_up;
+      if (outcome == Errc::no_such_queue || outcome == Errc::too_large ||
+          (used_up && may_bury(delivery))) {
         bury(s, delivery, delivery.sent[i]);
+      } else if (used_up) {
+        s.messages[delivery.sent[i]].refusal.because(
+            F::invalid_parameter,
+            "All message numbers of the subscribed queue {} were used: it takes no more messages. "
+            "Receive what is left in it, and subscribe a new queue instead.",
+            delivery.queue);
       } else if (outcome != Errc::ok) {
         s.messages[delivery.sent[i]].refusal.broker(outcome);
       }

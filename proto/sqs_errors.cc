@@ -166,6 +166,12 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
                       "created in it. Move to a new data directory.",
                       queue_ids_max);
       return;
+    case Errc::message_numbers_used_up:
+      refusal.because(F::unsupported_operation,
+                      "All {} message numbers of the queue {} were used: it takes no more "
+                      "messages. Receive what is left in it, and send to a new queue.",
+                      seq_newest_max, about.queue);
+      return;
     case Errc::directory_full:
       refusal.because(F::over_limit,
                       "There is no room for it: {} queues and topics may be there, those of one "

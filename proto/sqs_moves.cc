@@ -171,6 +171,13 @@ std::string_view name_of(Status status) {
   return "FAILED";
 }
 
+// Of a failed task.
+std::string_view reason_of(Errc failure) {
+  if (failure == Errc::source_unknown) return "CouldNotDetermineMessageSource";
+  if (failure == Errc::message_numbers_used_up) return "MessageNumbersUsedUp";
+  return info(F::queue_does_not_exist).code;
+}
+
 void write_task(const SqsState& s, const MoveTask& task, SqsResult& result) {
   constexpr std::string_view xml_name = "ListMessageMoveTasksResultEntry";
   const auto arn = [&](std::string_view account, std::string_view name) {
@@ -189,11 +196,7 @@ void write_task(const SqsState& s, const MoveTask& task, SqsResult& result) {
   if (task.rate != 0) result.number("MaxNumberOfMessagesPerSecond", task.rate);
   result.number("ApproximateNumberOfMessagesMoved", static_cast<std::int64_t>(task.moved));
   result.number("ApproximateNumberOfMessagesToMove", static_cast<std::int64_t>(task.to_move));
-  if (task.status == Status::failed) {
-    result.text("FailureReason", task.failure == Errc::source_unknown
-                                     ? "CouldNotDetermineMessageSource"
-                                     : info(F::queue_does_not_exist).code);
-  }
+  if (task.status == Status::failed) result.text("FailureReason", reason_of(task.failure));
   result.number("StartedTimestamp", s.config->shift->wall(task.started).ms);
   result.end_item(xml_name);
 }

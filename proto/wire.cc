@@ -42,6 +42,7 @@ constexpr StatusRow statuses[] = {
     {Status::not_kept, "not_kept"},
     {Status::queue_ids_used_up, "queue_ids_used_up"},
     {Status::directory_full, "directory_full"},
+    {Status::message_numbers_used_up, "message_numbers_used_up"},
     {Status::overloaded, "overloaded", 10},
     {Status::no_memory, "no_memory", 100},
     {Status::no_space, "no_space", 1000},
@@ -90,6 +91,8 @@ Status status_of(Errc code) {
       return Status::attempt_not_retryable;
     case Errc::queue_deleted_recently:
       return Status::queue_deleted_recently;
+    case Errc::message_numbers_used_up:
+      return Status::message_numbers_used_up;
     case Errc::changed_meanwhile:
       return Status::changed_meanwhile;
     case Errc::task_running:

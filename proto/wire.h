@@ -118,6 +118,7 @@ enum class Status : std::uint16_t {
   not_kept = 1114,
   queue_ids_used_up = 1115,
   directory_full = 1116,
+  message_numbers_used_up = 1117,
   // 2xxx: later; the answer says how many milliseconds to wait.
   overloaded = 2000,
   no_memory = 2001,

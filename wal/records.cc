@@ -18,7 +18,8 @@ constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
 constexpr std::uint8_t config_gone = 1;
 // Failures of tasks that are on disks already.
 static_assert(static_cast<int>(Errc::no_such_queue) == 1 &&
-              static_cast<int>(Errc::source_unknown) == 14);
+              static_cast<int>(Errc::source_unknown) == 14 &&
+              static_cast<int>(Errc::message_numbers_used_up) == 30);
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;

@@ -67,6 +67,8 @@ static_assert(static_cast<int>(Client::Code::queue_ids_used_up) ==
               static_cast<int>(Status::queue_ids_used_up));
 static_assert(static_cast<int>(Client::Code::directory_full) ==
               static_cast<int>(Status::directory_full));
+static_assert(static_cast<int>(Client::Code::message_numbers_used_up) ==
+              static_cast<int>(Status::message_numbers_used_up));
 static_assert(static_cast<int>(Client::Code::changed_meanwhile) ==
               static_cast<int>(Status::changed_meanwhile));
 static_assert(static_cast<int>(Client::Code::queue_deleted_recently) ==

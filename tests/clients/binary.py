@@ -24,7 +24,8 @@ STATUSES = {
     1006: "out_of_order", 1100: "no_such_queue", 1101: "queue_exists", 1102: "receipt_invalid", 1103: "message_gone",
     1104: "visibility_beyond_max", 1105: "too_large", 1106: "not_supported", 1107: "invalid", 1108: "receipt_expired",
     1109: "attempt_not_retryable", 1110: "task_running", 1111: "no_such_task", 1112: "task_ended", 1113: "source_unknown",
-    1114: "not_kept", 1115: "queue_ids_used_up", 2000: "overloaded", 2001: "no_memory", 2002: "no_space", 2003: "not_ready",
+    1114: "not_kept", 1115: "queue_ids_used_up", 1116: "directory_full", 1117: "message_numbers_used_up",
+    2000: "overloaded", 2001: "no_memory", 2002: "no_space", 2003: "not_ready",
     2004: "over_in_flight", 2005: "purge_in_progress", 2006: "changed_meanwhile", 2007: "queue_deleted_recently",
     3000: "io", 3001: "corrupt", 3002: "version", 3003: "unauthorized",
     3004: "protocol_version"}
@@ -32,7 +33,8 @@ ATTRIBUTES = ("DelaySeconds", "MaximumMessageSize", "MessageRetentionPeriod", "R
               "VisibilityTimeout", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled", "FifoQueue",
               "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")  # by their numbers
 MOVE_STATES = ("RUNNING", "COMPLETED", "CANCELLED", "FAILED")
-MOVE_FAILURES = {"source_unknown": "CouldNotDetermineMessageSource", "no_such_queue": "AWS.SimpleQueueService.NonExistentQueue"}
+MOVE_FAILURES = {"source_unknown": "CouldNotDetermineMessageSource", "no_such_queue": "AWS.SimpleQueueService.NonExistentQueue",
+                 "message_numbers_used_up": "MessageNumbersUsedUp"}
 SYSTEM_NAMES = ("All", "SenderId", "SentTimestamp", "ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp",
                 "AWSTraceHeader", "MessageGroupId", "MessageDeduplicationId", "SequenceNumber", "DeadLetterQueueSourceArn")
 FEATURE_GROUPS = 2

@@ -26,9 +26,9 @@ TEST(CheckDeath, ThatFailsSaysWhatWhereAndWhy) {
 
 TEST(Result, NamesEveryErrorDifferently) {
   std::set<std::string> names;
-  for (int code = 0; code <= static_cast<int>(Errc::queue_deleted_recently); ++code)
+  for (int code = 0; code <= static_cast<int>(Errc::message_numbers_used_up); ++code)
     names.emplace(name_of(static_cast<Errc>(code)));
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(Errc::queue_deleted_recently) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(Errc::message_numbers_used_up) + 1);
   EXPECT_FALSE(names.contains("unknown"));
 }
 

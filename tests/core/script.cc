@@ -151,6 +151,12 @@ std::string Script::perform_request(const Step& step) {
                           : world_.set_aside(id, step.words.at(1));
     return "ok";
   }
+  if (step.verb == "numbers_left") {
+    world_.plain(Op::count, id);  // from the first request on the shard has the queue
+    const Seq left = std::stoull(step.words.at(1));
+    world_.shard().restore(HeadRecord{.queue = id, .next_seq = seq_newest_max + 1 - left});
+    return "ok";
+  }
   if (step.verb == "set") return outcome(world_.set(id, attributes(step)));
   if (step.verb == "drop") return outcome(world_.plain(Op::delete_queue, id));
   if (step.verb == "purge") return outcome(world_.plain(Op::purge, id));

@@ -23,6 +23,7 @@
 //   slice                  one slice of it -> more, or ok: that was the last
 //   set_aside Q BODY       its body cannot be read     damage Q BODY  nor when the message is to move
 //   stored -> N            messages the log still has to keep
+//   numbers_left Q N       its numbers are used up but for N; a crash forgets that unless a checkpoint has it
 //
 // Times are seconds, or have a unit: 50ms 3s 2m 12h 4d.
 #pragma once

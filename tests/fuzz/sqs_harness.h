@@ -152,7 +152,7 @@ inline void serve(const HttpRequest& http, std::uint8_t choice) {
   auto next = call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7);
   for (int routed = 0; next == SqsCall::Next::route; ++routed) {
     CHECK(routed <= 8);
-    constexpr int outcomes = static_cast<int>(Errc::queue_deleted_recently) + 1;
+    constexpr int outcomes = static_cast<int>(Errc::message_numbers_used_up) + 1;
     const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
     for (const SqsRoute& route : call.routes()) {
       apply(*route.request, static_cast<Errc>(outcome), (choice & 2) != 0);

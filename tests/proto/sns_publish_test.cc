@@ -359,6 +359,33 @@ TEST_F(SnsTest, WhatAQueueCanNeverTakeGoesToTheSubscriptionsDeadLetterQueue) {
   EXPECT_EQ(publish(topic, "&Message=m").status, 200);
 }
 
+TEST_F(SnsTest, APublishToAQueueWithoutMessageNumbersSaysWhatToDo) {
+  const std::string topic = make_topic("t");
+  subscribe(topic, "q", raw);
+  broker.refuse_entries = {Errc::message_numbers_used_up};
+  const SqsResponse refused = publish(topic, "&Message=m");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(element(refused, "Code"), "InvalidParameter");
+  EXPECT_EQ(element(refused, "Message"),
+            "All message numbers of the subscribed queue q were used: it takes no more messages. "
+            "Receive what is left in it, and subscribe a new queue instead.");
+}
+
+TEST_F(SnsTest, APublishToAQueueWithoutMessageNumbersGoesToTheDeadLetterQueue) {
+  const std::string topic = make_topic("t");
+  make_queue("dead");
+  subscribe(topic, "q",
+            std::string(raw) +
+                attribute(1, "RedrivePolicy",
+                          "%7B%22deadLetterTargetArn%22:%22arn:aws:sqs:us-east-1:000000000000:dead"
+                          "%22%7D"));
+  broker.refuse_entries = {Errc::message_numbers_used_up};
+  const SqsResponse answer = publish(topic, "&Message=m");
+  EXPECT_EQ(answer.status, 400) << "the dead-letter queue is refused as well";
+  EXPECT_EQ(broker.seen[Op::send], 2);
+  EXPECT_TRUE(element(answer, "Message").contains("queue dead")) << element(answer, "Message");
+}
+
 TEST_F(SnsTest, WithoutKeysAnyAccountMayBeWritten) {
   make_topic("t");
   EXPECT_EQ(publish("arn:aws:sns:us-east-1:999999999999:t", "&Message=m").status, 200);

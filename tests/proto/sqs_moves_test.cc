@@ -185,6 +185,7 @@ TEST_F(SqsMoves, AreListedNewestFirst) {
   older(Status::cancelled, Errc::ok, "");
   older(Status::failed, Errc::no_such_queue, "000000000000/gone");
   older(Status::failed, Errc::source_unknown, "");
+  older(Status::failed, Errc::message_numbers_used_up, "000000000000/q");
   const auto ended = [&](std::string_view status, std::string_view destination,
                          std::string_view reason) {
     return fmt::format(R"({{"Status":"{}","SourceArn":"{}"{},)"
@@ -193,14 +194,15 @@ TEST_F(SqsMoves, AreListedNewestFirst) {
                        status, arn("dlq"), destination, reason);
   };
   EXPECT_EQ(list().body, fmt::format(R"({{"Results":[{}]}})", running)) << "one, unless asked";
-  EXPECT_EQ(
-      list(R"(,"MaxResults":10)").body,
-      fmt::format(R"({{"Results":[{},{},{},{},{}]}})", running,
-                  ended("COMPLETED", fmt::format(R"(,"DestinationArn":"{}")", arn("q")), ""),
-                  ended("CANCELLED", "", ""),
-                  ended("FAILED", fmt::format(R"(,"DestinationArn":"{}")", arn("gone")),
-                        R"(,"FailureReason":"AWS.SimpleQueueService.NonExistentQueue")"),
-                  ended("FAILED", "", R"(,"FailureReason":"CouldNotDetermineMessageSource")")));
+  EXPECT_EQ(list(R"(,"MaxResults":10)").body,
+            fmt::format(R"({{"Results":[{},{},{},{},{},{}]}})", running,
+                        ended("COMPLETED", fmt::format(R"(,"DestinationArn":"{}")", arn("q")), ""),
+                        ended("CANCELLED", "", ""),
+                        ended("FAILED", fmt::format(R"(,"DestinationArn":"{}")", arn("gone")),
+                              R"(,"FailureReason":"AWS.SimpleQueueService.NonExistentQueue")"),
+                        ended("FAILED", "", R"(,"FailureReason":"CouldNotDetermineMessageSource")"),
+                        ended("FAILED", fmt::format(R"(,"DestinationArn":"{}")", arn("q")),
+                              R"(,"FailureReason":"MessageNumbersUsedUp")")));
   const SqsResponse xml =
       query("Action=ListMessageMoveTasks&MaxResults=2&SourceArn=" + percent_encoded(arn("dlq")));
   EXPECT_NE(xml.body.find("<ListMessageMoveTasksResult><ListMessageMoveTasksResultEntry>"

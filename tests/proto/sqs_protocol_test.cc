@@ -83,80 +83,83 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
     std::string_view shape, query_error, text;
   };
   const Case cases[] = {
-      {Errc::no_such_queue,          400, "com.amazonaws.sqs#QueueDoesNotExist",
-       "AWS.SimpleQueueService.NonExistentQueue;Sender",                                                                          "The specified queue does not exist."                                                    },
-      {Errc::queue_exists,           400, "com.amazonaws.sqs#QueueNameExists",                       "QueueAlreadyExists;Sender",
+      {Errc::no_such_queue,           400, "com.amazonaws.sqs#QueueDoesNotExist",
+       "AWS.SimpleQueueService.NonExistentQueue;Sender",                                                                           "The specified queue does not exist."                                                    },
+      {Errc::queue_exists,            400, "com.amazonaws.sqs#QueueNameExists",                       "QueueAlreadyExists;Sender",
        "A queue already exists with the same name and a different value for attribute "
-       "VisibilityTimeout"                                                                                                                                                                                                 },
-      {Errc::receipt_invalid,        404, "com.amazonaws.sqs#ReceiptHandleIsInvalid",
-       "ReceiptHandleIsInvalid;Sender",                                                                                           "The input receipt handle \\\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\\\" is not a valid receipt "
-       "handle."                                                                                                                                                                    },
-      {Errc::message_gone,           400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Value AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA for parameter ReceiptHandle is invalid. Reason: "
-       "Message does not exist or is not available for visibility timeout change."                                                                                                   },
-      {Errc::visibility_beyond_max,  400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout "
-       "for the message is beyond the limit [43200 seconds]"                                                                                                                         },
-      {Errc::over_in_flight,         403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
+       "VisibilityTimeout"                                                                                                                                                                                                  },
+      {Errc::receipt_invalid,         404, "com.amazonaws.sqs#ReceiptHandleIsInvalid",
+       "ReceiptHandleIsInvalid;Sender",                                                                                            "The input receipt handle \\\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\\\" is not a valid receipt "
+       "handle."                                                                                                                                                                     },
+      {Errc::message_gone,            400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Value AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA for parameter ReceiptHandle is invalid. Reason: "
+       "Message does not exist or is not available for visibility timeout change."                                                                                                    },
+      {Errc::visibility_beyond_max,   400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout "
+       "for the message is beyond the limit [43200 seconds]"                                                                                                                          },
+      {Errc::over_in_flight,          403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
        "Too many messages of the queue q are in flight. Delete some, or wait until their "
-       "visibility timeouts end."                                                                                                                                                                                          },
-      {Errc::purge_in_progress,      403, "com.amazonaws.sqs#PurgeQueueInProgress",
-       "AWS.SimpleQueueService.PurgeQueueInProgress;Sender",                                                                      "Only one PurgeQueue operation on q is allowed every 60 seconds."                        },
-      {Errc::receipt_expired,        400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Value AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA for parameter ReceiptHandle is invalid. Reason: The "
-       "receipt handle has expired."                                                                                                                                                 },
-      {Errc::attempt_not_retryable,  400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Value  for parameter ReceiveRequestAttemptId is invalid. Reason: The "
-       "receiveRequestAttemptId is not valid anymore since the receive call is not retryable."                                                                                       },
-      {Errc::changed_meanwhile,      429, "com.amazonaws.sqs#RequestThrottled",
-       "RequestThrottled;Sender",                                                                                                 "The queue was changed by others meanwhile. Retry."                                      },
-      {Errc::task_running,           400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "There is already a task running. Only one active task is allowed for a source queue arn at "
-       "a given time."                                                                                                                                                               },
-      {Errc::no_such_task,           404, "com.amazonaws.sqs#ResourceNotFoundException",
-       "ResourceNotFoundException;Sender",                                                                                        "Task does not exist."                                                                   },
-      {Errc::task_ended,             400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Value for parameter TaskHandle is invalid. Reason: The task is not running any more."   },
-      {Errc::source_unknown,         400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "The message does not say which queue it was dead-lettered from."                        },
-      {Errc::not_kept,               400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "Nothing that was sent to the queue is kept: its x-replay-retention is 0."               },
-      {Errc::too_large,              400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
-      {Errc::queue_ids_used_up,      400, "com.amazonaws.sqs#UnsupportedOperation",
-       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                      "All 4294967294 queue ids of this data directory were used: no more queues can be created "
-       "in it. Move to a new data directory."                                                                                                                  },
-      {Errc::directory_full,         403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
+       "visibility timeouts end."                                                                                                                                                                                           },
+      {Errc::purge_in_progress,       403, "com.amazonaws.sqs#PurgeQueueInProgress",
+       "AWS.SimpleQueueService.PurgeQueueInProgress;Sender",                                                                       "Only one PurgeQueue operation on q is allowed every 60 seconds."                        },
+      {Errc::receipt_expired,         400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Value AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA for parameter ReceiptHandle is invalid. Reason: The "
+       "receipt handle has expired."                                                                                                                                                  },
+      {Errc::attempt_not_retryable,   400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Value  for parameter ReceiveRequestAttemptId is invalid. Reason: The "
+       "receiveRequestAttemptId is not valid anymore since the receive call is not retryable."                                                                                        },
+      {Errc::changed_meanwhile,       429, "com.amazonaws.sqs#RequestThrottled",
+       "RequestThrottled;Sender",                                                                                                  "The queue was changed by others meanwhile. Retry."                                      },
+      {Errc::task_running,            400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "There is already a task running. Only one active task is allowed for a source queue arn at "
+       "a given time."                                                                                                                                                                },
+      {Errc::no_such_task,            404, "com.amazonaws.sqs#ResourceNotFoundException",
+       "ResourceNotFoundException;Sender",                                                                                         "Task does not exist."                                                                   },
+      {Errc::task_ended,              400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Value for parameter TaskHandle is invalid. Reason: The task is not running any more."   },
+      {Errc::source_unknown,          400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "The message does not say which queue it was dead-lettered from."                        },
+      {Errc::not_kept,                400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "Nothing that was sent to the queue is kept: its x-replay-retention is 0."               },
+      {Errc::too_large,               400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
+      {Errc::queue_ids_used_up,       400, "com.amazonaws.sqs#UnsupportedOperation",
+       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "All 4294967294 queue ids of this data directory were used: no more queues can be created "
+       "in it. Move to a new data directory."                                                                                                                   },
+      {Errc::directory_full,          403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
        "There is no room for it: 100000 queues and topics may be there, those of one account up to "
        "its limit "
        "(--max-queues-per-account), and 32 MiB of their names, attributes, tags and subscriptions. "
        "Delete queues that are "
-       "not used."                                                                                                                                                                                                         },
-      {Errc::not_supported,          400, "com.amazonaws.sqs#UnsupportedOperation",
-       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                      "This version of pawl does not do this."                                                 },
-      {Errc::overloaded,             429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
-       "A table of the broker is full. Send fewer requests at a time, and retry."                                                                                                                                          },
-      {Errc::no_memory,              429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
+       "not used."                                                                                                                                                                                                          },
+      {Errc::not_supported,           400, "com.amazonaws.sqs#UnsupportedOperation",
+       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "This version of pawl does not do this."                                                 },
+      {Errc::overloaded,              429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
+       "A table of the broker is full. Send fewer requests at a time, and retry."                                                                                                                                           },
+      {Errc::no_memory,               429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
        "The memory for message bodies is used up. Receive and delete messages, or give the broker "
-       "more memory, and retry."                                                                                                                                                                                           },
-      {Errc::no_space,               429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
+       "more memory, and retry."                                                                                                                                                                                            },
+      {Errc::no_space,                429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
        "The broker's disk is full. Receive and delete messages, or make room on the disk, and "
-       "retry."                                                                                                                                                                                                            },
-      {Errc::not_ready,              429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
-       "The broker is starting or stopping. Retry in a moment."                                                                                                                                                            },
-      {Errc::io,                     500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
-       "The broker's disk failed; its log says more."                                                                                                                                                                      },
-      {Errc::corrupt,                500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
-       "Stored data is damaged; the broker's log says more."                                                                                                                                                               },
-      {Errc::version,                500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
-       "Stored data was written by a newer version of pawl."                                                                                                                                                               },
-      {Errc::invalid,                400, "com.amazon.coral.service#InvalidParameterValueException",
-       "InvalidParameterValue;Sender",                                                                                            "One or more parameters are invalid."                                                    },
-      {Errc::unauthorized,           403, "com.amazon.coral.service#AccessDeniedException",
-       "AccessDenied;Sender",                                                                                                     "Access to the resource q is denied."                                                    },
-      {Errc::queue_deleted_recently, 400, "com.amazonaws.sqs#QueueDeletedRecently",
-       "AWS.SimpleQueueService.QueueDeletedRecently;Sender",                                                                      "You must wait 60 seconds after deleting a queue before you can create another with the "
-       "same name."                                                                                                                                            },
+       "retry."                                                                                                                                                                                                             },
+      {Errc::not_ready,               429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
+       "The broker is starting or stopping. Retry in a moment."                                                                                                                                                             },
+      {Errc::io,                      500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
+       "The broker's disk failed; its log says more."                                                                                                                                                                       },
+      {Errc::corrupt,                 500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
+       "Stored data is damaged; the broker's log says more."                                                                                                                                                                },
+      {Errc::version,                 500, "com.amazon.coral.service#InternalFailure",                "InternalFailure;Receiver",
+       "Stored data was written by a newer version of pawl."                                                                                                                                                                },
+      {Errc::invalid,                 400, "com.amazon.coral.service#InvalidParameterValueException",
+       "InvalidParameterValue;Sender",                                                                                             "One or more parameters are invalid."                                                    },
+      {Errc::unauthorized,            403, "com.amazon.coral.service#AccessDeniedException",
+       "AccessDenied;Sender",                                                                                                      "Access to the resource q is denied."                                                    },
+      {Errc::queue_deleted_recently,  400, "com.amazonaws.sqs#QueueDeletedRecently",
+       "AWS.SimpleQueueService.QueueDeletedRecently;Sender",                                                                       "You must wait 60 seconds after deleting a queue before you can create another with the "
+       "same name."                                                                                                                                             },
+      {Errc::message_numbers_used_up, 400, "com.amazonaws.sqs#UnsupportedOperation",
+       "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "All 281474976710654 message numbers of the queue q were used: it takes no more messages. "
+       "Receive what is left in it, and send to a new queue."                                                                                                   },
   };
   make_queue("q");
   std::size_t code = 1;
@@ -170,7 +173,7 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
     EXPECT_EQ(answer.body, error_json(c.shape, c.text));
     EXPECT_EQ(answer.header("x-amzn-query-error"), c.query_error);
   }
-  EXPECT_EQ(code, static_cast<std::size_t>(Errc::queue_deleted_recently) + 1);
+  EXPECT_EQ(code, static_cast<std::size_t>(Errc::message_numbers_used_up) + 1);
 }
 
 TEST_F(SqsProtocol, BackPressureSaysWhenToRetryInBothUnits) {

@@ -102,7 +102,7 @@ TEST(Refusal, SaysWhenToTryAgainAndKeepsTheCorrelation) {
 
 TEST(Status, IsAnotherOneForEachErrcAndHasAName) {
   std::set<Status> seen;
-  for (int code = 0; code <= static_cast<int>(Errc::queue_deleted_recently); ++code) {
+  for (int code = 0; code <= static_cast<int>(Errc::message_numbers_used_up); ++code) {
     const Status status = status_of(static_cast<Errc>(code));
     EXPECT_TRUE(seen.insert(status).second) << name_of(status);
     EXPECT_NE(name_of(status), "unknown") << code;

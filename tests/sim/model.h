@@ -143,6 +143,7 @@ struct QueueRow {
   std::uint64_t set_step = 0;
   Range visibility, delay, wait;  // ms
   Range durability;
+  bool relaxed = false;                               // it was not fsync, or may have been, ever
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
   Range purged{-1,
                -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
@@ -322,6 +323,7 @@ class Model {
   void answered_change(const Call& call, const Turn& turn);
   void answered_return(const Call& call, const Turn& turn);
   void take_seq(std::uint32_t id, Seq seq);
+  void check_used_up(const QueueRow& queue);
   void check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
                       const Turn& turn);
   void lose(Message& message, const char* why);

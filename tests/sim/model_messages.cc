@@ -76,6 +76,17 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   lose(other, "lost in a crash, its number is another's");
 }
 
+// The last number was given out: to a message that was seen, to one that came from another queue and was not yet, or it
+// was among those that a crash cost a queue that answers early.
+void Model::check_used_up(const QueueRow& queue) {
+  const bool seen = queue.by_seq.contains(seq_newest_max);
+  bool unseen = queue.relaxed;
+  for (std::uint32_t from = 0; from < queues_.size(); ++from)
+    unseen |= leads_to(from, static_cast<std::uint32_t>(&queue - queues_.data()));
+  if (!world_->numbers_run_out() || (!seen && !unseen))
+    trace_->broken("an error has a reason", "queue {} has numbers left", raw(queue.id));
+}
+
 void Model::answered_send(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
   const Durability promised = call.request.durability;
@@ -84,6 +95,7 @@ void Model::answered_send(const Call& call, const Turn& turn) {
     Message& message = messages_[call.messages[i]];
     if (!taken || call.sends[i].error != Errc::ok) {
       message.sent = Message::Sent::refused;
+      if (taken && call.sends[i].error == Errc::message_numbers_used_up) check_used_up(row(call));
       continue;
     }
     if (call.sends[i].duplicate) {

@@ -250,7 +250,8 @@ bool Model::check_place(const Call& call, const Message& message, const Delivery
     return false;
   }
   const QueueRow& queue = row(message);
-  if (queue.policies.size() == 1 && queue.sets == 0 && !again) {
+  // Where numbers run out, the target may have none left.
+  if (queue.policies.size() == 1 && queue.sets == 0 && !again && !world_->numbers_run_out()) {
     const Policy& policy = queue.policies.front();
     if (!policy.target.empty() && delivery.receive_count > policy.max &&
         surely_there(policy.target, queue) != nullptr) {
@@ -408,6 +409,12 @@ void Model::see_task(const Call& call, QueueRow& queue, const MoveTask& task, co
 }
 
 void Model::check_failure(const QueueRow& queue, const MoveTask& task) {
+  if (task.failure == Errc::message_numbers_used_up) {
+    if (!world_->numbers_run_out())
+      trace_->broken("a task fails for a reason", "{} of queue {}: there are numbers left",
+                     task.number, raw(queue.id));
+    return;
+  }
   const bool unknown = task.failure == Errc::source_unknown;
   if (unknown != (unknown && task.destination.empty()))
     return trace_->broken("a task fails for a reason", "{} of queue {}", task.number,

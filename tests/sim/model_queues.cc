@@ -82,6 +82,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.delay = exactly(config.delay());
   queue.wait = exactly(config.wait());
   queue.durability = number_of(config);
+  queue.relaxed = queue.durability.high > 0;
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
   queue.group_scope = config.number(Attribute::deduplication_scope) ==
@@ -102,6 +103,7 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
     case Attribute::receive_message_wait_time_seconds:
       return queue.wait.widen(value);
     case Attribute::durability:
+      queue.relaxed |= change.number > 0;
       return queue.durability.widen(change.number);
     case Attribute::message_retention_period:
       queue.retention_min = std::min(queue.retention_min, value);

@@ -133,6 +133,9 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   plan.misplaced = one_of(misplaced, {0, 0, 5, 20});
   Random strict = random.split("strict");
   plan.strict = strict.chance(1, 3);
+  // A fifth of the seeds has queues that run out of numbers.
+  Random numbers = random.split("numbers");
+  if (numbers.chance(1, 5)) plan.first_number = seq_newest_max - one_of(numbers, {3, 30, 100, 300});
   return plan;
 }
 
@@ -141,12 +144,13 @@ std::string describe(const Plan& plan) {
       "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
-      "relaxed {} kept {} moves {} strict {}",
+      "relaxed {} kept {} moves {} strict {} numbers {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
-      plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0);
+      plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0,
+      plan.first_number);
 }
 
 }  // namespace pawl::sim

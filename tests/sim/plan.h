@@ -74,6 +74,7 @@ struct Plan {
   std::uint64_t relaxed = 0;       // of 100 changes of attributes set the durability
   std::uint64_t kept = 0;  // of 100 changes of attributes have what was sent kept for replay
   bool strict = false;     // names of deleted queues wait
+  Seq first_number = 1;    // of each queue's messages
   bool moves = false;      // move tasks, and two queues of their own for them
   bool own_fifo = false;
 

@@ -309,6 +309,36 @@ TEST_F(ReplayTest, FailsWhenItsDestinationHasGone) {
   EXPECT_EQ(tasks()[0].failure, Errc::no_such_queue);
 }
 
+// The source has 300 numbers and no more, and the target too.
+class UsedUpReplay : public ReplayTest {
+ protected:
+  static Plan plan() {
+    Plan plan = calm_plan(2);
+    plan.first_number = seq_newest_max - 299;
+    return plan;
+  }
+  UsedUpReplay() : ReplayTest(plan()) {}
+};
+
+TEST_F(UsedUpReplay, FailsWhenItsDestinationHasNoNumbersLeft) {
+  send_and_forget(1, 200);
+  for (const auto& [sent, failure] :
+       {std::pair(200u, Errc::ok), std::pair(100u, Errc::message_numbers_used_up),
+        std::pair(0u, Errc::message_numbers_used_up)}) {
+    ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
+    run_to_end();
+    EXPECT_EQ(tasks()[0].status, failure == Errc::ok ? Status::completed : Status::failed);
+    EXPECT_EQ(tasks()[0].failure, failure);
+    EXPECT_EQ(tasks()[0].sent, sent);
+  }
+  run(200'000);
+  world.crash(Crash::power);
+  ASSERT_EQ(world.start(0), Start::up);
+  EXPECT_EQ(tasks()[0].failure, Errc::message_numbers_used_up);
+  EXPECT_EQ(count_of(target, one), 300u);
+  EXPECT_EQ(receive(target, one).size(), 10u);
+}
+
 TEST_F(ReplayTest, GoesWithItsQueue) {
   send_and_forget(1, 200);
   ASSERT_EQ(replay({.destination = target_path, .rate = 10}).error, Errc::ok);

@@ -123,6 +123,7 @@ class World {
   std::uint32_t shards() const { return plan_.shards; }
   bool little_memory() const { return plan_.memory != 0; }
   bool strict() const { return plan_.strict; }
+  bool numbers_run_out() const { return plan_.first_number > 1; }
   SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
   ShardLoop& loop(std::uint32_t shard) { return machines_[shard]->engine->loop(); }
   const Secret& secret() const { return identity_.secret; }

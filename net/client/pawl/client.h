@@ -83,6 +83,7 @@ class Client {
     not_kept = 1114,
     queue_ids_used_up = 1115,
     directory_full = 1116,
+    message_numbers_used_up = 1117,
     overloaded = 2000,  // 2xxx: try again after Error::retry_after
     no_memory = 2001,
     no_space = 2002,
