@@ -16,6 +16,16 @@ constexpr std::uint64_t address_space_min(unsigned shards) {
   return (std::uint64_t{128} + std::uint64_t{64} * shards) << 20;
 }
 
+// Descriptors that the log of a shard may have at once (RLIMIT_NOFILE): three quarters of all are for connections, and
+// the rings, the directories and the listeners have theirs.
+constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards) {
+  constexpr std::uint64_t least = 8, most = 1 << 20;
+  const std::uint64_t others = 16 + std::uint64_t{4} * shards;
+  const std::uint64_t quarter = files_max / 4;
+  const std::uint64_t share = (quarter - (quarter < others ? quarter : others)) / shards;
+  return static_cast<std::uint32_t>(share < least ? least : share > most ? most : share);
+}
+
 // Checks the limit of address space against `memory` (--memory; 0: not given), and starts and ends as
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);

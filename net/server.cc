@@ -72,8 +72,7 @@ std::uint64_t default_memory() {
   return total / 2;
 }
 
-// A quarter of the files that may be open is for the logs, which have one a segment, and some are for the admin
-// port.
+// A quarter of the files that may be open is for the logs (log_descriptors()), and some are for the admin port.
 std::uint32_t connections_allowed(std::uint32_t asked) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
@@ -286,8 +285,11 @@ std::expected<void, std::string> Server::recover() {
   const StartWatch watch(admin->fd, *admin_guard_, shared_->replays);
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
                                                              << 32;
+  rlimit files{};
+  const bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0;
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
     WorkerOptions worker;
+    if (limited) worker.descriptors_max = log_descriptors(files.rlim_cur, identity.shards);
     worker.id = ShardId{static_cast<std::uint8_t>(i)};
     worker.shards = identity.shards;
     worker.directory = data_->shard_path(i);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 #include "wal/segment_pool.h"
@@ -45,7 +46,8 @@ bool device_has_fua(int directory) {
   return false;
 }
 
-int raw_fd(FileId file) { return static_cast<int>(file); }
+// How long an operation waits that finds no descriptor.
+__kernel_timespec descriptor_pause{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 }  // namespace
 
@@ -89,43 +91,41 @@ Result<std::vector<FileInfo>> UringDisk::list() {
   return files;
 }
 
-Result<FileId> UringDisk::open_file(std::string_view name, int flags) {
-  const std::string path(name);
-  flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  int fd = calibration_.direct ? openat(directory_, path.c_str(), flags | O_DIRECT, 0600) : -1;
-  if (fd < 0 && (!calibration_.direct || errno == EINVAL)) {
-    calibration_.direct = false;  // the page cache is in between; fdatasync still makes it durable
-    fd = openat(directory_, path.c_str(), flags & ~O_EXCL, 0600);
-  }
-  if (fd < 0) return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "open", errno);
-  return FileId{fd};
-}
-
-Result<FileId> UringDisk::open(std::string_view name) { return open_file(name, 0); }
+Result<FileId> UringDisk::open(std::string_view name) { return files_.open(name, 0); }
 Result<FileId> UringDisk::create(std::string_view name) {
-  return open_file(name, O_CREAT | O_EXCL);
+  return files_.open(name, O_CREAT | O_EXCL);
 }
-void UringDisk::close(FileId file) { ::close(raw_fd(file)); }
+void UringDisk::close(FileId file) { files_.close(file); }
 
 Result<void> UringDisk::rename(std::string_view from, std::string_view to) {
   if (renameat(directory_, std::string(from).c_str(), directory_, std::string(to).c_str()) != 0) {
     return fail(Errc::io, "rename", errno);
   }
+  files_.renamed(from, to);
   return {};
 }
 
 Result<void> UringDisk::remove(std::string_view name) {
   if (unlinkat(directory_, std::string(name).c_str(), 0) != 0)
     return fail(Errc::io, "unlink", errno);
+  files_.removed(name);
   return {};
+}
+
+Result<int> UringDisk::descriptor_of(FileId file) {
+  const int fd = files_.descriptor_of(file);
+  if (fd < 0) return fail(Errc::io, "open again", -fd);
+  return fd;
 }
 
 Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset,
                                         std::span<std::byte> into) {
+  const Result<int> fd = descriptor_of(file);
+  if (!fd) return std::unexpected(fd.error());
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t n = pread(raw_fd(file), into.data() + done, into.size() - done,
-                            static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(*fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail(Errc::io, "read", errno);
     if (n == 0) break;
@@ -136,10 +136,13 @@ Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset,
 
 Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
                                   std::span<const std::byte> from) {
+  const Result<int> fd = descriptor_of(file);
+  if (!fd) return std::unexpected(fd.error());
+  files_.wrote(file);
   std::size_t done = 0;
   while (done < from.size()) {
-    const ssize_t n = pwrite(raw_fd(file), from.data() + done, from.size() - done,
-                             static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pwrite(*fd, from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
       return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "write", n == 0 ? EIO : errno);
@@ -149,9 +152,12 @@ Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
 }
 
 Result<void> UringDisk::sync_now(FileId file) {
-  if (fsync(raw_fd(file)) != 0) return fail(Errc::io, "fsync", errno);
+  const Result<int> fd = descriptor_of(file);
+  if (!fd) return std::unexpected(fd.error());
+  if (fsync(*fd) != 0) return fail(Errc::io, "fsync", errno);
+  files_.flushed(file, files_.writes(file));
   // What a flush of an earlier process failed to write may be clean in the page cache: what is read next is what is there.
-  if (!calibration_.direct) posix_fadvise(raw_fd(file), 0, 0, POSIX_FADV_DONTNEED);
+  if (!files_.direct()) posix_fadvise(*fd, 0, 0, POSIX_FADV_DONTNEED);
   return {};
 }
 
@@ -162,16 +168,17 @@ Result<void> UringDisk::sync_dir_now() {
 
 // --- asynchronous ----------------------------------------------------------------------------------------
 
-std::uint32_t UringDisk::begin(Io& io, std::uint32_t parts, std::int32_t expected) {
+void UringDisk::begin(Io& io, const Operation& operation) {
   CHECK(!io.armed, "an Io is used twice at once");
   const auto free = std::ranges::find(operations_, nullptr, &Operation::io);
   CHECK(free != operations_.end(), "more than {} disk operations at once", ios_max);
   io = Io{.armed = true};
+  const std::uint32_t generation = free->generation;
+  *free = operation;
   free->io = &io;
-  free->parts = parts;
-  free->expected = expected;
-  free->result = 0;
-  return static_cast<std::uint32_t>(free - operations_.begin());
+  free->generation = generation;
+  if (free->file != FileId::none) files_.begin(free->file);
+  start(static_cast<std::uint32_t>(free - operations_.begin()));
 }
 
 io_uring_sqe* UringDisk::entry(std::uint32_t operation, bool moves_bytes, unsigned together) {
@@ -181,63 +188,125 @@ io_uring_sqe* UringDisk::entry(std::uint32_t operation, bool moves_bytes, unsign
                     together);
 }
 
-void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
-                      Flush flush, Io& io) {
-  const bool linked = flush == Flush::yes && calibration_.kind == FlushKind::linked;
-  const std::uint32_t operation = begin(io, linked ? 2 : 1, static_cast<std::int32_t>(from.size()));
-  io_uring_sqe* const sqe = entry(operation, true, linked ? 2 : 1);
-  io_uring_prep_write(sqe, raw_fd(file), from.data(), static_cast<unsigned>(from.size()), offset);
-  if (flush == Flush::no) return;
+void UringDisk::start(std::uint32_t index) {
+  Operation& operation = operations_[index];
+  operation.parts = 1;
+  int fd = directory_;
+  if (operation.file != FileId::none) {
+    fd = files_.descriptor_of(operation.file);
+    operation.waits = fd == -EMFILE || fd == -ENFILE;
+    if (operation.waits)
+      return io_uring_prep_timeout(entry(index, false, 1), &descriptor_pause, 0, 0);
+    if (fd < 0) {
+      operation.result = fd;
+      files_.end(std::exchange(operation.file, FileId::none));
+      return io_uring_prep_nop(entry(index, false, 1));
+    }
+    operation.writes = files_.writes(operation.file);
+  }
+  void* const memory = const_cast<void*>(operation.memory);
+  switch (operation.kind) {
+    case Kind::write:
+    case Kind::flushed_write:
+      return start_write(index, fd);
+    case Kind::read:
+      return io_uring_prep_read(entry(index, true, 1), fd, memory,
+                                static_cast<unsigned>(operation.bytes), operation.offset);
+    case Kind::sync:
+    case Kind::sync_dir:
+      return io_uring_prep_fsync(entry(index, false, 1), fd, 0);
+    // The kernel has these done by a thread of its own.
+    case Kind::allocate:
+      return io_uring_prep_fallocate(entry(index, false, 1), fd, FALLOC_FL_KEEP_SIZE, 0,
+                                     static_cast<off_t>(operation.bytes));
+    case Kind::remove:
+      return io_uring_prep_unlinkat(entry(index, false, 1), fd,
+                                    static_cast<const char*>(operation.memory), 0);
+  }
+}
+
+void UringDisk::start_write(std::uint32_t index, int fd) {
+  Operation& operation = operations_[index];
+  const bool flushed = operation.kind == Kind::flushed_write;
+  const bool linked = flushed && calibration_.kind == FlushKind::linked;
+  operation.parts = linked ? 2 : 1;
+  io_uring_sqe* const sqe = entry(index, true, linked ? 2 : 1);
+  io_uring_prep_write(sqe, fd, operation.memory, static_cast<unsigned>(operation.bytes),
+                      operation.offset);
+  if (!flushed) return;
   if (!linked) {
     sqe->rw_flags = RWF_DSYNC;
     return;
   }
   sqe->flags |=
       IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled, and we fail
-  io_uring_prep_fsync(entry(operation, false, 1), raw_fd(file), IORING_FSYNC_DATASYNC);
+  io_uring_prep_fsync(entry(index, false, 1), fd, IORING_FSYNC_DATASYNC);
+}
+
+void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
+                      Flush flush, Io& io) {
+  begin(io, {.expected = static_cast<std::int32_t>(from.size()),
+             .kind = flush == Flush::yes ? Kind::flushed_write : Kind::write,
+             .file = file,
+             .offset = offset,
+             .bytes = from.size(),
+             .memory = from.data()});
 }
 
 void UringDisk::read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) {
-  const std::uint32_t operation = begin(io, 1, static_cast<std::int32_t>(into.size()));
-  io_uring_prep_read(entry(operation, true, 1), raw_fd(file), into.data(),
-                     static_cast<unsigned>(into.size()), offset);
+  begin(io, {.expected = static_cast<std::int32_t>(into.size()),
+             .kind = Kind::read,
+             .file = file,
+             .offset = offset,
+             .bytes = into.size(),
+             .memory = into.data()});
 }
 
-void UringDisk::sync(FileId file, Io& io) {
-  io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), raw_fd(file), 0);
-}
+void UringDisk::sync(FileId file, Io& io) { begin(io, {.kind = Kind::sync, .file = file}); }
+void UringDisk::sync_dir(Io& io) { begin(io, {.kind = Kind::sync_dir}); }
 
-void UringDisk::sync_dir(Io& io) {
-  io_uring_prep_fsync(entry(begin(io, 1, 0), false, 1), directory_, 0);
-}
-
-// As remove(), the kernel has it done by a thread of its own.
 void UringDisk::allocate(FileId file, std::uint64_t bytes, Io& io) {
-  io_uring_prep_fallocate(entry(begin(io, 1, 0), false, 1), raw_fd(file), FALLOC_FL_KEEP_SIZE, 0,
-                          static_cast<off_t>(bytes));
+  begin(io, {.kind = Kind::allocate, .file = file, .bytes = bytes});
 }
 
-// The kernel has it done by a thread of its own.
 void UringDisk::remove(std::string_view name, Io& io) {
   CHECK(name.data()[name.size()] == '\0', "a name as the kernel wants it");
-  io_uring_prep_unlinkat(entry(begin(io, 1, 0), false, 1), directory_, name.data(), 0);
+  files_.removed(name);
+  begin(io, {.kind = Kind::remove, .memory = name.data()});
 }
 
 void UringDisk::complete(RingTag tag, std::int32_t result) {
   const bool moves_bytes = (tag.index & bytes_bit) != 0;
-  Operation& operation = operations_[tag.index & ~bytes_bit];
+  const std::uint32_t index = tag.index & ~bytes_bit;
+  Operation& operation = operations_[index];
   if (operation.io == nullptr || operation.generation != tag.generation) return;
+  if (operation.waits) return start(index);
   if (moves_bytes && result >= 0 && result < operation.expected) result = -EIO;  // short
   // A write that fails cancels its flush: the write's own error is the one to tell.
   if (result < 0 && (operation.result >= 0 || operation.result == -ECANCELED))
     operation.result = result;
   if (--operation.parts > 0) return;
+  if (operation.file != FileId::none) note_end(operation);
   Io& io = *operation.io;
   io.armed = false;
   io.done = true;
   io.result = operation.result < 0 ? operation.result : operation.expected;
   operation.io = nullptr;
   operation.generation = (operation.generation + 1) & 0xFF'FFFF;
+}
+
+// Which writes of the file are on the disk now. One with RWF_DSYNC flushes the device's cache; of the page cache it writes
+// its own bytes alone.
+void UringDisk::note_end(const Operation& operation) {
+  const bool writes = operation.kind == Kind::write || operation.kind == Kind::flushed_write;
+  if (operation.kind == Kind::write || (writes && operation.result < 0)) {
+    files_.wrote(operation.file);
+  } else if (operation.result >= 0 &&
+             (operation.kind == Kind::sync ||
+              (writes && (calibration_.kind == FlushKind::linked || files_.direct())))) {
+    files_.flushed(operation.file, operation.writes);
+  }
+  files_.end(operation.file);
 }
 
 // --- calibration -----------------------------------------------------------------------------------------
@@ -284,6 +353,7 @@ Result<Calibration> UringDisk::calibrate() {
     calibration_.kind = dsync_wins ? FlushKind::dsync : FlushKind::linked;
   }
   close(*file);
+  calibration_.direct = files_.direct();
   if (const Result<void> removed = remove(calibration_file); !removed && ready) ready = removed;
   if (!ready) return not_measured(ready.error());
   return calibration_;
@@ -291,6 +361,7 @@ Result<Calibration> UringDisk::calibrate() {
 
 Result<Calibration> UringDisk::not_measured(const Error& error) {
   if (!disk_is_full(error.sys)) return std::unexpected(error);
+  calibration_.direct = files_.direct();
   calibration_.measured = false;
   return calibration_;
 }

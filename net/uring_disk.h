@@ -8,8 +8,9 @@
 //           running until the next 4 ms tick. No measurement at start can rule such a neighbour out.
 //
 // Units:  bytes, microseconds.
-// Limits: Disk::ios_max operations at once.
-// Errors: as wal/disk.h says.
+// Limits: Disk::ios_max operations at once; descriptors as net/open_files.h says.
+// Errors: as wal/disk.h says. An operation that finds no descriptor waits, and tries again every 100 ms: it is no error of the
+//         disk, and nobody is to take the bytes for unreadable. Blocking calls fail with EMFILE.
 // Owner:  the shard's thread; its completions come through complete().
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "net/open_files.h"
 #include "net/ring.h"
 #include "wal/disk.h"
 
@@ -45,7 +47,13 @@ class UringDisk final : public Disk {
   // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on. On a full disk nothing is
   // measured, and linked flushes, which suit every device, are used.
   Result<Calibration> calibrate();
-  void use(const Calibration& calibration) { calibration_ = calibration; }
+  void use(const Calibration& calibration) {
+    calibration_ = calibration;
+    files_.set_direct(calibration.direct);
+  }
+  // Files without an operation under way may be closed and opened again from then on.
+  void set_descriptors_max(std::uint32_t max) { files_.set_descriptors_max(max); }
+  std::uint32_t descriptors() const { return files_.descriptors(); }
 
   // A completion with RingOp::disk.
   void complete(RingTag tag, std::int32_t result);
@@ -71,23 +79,35 @@ class UringDisk final : public Disk {
   void remove(std::string_view name, Io& io) override;
 
  private:
+  enum class Kind : std::uint8_t { write, flushed_write, read, sync, sync_dir, allocate, remove };
   struct Operation {
     Io* io = nullptr;
     std::uint32_t generation = 0;
     std::uint32_t parts = 0;    // completions still to come
     std::int32_t expected = 0;  // bytes, of the part that moves them
     std::int32_t result = 0;
+    Kind kind = Kind::read;
+    bool waits = false;  // for a descriptor; its one part is a timer
+    FileId file = FileId::none;
+    std::uint32_t writes = 0;  // of the file, when it began
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    const void* memory = nullptr;  // or the name
   };
 
-  UringDisk(Ring& ring, int directory) : ring_(&ring), directory_(directory) {}
-  Result<FileId> open_file(std::string_view name, int flags);
-  std::uint32_t begin(Io& io, std::uint32_t parts, std::int32_t expected);
+  UringDisk(Ring& ring, int directory) : ring_(&ring), directory_(directory), files_(directory) {}
+  Result<int> descriptor_of(FileId file);
+  void begin(Io& io, const Operation& operation);
+  void start(std::uint32_t index);
+  void start_write(std::uint32_t index, int fd);
+  void note_end(const Operation& operation);
   io_uring_sqe* entry(std::uint32_t operation, bool moves_bytes, unsigned together);
   double median_us(FileId file, FlushKind kind);
   Result<Calibration> not_measured(const Error& error);
 
   Ring* ring_;
   int directory_;
+  OpenFiles files_;
   Calibration calibration_;
   std::array<Operation, ios_max> operations_;
 };

@@ -77,6 +77,7 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        remedy_for(disk.error().sys)));
   }
   disk_ = std::move(*disk);
+  disk_->set_descriptors_max(options_.descriptors_max);
   if (calibration != nullptr) {
     disk_->use(calibration_ = *calibration);
   } else if (const auto measured = disk_->calibrate(); measured) {

@@ -39,7 +39,8 @@ struct WorkerOptions {
   std::string directory;
   int lock = -1;  // DataDir::lock()
   LogOptions log;
-  DataIdentity identity;  // of the data directory
+  std::uint32_t descriptors_max = UINT32_MAX;  // of the log's files
+  DataIdentity identity;                       // of the data directory
   std::size_t account_queues_max = Directory::queues_max;
   bool strict_sqs = false;
   Poll poll = Poll::automatic;
