@@ -1,32 +1,18 @@
 #!/usr/bin/python3
 """`pawl wal repair`: what it says is lost, and what a server on the repaired log hands out."""
 
-import ctypes
 import hashlib
 import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Pawl, main  # noqa: E402
 import pawl_server  # noqa: E402
-from wal_fixture import MESSAGES, KilledServer, call  # noqa: E402
-
-
-def new_data(segment_bytes, shards):
-    """A data directory whose segments are smaller than those that the server makes: the file PAWL (net/data_dir.cc)."""
-    data = tempfile.mkdtemp(prefix="pawl-test-", dir=pawl_server.scratch())
-    xxhash = ctypes.CDLL("libxxhash.so.0")
-    xxhash.XXH3_64bits.restype = ctypes.c_uint64
-    identity = struct.pack("<8sIIQ", b"PAWLDATA", 1, shards, segment_bytes) + os.urandom(8 + 192)
-    checksum = xxhash.XXH3_64bits(identity, ctypes.c_size_t(len(identity)))
-    (pathlib.Path(data) / "PAWL").write_bytes((identity + struct.pack("<Q", checksum)).ljust(4096, b"\0"))
-    return data
+from wal_fixture import MESSAGES, KilledServer, call, new_data  # noqa: E402
 
 
 class Repair(KilledServer):
