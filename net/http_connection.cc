@@ -200,6 +200,7 @@ void HttpConnection::finish_call() {
 
 AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
   times_.since = now;
+  parser_.limit_body(body_bytes_max);
 }
 
 bool AdminConnection::overdue(Instant now) const {
@@ -237,6 +238,7 @@ std::size_t AdminConnection::take(std::string_view bytes) {
                     request.method == "HEAD", table().date(), request.version_minor);
     table().grew(out().size() - before);
     parser_.next();
+    parser_.limit_body(body_bytes_max);
     times_.note(parser_.phase(), table().now());
     if (!keep) finish_after_answers();
   }

@@ -59,6 +59,8 @@ class HttpConnection final : public Connection {
 // Operators' connection: liveness, readiness, numbers. Answers at once, from the shard that has it.
 class AdminConnection final : public Connection {
  public:
+  static constexpr std::size_t body_bytes_max = 4 << 10;  // no request has use for one
+
   AdminConnection(Connections& table, int fd, Instant now);
 
  protected:

@@ -384,8 +384,8 @@ void HttpParser::Impl::check_framing(const HttpHeader* coding) {
     } else if (!equals_ignoring_case(coding->value, "chunked")) {
       refuse(400, "a transfer coding other than chunked");
     }
-  } else if (http.content_length > body_bytes_max) {
-    refuse(413, long_body_text(http.content_length, body_bytes_max));
+  } else if (http.content_length > body_max) {
+    refuse(413, long_body_text(http.content_length, body_max));
   }
 }
 

@@ -90,8 +90,9 @@ class HttpParser {
 
   // Makes feed() return `head` before the body is taken. Feed the rest then, also when that is nothing.
   void stop_at_head();
-  // At `head`: the body's length, unless it comes in chunks; and a lower limit for it than body_bytes_max.
+  // At `head`: the body's length, unless it comes in chunks.
   std::optional<std::size_t> body_length() const;
+  // A lower limit for the body of this request than body_bytes_max: before its first byte, or at `head`.
   void limit_body(std::size_t bytes_max);
 
   const HttpRequest& request() const;  // while complete; at `head`, until the next feed()

@@ -156,6 +156,35 @@ TEST_F(LimitsTest, WhoIsTooSlowIsClosed) {
   }
 }
 
+TEST_F(LimitsTest, ALongBodyIsRefusedAtTheAdminPort) {
+  start();
+  const std::string head = "POST /livez HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string fits = head + "Content-Length: 4096\r\n\r\n" + std::string(4096, 'x');
+  const struct {
+    std::string request;
+    std::size_t answers;
+  } rows[] = {
+      {head + "Content-Length: 4097\r\n\r\n",                      1},
+      {head + "Transfer-Encoding: chunked\r\n\r\n1001\r\n",        1},
+      {fits + fits + head + "Content-Length: 4097\r\n\r\n",        3},
+      {fits + head + "Transfer-Encoding: chunked\r\n\r\n1001\r\n", 2},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.answers);
+    const int fd = connect_to(port(Protocol::admin));
+    send_all(fd, row.request);
+    const std::string text = read_responses(fd, static_cast<int>(row.answers));
+    std::size_t good = 0;
+    for (std::size_t at = 0; (at = text.find("HTTP/1.1 200", at)) != std::string::npos; ++at)
+      ++good;
+    EXPECT_EQ(good, row.answers - 1) << text;
+    EXPECT_TRUE(text.contains("HTTP/1.1 413")) << text;
+    EXPECT_TRUE(text.contains("4097 bytes") && text.contains("4096 bytes")) << text;
+    EXPECT_GE(closed_after(fd), 0);
+    ::close(fd);
+  }
+}
+
 // A frame of who has not said who it is takes no memory; one that never ends takes it for a while.
 TEST_F(LimitsTest, ABodyThatIsRefusedIsAnsweredInTheProtocolOfItsHead) {
   start();
