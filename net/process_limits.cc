@@ -21,9 +21,10 @@ std::expected<void, std::string> check_address_space(unsigned shards, std::uint6
   const std::uint64_t least = address_space_min(shards);
   if (space.rlim_cur < least) {
     return std::unexpected(fmt::format(
-        "the limit of address space is {} MiB, and {} shards need {} MiB. Raise it: `ulimit -v "
+        "the limit of address space is {} MiB, and {} {} MiB. Raise it: `ulimit -v "
         "unlimited`, or LimitAS=infinity in the systemd unit",
-        mebibytes(space.rlim_cur), shards, mebibytes(least)));
+        mebibytes(space.rlim_cur),
+        shards == 1 ? "1 shard needs" : fmt::format("{} shards need", shards), mebibytes(least)));
   }
   if (memory > space.rlim_cur - least) {
     return std::unexpected(fmt::format(

@@ -98,6 +98,7 @@ class Start(unittest.TestCase):
             def limit(size=mebibytes * MIB):
                 resource.setrlimit(resource.RLIMIT_AS, (size, size))
             self.refused(self.serve(before=limit), 1, "ulimit -v")
+        self.refused(self.serve(before=limit, words=["--shards", "1"]), 1, "and 1 shard needs 192 MiB")
 
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (512 * MIB, 512 * MIB))
