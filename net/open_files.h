@@ -1,16 +1,17 @@
-// OpenFiles: the files of one directory that their owner has open. Only some of them have a descriptor: a log may have
-// 16,384 segments and more, and a process often has 1,024 descriptors for everything.
+// OpenFiles: the files of one directory that their owner has open. Only some of them have a
+// descriptor: a log may have 16,384 segments and more, and a process often has 1,024 descriptors.
 //
-//   open, create --> with a descriptor --descriptors_max others used later--> without --descriptor_of()--> with one again
+//   open(), create() --> with a descriptor --others used later--> without --descriptor_of()--> with
 //
-// A file keeps its descriptor while an operation is under way, while it has writes that were not flushed (an error of
-// their writeback would be lost with it), and when its name has gone. So there may be more than descriptors_max, by
-// so many. Opening again costs about 20 us.
+// A file keeps its descriptor while an operation is under way, while it has writes that were not
+// flushed (an error of their writeback would be lost with it), and when its name has gone. So there
+// may be more than descriptors_max, by so many. Opening again costs about 20 us.
 //
 // Units:  -errno where an int is returned.
 // Limits: descriptors_max, as far as that goes.
-// Errors: EMFILE, ENFILE: also after all others were closed that may be. ENOENT: the name had gone before the file was
-//         opened again. ESTALE: the name leads to another file. Else as openat(2) says.
+// Errors: EMFILE, ENFILE: also after all others were closed that may be. ENOENT: the name had gone
+//         before the file was opened again. ESTALE: the name leads to another file. Else as
+//         openat(2) says.
 // Owner:  net/uring_disk.h.
 #pragma once
 

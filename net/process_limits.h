@@ -16,8 +16,8 @@ constexpr std::uint64_t address_space_min(unsigned shards) {
   return (std::uint64_t{128} + std::uint64_t{64} * shards) << 20;
 }
 
-// Descriptors that the log of a shard may have at once (RLIMIT_NOFILE): three quarters of all are for connections, and
-// the rings, the directories and the listeners have theirs.
+// Descriptors that the log of a shard may have at once (RLIMIT_NOFILE): three quarters of all are
+// for connections, and the rings, the directories and the listeners have theirs.
 constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards) {
   constexpr std::uint64_t least = 8, most = 1 << 20;
   const std::uint64_t others = 16 + std::uint64_t{4} * shards;

@@ -72,7 +72,8 @@ std::uint64_t default_memory() {
   return total / 2;
 }
 
-// A quarter of the files that may be open is for the logs (log_descriptors()), and some are for the admin port.
+// A quarter of the files that may be open is for the logs (log_descriptors()), and some are for the
+// admin port.
 std::uint32_t connections_allowed(std::uint32_t asked) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;

@@ -295,8 +295,8 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
   operation.generation = (operation.generation + 1) & 0xFF'FFFF;
 }
 
-// Which writes of the file are on the disk now. One with RWF_DSYNC flushes the device's cache; of the page cache it writes
-// its own bytes alone.
+// Notes which writes of the file are on the disk now. A write with RWF_DSYNC flushes the device's
+// cache; of the page cache it writes its own bytes alone.
 void UringDisk::note_end(const Operation& operation) {
   const bool writes = operation.kind == Kind::write || operation.kind == Kind::flushed_write;
   if (operation.kind == Kind::write || (writes && operation.result < 0)) {

@@ -9,8 +9,9 @@
 //
 // Units:  bytes, microseconds.
 // Limits: Disk::ios_max operations at once; descriptors as net/open_files.h says.
-// Errors: as wal/disk.h says. An operation that finds no descriptor waits, and tries again every 100 ms: it is no error of the
-//         disk, and nobody is to take the bytes for unreadable. Blocking calls fail with EMFILE.
+// Errors: as wal/disk.h says. An operation that finds no descriptor waits, and tries again every
+//         100 ms: that is no error of the disk, and nobody is to take the bytes for unreadable.
+//         Blocking calls fail with EMFILE.
 // Owner:  the shard's thread; its completions come through complete().
 #pragma once
 

@@ -92,7 +92,8 @@ class HttpParser {
   void stop_at_head();
   // At `head`: the body's length, unless it comes in chunks.
   std::optional<std::size_t> body_length() const;
-  // A lower limit for the body of this request than body_bytes_max: before its first byte, or at `head`.
+  // A lower limit for the body of this request than body_bytes_max: before its first byte, or at
+  // `head`.
   void limit_body(std::size_t bytes_max);
 
   const HttpRequest& request() const;  // while complete; at `head`, until the next feed()

@@ -1,4 +1,5 @@
-// Queues whose message numbers are used up: nothing enters them, and nothing in them or on its way to them is lost.
+// Queues whose message numbers are used up: nothing enters them, and nothing in them or on its way
+// to them is lost.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"

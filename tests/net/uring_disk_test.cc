@@ -1,4 +1,5 @@
-// A disk with more files than descriptors: a file is closed behind its owner's back only where that does no harm.
+// A disk with more files than descriptors: a file is closed behind its owner's back only where that
+// does no harm.
 #include "net/uring_disk.h"
 
 #include <fcntl.h>

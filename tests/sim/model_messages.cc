@@ -76,8 +76,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   lose(other, "lost in a crash, its number is another's");
 }
 
-// The last number was given out: to a message that was seen, to one that came from another queue and was not yet, or it
-// was among those that a crash cost a queue that answers early.
+// The last number was given out: to a message that was seen, or to one that came from another queue
+// and was not seen yet; or it was among those that a crash cost a queue that answers early.
 void Model::check_used_up(const QueueRow& queue) {
   const bool seen = queue.by_seq.contains(seq_newest_max);
   bool unseen = queue.relaxed;
