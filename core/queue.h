@@ -158,6 +158,15 @@ struct MessageState {
   bool operator==(const MessageState&) const = default;
 };
 
+// A list of rows of a table, linked through the rows; row 0 is none.
+struct RowList {
+  std::uint32_t first = 0, last = 0;
+  bool empty() const { return first == 0; }
+};
+struct RowLinks {  // of one row
+  std::uint32_t prev = 0, next = 0;
+};
+
 struct Queue {
   Queue(QueueId queue_id, PagePool& pool, std::uint64_t& times_bytes)
       : id(queue_id), index(pool), times(times_bytes) {}
@@ -193,9 +202,8 @@ struct Queue {
   std::uint32_t fifo_generation = 0;
   bool chose_returned = false;  // the last choice between a message just returned and a fresh one
   bool grouped_last = false;    // the last choice between messages with a group and without
-  std::uint32_t first_waiter = 0;  // rows of the shard's table of waiters
-  std::uint32_t last_waiter = 0;
-  std::uint32_t settling = 0;  // waiters that wait only for dead letters to be gone
+  RowList waiters;              // rows of the shard's table of waiters
+  RowList settling;             // of these, receives that wait only for dead letters to be gone
   bool in_match_list = false;
   bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 

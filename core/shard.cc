@@ -238,8 +238,8 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   const auto it = queues_.find(raw(id));
   if (it == queues_.end()) return;
   Queue& queue = *it->second;
-  while (queue.first_waiter != 0) {
-    Request* const request = unpark(queue, queue.first_waiter);
+  while (!queue.waiters.empty()) {
+    Request* const request = unpark(queue, queue.waiters.first);
     timers_.cancelled();
     request->error = Errc::no_such_queue;
     effects.replies.push_back({request, false});
@@ -267,12 +267,8 @@ void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, boo
   Waiter& waiter = waiters_[row];
   waiter.request = &request;
   waiter.queue = queue.id;
-  waiter.settling = settling;
-  waiter.prev = queue.last_waiter;
-  waiter.next = 0;
-  (queue.last_waiter != 0 ? waiters_[queue.last_waiter].next : queue.first_waiter) = row;
-  queue.last_waiter = row;
-  queue.settling += settling ? 1 : 0;
+  link(queue.waiters, &Waiter::all, row);
+  if (settling) link(queue.settling, &Waiter::settling, row);
   const std::string_view attempt = request.receive.attempt;
   waiter.attempt = attempt.empty() || !queue.config->is_fifo()
                        ? waiting_attempts_.end()
@@ -285,9 +281,9 @@ void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, boo
 Request* Shard::unpark(Queue& queue, std::uint32_t row) {
   Waiter& waiter = waiters_[row];
   CHECK(waiter.request != nullptr && waiter.queue == queue.id);
-  (waiter.prev != 0 ? waiters_[waiter.prev].next : queue.first_waiter) = waiter.next;
-  (waiter.next != 0 ? waiters_[waiter.next].prev : queue.last_waiter) = waiter.prev;
-  queue.settling -= waiter.settling ? 1 : 0;
+  unlink(queue.waiters, &Waiter::all, row);
+  if (row == queue.settling.first || waiter.settling.prev != 0)
+    unlink(queue.settling, &Waiter::settling, row);
   if (waiter.attempt != waiting_attempts_.end()) waiting_attempts_.erase(waiter.attempt);
   Request* const request = waiter.request;
   request->waiter = 0;
@@ -295,6 +291,18 @@ Request* Shard::unpark(Queue& queue, std::uint32_t row) {
   ++waiter.generation;
   waiters_.give(row);
   return request;
+}
+
+void Shard::link(RowList& list, RowLinks Waiter::* links, std::uint32_t row) {
+  waiters_[row].*links = {.prev = list.last, .next = 0};
+  (list.empty() ? list.first : (waiters_[list.last].*links).next) = row;
+  list.last = row;
+}
+
+void Shard::unlink(RowList& list, RowLinks Waiter::* links, std::uint32_t row) {
+  const RowLinks of = std::exchange(waiters_[row].*links, {});
+  (of.prev == 0 ? list.first : (waiters_[of.prev].*links).next) = of.next;
+  (of.next == 0 ? list.last : (waiters_[of.next].*links).prev) = of.prev;
 }
 
 bool Shard::cancel(Request& request) {
@@ -309,15 +317,15 @@ bool Shard::cancel(Request& request) {
 void Shard::release_waiters(Effects& effects) {
   stopping_ = true;
   for (const auto& [id, queue] : queues_) {
-    while (queue->first_waiter != 0) {
-      effects.replies.push_back({unpark(*queue, queue->first_waiter), false});
+    while (!queue->waiters.empty()) {
+      effects.replies.push_back({unpark(*queue, queue->waiters.first), false});
       timers_.cancelled();
     }
   }
 }
 
 void Shard::want_match(Queue& queue) {
-  if (queue.in_match_list || queue.first_waiter == 0) return;
+  if (queue.in_match_list || queue.waiters.empty()) return;
   queue.in_match_list = true;
   match_list_.push_back(queue.id);
 }
@@ -338,14 +346,14 @@ void Shard::match(Instant now, Effects& effects) {
 }
 
 void Shard::serve_waiters(Queue& queue, Instant now, Effects& effects) {
-  while (queue.first_waiter != 0 && queue.has_ready() && queue.in_flight < in_flight_max) {
-    Request& request = *waiters_[queue.first_waiter].request;
+  while (!queue.waiters.empty() && queue.has_ready() && queue.in_flight < in_flight_max) {
+    Request& request = *waiters_[queue.waiters.first].request;
     if (!receive_again(queue, request, now, effects)) {
       // Nothing, and no error: there were only dead letters, which are on their way now.
       if (deliver(queue, request, now, effects) == 0 && request.error == Errc::ok) return;
       reply(queue, request, effects);
     }
-    unpark(queue, queue.first_waiter);
+    unpark(queue, queue.waiters.first);
     timers_.cancelled();
   }
 }
@@ -370,10 +378,8 @@ bool Shard::answer_attempts(Queue& queue, Instant now, Effects& effects) {
 
 // Short polls that waited only to let dead letters go first.
 void Shard::answer_settled(Queue& queue, Effects& effects) {
-  for (std::uint32_t row = queue.first_waiter, next = 0; queue.settling > 0; row = next) {
-    next = waiters_[row].next;
-    if (!waiters_[row].settling) continue;
-    reply(queue, *unpark(queue, row), effects);
+  while (!queue.settling.empty()) {
+    reply(queue, *unpark(queue, queue.settling.first), effects);
     timers_.cancelled();
   }
 }

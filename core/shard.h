@@ -216,9 +216,9 @@ class Shard {
   struct Waiter {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
-    std::uint32_t prev = 0, next = 0;
+    RowLinks all;       // in Queue::waiters
+    RowLinks settling;  // in Queue::settling, if it is there
     std::uint32_t generation = 0;
-    bool settling = false;              // waits only for dead letters to be gone, not for messages
     WaitingAttempts::iterator attempt;  // end(): a receive without an attempt
   };
   struct Commit {  // messages sent, numbers reserved, or a move task started, but not yet durable
@@ -373,6 +373,8 @@ class Shard {
   Queue& make_queue(QueueId id);
   void park(Queue& queue, Request& request, Instant now, Duration wait, bool settling);
   Request* unpark(Queue& queue, std::uint32_t row);
+  void link(RowList& list, RowLinks Waiter::* links, std::uint32_t row);
+  void unlink(RowList& list, RowLinks Waiter::* links, std::uint32_t row);
   void want_match(Queue& queue);
   void serve_waiters(Queue& queue, Instant now, Effects& effects);
   bool answer_attempts(Queue& queue, Instant now, Effects& effects);

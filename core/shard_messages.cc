@@ -379,7 +379,7 @@ void Shard::note_attempt(Queue& queue, const Request& request, Instant now) {
   }
   const TextKey attempt = text_key(identity_.secret, request.receive.attempt);
   fifo_of(queue).attempts.put(attempt, std::move(messages), now);
-  if (queue.first_waiter != 0) queue.fifo->attempts_noted.push_back(attempt);
+  if (!queue.waiters.empty()) queue.fifo->attempts_noted.push_back(attempt);
   want_match(queue);
   arm_fifo(queue, now);
 }

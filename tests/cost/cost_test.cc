@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "core/seq_index.h"
@@ -31,10 +32,16 @@ std::uint64_t choosing_among_delayed(std::uint64_t pages) {
   });
 }
 
+ShardLimits few_timers() {
+  ShardLimits limits;
+  limits.timers_a_turn = 1;  // their sweep is bounded, and would be counted too
+  return limits;
+}
+
 // Long polls in a queue, each with an attempt of its own if the queue is FIFO.
 class LongPolls {
  public:
-  explicit LongPolls(bool fifo) : world_(limits()), fifo_(fifo) {
+  explicit LongPolls(bool fifo) : world_(few_timers()), fifo_(fifo) {
     const std::string name = fifo ? "q.fifo" : "q";
     queue_ = world_
                  .create(name,
@@ -60,12 +67,6 @@ class LongPolls {
   std::size_t size() { return world_.shard().waiting(); }
 
  private:
-  static ShardLimits limits() {
-    ShardLimits limits;
-    limits.timers_a_turn = 1;  // their sweep is bounded, and would be counted too
-    return limits;
-  }
-
   World world_;
   bool fifo_;
   QueueId queue_{};
@@ -81,12 +82,46 @@ std::uint64_t answering_one_of(std::size_t count, bool fifo) {
   return instructions([&] { polls.answer_one(); });
 }
 
+// The instructions to move a dead letter and to answer the short poll that waits for it behind so
+// many long polls.
+std::uint64_t settling_behind(std::size_t count) {
+  World world(few_timers());
+  world.create("dead", {});
+  const QueueId queue = world
+                            .create("q",
+                                    {
+                                        {Attribute::max_receive_count,  1,  {}                 },
+                                        {Attribute::dead_letter_target, -1, "000000000000/dead"}
+  })
+                            .request.config->id;
+  const auto settle = [&](std::size_t polls) {
+    world.send(queue, {"body"});
+    EXPECT_EQ(world.receive(queue, {.visibility = Duration{0}}).request.delivered, 1u);
+    world.hold();
+    for (std::size_t n = 0; n < polls; ++n) world.receive(queue, {.wait = seconds(20)});
+    return &world.receive(queue, {});
+  };
+  settle(1);  // the first calls of functions resolve their addresses
+  world.flush();
+  world.advance(seconds(21));
+  const Ask* const poll = settle(count);
+  EXPECT_FALSE(poll->answered);
+  return instructions([&] {
+    world.flush();
+    if (!poll->answered) std::abort();
+  });
+}
+
 TEST(Cost, OfChoosingAMessageDoesNotGrowWithDelayedOnes) {
   EXPECT_LT(choosing_among_delayed(1'000), 2 * choosing_among_delayed(4));
 }
 
 TEST(Cost, OfAnsweringALongPollDoesNotGrowWithOthersThatWait) {
   EXPECT_LT(answering_one_of(2'000, false), answering_one_of(10, false) + 5'000);
+}
+
+TEST(Cost, OfAnsweringAShortPollThatSettlesDoesNotGrowWithLongPolls) {
+  EXPECT_LT(settling_behind(2'000), settling_behind(10) + 5'000);
 }
 
 TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {
