@@ -1,16 +1,30 @@
-// What one structure adds to an account which others add to as well: bytes, or how many it has. It goes with it.
+// Share: the part of one structure in an account that others add to as well, in bytes or as a
+// number. It goes with the structure.
 //
 // Owner: the structure; the account outlives it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 namespace pawl {
+
+inline constexpr std::size_t heap_block_bytes = 16;  // of the allocator, beside what was asked for
+
+// Bytes that a text has besides its own object; a short one has none.
+inline std::size_t memory_of(std::size_t length) {
+  return length < sizeof(std::string) / 2 ? 0 : length + 1 + heap_block_bytes;
+}
+inline std::size_t memory_of(const std::string& text) { return memory_of(text.capacity()); }
 
 class Share {
  public:
   explicit Share(std::uint64_t& account) : account_(&account) {}
   ~Share() { set(0); }
+  Share(Share&& other) noexcept
+      : account_(other.account_), count_(std::exchange(other.count_, 0)) {}
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 

@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/account.h"
 #include "core/check.h"
 
 namespace pawl {
@@ -76,13 +77,7 @@ std::size_t Directory::bytes_of(const QueueConfig& config) {
 
 namespace {
 
-constexpr std::size_t block_bytes = 16;  // of the allocator, beside what was asked for
-constexpr std::size_t node_bytes = 32 + block_bytes;
-
-std::size_t memory_of(std::size_t length) {
-  return length < sizeof(std::string) / 2 ? 0 : length + 1 + block_bytes;
-}
-std::size_t memory_of(const std::string& text) { return memory_of(text.capacity()); }
+constexpr std::size_t node_bytes = 32 + heap_block_bytes;
 
 }  // namespace
 
@@ -98,15 +93,15 @@ std::size_t Directory::table_memory_of(const QueueConfig& config) {
 }
 
 std::size_t Directory::config_memory_of(const QueueConfig& config) {
-  std::size_t bytes = sizeof(QueueConfig) + 2 * block_bytes + memory_of(config.account) +
+  std::size_t bytes = sizeof(QueueConfig) + 2 * heap_block_bytes + memory_of(config.account) +
                       memory_of(config.name) +
                       config.texts.capacity() * sizeof(config.texts.front()) +
                       config.tags.capacity() * sizeof(config.tags.front()) +
-                      config.rows.capacity() * sizeof(config.rows.front()) + 3 * block_bytes;
+                      config.rows.capacity() * sizeof(config.rows.front()) + 3 * heap_block_bytes;
   for (const auto& [attribute, text] : config.texts) bytes += memory_of(text);
   for (const auto& [key, value] : config.tags) bytes += memory_of(key) + memory_of(value);
   for (const auto& row : config.rows)
-    bytes += sizeof(TopicRow) + 2 * block_bytes + memory_of(row->text);
+    bytes += sizeof(TopicRow) + 2 * heap_block_bytes + memory_of(row->text);
   return bytes;
 }
 

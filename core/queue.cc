@@ -125,4 +125,18 @@ Seq AgedArrivals::expire(Instant now, Duration retention) {
   return seq;
 }
 
+// --- Queue ---
+
+void Queue::count_kept() {
+  std::size_t bytes =
+      replays.capacity() * sizeof(ReplayTask) + set_aside.capacity() * sizeof(MessageState);
+  for (const ReplayTask& task : replays)
+    bytes += memory_of(task.destination) + memory_of(task.filter);
+  if (moves) {
+    bytes += sizeof(Moves) + heap_block_bytes + moves->tasks.capacity() * sizeof(MoveTask);
+    for (const MoveTask& task : moves->tasks) bytes += memory_of(task.destination);
+  }
+  kept.set(bytes);
+}
+
 }  // namespace pawl

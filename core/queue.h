@@ -168,8 +168,9 @@ struct RowLinks {  // of one row
 };
 
 struct Queue {
-  Queue(QueueId queue_id, PagePool& pool, std::uint64_t& times_bytes)
-      : id(queue_id), index(pool), times(times_bytes) {}
+  // `kept_bytes`: the account of tasks and of messages set aside.
+  Queue(QueueId queue_id, PagePool& pool, std::uint64_t& times_bytes, std::uint64_t& kept_bytes)
+      : id(queue_id), index(pool), times(times_bytes), kept(kept_bytes) {}
 
   QueueId id;
   ConfigPtr config;  // null only while a log is replayed
@@ -184,6 +185,7 @@ struct Queue {
   // Messages whose bodies cannot be read, in rising order of number. The queue goes on without them; their records
   // stay where they are, and are tried again at the next start.
   std::vector<MessageState> set_aside;
+  Share kept;  // bytes of moves, replays and set_aside
   Seq next_seq = 1;
   Seq reserved = 0;          // numbers below it may be given out before their messages are durable,
   Seq reserved_durable = 0;  // once it is durable that they may: below this one it is
@@ -219,6 +221,8 @@ struct Queue {
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
   ReplayTask* replaying() { return running_task(replays); }
+  // After a change of moves, replays or set_aside.
+  void count_kept();
 };
 
 }  // namespace pawl

@@ -48,7 +48,7 @@ Queue* Shard::find_queue(QueueId id) {
 Queue& Shard::make_queue(QueueId id) {
   std::unique_ptr<Queue>& queue = queues_[raw(id)];
   if (queue == nullptr) {
-    queue = std::make_unique<Queue>(id, pages_, times_bytes_);
+    queue = std::make_unique<Queue>(id, pages_, times_bytes_, kept_bytes_);
     queue->next_seq = limits_.first_number;
   }
   return *queue;
@@ -476,13 +476,14 @@ Shard::Memory Shard::memory() const {
       .dedup = fifo_bytes_ + attempts_bytes_,
       .transfers = transfer_bytes_,
       .queues = directory_.table_memory() + directory_.config_memory() / identity_.shards +
-                deleted_names_.memory() + queues_.size() * queue_bytes +
+                deleted_names_.memory() + kept_bytes_ + queues_.size() * queue_bytes +
                 queues_.bucket_count() * sizeof(void*) +
                 doomed_.size() * (sizeof(Doomed) + 2 * PagePool::row_bytes) +
                 commits_.capacity() * sizeof(Commit),
       .waiting = waiters_.bytes() +
                  waiting_attempts_.size() * (map_node_bytes + sizeof(*waiting_attempts_.begin())) +
                  transfer_pool_.size() * (sizeof(Transfer) + 32) +
+                 held_deletes_.size() * (map_node_bytes + sizeof(*held_deletes_.begin())) +
                  moving_.size() * (map_node_bytes + sizeof(*moving_.begin())) +
                  unsettled_.size() * (map_node_bytes + sizeof(*unsettled_.begin()))};
 }

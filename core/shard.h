@@ -176,7 +176,7 @@ class Shard {
   // Queues that are not in the directory go; `freed` names their records. `passed` as for expire().
   void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed);
 
-  // Bytes in memory. Not counted: move and replay tasks, messages that are set aside, whose numbers have small limits.
+  // Bytes in memory.
   struct Memory {
     std::uint64_t index = 0;   // 8.3 bytes a message, and when they were sent
     std::uint64_t slots = 0;   // 64 bytes for each that is or was not just waiting
@@ -184,7 +184,8 @@ class Shard {
     // 48 bytes a send to a FIFO queue, for five minutes, a KiB a queue that has had one; and receive attempts
     std::uint64_t dedup = 0;
     std::uint64_t transfers = 0;  // copies of messages on their way to other queues
-    // Queues as such, this shard's directory, and its part of the configs, which all shards have.
+    // Queues as such, their tasks, messages set aside, this shard's directory, and its part of the
+    // configs, which all shards have.
     std::uint64_t queues = 0;
     std::uint64_t waiting = 0;  // long polls with their attempts; the rows of transfers
     std::uint64_t sum() const {
@@ -235,6 +236,7 @@ class Shard {
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged;
     std::vector<MessageState> set_aside;
+    Share kept;  // bytes of it
   };
   // A message that came by a transfer which its source has not confirmed; it may have gone again.
   struct Unsettled {
@@ -390,6 +392,7 @@ class Shard {
   std::uint64_t attempts_bytes_ = 0;  // as that
   std::uint64_t fifo_bytes_ = 0;      // of what else FIFO queues alone have; as that
   std::uint64_t times_bytes_ = 0;     // of SendTimes and AgedArrivals; as that
+  std::uint64_t kept_bytes_ = 0;      // of tasks and of messages set aside; as that
   std::uint32_t next_queue_id_ = 1;   // control shard
   PagePool pages_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues_;

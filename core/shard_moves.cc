@@ -37,6 +37,7 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
   task.started = now;
   task.destination = request.move.destination;
   keep_task(moves.tasks, task, tasks_kept);
+  queue.count_kept();
   moves.pace.from(now);
   moves.begun = false;
   effects.tasks.push_back({task, {}});

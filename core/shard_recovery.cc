@@ -119,6 +119,7 @@ void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
   for (const Seq seq : record.removed) erase(queue, seq, freed);
   if (!queue.moves) queue.moves = std::make_unique<Moves>();
   keep_task(queue.moves->tasks, record.task, tasks_kept);
+  queue.count_kept();
 }
 
 // The last one read of a task counts: a checkpoint said what is, and then comes all that led there.

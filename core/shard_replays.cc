@@ -47,12 +47,14 @@ void Shard::start_replay(Queue& queue, Request& request, Instant now, Effects& e
 void Shard::keep_replay(Queue& queue, const ReplayTask& task) {
   replays_ -= queue.replays.size();
   keep_task(queue.replays, task, replays_kept);
+  queue.count_kept();
   replays_ += queue.replays.size();
 }
 
 void Shard::forget_replays(Queue& queue) {
   replays_ -= queue.replays.size();
   queue.replays.clear();
+  queue.count_kept();
   replaying_.erase(queue.id);
 }
 
@@ -139,6 +141,7 @@ bool Shard::forget_an_old_replay() {
 
 void Shard::forget_oldest_replay(Queue& queue) {
   queue.replays.erase(queue.replays.begin());
+  queue.count_kept();
   --replays_;
 }
 

@@ -33,7 +33,10 @@ void Shard::purge(Queue& queue, Request& request, Instant now, Effects& effects)
 void Shard::doom(Queue& queue) {
   doomed_.push_back({std::move(queue.index), std::move(queue.groups),
                      MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
-                     std::move(queue.aged), std::exchange(queue.set_aside, {})});
+                     std::move(queue.aged), std::exchange(queue.set_aside, {}),
+                     Share(kept_bytes_)});
+  doomed_.back().kept.set(doomed_.back().set_aside.capacity() * sizeof(MessageState));
+  queue.count_kept();
   queue.index = SeqIndex(pages_);
   queue.times.clear();
   queue.in_flight = queue.delayed = queue.slots = queue.leaving = 0;
@@ -63,8 +66,11 @@ void Shard::give_back_doomed(Effects& effects) {
       given += before;
       doomed.aged.reset();
     }
-    given += doomed.set_aside.size();
-    for (const MessageState& message : doomed.set_aside) effects.freed.push_back(message.position);
+    for (; !doomed.set_aside.empty() && given < limits_.doomed_a_turn; ++given) {
+      effects.freed.push_back(doomed.set_aside.back().position);
+      doomed.set_aside.pop_back();
+    }
+    if (!doomed.set_aside.empty()) return;
     doomed_.pop_front();
   }
 }

@@ -138,6 +138,7 @@ void Shard::set_aside(QueueId id, Seq seq) {
   message.position = kept.front();
   queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &MessageState::seq),
                           message);
+  queue->count_kept();
   ++set_aside_;
 }
 

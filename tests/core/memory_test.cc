@@ -219,5 +219,65 @@ TEST_F(Account, CoversDeadLettersAndMoves) {
   expect_covered("moved back");
 }
 
+// Each queue remembers the tasks that took from it.
+TEST_F(Account, CoversMoveTasks) {
+  const std::string destination = "000000000000/" + std::string(80, 'd');
+  for (int i = 0; i < 2'000; ++i) {
+    const QueueId queue = make("q" + std::to_string(i));
+    for (std::size_t task = 0; task < tasks_kept + 2; ++task)
+      world_.start_move(queue, destination, 0);
+  }
+  expect_covered("2,000 queues of 10 move tasks");
+  for (std::uint32_t id = 1; id <= 2'000; ++id) world_.plain(Op::delete_queue, QueueId{id});
+  world_.forget_asks();
+  expect_covered("move tasks deleted");
+  EXPECT_LE(world_.shard().memory().sum(), std::uint64_t{1} << 20);
+}
+
+TEST_F(Account, CoversReplayTasks) {
+  const std::string filter(replay_filter_bytes_max, 'f');
+  const auto step = [&](Request& request) {
+    Effects effects;
+    const BrokerMemory scope;
+    world_.shard().apply(request, world_.now(), effects);
+  };
+  for (int i = 0; i < 100; ++i) {
+    const QueueId queue = make("q" + std::to_string(i), {
+                                                            {Attribute::replay_retention, 60, {}}
+    });
+    for (std::size_t task = 0; task < replays_kept; ++task) {
+      ReplayParams params{.destination = "000000000000/q", .filter = filter};
+      Request start{.op = Op::start_replay, .queue = queue, .replay = &params};
+      step(start);
+      ASSERT_EQ(start.error, Errc::ok);
+      Request cancel{.op = Op::cancel_replay, .queue = queue, .replay = &params};
+      step(cancel);
+      ASSERT_EQ(cancel.error, Errc::ok);
+    }
+  }
+  expect_covered("1,000 replay tasks");
+  for (std::uint32_t id = 1; id <= 100; ++id) {
+    Request drop{.op = Op::delete_queue, .queue = QueueId{id}};
+    step(drop);
+  }
+  expect_covered("replay tasks deleted");
+  EXPECT_LE(world_.shard().memory().sum(), std::uint64_t{1} << 20);
+}
+
+TEST_F(Account, CoversWhatIsSetAside) {
+  const QueueId queue = make("q");
+  send(queue, 100'000);
+  {
+    const BrokerMemory scope;
+    for (Seq seq = 1; seq <= 100'000; ++seq) world_.shard().set_aside(queue, seq);
+  }
+  world_.turn(nullptr);
+  ASSERT_EQ(world_.plain(Op::count, queue).request.counts.visible, 0u);
+  expect_covered("100,000 set aside");
+  world_.plain(Op::purge, queue);
+  expect_covered("set aside and purged");
+  EXPECT_LE(world_.shard().memory().sum(), std::uint64_t{1} << 20);
+}
+
 }  // namespace
 }  // namespace pawl::test
