@@ -10,10 +10,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/account.h"
 #include "core/check.h"
 #include "net/binary_connection.h"
 #include "net/http_connection.h"
 #include "proto/http.h"
+#include "proto/sns_topic.h"
 
 namespace pawl {
 namespace {
@@ -29,7 +31,22 @@ std::string http_date(Instant now) {
   return {text, n};
 }
 
+// The size of a connection itself, with its list of calls, as the allocator has it.
+std::uint32_t object_bytes(Protocol protocol) {
+  constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
+  const std::size_t object = protocol == Protocol::http     ? sizeof(HttpConnection)
+                             : protocol == Protocol::binary ? sizeof(BinaryConnection)
+                                                            : sizeof(AdminConnection);
+  return static_cast<std::uint32_t>(object + others);
+}
+
 }  // namespace
+
+std::uint64_t Connections::memory() const {
+  return counted_ + unverified_ + grown_ +
+         static_cast<std::uint64_t>(std::max<std::int64_t>(0, openssl_bytes_)) + object_bytes_ +
+         rows_.capacity() * sizeof(Row) + memory_.bytes() + kept_topics_bytes();
+}
 
 bool begins_as_http(std::string_view bytes) {
   constexpr std::string_view methods[] = {"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE "};
@@ -110,6 +127,8 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   }
   Row& row = rows_[index];
   row.connection = make(fd, protocol);
+  row.bytes = object_bytes(protocol);
+  object_bytes_ += row.bytes;
   if (tls_ != nullptr && protocol != Protocol::admin) {
     row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
                               openssl_bytes_);
@@ -285,6 +304,7 @@ void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
   row.peers->leave(row.connection->peer().place);
   row.connection.reset();
+  object_bytes_ -= row.bytes;
   row.generation = (row.generation + 1) & 0xFF'FFFF;
   free_.push_back(index);
   --open_;

@@ -84,12 +84,10 @@ class Connections final : public Asker {
   // Whatever they still have under way.
   void close_all();
   bool quiet() const;
-  // Bytes that connections hold: as counted last, what has come since, and what OpenSSL holds for them. Nobody is
-  // closed for the last, of which an idle connection has as much as a busy one.
-  std::uint64_t memory() const override {
-    return counted_ + unverified_ + grown_ +
-           static_cast<std::uint64_t>(std::max<std::int64_t>(0, openssl_bytes_));
-  }
+  // Bytes that connections hold: as counted last, with later growth; the bytes of OpenSSL, of the
+  // connections themselves and of the parsed topics. Nobody is closed for these three: an idle
+  // connection has as much of them as a busy one.
+  std::uint64_t memory() const override;
   std::size_t unverified_max() const { return context_->memory_max / 4; }
   const AuthFailures& auth_failures() const { return auth_failures_; }
   std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
@@ -131,7 +129,8 @@ class Connections final : public Asker {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
-    Peers* peers = nullptr;  // with its place
+    std::uint32_t bytes = 0;  // of the connection itself
+    Peers* peers = nullptr;   // with its place
   };
 
   Peers& peers_of(Protocol protocol) const {
@@ -160,6 +159,7 @@ class Connections final : public Asker {
   std::uint64_t live_seen_ = 0;
   ShardLoop* loop_ = nullptr;
   std::int64_t openssl_bytes_ = 0;  // outlives the rows
+  std::uint64_t object_bytes_ = 0;  // of the connections themselves
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> dirty_;

@@ -37,6 +37,10 @@ class MemorySums {
     touched_.clear();
   }
   const Bytes& sums() const { return sums_; }
+  // The size of this table itself.
+  std::size_t bytes() const {
+    return rows_.capacity() * sizeof(Row) + touched_.capacity() * sizeof(std::uint32_t);
+  }
 
  private:
   struct Row {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account.h"
 #include "proto/attributes.h"
 
 namespace pawl {
@@ -126,6 +127,7 @@ class Choices {
   bool any(const Value& value) const;
   bool any_of_absence() const;  // {"exists": false} is among them
   std::size_t size() const;
+  std::size_t memory() const;  // bytes besides its own size
   // Comparisons with one value, at most.
   std::size_t cost() const { return cost_; }
 
@@ -212,6 +214,16 @@ Choices::Choices(std::vector<Matcher> matchers) {
 
 std::size_t Choices::size() const { return texts_.size() + others_.size(); }
 
+std::size_t Choices::memory() const {
+  constexpr std::size_t node_bytes = sizeof(std::string) + 2 * sizeof(void*) + heap_block_bytes;
+  std::size_t bytes = texts_.bucket_count() * sizeof(void*) + texts_.size() * node_bytes +
+                      others_.capacity() * sizeof(Matcher) + 2 * heap_block_bytes;
+  for (const std::string& text : texts_) bytes += memory_of(text);
+  for (const Matcher& matcher : others_)
+    bytes += memory_of(matcher.text) + matcher.not_these.memory();
+  return bytes;
+}
+
 bool Choices::any(const Value& value) const {
   if (value.kind == Value::Kind::text && texts_.contains(value.text)) return true;
   return std::ranges::any_of(others_, [&](const Matcher& m) { return m.matches(value); });
@@ -242,6 +254,21 @@ struct FilterPolicy::Node {
   };
   std::vector<Field> fields;           // all of them
   std::vector<std::vector<Node>> ors;  // of each, one
+
+  // Bytes besides its own size.
+  std::size_t memory() const {
+    std::size_t bytes = fields.capacity() * sizeof(Field) +
+                        ors.capacity() * sizeof(std::vector<Node>) + 2 * heap_block_bytes;
+    for (const Field& field : fields) {
+      bytes += memory_of(field.key) + field.choices.memory();
+      if (field.nested) bytes += sizeof(Node) + heap_block_bytes + field.nested->memory();
+    }
+    for (const std::vector<Node>& choices : ors) {
+      bytes += choices.capacity() * sizeof(Node) + heap_block_bytes;
+      for (const Node& node : choices) bytes += node.memory();
+    }
+    return bytes;
+  }
 
   // `each(key, visit)` calls visit(Value) until it says true, and says whether it did; `there(key)` whether
   // there is anything; `into(key, node)` whether what is nested there matches.
@@ -597,7 +624,10 @@ std::shared_ptr<const FilterPolicy> FilterPolicy::parse(std::string_view text, S
   auto policy = std::make_shared<FilterPolicy>();
   policy->scope_ = scope;
   FilterPolicyReader reader(scope, why);
-  return reader.read(members, *policy->root_, 1) && reader.check_size() ? policy : nullptr;
+  if (!reader.read(members, *policy->root_, 1) || !reader.check_size()) return nullptr;
+  policy->memory_ =
+      sizeof(FilterPolicy) + sizeof(Node) + 2 * heap_block_bytes + policy->root_->memory();
+  return policy;
 }
 
 namespace {

@@ -72,6 +72,7 @@ class FilterPolicy {
   enum class Verdict : std::uint8_t { unwanted, wanted, too_many_comparisons };
   // `attributes` are encoded as proto/attributes.h says. Adds to `comparisons` how many it took.
   Verdict matches(std::string_view attributes, FilterBody& body, std::size_t& comparisons) const;
+  std::size_t memory() const { return memory_; }  // bytes held, about
   // Of a replay, which leaves nothing out for its cost: also true for too_many_comparisons.
   bool matches(std::string_view attributes, std::string_view body) const;
 
@@ -79,6 +80,7 @@ class FilterPolicy {
   struct Node;
   friend class FilterPolicyReader;
   Scope scope_ = Scope::attributes;
+  std::size_t memory_ = 0;
   std::unique_ptr<Node> root_;
 };
 

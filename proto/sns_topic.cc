@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/account.h"
+#include "core/ring_queue.h"
 #include "proto/json.h"
 #include "proto/json_value.h"
 #include "proto/sqs_arn.h"
@@ -45,6 +47,7 @@ void append_attributes(JsonWriter& json, const SnsAttributes& attributes) {
 struct Kept {
   ConfigPtr row;
   std::shared_ptr<const SnsTopic> topic;
+  std::size_t bytes = 0;
 };
 
 SnsSubscription subscription_of(const object& one) {
@@ -212,6 +215,31 @@ std::string SnsTopic::json() const {
   return out;
 }
 
+namespace {
+
+std::size_t memory_of(const SnsAttributes& attributes) {
+  std::size_t bytes = attributes.capacity() * sizeof(SnsAttributes::value_type) + heap_block_bytes;
+  for (const auto& [name, value] : attributes)
+    bytes += pawl::memory_of(name) + pawl::memory_of(value);
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t SnsSubscription::memory() const {
+  std::size_t bytes = memory_of(attributes) + (filter == nullptr ? 0 : filter->memory());
+  for (const std::string* text : {&id, &endpoint, &account, &queue, &dead_letter_queue})
+    bytes += pawl::memory_of(*text);
+  return bytes;
+}
+
+std::size_t SnsTopic::memory() const {
+  std::size_t bytes = sizeof(SnsTopic) + 2 * heap_block_bytes + memory_of(attributes) +
+                      subscriptions.capacity() * sizeof(SnsSubscription) + heap_block_bytes;
+  for (const SnsSubscription& one : subscriptions) bytes += one.memory();
+  return bytes;
+}
+
 SnsTopic SnsTopic::from(const QueueConfig& row) { return read_topic(row, nullptr); }
 
 std::vector<AttributeChange> changes_between(const QueueConfig& row, const SnsTopic& before,
@@ -252,16 +280,57 @@ std::size_t topic_bytes(const QueueConfig& row, const std::vector<AttributeChang
 
 std::string topic_account(std::string_view account) { return "sns/" + std::string(account); }
 
-std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row) {
-  constexpr std::size_t kept_max = 1024;
-  thread_local std::unordered_map<std::uint32_t, Kept> kept;
-  if (kept.size() > kept_max) kept.clear();
-  Kept& slot = kept[raw(row->id)];
-  if (slot.row != row) {
-    slot.topic = std::make_shared<SnsTopic>(read_topic(*row, slot.row ? &slot : nullptr));
-    slot.row = row;
+namespace {
+
+class KeptTopics {
+ public:
+  std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row) {
+    const std::uint32_t id = raw(row->id);
+    const auto known = kept_.find(id);
+    if (known != kept_.end() && known->second.row == row) return known->second.topic;
+    auto topic = std::make_shared<const SnsTopic>(
+        read_topic(*row, known == kept_.end() ? nullptr : &known->second));
+    if (known == kept_.end()) order_.push_back(id);
+    Kept& kept = kept_[id];
+    bytes_ -= kept.bytes;
+    kept = {.row = row, .topic = topic, .bytes = memory_of_kept(*row, *topic)};
+    bytes_ += kept.bytes;
+    while (kept_.size() > kept_topics_max || (kept_.size() > 1 && bytes_ > kept_topics_bytes_max))
+      forget_first();
+    return topic;
   }
-  return slot.topic;
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t entry_bytes =
+      sizeof(std::pair<const std::uint32_t, Kept>) + 5 * sizeof(void*) + heap_block_bytes;
+
+  static std::size_t memory_of_kept(const QueueConfig& row, const SnsTopic& topic) {
+    return entry_bytes + Directory::config_memory_of(row) + topic.memory();
+  }
+  void forget_first() {
+    const auto first = kept_.find(order_.front());
+    order_.pop_front();
+    bytes_ -= first->second.bytes;
+    kept_.erase(first);
+  }
+
+  std::unordered_map<std::uint32_t, Kept> kept_;
+  RingQueue<std::uint32_t> order_;  // in which they were read first
+  std::size_t bytes_ = 0;
+};
+
+KeptTopics& kept_topics() {
+  thread_local KeptTopics kept;
+  return kept;
 }
+
+}  // namespace
+
+std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row) {
+  return kept_topics().topic_of(row);
+}
+
+std::size_t kept_topics_bytes() { return kept_topics().bytes(); }
 
 }  // namespace pawl

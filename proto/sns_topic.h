@@ -11,6 +11,8 @@
 // makes rows of them.
 //
 // Limits: topic_bytes_max of JSON, all together, which bounds the subscriptions; filter_policies_max of them with a policy.
+//         A thread keeps kept_topics_max parsed topics, and kept_topics_bytes_max of them with
+//         rows.
 // Owner:  a value. topic_of() keeps what it has taken apart, per thread.
 // Source: SNS API Reference, Subscribe and CreateTopic.
 #pragma once
@@ -44,6 +46,7 @@ struct SnsSubscription {
   // False, and `why` says what is wrong with the endpoint or an attribute.
   [[nodiscard]] bool prepare(std::string& why);
   std::string json() const;
+  std::size_t memory() const;  // bytes besides its own size, about
 };
 
 struct SnsTopic {
@@ -55,6 +58,8 @@ struct SnsTopic {
 
   bool is_fifo() const;
   bool content_based_deduplication() const;
+  std::size_t memory() const;  // bytes held, about
+
   SnsSubscription* find(std::string_view id);
   const SnsSubscription* find(std::string_view id) const;
 
@@ -77,6 +82,11 @@ void set_value(SnsAttributes& attributes, std::string_view name, std::string_vie
 std::string topic_account(std::string_view account);
 // Whether it is one: what is in the directory under it is no queue.
 
+// The topic of a row. The latest are kept; the one that was read first goes first.
 std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row);
+inline constexpr std::size_t kept_topics_max = 1024;
+inline constexpr std::size_t kept_topics_bytes_max = 32 << 20;  // but one topic may be larger
+// Bytes that topic_of() keeps for this thread, rows included: a row may have left the directory.
+std::size_t kept_topics_bytes();
 
 }  // namespace pawl

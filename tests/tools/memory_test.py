@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Pawl, main  # noqa: E402
@@ -21,6 +22,8 @@ SLACK = 32 << 20
 CONNECTIONS = 3000
 QUEUES, TAGS = 5_000, 50
 TRIES = 50
+TOPICS, SUBSCRIPTIONS, TEXTS = 40, 100, 140
+TASK_QUEUES, TASKS = 1_000, 10
 
 
 class Memory(pawl_server.ServedTest):
@@ -44,26 +47,38 @@ class Memory(pawl_server.ServedTest):
         self.assertEqual(answer.status, 200, text)
         return json.loads(text or "{}")
 
+    def sns(self, action, **parameters):
+        if not hasattr(self, "sns_client"):
+            self.sns_client = http.client.HTTPConnection(self.pawl.ready["http"])
+            self.addCleanup(self.sns_client.close)
+        form = urllib.parse.urlencode({"Action": action, "Version": "2010-03-31", **parameters})
+        self.sns_client.request("POST", "/", form, {"Content-Type": "application/x-www-form-urlencoded"})
+        answer = self.sns_client.getresponse()
+        text = answer.read().decode()
+        self.assertEqual(answer.status, 200, text)
+        return text
+
     def resident(self):
         status = pathlib.Path(f"/proc/{self.pawl.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) << 10
 
-    def account(self):
+    def account(self, kind="[^\"]*"):
         connection = http.client.HTTPConnection(self.pawl.ready["admin"])
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
         connection.close()
-        return int(sum(float(value) for value in re.findall(r"(?m)^pawl_memory_bytes\{[^}]*\} (\S+)$", text)))
+        return int(sum(float(value) for value in re.findall(rf'(?m)^pawl_memory_bytes\{{[^}}]*kind="{kind}"\}} (\S+)$', text)))
 
-    def judge(self, load, least=0):
-        """The gauges follow within a second or so, and say so many bytes at least."""
+    def judge(self, load, least=0, kind="[^\"]*"):
+        """The gauges follow within a second or so; those of the kind say so many bytes at least."""
         for _ in range(TRIES):
             account, grown = self.account(), self.resident() - self.before
-            if account >= least and grown <= account * 1.15 + SLACK:
+            counted = self.account(kind)
+            if counted >= least and grown <= account * 1.15 + SLACK:
                 break
             time.sleep(0.1)
         print(f"{load}: account {account / 2**20:.1f} MiB, grown by {grown / 2**20:.1f} MiB")
-        self.assertGreaterEqual(account, least)
+        self.assertGreaterEqual(counted, least)
         self.assertLessEqual(grown, account * 1.15 + SLACK)
 
     def send(self, url, batches, body, **more):
@@ -85,6 +100,47 @@ class Memory(pawl_server.ServedTest):
         for i in range(QUEUES):
             self.call("CreateQueue", QueueName="n" * 70 + str(i), tags={"k" * 37 + f"{tag:03}": "v" * 60 for tag in range(TAGS)})
         self.judge(f"{QUEUES} queues")
+
+    def test_topics_that_are_published_to(self):
+        self.serve()
+        for n in range(SUBSCRIPTIONS):
+            self.call("CreateQueue", QueueName=f"q{n}")
+        policy = json.dumps({"colour": [f"a-colour-{text:03}" for text in range(TEXTS)]})
+        for n in range(TOPICS):
+            topic = re.search("<TopicArn>(.*)</TopicArn>", self.sns("CreateTopic", Name=f"t{n}")).group(1)
+            for queue in range(SUBSCRIPTIONS):
+                self.sns("Subscribe", TopicArn=topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:us-east-1:000000000000:q{queue}",
+                         **{"Attributes.entry.1.key": "FilterPolicy", "Attributes.entry.1.value": policy})
+            self.sns("Publish", TopicArn=topic, Message="m")
+        # At least the rows in the directory and the parsed topics that are kept: 24 MiB of 32.
+        self.judge(f"{TOPICS} topics of {SUBSCRIPTIONS} subscriptions",
+                   least=TOPICS * SUBSCRIPTIONS * len(policy) + (24 << 20))
+
+    def test_tasks(self):
+        self.serve()
+        self.call("CreateQueue", QueueName="target")
+        policy = {"maxReceiveCount": 1}
+        for n in range(TASK_QUEUES):
+            dead = f"arn:aws:sqs:us-east-1:000000000000:{'d' * 70}{n}"
+            self.call("CreateQueue", QueueName=f"{'d' * 70}{n}")
+            self.call("CreateQueue", QueueName=f"{'q' * 70}{n}",
+                      Attributes={"RedrivePolicy": json.dumps({**policy, "deadLetterTargetArn": dead})})
+        before = self.account("queues")
+        for n in range(TASK_QUEUES):
+            for _ in range(TASKS):
+                self.call("StartMessageMoveTask", SourceArn=f"arn:aws:sqs:us-east-1:000000000000:{'d' * 70}{n}",
+                          DestinationArn=f"arn:aws:sqs:us-east-1:000000000000:{'q' * 70}{n}")
+        self.judge(f"{TASK_QUEUES} queues of {TASKS} move tasks", kind="queues", least=before + TASK_QUEUES * TASKS * 250)
+
+    def test_idle_connections(self):
+        self.serve()
+        before = self.account("connections")
+        for port in ("http", "binary"):
+            host, number = self.pawl.ready[port].rsplit(":", 1)
+            for _ in range(CONNECTIONS // 2):
+                connection = socket.create_connection((host, int(number)), timeout=30)
+                self.addCleanup(connection.close)
+        self.judge(f"{CONNECTIONS} idle connections", kind="connections", least=before + CONNECTIONS * 512)
 
     def test_connections_that_poll(self):
         self.serve()
