@@ -12,7 +12,8 @@
 // Ready groups are a list in the order they became ready: who is served goes behind. No cost here depends
 // on the number of groups or messages.
 //
-// Limits: some 80 bytes and a hash entry a group, in blocks of 64; one without messages is gone.
+// Limits: some 80 bytes and a hash entry a group, in blocks of 64, the first of 8; a group without
+//         messages is gone.
 // Owner:  one queue of one shard; the slots are the shard's.
 // Source: SQS Developer Guide, "FIFO queue delivery logic", "Amazon SQS fair queues".
 #pragma once
@@ -96,7 +97,7 @@ class Groups {
   Slab<Slot>* slots_;
   Share share_;
   bool fifo_;
-  Slab<Group, 64> groups_{groups_max};
+  Slab<Group, 64, 8> groups_{groups_max};
   HashIndex index_;
   std::uint32_t first_ready_ = 0, last_ready_ = 0;
   std::uint64_t visible_ = 0;

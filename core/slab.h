@@ -1,26 +1,27 @@
 // A slab: rows of one type, known by a 32-bit index, taken and given back in O(1), never moved.
 //
-// Memory comes in blocks of `block_rows` rows. Rows are taken from the lowest block that has a free one, so that the
-// others become empty; empty blocks go, but for `spare_blocks`. The rows of a block that is made again begin with a
-// generation that none of those that went had.
+// Memory comes in blocks of `block_rows` rows. Rows are taken from the lowest block that has a free
+// one, so that the others become empty; empty blocks go, but for `spare_blocks`. The rows of a
+// block that is made again begin with a generation that none of those that went had. A slab that
+// often has few rows may begin with a small block of `first_rows`, which stays.
 //
 // Limits: `rows_max` rows; take() answers none when so many are taken, or more.
 // Owner:  one shard.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/check.h"
 
 namespace pawl {
 
-template <typename Row, std::uint32_t rows_a_block = 1024>
+template <typename Row, std::uint32_t rows_a_block = 1024, std::uint32_t first_rows = rows_a_block>
 class Slab {
  public:
   static constexpr std::uint32_t none = 0;  // rows count from 1
@@ -36,45 +37,57 @@ class Slab {
   std::uint32_t take() {
     const std::uint32_t number = block_with_room();
     if (number == no_block) return none;
-    Block& block = *blocks_[number];
-    if (block.taken == 0) --empty_;
+    Block& block = blocks_[number];
+    if (block.taken == 0 && may_go(number)) --empty_;
     const std::uint32_t at = block.free;
     block.free = block.next_free[at];
-    if (++block.taken == block_rows) set_room(number, false);
+    if (++block.taken == rows_of(number)) set_room(number, false);
     ++taken_;
     return number * block_rows + at + 1;
   }
   void give(std::uint32_t index) {
     VERIFY(index != none && there(index));
     const std::uint32_t number = (index - 1) / block_rows;
-    Block& block = *blocks_[number];
+    Block& block = blocks_[number];
     const auto at = static_cast<std::uint16_t>((index - 1) % block_rows);
     block.next_free[at] = static_cast<std::uint16_t>(block.free);
     block.free = at;
     --taken_;
     set_room(number, true);
-    if (--block.taken == 0 && ++empty_ > spare_blocks_) release(number);
+    if (--block.taken == 0 && may_go(number) && ++empty_ > spare_blocks_) release(number);
   }
   // Whether the row is there still; ask before looking at one that may have been given back.
-  bool there(std::uint32_t index) const { return blocks_[(index - 1) / block_rows] != nullptr; }
+  bool there(std::uint32_t index) const {
+    return blocks_[(index - 1) / block_rows].rows != nullptr;
+  }
   Row& operator[](std::uint32_t index) {
-    return blocks_[(index - 1) / block_rows]->rows[(index - 1) % block_rows];
+    return blocks_[(index - 1) / block_rows].rows[(index - 1) % block_rows];
   }
   const Row& operator[](std::uint32_t index) const {
-    return blocks_[(index - 1) / block_rows]->rows[(index - 1) % block_rows];
+    return blocks_[(index - 1) / block_rows].rows[(index - 1) % block_rows];
   }
   std::size_t taken() const { return taken_; }
-  std::size_t bytes() const { return made_ * sizeof(Block); }
+  std::size_t bytes() const { return bytes_; }
   bool full() const { return taken_ >= rows_max_; }
-  static constexpr std::size_t block_bytes() { return sizeof(Block); }
+  static constexpr std::size_t block_bytes() { return bytes_of(block_rows); }
 
  private:
   struct Block {
-    std::array<Row, block_rows> rows{};
-    std::array<std::uint16_t, block_rows> next_free;
-    std::uint32_t free = 0;  // the first; there is one while taken is below block_rows
+    std::unique_ptr<Row[]> rows;  // null: gone
+    std::unique_ptr<std::uint16_t[]> next_free;
+    std::uint32_t free = 0;  // the first; there is one while not all are taken
     std::uint32_t taken = 0;
   };
+  static_assert(first_rows <= rows_a_block);
+  static constexpr std::uint32_t rows_of(std::uint32_t number) {
+    return number == 0 ? first_rows : rows_a_block;
+  }
+  static constexpr bool may_go(std::uint32_t number) {
+    return number > 0 || first_rows == rows_a_block;
+  }
+  static constexpr std::size_t bytes_of(std::uint32_t rows) {
+    return rows * (sizeof(Row) + sizeof(std::uint16_t)) + sizeof(Block);
+  }
   static constexpr std::uint32_t no_block = UINT32_MAX;
   static constexpr bool has_generations = requires(Row row) { row.generation; };
 
@@ -96,28 +109,30 @@ class Slab {
       number = gone_.back();
       gone_.pop_back();
     }
-    blocks_[number] = std::make_unique<Block>();
-    Block& block = *blocks_[number];
-    for (std::uint32_t at = 0; at < block_rows; ++at)
+    const std::uint32_t rows = rows_of(number);
+    Block& block = blocks_[number];
+    block = {.rows = std::make_unique<Row[]>(rows),
+             .next_free = std::make_unique_for_overwrite<std::uint16_t[]>(rows)};
+    for (std::uint32_t at = 0; at < rows; ++at)
       block.next_free[at] = static_cast<std::uint16_t>(at + 1);
     if constexpr (has_generations) {
-      for (Row& row : block.rows) row.generation = generation_;
+      for (Row& row : std::span(block.rows.get(), rows)) row.generation = generation_;
     }
-    ++made_;
-    ++empty_;
+    bytes_ += bytes_of(rows);
+    if (may_go(number)) ++empty_;
     set_room(number, true);
     return number;
   }
   void release(std::uint32_t number) {
     if constexpr (has_generations) {
-      for (const Row& row : blocks_[number]->rows) {
+      for (const Row& row : std::span(blocks_[number].rows.get(), rows_of(number))) {
         if (static_cast<std::int32_t>(row.generation - generation_) >= 0)
           generation_ = row.generation + 1;
       }
     }
-    blocks_[number].reset();
+    blocks_[number] = {};
     gone_.push_back(number);
-    --made_;
+    bytes_ -= bytes_of(rows_of(number));
     --empty_;
     set_room(number, false);
   }
@@ -133,13 +148,13 @@ class Slab {
 
   std::uint32_t rows_max_;
   std::size_t spare_blocks_;
-  std::vector<std::unique_ptr<Block>> blocks_;  // null: gone
-  std::vector<std::uint32_t> gone_;             // of blocks_
-  std::vector<std::uint64_t> room_;             // a bit for each block that has a free row
-  std::uint32_t lowest_ = 0;                    // no word of room_ before it has a bit
+  std::vector<Block> blocks_;
+  std::vector<std::uint32_t> gone_;  // of blocks_
+  std::vector<std::uint64_t> room_;  // a bit for each block that has a free row
+  std::uint32_t lowest_ = 0;         // no word of room_ before it has a bit
   std::size_t taken_ = 0;
-  std::size_t made_ = 0;   // blocks
-  std::size_t empty_ = 0;  // of them
+  std::size_t bytes_ = 0;  // of the blocks
+  std::size_t empty_ = 0;  // blocks that may go
   std::uint32_t generation_ = 0;
 };
 

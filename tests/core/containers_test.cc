@@ -84,6 +84,27 @@ TEST(Slab, TakesWhereOthersAreTaken) {
   EXPECT_EQ(slab.bytes(), SmallSlab::block_bytes());
 }
 
+// The first rows are of the small block; the others follow in blocks of full size.
+TEST(Slab, MayBeginWithASmallBlock) {
+  using Slab64 = Slab<Aged, 64, 8>;
+  Slab64 slab(10'000, 0);
+  std::set<std::uint32_t> rows;
+  for (int i = 0; i < 8; ++i) rows.insert(slab.take());
+  EXPECT_LT(slab.bytes(), Slab64::block_bytes() / 2);
+  for (int i = 0; i < 100; ++i) {
+    const std::uint32_t row = slab.take();
+    EXPECT_TRUE(rows.insert(row).second);
+    slab[row].generation = row;
+  }
+  EXPECT_EQ(rows.size(), 108u);
+  for (const std::uint32_t row : rows) EXPECT_TRUE(row <= 8 || slab[row].generation == row) << row;
+  slab.give(*rows.begin());
+  EXPECT_EQ(slab.take(), *rows.begin());
+  for (const std::uint32_t row : rows) slab.give(row);
+  EXPECT_LT(slab.bytes(), Slab64::block_bytes() / 2);
+  EXPECT_LE(slab.take(), 8u);
+}
+
 TEST(Slab, HasNoGenerationTwice) {
   SmallSlab slab(128, 0);
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;

@@ -132,6 +132,8 @@ TEST_F(Account, CoversManyFifoQueuesOfOneMessage) {
     });
   }
   expect_covered("5,000 FIFO queues");
+  EXPECT_LE(BrokerMemory::held() - before_,
+            5'000u * 3'600);  // with their configs and places in tables
   for (std::uint32_t id = 1; id <= 5'000; ++id) world_.plain(Op::delete_queue, QueueId{id});
   world_.forget_asks();
   expect_covered("FIFO queues deleted");
