@@ -1,4 +1,6 @@
 // Room for messages: on a disk that is slow, on one that is full, in memory.
+#include <algorithm>
+
 #include "tests/sim/shard_loop_fixture.h"
 
 namespace pawl::sim {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,7 +30,7 @@ inline Plan calm_plan(std::uint32_t shards) {
 // A broker and who asks it.
 class ShardLoopTest : public testing::Test, public Audience {
  protected:
-  void answered(ShardId, Request& request) override { answers.push_back(&request); }
+  void answered(ShardId, Request& request) override { answers.insert(&request); }
   void turned(const Turn&) override {}
 
   void start(std::uint32_t shards) { start(calm_plan(shards)); }
@@ -38,9 +38,7 @@ class ShardLoopTest : public testing::Test, public Audience {
     world = std::make_unique<World>(plan, trace, *this);
     ASSERT_EQ(world->start(0), Start::up);
   }
-  bool is_answered(const Request& request) const {
-    return std::ranges::find(answers, &request) != answers.end();
-  }
+  bool is_answered(const Request& request) const { return answers.contains(&request); }
   void run(std::uint64_t us) {
     for (const std::uint64_t end = world->now_us() + us; world->now_us() < end;
          world->advance(10)) {
@@ -87,7 +85,7 @@ class ShardLoopTest : public testing::Test, public Audience {
 
   Trace trace{false};
   std::unique_ptr<World> world;
-  std::vector<Request*> answers;
+  std::unordered_set<const Request*> answers;
   std::vector<std::unique_ptr<Send>> sends;  // to queues of shard 0
 };
 

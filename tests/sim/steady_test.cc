@@ -1,4 +1,5 @@
 // A day of a broker whose depth stays the same, with messages among the others that nobody fetches: what its log takes.
+#include <algorithm>
 #include <deque>
 #include <set>
 
