@@ -64,20 +64,43 @@ void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) con
   for (const auto& [key, config] : by_name_) visit(config);
 }
 
+namespace {
+
 constexpr std::size_t row_overhead = 40;  // of a record
+
+std::size_t row_bytes(const TopicRow& row) { return row_overhead + row.text.size(); }
+
+}  // namespace
 
 std::size_t Directory::bytes_of(const QueueConfig& config) {
   std::size_t bytes =
       160 + config.account.size() + config.name.size();  // numbers, times, lengths, header
   for (const auto& [attribute, text] : config.texts) bytes += 8 + text.size();
   for (const auto& [key, value] : config.tags) bytes += 8 + key.size() + value.size();
-  for (const auto& row : config.rows) bytes += row_overhead + row->text.size();
+  for (const auto& row : config.rows) bytes += row_bytes(*row);
   return bytes;
 }
 
 namespace {
 
 constexpr std::size_t node_bytes = 32 + heap_block_bytes;
+
+std::size_t memory_of_row(const TopicRow& row) {
+  return sizeof(TopicRow) + 2 * heap_block_bytes + memory_of(row.text);
+}
+
+// The part of bytes_of() and of config_memory_of() that a change of this row changes.
+struct RowShare {
+  std::size_t bytes = 0, memory = 0;
+};
+RowShare share_of_row(const QueueConfig& config, std::uint64_t number) {
+  RowShare share{.memory = config.rows.capacity() * sizeof(config.rows.front())};
+  if (const TopicRow* const row = config.row(number)) {
+    share.bytes = row_bytes(*row);
+    share.memory += memory_of_row(*row);
+  }
+  return share;
+}
 
 }  // namespace
 
@@ -100,8 +123,7 @@ std::size_t Directory::config_memory_of(const QueueConfig& config) {
                       config.rows.capacity() * sizeof(config.rows.front()) + 3 * heap_block_bytes;
   for (const auto& [attribute, text] : config.texts) bytes += memory_of(text);
   for (const auto& [key, value] : config.tags) bytes += memory_of(key) + memory_of(value);
-  for (const auto& row : config.rows)
-    bytes += sizeof(TopicRow) + 2 * heap_block_bytes + memory_of(row->text);
+  for (const auto& row : config.rows) bytes += memory_of_row(*row);
   return bytes;
 }
 
@@ -128,6 +150,27 @@ void Directory::put(const ConfigPtr& config) {
   index(*config);
   by_name_[{config->account, config->name}] = config;
   by_id_[raw(config->id)] = config;
+}
+
+void Directory::change_row(QueueId topic, const AttributeChange& change) {
+  const auto it = by_id_.find(raw(topic));
+  if (it == by_id_.end()) return;
+  const ConfigPtr& known = it->second;
+  const ConfigPtr* const named = find(known->account, known->name);
+  const long ours = named != nullptr && *named == known ? 2 : 1;
+  if (known.use_count() > ours) {
+    auto changed = std::make_shared<QueueConfig>(*known);
+    changed->apply_row(change);
+    return put(changed);
+  }
+  // Every config is made as a plain QueueConfig; it is const because it is shared.
+  QueueConfig& config = const_cast<QueueConfig&>(*known);
+  const auto number = static_cast<std::uint64_t>(change.number);
+  const RowShare before = share_of_row(config, number);
+  config.apply_row(change);
+  const RowShare after = share_of_row(config, number);
+  bytes_ += after.bytes - before.bytes;
+  config_memory_ += after.memory - before.memory;
 }
 
 void Directory::drop(QueueId id) {

@@ -59,6 +59,8 @@ class Directory {
   // Takes a change made by the control shard, or one from its log.
   void put(const ConfigPtr& config);
   void drop(QueueId id);
+  // Changes one row of a topic, as a log has it. A config that nobody else holds is changed in place.
+  void change_row(QueueId topic, const AttributeChange& change);
 
  private:
   using Key = std::pair<std::string, std::string>;  // account, name

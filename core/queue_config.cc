@@ -25,6 +25,12 @@ std::string_view QueueConfig::text(Attribute a) const {
   return {};
 }
 
+const TopicRow* QueueConfig::row(std::uint64_t number) const {
+  const auto it = std::ranges::lower_bound(
+      rows, number, {}, [](const std::shared_ptr<const TopicRow>& row) { return row->number; });
+  return it == rows.end() || (*it)->number != number ? nullptr : it->get();
+}
+
 void QueueConfig::apply_row(const AttributeChange& change) {
   const auto number = static_cast<std::uint64_t>(change.number);
   const auto it = std::ranges::lower_bound(

@@ -109,6 +109,7 @@ struct QueueConfig {
   // Applies one change in place, with what SQS couples to it (a KMS key switches SQS's own SSE off).
   void apply(const AttributeChange& change);
   void apply_row(const AttributeChange& change);
+  const TopicRow* row(std::uint64_t number) const;  // null: there is none
   // Whether the attribute already has the value asked for.
   bool has(const AttributeChange& change) const;
 

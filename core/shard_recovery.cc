@@ -23,11 +23,9 @@ void Shard::restore(const ConfigRecord& record) {
 }
 
 void Shard::restore(const RowRecord& record) {
-  const ConfigPtr* const known = directory_.find(record.topic);
-  if (known == nullptr) return;  // the topic is gone, and what says so comes
-  auto config = std::make_shared<QueueConfig>(**known);
-  config->apply({Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
-  directory_.put(config);
+  // An unknown topic was deleted; the record of its deletion follows.
+  directory_.change_row(
+      record.topic, {Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
 }
 
 void Shard::restore(const HeadRecord& record) {

@@ -58,17 +58,25 @@ SnsSubscription subscription_of(const object& one) {
   return subscription;
 }
 
-// The subscription of a row that `before` has too, if it has been read there.
-const SnsSubscription* read_before(const Kept* before, const std::shared_ptr<const TopicRow>& row) {
-  if (before == nullptr) return nullptr;
-  const auto& rows = before->row->rows;
-  const auto it =
-      std::ranges::lower_bound(rows, row->number, {}, [](const auto& r) { return r->number; });
-  if (it == rows.end() || *it != row) return nullptr;
-  const auto& read = before->topic->subscriptions;
-  const auto found = std::ranges::find(read, row->number, &SnsSubscription::row);
-  return found == read.end() ? nullptr : &*found;
-}
+// The subscriptions of a topic that was read before, by row.
+class ReadBefore {
+ public:
+  explicit ReadBefore(const Kept* before) : before_(before) {
+    if (before == nullptr) return;
+    for (const SnsSubscription& one : before->topic->subscriptions)
+      if (one.row != 0) by_row_.emplace(one.row, &one);
+  }
+  // Null: the row is new or has changed, or could not be read.
+  const SnsSubscription* find(const std::shared_ptr<const TopicRow>& row) const {
+    if (before_ == nullptr || before_->row->row(row->number) != row.get()) return nullptr;
+    const auto found = by_row_.find(row->number);
+    return found == by_row_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const Kept* before_;
+  std::unordered_map<std::uint64_t, const SnsSubscription*> by_row_;
+};
 
 // Rows come behind the subscriptions that the attribute has, and take their place when they have the same id.
 SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
@@ -88,9 +96,10 @@ SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
     }
   }
   const bool old = !topic.subscriptions.empty();
+  const ReadBefore read_before(before);
   for (const auto& kept : row.rows) {
     SnsSubscription subscription;
-    if (const SnsSubscription* const read = read_before(before, kept)) {
+    if (const SnsSubscription* const read = read_before.find(kept)) {
       subscription = *read;
     } else {
       object one;

@@ -128,5 +128,25 @@ TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {
   EXPECT_LT(answering_one_of(200, true), answering_one_of(10, true) + 5'000);
 }
 
+// A start reads the next row of a topic that has so many.
+std::uint64_t reading_a_row_behind(std::uint64_t rows) {
+  World world;
+  auto topic = std::make_shared<QueueConfig>();
+  topic->id = QueueId{1000};
+  topic->account = "sns/0";
+  topic->name = "topic";
+  world.shard().restore(ConfigRecord{std::move(topic), false});
+  const auto read = [&](std::uint64_t number) {
+    world.shard().restore(RowRecord{QueueId{1000}, number, "{\"id\":\"one\"}"});
+  };
+  for (std::uint64_t number = 1; number <= rows; ++number) read(number);
+  return instructions([&] { read(rows + 1); });
+}
+
+TEST(Cost, OfReadingARowOfATopicDoesNotGrowWithItsRows) {
+  const std::uint64_t few = reading_a_row_behind(20), many = reading_a_row_behind(900);
+  EXPECT_LT(many, few + few / 2) << few << " with 20 rows";
+}
+
 }  // namespace
 }  // namespace pawl::test
