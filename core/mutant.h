@@ -75,6 +75,12 @@ enum class Mutant : std::uint8_t {
   forget_vouch,         // nothing vouches for the last frame of a log at rest
   forget_wrap,          // a position behind 2^48 is taken for the one 2^48 bytes before it
   forget_delay_anew,    // a new delay of a FIFO queue leaves what is in it as it was
+  scope_at_once,        // a changed deduplication scope holds at once
+  forget_scope_change,  // a start forgets when the deduplication scope was changed
+  forget_replay_step,   // the progress of a replay task is not logged
+  replay_copies,        // a replay task sends copies again though nobody asked for them
+  forget_kept,          // a segment that a queue keeps for replay is used again
+  stay_full,            // memory that was once full counts as full for ever
 };
 
 inline Mutant active_mutant = Mutant::none;

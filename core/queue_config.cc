@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/mutant.h"
+
 namespace pawl {
 
 std::string QueueName::text() const {
@@ -75,7 +77,7 @@ void QueueConfig::apply(const AttributeChange& change) {
 
 DeduplicationScope QueueConfig::scope_in_force(Instant now) const {
   const Instant since{number(Attribute::deduplication_scope_since)};
-  const bool old = since.ms != 0 && now < since + dedup_window;
+  const bool old = since.ms != 0 && now < since + dedup_window && !MUTANT(scope_at_once);
   return DeduplicationScope{
       number(old ? Attribute::deduplication_scope_before : Attribute::deduplication_scope)};
 }

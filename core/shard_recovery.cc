@@ -14,6 +14,11 @@ void Shard::restore(const ConfigRecord& record) {
     return directory_.drop(record.config->id);
   }
   deleted_names_.free(record.config->account, record.config->name);
+  if (MUTANT(forget_scope_change)) {
+    auto forgetful = std::make_shared<QueueConfig>(*record.config);
+    forgetful->apply({Attribute::deduplication_scope_since, 0, {}});
+    return directory_.put(forgetful);
+  }
   const ConfigPtr* const known = directory_.find(record.config->id);
   if (known == nullptr || (*known)->rows.empty() || !record.config->rows.empty())
     return directory_.put(record.config);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/mutant.h"
 #include "core/shard.h"
 
 namespace pawl {
@@ -91,7 +92,7 @@ void Shard::replayed(QueueId id, const ReplayStep& step, Effects& effects) {
   task.position = step.position;
   task.sent += step.sent;
   task.unreadable += step.unreadable;
-  effects.replays.push_back({task, true});
+  if (!MUTANT(forget_replay_step)) effects.replays.push_back({task, true});
 }
 
 void Shard::end_replay(QueueId id, ReplayTask::Status status, Errc failure, Effects& effects) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/mutant.h"
+
 namespace pawl {
 Request* Replayer::turn(Instant now, Effects& effects) {
   if (under_way_) {
@@ -103,7 +105,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
 // What came from another queue counts from when it came.
 bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const {
   if (message.queue != source_ || message.relocated) return false;
-  if (message.content.replayed && !task.copies) return false;
+  if (message.content.replayed && !task.copies && !MUTANT(replay_copies)) return false;
   const Instant since = message.carried.from.seq != 0 ? message.carried.arrived : message.sent;
   return since >= task.from && since < task.to &&
          (filter_ == nullptr || filter_->wants(message.content));

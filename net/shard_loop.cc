@@ -257,7 +257,7 @@ void ShardLoop::share_memory() {
   const std::uint64_t image_min = memory_max_ / image_share_min;
   const Shard::Memory memory = shard_->memory();
   const std::uint64_t state = memory.sum();
-  full_ = state + image_min > memory_max_;
+  full_ = state + image_min > memory_max_ || (full_ && MUTANT(stay_full));
   // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
   // way of all else for ever. Nor do this shard's own transfers refuse them: two shards would wait for each other. Nor do
   // long polls, of which those that send dead letters on their way are some.
@@ -267,6 +267,7 @@ void ShardLoop::share_memory() {
 }
 
 void ShardLoop::keep_for_replay(Instant now) {
+  if (MUTANT(forget_kept)) return;
   const Duration kept = shard_->replay_retention();
   log_->keep_for_replay(kept == Duration{0} ? never : now - kept, shard_->replay_position());
 }

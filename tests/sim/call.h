@@ -47,7 +47,9 @@ struct Call {
       texts;  // of `deliveries`, for the model: contents do not outlive the turn
   std::vector<AttributeChange> changes;
   QueueSpec spec;
-  std::string destination;    // of start_move
+  std::string destination;  // of start_move and start_replay
+  std::string filter;       // of start_replay
+  ReplayParams replay;
   std::string attempt_text;   // of a receive
   std::uint32_t attempt = 0;  // its number; 0: none
   // The messages that `sends` or `receipts` are about; of what was delivered once it is known.
@@ -73,7 +75,7 @@ struct Call {
   std::uint64_t delivered_step = 0;
   bool again = false;               // a receive that got what the same attempt had got before
   std::uint64_t starts_before = 0;  // start_move: so many had been asked for, this one included
-  // When it was asked: start_move, a task may have been running; list and cancel, a start was under way.
+  // When it was asked: start_move and start_replay, a task may have been running; list and cancel, a start was under way.
   bool was_busy = false;
   bool alone = false;  // nothing else was under way but parked long polls
 };

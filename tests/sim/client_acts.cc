@@ -12,8 +12,11 @@ constexpr std::uint32_t no_message = UINT32_MAX;
 
 constexpr std::size_t dedups_kept = 24;
 constexpr std::string_view account = "000000000000";
+constexpr std::size_t replays_a_queue = 9;  // or the first are forgotten
 
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
+
+std::string copies_name(bool fifo) { return fifo ? "own-copies.fifo" : "own-copies"; }
 
 }  // namespace
 
@@ -93,6 +96,10 @@ bool Clients::perform(Act act, std::uint32_t client) {
     case Act::cancel_move:
     case Act::list_moves:
       return move(act, client, queue);
+    case Act::start_replay:
+    case Act::cancel_replay:
+    case Act::list_replays:
+      return replay(act, client, queue);
     case Act::drop_client:
       if (world_->inside_turn()) return false;
       drop(client);
@@ -180,7 +187,7 @@ Clients::Held Clients::take_held(bool keep) {
 bool Clients::delete_under_way(std::uint32_t client) {
   if (world_->inside_turn()) return false;
   const auto at = std::ranges::find_if(held_, [&](const Held& held) {
-    return held.message != no_message && model_->queues()[held.queue].owner == homes_[client] &&
+    return is_message(held.message) && model_->queues()[held.queue].owner == homes_[client] &&
            model_->about_to_move(held.message, held.queue);
   });
   if (at == held_.end()) return false;
@@ -243,7 +250,9 @@ std::vector<AttributeChange> Clients::some_attributes(std::uint64_t name) {
     changes.push_back(number(Attribute::durability, choose({0, 1, 2})));
   if (random_.chance(plan_.dead_letters, 100)) add_policy(name, changes);
   if (plan_.kept > 0 && random_.chance(plan_.kept, 100))
-    changes.push_back(number(Attribute::replay_retention, choose({0, 5, 60, 3600})));
+    changes.push_back(number(
+        Attribute::replay_retention,
+        plan_.replays > 0 ? choose({0, 5, 60, 3600, 3600, 3600, 3600}) : choose({0, 5, 60, 3600})));
   return changes;
 }
 
@@ -253,6 +262,12 @@ void Clients::create(std::uint32_t client) {
   if (plan_.moves && random_.chance(1, 4)) {
     call.spec.name = own_name(random_.chance(1, 2));
     if (plan_.own_fifo) call.spec.changes.push_back(number(Attribute::fifo_queue, 1));
+    return submit(call);
+  }
+  if (plan_.replays > 0 && random_.chance(1, 3)) {
+    const bool fifo = random_.below(plan_.queue_names) < plan_.fifo_names;
+    call.spec.name = copies_name(fifo);
+    if (fifo) call.spec.changes.push_back(number(Attribute::fifo_queue, 1));
     return submit(call);
   }
   const std::uint64_t name = random_.below(plan_.queue_names);
@@ -302,6 +317,11 @@ void Clients::set(std::uint32_t client, std::uint32_t queue) {
   std::uint64_t name = 0;
   while (name < plan_.queue_names && queue_name(name) != model_->queues()[queue].name) ++name;
   call.changes = some_attributes(name);
+  if (plan_.scopes > 0 && is_fifo(name) && random_.chance(plan_.scopes, 100)) {
+    const std::int64_t of_group = random_.chance(1, 2) ? 1 : 0;
+    call.changes.push_back(number(Attribute::deduplication_scope, of_group));
+    call.changes.push_back(number(Attribute::fifo_throughput_limit, of_group));
+  }
   submit(call);
 }
 
@@ -316,6 +336,10 @@ void Clients::create_all() {
   };
   for (std::uint64_t name = 0; name < plan_.queue_names; ++name)
     submit_one(queue_name(name), is_fifo(name));
+  if (plan_.replays > 0) {
+    submit_one(copies_name(false), false);
+    submit_one(copies_name(true), true);
+  }
   if (!plan_.moves) return;
   submit_one(own_name(true), plan_.own_fifo);
   submit_one(own_name(false), plan_.own_fifo);
@@ -363,9 +387,57 @@ void Clients::list_all() {
   for (std::uint32_t queue = 0; queue < model_->queues().size(); ++queue) {
     const QueueRow& row = model_->queues()[queue];
     const bool any = row.may_move || row.start_step > 0 || !row.tasks.empty();
-    if (row.state != QueueRow::State::deleted && any)
-      submit(make(Op::list_moves, plan_.clients, queue));
+    if (row.state == QueueRow::State::deleted) continue;
+    if (any) submit(make(Op::list_moves, plan_.clients, queue));
+    if (!row.replays.rows.empty()) submit(make(Op::list_replays, plan_.clients, queue));
   }
+}
+
+// --- replay tasks ---
+
+// A queue of their own, from which nobody receives before the end; or one of the others, if no copy can go on from there.
+std::string Clients::replay_destination(const QueueRow& source) {
+  const bool others = plan_.dead_letters == 0 && !plan_.moves;
+  if (!others || random_.chance(1, 2)) return full_name(copies_name(source.fifo));
+  if (random_.chance(1, 2)) return source.full_name;
+  for (int tries = 0; tries < 4; ++tries) {
+    const std::uint64_t name = random_.below(plan_.queue_names);
+    if (is_fifo(name) == source.fifo) return full_name(queue_name(name));
+  }
+  return source.full_name;
+}
+
+bool Clients::replay(Act act, std::uint32_t client, std::uint32_t queue) {
+  if (plan_.moves && random_.chance(1, 4)) pick_source(queue);
+  const QueueRow& row = model_->queues()[queue];
+  if (act == Act::list_replays) {
+    submit(make(Op::list_replays, client, queue));
+    return true;
+  }
+  if (act == Act::cancel_replay) {
+    Call& call = make(Op::cancel_replay, client, queue);
+    call.replay.number = row.replays.rows.empty() || random_.chance(1, 10)
+                             ? static_cast<std::uint32_t>(random_.below(5))
+                             : row.replays.rows.back().number;
+    submit(call);
+    return true;
+  }
+  if (replays_ == plan_.replays || row.replays.rows.size() >= replays_a_queue) return false;
+  if (row.replays.retention.high == 0 && !random_.chance(1, 20)) return false;
+  ++replays_;
+  Call& call = make(Op::start_replay, client, queue);
+  ReplayParams& asked = call.replay;
+  call.destination = replay_destination(row);
+  const std::uint32_t rates[] = {0, 0, 0, 20, 500};
+  asked.rate = rates[random_.below(std::size(rates))];
+  asked.copies = random_.chance(1, 8);
+  if (random_.chance(1, 6)) call.filter = odd_filter;
+  const std::int64_t back_s[] = {3600, 3600, 60, 20, 3};
+  asked.from = world_->now() - seconds(back_s[random_.below(std::size(back_s))]);
+  if (random_.chance(1, 4))
+    asked.to = world_->now() - milliseconds(static_cast<std::int64_t>(random_.below(5000)));
+  submit(call);
+  return true;
 }
 
 // --- the scheduler's own ---

@@ -50,6 +50,9 @@ void Clients::submit(Call& call) {
   request.deliveries = call.deliveries;
   request.spec = &call.spec;
   request.move.destination = call.destination;
+  call.replay.destination = call.destination;
+  call.replay.filter = call.filter;
+  request.replay = &call.replay;
   request.receive.attempt = call.attempt_text;
   const bool inside = world_->inside_turn();
   call.asked_step = inside ? world_->step() - 1 : world_->step();
@@ -183,7 +186,7 @@ void Clients::recognise(Call& call) {
       const StoredMessage stored = world_->stored(call.target, delivery);
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }
-    call.messages.push_back(model_->recognise(delivery));
+    call.messages.push_back(model_->recognise(call, delivery));
     call.seqs.push_back(delivery.seq);
     for (std::string_view* text : {&delivery.content.origin, &delivery.content.dedup_id})
       if (!text->empty()) *text = call.texts.emplace_front(*text);
@@ -198,7 +201,7 @@ void Clients::put_in_order(Call& call) {
     const auto at = std::ranges::find(call.seqs, call.deliveries[i].seq) - call.seqs.begin();
     messages.push_back(call.messages[static_cast<std::size_t>(at)]);
     if (i < call.request.delivered - call.request.unfetched &&
-        model_->recognise(call.deliveries[i]) != messages.back())
+        model_->recognise(call, call.deliveries[i]) != messages.back())
       trace_->broken("bytes are as they were sent", "seq {} is another message",
                      call.deliveries[i].seq);
   }

@@ -79,6 +79,8 @@ class Clients final : public Audience {
   void create(std::uint32_t client);
   void set(std::uint32_t client, std::uint32_t queue);
   bool move(Act act, std::uint32_t client, std::uint32_t queue);
+  bool replay(Act act, std::uint32_t client, std::uint32_t queue);
+  std::string replay_destination(const QueueRow& source);
   bool is_own(std::uint32_t queue) const;
   bool pick_source(std::uint32_t& queue);
   std::uint32_t pick_group();
@@ -109,6 +111,7 @@ class Clients final : public Audience {
   std::vector<std::uint32_t> attempts_;
   std::map<std::string, std::vector<std::uint32_t>> dedups_;  // used, by queue name
   bool may_go_on_ = true;
+  std::uint64_t replays_ = 0;  // starts asked for
   std::uint64_t refused_ = 0;
   std::uint64_t deliveries_ = 0;
 };

@@ -53,11 +53,13 @@ void Simulation::fill_a_disk() {
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   SimDisk& disk = world_.disk(shard);
   trace_.note("{} us: disk {} is full", world_.now_us(), shard);
+  model_.disk_is_full(shard);
   disk.set_capacity(disk.bytes_used() + random_.below(2) * plan_.log.segment_bytes);
 }
 
 void Simulation::heal() {
   for (std::uint32_t i = 0; i < plan_.shards; ++i) world_.disk(i).heal();
+  model_.disks_healed();
 }
 
 // --- death ---
@@ -214,6 +216,7 @@ void Simulation::rot() {
   if (file.bytes == 0) return;
   world_.flip(
       {shard, file.name, random_.below(file.bytes), static_cast<unsigned>(random_.below(8))});
+  model_.bit_flipped();
 }
 
 // Runs until the shard's log has had 250 ms without a record. Returns its end, or nothing when timers of messages
@@ -247,6 +250,7 @@ void Simulation::rot_at_rest() {
   if (world_.disk(shard).exists(file))
     world_.flip(
         {shard, file, at % plan_.log.segment_bytes, static_cast<unsigned>(random_.below(8))});
+  model_.bit_flipped();
   start();
 }
 

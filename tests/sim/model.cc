@@ -82,7 +82,7 @@ void Model::fill(std::uint32_t id, Content& content, const std::uint64_t& name) 
     content.body_md5 = reinterpret_cast<const Delivery::Md5*>(cut(message.body_at + 3, 16).data());
 }
 
-std::uint32_t Model::recognise(const Delivery& delivery) {
+std::uint32_t Model::recognise(const Call& call, const Delivery& delivery) {
   std::uint64_t name = 0;
   if (delivery.content.attributes.size() == sizeof name)
     std::memcpy(&name, delivery.content.attributes.data(), sizeof name);
@@ -100,7 +100,7 @@ std::uint32_t Model::recognise(const Delivery& delivery) {
       sent.sender != delivery.content.sender || sent.group != delivery.content.group || !same_md5)
     trace_->broken("bytes are as they were sent", "message {} of {} bytes, seq {}", id,
                    message.body_bytes, delivery.seq);
-  return id;
+  return delivery.content.replayed ? copy_of(call, id, delivery) : id;
 }
 
 // --- what is known of a message ---
@@ -274,11 +274,11 @@ void Model::asked(Call& call) {
       return;
     case Op::remove:
       for (const std::uint32_t id : call.messages)
-        if (id != UINT32_MAX) ++messages_[id].removes;
+        if (is_message(id)) ++messages_[id].removes;
       return;
     case Op::change_visibility:
       for (std::size_t i = 0; i < call.messages.size(); ++i) {
-        if (call.messages[i] == UINT32_MAX) continue;
+        if (!is_message(call.messages[i])) continue;
         Message& message = messages_[call.messages[i]];
         ++message.moves;
         // By a handle that is older than a delivery that was undone it counts as received again.
@@ -288,15 +288,21 @@ void Model::asked(Call& call) {
       return;
     case Op::purge:
       ++queue.purges;
+      queue.replays.lossy = true;
       for (auto& [number, attempt] : queue.attempts) attempt.sure = false;
       return may_vanish(queue);
     case Op::delete_queue:
       ++queue.deletes;
+      queue.replays.lossy = true;
       return may_vanish(queue);
     case Op::set_attributes:
       ++queue.sets;
       queue.set_step = world_->step();
-      for (const AttributeChange& change : call.changes) widen(queue, change);
+      for (const AttributeChange& change : call.changes) {
+        widen(queue, change);
+        if (change.attribute == Attribute::deduplication_scope)
+          asked_scope(queue, change.number == 1, call.asked_at);
+      }
       if (const auto policy = policy_of(call.changes)) add_policy(queue, *policy);
       return redelay(queue);
     case Op::start_move:
@@ -305,6 +311,12 @@ void Model::asked(Call& call) {
     case Op::cancel_move:
       call.was_busy = queue.starts > 0;
       return;
+    case Op::start_replay:
+      return asked_replay(call, queue);
+    case Op::list_replays:
+    case Op::cancel_replay:
+      call.was_busy = queue.replays.starts > 0;
+      return;
     default:
       return;
   }
@@ -312,6 +324,7 @@ void Model::asked(Call& call) {
 
 void Model::gives_back(const Call& call) {
   for (const std::uint32_t id : call.messages) {
+    if (!is_message(id)) continue;
     ++messages_[id].moves;
     ++messages_[id].returns;
     messages_[id].returned = true;
@@ -339,16 +352,19 @@ void Model::answered(Call& call, const Turn& turn) {
     case Op::delete_queue:
       return answered_delete(call, turn);
     case Op::set_attributes:
-      return answered_set(call);
+      return answered_set(call, turn);
     case Op::start_move:
       return answered_start(call);
     case Op::cancel_move:
       return answered_cancel(call);
     case Op::list_moves:
       return answered_list(call, turn);
-    case Op::start_replay:  // tests/sim/replay_test.cc has these
+    case Op::start_replay:
+      return answered_replay(call);
     case Op::cancel_replay:
+      return answered_cancel_replay(call);
     case Op::list_replays:
+      return answered_list_replays(call, turn);
     case Op::transfer:
     case Op::none:
       break;
@@ -385,10 +401,10 @@ void Model::rested(std::uint64_t step) {
 
 void Model::stopped() {
   rested(world_->step());
-  crashed();
+  crashed(true);
 }
 
-void Model::crashed() {
+void Model::crashed(bool in_order) {
   creates_.clear();
   rested_step_ = world_->step();
   for (ShardView& shard : shards_) removes_undone(shard);
@@ -418,8 +434,10 @@ void Model::crashed() {
     queue.deletes = queue.purges = 0;
     if (queue.sets > 0) queue.set_step = world_->step();
     queue.sets = 0;
+    end_scope_changes(queue);
     redelay(queue);
     tasks_crashed(queue, durable_step);
+    replays_crashed(queue, durable_step, in_order);
     tidy(queue);
   }
 }
@@ -468,6 +486,8 @@ Instant Model::last_ready(const QueueRow& queue) const {
     const Message& message = messages_[id];
     if (message.gone != Message::Gone::yes) last = std::max(last, message.view.from_high);
   }
+  for (const auto& [seq, index] : queue.replays.copies)
+    if (!copies_[index].gone) last = std::max(last, copies_[index].until);
   return last;
 }
 

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "tests/sim/call.h"
+#include "tests/sim/replays.h"
 #include "tests/sim/trace.h"
 #include "tests/sim/world.h"
 
@@ -104,6 +105,23 @@ struct First {
   bool sure = true;
 };
 
+// The deduplication scopes of a queue, true: of a group. The older one is in force until a window after the change.
+struct ScopeState {
+  bool before = false, now = false;
+  bool changed = false;
+  Instant low, high;   // when it was changed
+  bool fresh = false;  // by a request that is under way
+  // The state that the change was made in.
+  bool base_before = false, base_now = false, base_changed = false;
+  Instant base_low, base_high;
+
+  // Whether that scope may be in force at a time between the two.
+  bool may_hold(bool of_group, Instant from, Instant to) const;
+  bool both_count(Instant at) const { return changed && at < low + dedup_window * 2; }
+  bool both_may_count(Instant at) const { return changed && at < high + dedup_window * 2; }
+  bool operator==(const ScopeState&) const = default;
+};
+
 // What a ReceiveRequestAttemptId got.
 struct Attempt {
   Instant at;
@@ -143,7 +161,6 @@ struct QueueRow {
   std::uint64_t set_step = 0;
   Range visibility, delay, wait;  // ms
   Range durability;
-  bool relaxed = false;                               // it was not fsync, or may have been, ever
   std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
   Range purged{-1,
                -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
@@ -153,7 +170,7 @@ struct QueueRow {
 
   // FIFO.
   bool fifo = false;
-  bool group_scope = false;
+  std::vector<ScopeState> scopes;  // one of them holds
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // group, id
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // when one of the group was last known to go
@@ -179,6 +196,9 @@ struct QueueRow {
   Instant emptied_fired;
   bool start_lost = false;  // a crash came before a task's start was known to be on disk
   std::uint64_t hops = 0;   // messages seen that a task has taken from here
+
+  ReplaysOfQueue replays;
+  std::uint64_t known_step = 0;  // its create was answered after this turn
 };
 
 // The redrive policy that the changes set, if they set one.
@@ -194,8 +214,8 @@ class Model {
   void name_group(std::uint32_t message, std::uint32_t group, std::uint32_t dedup);
   std::string_view text_of(std::uint32_t number) const;
   void fill(std::uint32_t message, Content& content, const std::uint64_t& name) const;
-  // Which message this is; checks every byte of it. UINT32_MAX: a broken invariant.
-  std::uint32_t recognise(const Delivery& delivery);
+  // Which message or copy this is; checks every byte of it. UINT32_MAX: a broken invariant.
+  std::uint32_t recognise(const Call& call, const Delivery& delivery);
 
   // --- requests ---
   void asked(Call& call);
@@ -216,8 +236,12 @@ class Model {
   void turned(const Turn& turn);
   void draining() { draining_ = true; }
   void rested(std::uint64_t step);  // long enough for what was decided by then to be on disk
-  void crashed();
+  void crashed(bool in_order = false);
   void stopped();
+  // The disk of the shard may let go of what is kept for replay; until it is healed.
+  void disk_is_full(std::uint32_t shard);
+  void disks_healed();
+  void bit_flipped();
   void started();
 
   // --- checks ---
@@ -243,6 +267,10 @@ class Model {
   bool any_wanders() const;
   // After everything was drained, and the tasks were listed again.
   void check_tasks_ended();
+  bool any_replay() const;
+  void check_replays();
+  std::uint64_t copies() const { return copies_.size(); }
+  std::uint64_t replays_proved() const { return replays_proved_; }
 
  private:
   QueueRow& row(const Call& call) { return queues_[call.queue]; }
@@ -263,7 +291,7 @@ class Model {
   void check_name_waits(const Call& call);
   void check_name_waited(const QueueConfig& config, const Deletion& last);
   void answered_delete(const Call& call, const Turn& turn);
-  void answered_set(const Call& call);
+  void answered_set(const Call& call, const Turn& turn);
   void answered_purge(const Call& call, const Turn& turn);
   void answered_count(const Call& call, const Turn& turn);
   bool queue_answers(const Call& call);
@@ -284,6 +312,9 @@ class Model {
   std::set<std::uint32_t> groups_arriving(std::uint32_t at) const;
   void redelay(QueueRow& queue);
   void crashed_in_order(QueueRow& queue, std::uint64_t durable_step);
+  void asked_scope(QueueRow& queue, bool of_group, Instant at);
+  void settle_scope(QueueRow& queue, bool of_group, Instant low, Instant high);
+  void end_scope_changes(QueueRow& queue);
   void forget_firsts(QueueRow& queue, std::uint64_t step, bool exact);
   void check_expired_handle(const Call& call, std::size_t index, const Turn& turn);
   bool surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
@@ -316,12 +347,36 @@ class Model {
   void check_failure(const QueueRow& queue, const MoveTask& task);
   void tasks_crashed(QueueRow& queue, std::uint64_t durable_step);
 
+  // model_replays.cc
+  std::uint32_t copy_of(const Call& call, std::uint32_t original, const Delivery& delivery);
+  void delivered_copy(Call& call, std::size_t index, const Turn& turn);
+  void check_copied_order(QueueRow& queue, const Copy& copy, std::string_view dedup);
+  bool may_have_copies(const QueueRow& queue) const {
+    return copied_into_.contains(queue.full_name);
+  }
+  bool may_wander_to(std::uint32_t original, std::uint32_t at) const;
+  bool may_be_copied_into(std::uint32_t original, std::uint32_t at, std::size_t tasks) const;
+  static bool sends_again(const ReplayRow& replay, const QueueRow& source, std::uint32_t original);
+  void asked_replay(Call& call, QueueRow& queue);
+  void answered_replay(const Call& call);
+  void answered_cancel_replay(const Call& call);
+  void answered_list_replays(const Call& call, const Turn& turn);
+  void see_replay(const Call& call, QueueRow& queue, const ReplayTask& task, const Turn& turn);
+  void check_replay_failure(const QueueRow& queue, const ReplayRow& replay);
+  void replays_crashed(QueueRow& queue, std::uint64_t durable_step, bool in_order);
+  void asked_retention(QueueRow& queue, std::int64_t kept_s);
+  void settle_retention(QueueRow& queue, std::int64_t kept_s);
+  void forget_copies(QueueRow& queue, std::uint64_t step);
+  bool keeps_copies(const QueueRow& queue) const;
+  void check_copies(std::uint32_t at);
+
   // model.cc
   void answered_send(const Call& call, const Turn& turn);
   void answered_receive(const Call& call, const Turn& turn);
   void answered_remove(const Call& call, const Turn& turn);
   void answered_change(const Call& call, const Turn& turn);
   void answered_return(const Call& call, const Turn& turn);
+  void check_memory(const Call& call);
   void take_seq(std::uint32_t id, Seq seq);
   void check_used_up(const QueueRow& queue);
   void check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
@@ -354,6 +409,10 @@ class Model {
   std::uint64_t rested_step_ = 0;             // whatever had been moved by then is settled
   std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
   bool draining_ = false;
+  std::deque<Copy> copies_;
+  std::set<std::string> copied_into_;  // full names of the destinations of replay tasks
+  std::set<std::uint32_t> full_disks_;
+  std::uint64_t replays_proved_ = 0;                   // messages that had to come again, and did
   bool any_wandered_ = false;                          // if not, nobody needs to look for what does
   std::vector<std::string> names_;                     // full ones, by number
   mutable std::vector<std::optional<Names>> reached_;  // known answers

@@ -51,6 +51,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     message.sent = Message::Sent::unacked;
     message.born_queue = queue.id;
     message.born_seq = entry.seq;
+    queue.replays.sent.emplace(call.messages[i], turn.now);
     message.sent_at = message.aged = turn.now;
     message.latest = world_->newest_now();
     message.view.step = turn.step;
@@ -66,6 +67,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   QueueRow& queue = row(messages_[id]);
   messages_[id].seq = seq;
   const auto [at, fresh] = queue.by_seq.try_emplace(seq, id);
+  if (queue.replays.copies.contains(seq))
+    trace_->broken("numbers are not used again", "queue {} seq {} was a copy", raw(queue.id), seq);
   if (fresh) return;
   const std::uint32_t before = std::exchange(at->second, id);
   Message& other = messages_[before];
@@ -80,15 +83,24 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
 // and was not seen yet; or it was among those that a crash cost a queue that answers early.
 void Model::check_used_up(const QueueRow& queue) {
   const bool seen = queue.by_seq.contains(seq_newest_max);
-  bool unseen = queue.relaxed;
+  bool unseen = queue.replays.relaxed;
   for (std::uint32_t from = 0; from < queues_.size(); ++from)
     unseen |= leads_to(from, static_cast<std::uint32_t>(&queue - queues_.data()));
   if (!world_->numbers_run_out() || (!seen && !unseen))
     trace_->broken("an error has a reason", "queue {} has numbers left", raw(queue.id));
 }
 
+// A refusal is decided in the turn that answers it.
+void Model::check_memory(const Call& call) {
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t id : call.messages) bytes += messages_[id].body_bytes + 200;
+  if (!world_->short_of_memory(call.target, bytes))
+    trace_->broken("an error has a reason", "call {} of {} bytes: no_memory", call.number, bytes);
+}
+
 void Model::answered_send(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
+  if (call.request.error == Errc::no_memory && call.home == call.target) check_memory(call);
   const Durability promised = call.request.durability;
   check_promise(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
@@ -131,6 +143,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   if (!receipt || receipt->seq != delivery.seq || receipt->queue != queue.id ||
       receipt->shard != queue.owner)
     return trace_->broken("a handle names its message", "message {}", id);
+  if (is_copy(id)) return delivered_copy(call, index, turn);
   Message& message = messages_[id];
   const bool known = message.sent != Message::Sent::refused && message.sent != Message::Sent::asked;
   if (known && (message.queue != call.queue || message.seq != delivery.seq)) {
@@ -297,6 +310,14 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
         trace_->broken("a forged handle is refused", "call {}", call.number);
       continue;
     }
+    if (is_copy(id)) {
+      Copy& copy = copies_[id ^ copy_mark];
+      const Errc error = call.receipts[i].error;
+      if (taken && error != Errc::ok && !(row(call).fifo && error == Errc::receipt_expired))
+        trace_->broken("a handle deletes", "seq {}, a copy: {}", copy.seq, name_of(error));
+      copy.gone |= taken && !early && error == Errc::ok;
+      continue;
+    }
     Message& message = messages_[id];
     --message.removes;
     if (!taken || message.gone == Message::Gone::yes) continue;
@@ -331,7 +352,11 @@ void Model::answered_change(const Call& call, const Turn& turn) {
   const Instant low = decided_low(call), high = decided_high(call, turn);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     const std::uint32_t id = call.messages[i];
-    if (id == UINT32_MAX) continue;
+    if (is_copy(id)) {
+      Instant& until = copies_[id ^ copy_mark].until;
+      until = std::max(until, high + call.receipts[i].visibility);
+    }
+    if (!is_message(id)) continue;
     Message& message = messages_[id];
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken) continue;
@@ -387,6 +412,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
   const Instant low = decided_low(call), high = decided_high(call, turn);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    if (!is_message(call.messages[i])) continue;
     Message& message = messages_[call.messages[i]];
     --message.returns;
     if (--message.moves == 0) message.moved = Duration{0};

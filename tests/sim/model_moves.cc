@@ -140,7 +140,7 @@ bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint
 // These deletes are in time, if their messages are moved at all.
 void Model::decided_remove(Call& call, const Turn& turn) {
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    if (call.messages[i] == UINT32_MAX) continue;
+    if (!is_message(call.messages[i])) continue;
     const Message& message = messages_[call.messages[i]];
     if (message.queue == call.queue && names_place(call.receipts[i], message) &&
         message.removes == 1 && surely_here(message, row(call), turn.step))

@@ -1,5 +1,6 @@
 // What the model makes of FIFO queues: order, deduplication, attempts, handles that run out.
 #include <algorithm>
+#include <utility>
 
 #include "core/dedup.h"
 #include "tests/sim/model.h"
@@ -10,10 +11,6 @@ namespace {
 // A receive gives up after so many dead letters.
 constexpr std::size_t letters_max = 60;
 constexpr Duration clock_back_max = seconds(3600);
-
-std::pair<std::uint32_t, std::uint32_t> key_of(const QueueRow& queue, const Message& message) {
-  return {queue.group_scope ? message.group : 0, message.dedup};
-}
 
 }  // namespace
 
@@ -48,6 +45,7 @@ void Model::check_order(const Call& call, std::size_t index) {
 void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
                          std::string_view name) {
   const QueueRow& queue = row(call);
+  if (may_have_copies(queue)) return;  // one of them may be in front
   std::vector<std::uint32_t> sorted;
   for (const std::uint32_t id : queue.messages)
     if (messages_[id].seq != 0) sorted.push_back(id);
@@ -122,35 +120,128 @@ void Model::redelay(QueueRow& queue) {
 
 // --- deduplication ---
 
+// --- which scope holds ---
+
+bool ScopeState::may_hold(bool of_group, Instant from, Instant to) const {
+  if (!changed) return now == of_group;
+  return (before == of_group && from < high + dedup_window) ||
+         (now == of_group && to >= low + dedup_window);
+}
+
+// The change may be made at any time from `at` on, or never.
+void Model::asked_scope(QueueRow& queue, bool of_group, Instant at) {
+  const std::vector<ScopeState> states = queue.scopes;
+  for (const ScopeState& base : states) {
+    if (base.now == of_group) continue;
+    for (const bool before : {false, true}) {
+      if (!base.may_hold(before, at, never)) continue;
+      const ScopeState changed{.before = before,
+                               .now = of_group,
+                               .changed = true,
+                               .low = at,
+                               .high = never,
+                               .fresh = true,
+                               .base_before = base.before,
+                               .base_now = base.now,
+                               .base_changed = base.changed,
+                               .base_low = base.low,
+                               .base_high = base.high};
+      if (std::ranges::find(queue.scopes, changed) == queue.scopes.end())
+        queue.scopes.push_back(changed);
+    }
+  }
+}
+
+// It was made between the two, and no other one meanwhile.
+void Model::settle_scope(QueueRow& queue, bool of_group, Instant low, Instant high) {
+  std::erase_if(queue.scopes, [&](ScopeState& state) {
+    if (state.now != of_group) return true;
+    if (!std::exchange(state.fresh, false)) return false;
+    const ScopeState base{.before = state.base_before,
+                          .now = state.base_now,
+                          .changed = state.base_changed,
+                          .low = state.base_low,
+                          .high = state.base_high};
+    state.low = low;
+    state.high = high;
+    return !base.may_hold(state.before, low, high);
+  });
+}
+
+// Nothing changes it any more, and what was asked for may have been done or not.
+void Model::end_scope_changes(QueueRow& queue) {
+  if (queue.sets > 0) return;
+  for (ScopeState& state : queue.scopes)
+    if (std::exchange(state.fresh, false)) state.high = world_->newest_now();
+}
+
+// A message is accepted under the key of the scope in force. It is looked for under that key, and for two windows after
+// a change under the other one too.
 void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
                        const Turn& turn) {
   if (!queue.fifo) {
     if (entry.duplicate) trace_->broken("a duplicate is one", "in a standard queue");
     return;
   }
-  std::vector<First>& firsts = queue.firsts[key_of(queue, message)];
-  // The clock may go back over what a crash has undone: what is over is not forgotten at once.
-  std::erase_if(firsts,
-                [&](const First& f) { return f.at + dedup_window + clock_back_max <= turn.now; });
+  struct Key {
+    std::vector<First>* firsts = nullptr;
+    bool may_hold = false, holds = true;  // its scope
+    bool may_look = false, looks = true;  // the shard, under this key
+  } keys[2];
+  for (const bool of_group : {false, true}) {
+    Key& key = keys[of_group ? 1 : 0];
+    key.firsts = &queue.firsts[{of_group ? message.group : 0, message.dedup}];
+    // The clock may go back over what a crash has undone: what is over is not forgotten at once.
+    std::erase_if(*key.firsts,
+                  [&](const First& f) { return f.at + dedup_window + clock_back_max <= turn.now; });
+    for (const ScopeState& state : queue.scopes) {
+      const bool may_hold = state.may_hold(of_group, turn.now, turn.now);
+      const bool holds = !state.may_hold(!of_group, turn.now, turn.now);
+      key.may_hold |= may_hold;
+      key.holds &= holds;
+      key.may_look |= may_hold || state.both_may_count(turn.now);
+      key.looks &= holds || state.both_count(turn.now);
+    }
+  }
   const auto counts = [&](const First& f) { return f.at + dedup_window > turn.now; };
-  const auto sure = std::ranges::find_if(
-      firsts, [&](const First& f) { return f.sure && queue.purges == 0 && counts(f); });
+  const auto sure = [&](const First& f) { return f.sure && queue.purges == 0 && counts(f); };
   if (!entry.duplicate) {
-    if (sure != firsts.end())
-      return trace_->broken("a duplicate is not accepted",
-                            "queue {} seq {}: seq {} came {} ms before", raw(queue.id), entry.seq,
-                            sure->seq, (turn.now - sure->at).ms);
-    std::erase_if(firsts, [&](const First& f) { return f.seq == entry.seq; });
-    for (First& first : firsts) first.sure = false;
-    firsts.push_back({entry.seq, turn.now, turn.step, true});
+    for (const Key& key : keys) {
+      const auto first = std::ranges::find_if(*key.firsts, sure);
+      if (key.looks && first != key.firsts->end())
+        return trace_->broken("a duplicate is not accepted",
+                              "queue {} seq {}: seq {} came {} ms before", raw(queue.id), entry.seq,
+                              first->seq, (turn.now - first->at).ms);
+      std::erase_if(*key.firsts, [&](const First& f) { return f.seq == entry.seq; });
+      if (key.looks)
+        for (First& other : *key.firsts) other.sure = false;
+      if (key.may_hold) key.firsts->push_back({entry.seq, turn.now, turn.step, key.holds});
+    }
     return;
   }
-  const auto first =
-      std::ranges::find_if(firsts, [&](const First& f) { return f.seq == entry.seq && counts(f); });
-  if (first == firsts.end() || (sure != firsts.end() && sure != first))
+  bool found = false;
+  for (const Key& key : keys) {
+    const auto first = std::ranges::find_if(
+        *key.firsts, [&](const First& f) { return f.seq == entry.seq && counts(f); });
+    const bool here = first != key.firsts->end();
+    const bool another = std::ranges::any_of(
+        *key.firsts, [&](const First& f) { return sure(f) && f.seq != entry.seq; });
+    found |= here && key.may_look;
+    if (key.holds && another)
+      return trace_->broken("a duplicate is one", "queue {}: another was before seq {}",
+                            raw(queue.id), entry.seq);
+  }
+  if (!found)
     return trace_->broken("a duplicate is one", "queue {}: nothing is known of a first seq {}",
                           raw(queue.id), entry.seq);
-  for (First& other : firsts) other.sure = &other == &*first;
+  // Unless it may have been accepted under the other key, it is there now for sure.
+  const auto known = [&](const Key& key) {
+    return std::ranges::any_of(*key.firsts, [&](const First& f) { return f.seq == entry.seq; });
+  };
+  for (const int here : {0, 1}) {
+    if (!known(keys[here]) || known(keys[1 - here]) || !keys[here].holds) continue;
+    for (First& first : *keys[here].firsts) first.sure = first.seq == entry.seq;
+  }
 }
 
 // A purge, decided in this turn or later.
@@ -215,6 +306,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
   if (!attempt.sure || attempt.messages.size() > call.deliveries.size()) return;
   const Instant high = decided_high(call, turn);
   const bool untouched = std::ranges::all_of(attempt.messages, [&](const auto& m) {
+    if (!is_message(m.first)) return false;
     const Message& message = messages_[m.first];
     const View& view = message.view;
     return surely_alive(message) && !message.wanders && message.moves == 0 && view.nonce_known &&

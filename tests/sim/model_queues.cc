@@ -15,8 +15,8 @@ Policy policy_of(const QueueConfig& config) {
           config.number(Attribute::max_receive_count)};
 }
 
-Range number_of(const QueueConfig& config) {
-  const std::int64_t number = config.number(Attribute::durability);
+Range number_of(const QueueConfig& config, Attribute attribute) {
+  const std::int64_t number = config.number(attribute);
   return {number, number};
 }
 
@@ -48,7 +48,9 @@ bool Model::queue_answers(const Call& call) {
   const bool expected =
       error == Errc::ok || (call.op == Op::purge && error == Errc::purge_in_progress) ||
       (call.op == Op::start_move && error == Errc::task_running) ||
-      (call.op == Op::cancel_move && (error == Errc::no_such_task || error == Errc::task_ended));
+      (call.op == Op::cancel_move && (error == Errc::no_such_task || error == Errc::task_ended)) ||
+      (call.op == Op::start_replay && (error == Errc::not_kept || error == Errc::task_running)) ||
+      (call.op == Op::cancel_replay && (error == Errc::no_such_task || error == Errc::task_ended));
   if (!expected)
     trace_->broken("an error has a reason", "call {}, op {}: {}", call.number,
                    static_cast<int>(call.op), name_of(error));
@@ -81,12 +83,18 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.visibility = exactly(config.visibility());
   queue.delay = exactly(config.delay());
   queue.wait = exactly(config.wait());
-  queue.durability = number_of(config);
-  queue.relaxed = queue.durability.high > 0;
+  queue.durability = number_of(config, Attribute::durability);
+  queue.replays.relaxed = queue.durability.high != 0;
+  queue.replays.retention = number_of(config, Attribute::replay_retention);
+  if (queue.replays.retention.low > 0 && !full_disks_.contains(raw(queue.owner)))
+    queue.replays.kept_since = Instant{};
+  queue.known_step = world_->step();
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
-  queue.group_scope = config.number(Attribute::deduplication_scope) ==
-                      static_cast<std::int64_t>(DeduplicationScope::message_group);
+  const bool of_group = config.number(Attribute::deduplication_scope) == 1;
+  queue.scopes = {
+      {.before = of_group, .now = of_group}
+  };
   queues_.push_back(queue);
   add_policy(queues_.back(), policy_of(config));
   retention_least_ = std::min(retention_least_, config.retention().ms);
@@ -103,8 +111,10 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
     case Attribute::receive_message_wait_time_seconds:
       return queue.wait.widen(value);
     case Attribute::durability:
-      queue.relaxed |= change.number > 0;
+      queue.replays.relaxed |= change.number != 0;
       return queue.durability.widen(change.number);
+    case Attribute::replay_retention:
+      return asked_retention(queue, change.number);
     case Attribute::message_retention_period:
       queue.retention_min = std::min(queue.retention_min, value);
       queue.retention_max = std::max(queue.retention_max, value);
@@ -120,12 +130,22 @@ void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& 
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
   const bool known = queue.visibility.holds(config.visibility().ms) &&
                      queue.delay.holds(config.delay().ms) && queue.wait.holds(config.wait().ms) &&
-                     queue.durability.holds(config.number(Attribute::durability));
+                     queue.durability.holds(config.number(Attribute::durability)) &&
+                     queue.replays.retention.holds(config.number(Attribute::replay_retention));
   if (!known) trace_->broken("attributes are as they were set", "queue {}", raw(queue.id));
   queue.visibility = {config.visibility().ms, config.visibility().ms};
   queue.delay = {config.delay().ms, config.delay().ms};
   queue.wait = {config.wait().ms, config.wait().ms};
-  queue.durability = number_of(config);
+  queue.durability = number_of(config, Attribute::durability);
+  settle_retention(queue, config.number(Attribute::replay_retention));
+  const bool of_group = config.number(Attribute::deduplication_scope) == 1;
+  std::erase_if(queue.scopes, [&](const ScopeState& state) { return state.now != of_group; });
+  if (queue.scopes.empty()) {
+    trace_->broken("attributes are as they were set", "scope of queue {}", raw(queue.id));
+    queue.scopes = {
+        {.before = of_group, .now = of_group}
+    };
+  }
   const Policy policy = policy_of(config);
   if (std::ranges::find(queue.policies, policy) == queue.policies.end())
     trace_->broken("attributes are as they were set", "policy of queue {}", raw(queue.id));
@@ -202,13 +222,13 @@ void Model::answered_delete(const Call& call, const Turn& turn) {
   lose_all(queue, "its queue was deleted");
 }
 
-void Model::answered_set(const Call& call) {
+void Model::answered_set(const Call& call, const Turn& turn) {
   QueueRow& queue = row(call);
   --queue.sets;
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
   const bool alone = queue.sets == 0 && queue.set_step <= call.asked_step;
   queue.set_step = world_->step();
-  if (!queue_answers(call) || !alone) return;
+  if (!queue_answers(call) || !alone) return end_scope_changes(queue);
   for (const AttributeChange& change : call.changes) {
     const Range now{ms(change.number), ms(change.number)};
     if (change.attribute == Attribute::visibility_timeout) queue.visibility = now;
@@ -216,6 +236,9 @@ void Model::answered_set(const Call& call) {
     if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
     if (change.attribute == Attribute::durability)
       queue.durability = {change.number, change.number};
+    if (change.attribute == Attribute::replay_retention) settle_retention(queue, change.number);
+    if (change.attribute == Attribute::deduplication_scope)
+      settle_scope(queue, change.number == 1, decided_low(call), decided_high(call, turn));
   }
   if (const auto policy = policy_of(call.changes)) settle_policy(queue, *policy);
   redelay(queue);
@@ -244,6 +267,7 @@ void Model::answered_purge(const Call& call, const Turn& turn) {
   queue.purged_high = std::max(queue.purged_high, high);
   forget_firsts(queue, step, call.exact);
   for (auto& [number, attempt] : queue.attempts) attempt.sure = false;
+  forget_copies(queue, call.asked_step);
   trace_->note("  queue {} purged", raw(queue.id));
   for (const std::uint32_t id : queue.messages) {
     Message& message = messages_[id];
@@ -294,9 +318,10 @@ void Model::answered_count(const Call& call, const Turn& turn) {
       continue;
     for (const std::uint32_t id : queues_[from].messages) visible.high += messages_[id].wanders;
   }
+  const bool exact = call.alone && !may_have_copies(queue);
   const auto off = [&](const Range& range, std::uint64_t count) {
     const auto n = static_cast<std::int64_t>(count);
-    return n < range.low || (call.alone && n > range.high);
+    return n < range.low || (exact && n > range.high);
   };
   const QueueCounts& counts = call.request.counts;
   if (off(visible, counts.visible) || off(in_flight, counts.in_flight) ||

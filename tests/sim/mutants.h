@@ -77,6 +77,12 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_vouch),
     PAWL_MUTANT_NAME(forget_wrap),
     PAWL_MUTANT_NAME(forget_delay_anew),
+    PAWL_MUTANT_NAME(scope_at_once),
+    PAWL_MUTANT_NAME(forget_scope_change),
+    PAWL_MUTANT_NAME(forget_replay_step),
+    PAWL_MUTANT_NAME(replay_copies),
+    PAWL_MUTANT_NAME(forget_kept),
+    PAWL_MUTANT_NAME(stay_full),
 };
 #undef PAWL_MUTANT_NAME
 

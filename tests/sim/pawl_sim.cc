@@ -147,20 +147,24 @@ int run_seeds(const Options& options) {
     total.set_aside += outcome.set_aside;
     total.bodies_read += outcome.bodies_read;
     total.relocated += outcome.relocated;
+    total.copies += outcome.copies;
+    total.replays_proved += outcome.replays_proved;
     total.simulated_us += outcome.simulated_us;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   fmt::print(
       "{} seeds, {} failed: {} operations ({} a seed), {} turns, {} crashes, {} starts, {} stops, "
-      "{} disk errors, {} refusals, {} KiB of bodies read back, {} KiB relocated, {} set aside, "
+      "{} disk errors, {} refusals, {} KiB of bodies read back, {} KiB relocated, {} set aside, {} "
+      "copies received ({} demanded), "
       "{:.0f} s simulated "
       "in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
       options.seeds, failed, total.operations,
       total.operations / std::max<std::uint64_t>(options.seeds, 1), total.turns, total.crashes,
       total.starts, total.stops, total.faults, total.refused, total.bodies_read >> 10,
-      total.relocated >> 10, total.set_aside, static_cast<double>(total.simulated_us) / 1e6,
-      seconds, static_cast<double>(options.seeds) / seconds, total.hash);
+      total.relocated >> 10, total.set_aside, total.copies, total.replays_proved,
+      static_cast<double>(total.simulated_us) / 1e6, seconds,
+      static_cast<double>(options.seeds) / seconds, total.hash);
   fmt::print("{} passed, {} failed\n", options.seeds - failed, failed);
   return failed == 0 ? 0 : 1;
 }

@@ -114,6 +114,16 @@ void choose_faults(Plan& plan, Random random) {
   plan.inside = one_of(random, {0, 0, 20, 60});
 }
 
+// A third of the seeds replays, and keeps messages for that in most queues.
+void choose_replays(Plan& plan, Random random) {
+  if (!random.chance(1, 3)) return;
+  plan.replays = one_of(random, {2, 5, 10});
+  plan.kept = 60;
+  plan.weights[static_cast<std::size_t>(Act::start_replay)] = 2;
+  plan.weights[static_cast<std::size_t>(Act::cancel_replay)] = random.chance(1, 3) ? 1 : 0;
+  plan.weights[static_cast<std::size_t>(Act::list_replays)] = 2;
+}
+
 }  // namespace
 
 Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shards) {
@@ -136,6 +146,9 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   // A fifth of the seeds has queues that run out of numbers.
   Random numbers = random.split("numbers");
   if (numbers.chance(1, 5)) plan.first_number = seq_newest_max - one_of(numbers, {3, 30, 100, 300});
+  choose_replays(plan, random.split("replays"));
+  Random scopes = random.split("scopes");
+  if (plan.fifo_names > 0) plan.scopes = one_of(scopes, {0, 30, 70});
   return plan;
 }
 
@@ -144,13 +157,13 @@ std::string describe(const Plan& plan) {
       "seed {} shards {} segment {} extent {} spares {} memory {} lazy {} ms disk {}-{} us queues "
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
-      "relaxed {} kept {} moves {} strict {} numbers {}",
+      "relaxed {} kept {} moves {} strict {} numbers {} replays {} scopes {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
       plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0,
-      plan.first_number);
+      plan.first_number, plan.replays, plan.scopes);
 }
 
 }  // namespace pawl::sim

@@ -29,8 +29,11 @@ enum class Act : std::uint8_t {
   start_move,
   cancel_move,
   list_moves,
+  start_replay,
+  cancel_replay,
+  list_replays,
 };
-inline constexpr std::size_t acts = 13;
+inline constexpr std::size_t acts = 16;
 
 enum class Fault : std::uint8_t {
   crash,       // of everything, at once
@@ -77,6 +80,8 @@ struct Plan {
   Seq first_number = 1;    // of each queue's messages
   bool moves = false;      // move tasks, and two queues of their own for them
   bool own_fifo = false;
+  std::uint64_t replays = 0;  // replay tasks that are started at most
+  std::uint64_t scopes = 0;   // of 100 changes of a FIFO queue change its deduplication scope
 
   std::array<std::uint32_t, faults> chances{};
   std::uint64_t power_cuts = 50;     // of 100 crashes; the others are kills of the process

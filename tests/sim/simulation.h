@@ -27,9 +27,11 @@ struct Outcome {
   std::uint64_t hash = 0;  // of everything that happened
   std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
   std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
-  std::uint64_t set_aside = 0;    // times a message could not be read, and could after a start
-  std::uint64_t bodies_read = 0;  // bytes
-  std::uint64_t relocated = 0;    // bytes
+  std::uint64_t set_aside = 0;       // times a message could not be read, and could after a start
+  std::uint64_t bodies_read = 0;     // bytes
+  std::uint64_t relocated = 0;       // bytes
+  std::uint64_t copies = 0;          // that replay tasks sent and clients received
+  std::uint64_t replays_proved = 0;  // of these, that had to come
   std::uint64_t simulated_us = 0;
 };
 

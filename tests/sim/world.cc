@@ -69,6 +69,17 @@ class Listening final : public ShardReplay {
   std::uint64_t* said_;
 };
 
+class OddMessages final : public MessageFilter {
+ public:
+  bool wants(const Content& content) const override {
+    return !content.attributes.empty() && (content.attributes.front() & 1) != 0;
+  }
+};
+
+std::unique_ptr<MessageFilter> make_filter(std::string_view text) {
+  return text == odd_filter ? std::make_unique<OddMessages>() : nullptr;
+}
+
 }  // namespace
 
 World::World(const Plan& plan, Trace& trace, Audience& audience)
@@ -126,6 +137,7 @@ Start World::start(std::int64_t jump_ms) {
   for (auto& machine : machines_) {
     machine->port = std::make_unique<MeshPort>(*mesh_, machine->desk.home);
     machine->engine->begin(*machine->port, machine->desk);
+    machine->engine->loop().filter_replays_with(make_filter);
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;
@@ -371,6 +383,7 @@ bool World::turn(std::uint32_t shard) {
   turn.now = machine.now = std::max(machine.now, now());
   newest_now_ = std::max(newest_now_, turn.now);
   turn.fired = machine.fired;
+  machine.held_before = bytes_held(machine);
   inside_turn_ = true;
   const bool worked = machine.engine->loop().turn(turn.now, now_us_);
   inside_turn_ = false;
@@ -407,6 +420,18 @@ bool World::turn(std::uint32_t shard) {
   }
   machine.drowsy = !worked && due > turn.now && !random_.chance(plan_.extra_turns, 100);
   return true;
+}
+
+std::uint64_t World::bytes_held(const Machine& machine) {
+  ShardLoop& loop = machine.engine->loop();
+  return loop.shard().memory().sum() + loop.log().stats().image_bytes;
+}
+
+bool World::short_of_memory(ShardId shard, std::uint64_t bytes) const {
+  const Machine& machine = *machines_[raw(shard)];
+  const std::uint64_t held = std::max(machine.held_before, bytes_held(machine));
+  const std::uint64_t limit = plan_.memory != 0 ? plan_.memory : plan_.log.memory_max;
+  return held + bytes + plan_.log.extent_bytes >= limit - limit / 4;
 }
 
 // --- rot ---

@@ -49,6 +49,9 @@ class Audience {
   virtual void turned(const Turn& turn) = 0;                  // after it
 };
 
+// The filter of replay tasks that wants messages of odd numbers alone.
+inline constexpr std::string_view odd_filter = "odd";
+
 enum class Start : std::uint8_t { up, refused, no_disk };
 
 class World {
@@ -79,6 +82,7 @@ class World {
     std::vector<std::byte> around = {};  // it, when it had flipped
   };
   void flip(const Flip& flip);
+  bool has_flip() const { return flip_.has_value(); }
   // False: there is none, or its place has been written since.
   bool flip_back();
   // What was sent, of a delivery whose body may not have been read yet. It holds until the next call.
@@ -122,6 +126,8 @@ class World {
 
   std::uint32_t shards() const { return plan_.shards; }
   bool little_memory() const { return plan_.memory != 0; }
+  // Whether messages and the log's image took most of the shard's memory in its latest turn, with so many bytes more.
+  bool short_of_memory(ShardId shard, std::uint64_t bytes) const;
   bool strict() const { return plan_.strict; }
   bool numbers_run_out() const { return plan_.first_number > 1; }
   SimDisk& disk(std::uint32_t shard) { return *machines_[shard]->disk; }
@@ -162,6 +168,7 @@ class World {
     std::uint64_t older_start = 0;
     std::uint64_t wake_at = UINT64_MAX;
     std::uint64_t stalled_until = 0;
+    std::uint64_t held_before = 0;  // bytes, when its latest turn began
     Instant due = never;
     Instant now;
     Instant fired;
@@ -194,6 +201,7 @@ class World {
   bool flipped() const;
   std::vector<std::byte> around(const Flip& flip) const;
   void tear_down();
+  static std::uint64_t bytes_held(const Machine& machine);
   // Input of its own, a request or a finished disk operation, ends a shard's sleep.
   void kick(std::uint32_t shard) { machines_[shard]->kicked = true; }
   bool falls_asleep(Machine& machine);
