@@ -114,6 +114,17 @@ void choose_faults(Plan& plan, Random random) {
   plan.inside = one_of(random, {0, 0, 20, 60});
 }
 
+// Half of the seeds with little memory fill it with what is known of messages: small ones, of which few are deleted.
+void choose_backlog(Plan& plan, Random random) {
+  if (plan.memory == 0 || !random.chance(1, 2)) return;
+  plan.body_max = 30;
+  plan.batch_max = 10;
+  plan.fair = 100;
+  plan.weights[static_cast<std::size_t>(Act::send)] = 60;
+  plan.weights[static_cast<std::size_t>(Act::receive)] = 15;
+  plan.weights[static_cast<std::size_t>(Act::remove)] = 10;
+}
+
 // A third of the seeds replays, and keeps messages for that in most queues.
 void choose_replays(Plan& plan, Random random) {
   if (!random.chance(1, 3)) return;
@@ -147,6 +158,7 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   Random numbers = random.split("numbers");
   if (numbers.chance(1, 5)) plan.first_number = seq_newest_max - one_of(numbers, {3, 30, 100, 300});
   choose_replays(plan, random.split("replays"));
+  choose_backlog(plan, random.split("backlog"));
   Random scopes = random.split("scopes");
   if (plan.fifo_names > 0) plan.scopes = one_of(scopes, {0, 30, 70});
   return plan;
