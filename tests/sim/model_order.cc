@@ -219,13 +219,15 @@ void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry&
     }
     return;
   }
+  // One that was accepted in this very turn may have come behind the duplicate.
   bool found = false;
   for (const Key& key : keys) {
     const auto first = std::ranges::find_if(
         *key.firsts, [&](const First& f) { return f.seq == entry.seq && counts(f); });
     const bool here = first != key.firsts->end();
-    const bool another = std::ranges::any_of(
-        *key.firsts, [&](const First& f) { return sure(f) && f.seq != entry.seq; });
+    const bool another = std::ranges::any_of(*key.firsts, [&](const First& f) {
+      return sure(f) && f.seq != entry.seq && f.step < turn.step;
+    });
     found |= here && key.may_look;
     if (key.holds && another)
       return trace_->broken("a duplicate is one", "queue {}: another was before seq {}",

@@ -193,7 +193,7 @@ void Model::asked_replay(Call& call, QueueRow& queue) {
   row.rate = call.replay.rate;
   row.copies = call.replay.copies;
   row.odd = !call.filter.empty();
-  row.from = std::max(call.replay.from, call.asked_at - seconds(replays.retention.high));
+  row.from = call.replay.from;
   if (call.replay.to.ms != 0) row.to = call.replay.to;
   row.asked_step = call.asked_step;
 }
@@ -236,6 +236,7 @@ void Model::answered_replay(const Call& call) {
   }
   mine->call = nullptr;
   mine->number = number;
+  if (known) mine->from = std::max(mine->from, call.asked_at - seconds(replays.retention.high));
   mine->answered = true;
   mine->to = std::min(mine->to, world_->newest_now() + milliseconds(1));
   mine->damaged |= world_->has_flip();
