@@ -80,10 +80,10 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
 }
 
 // The last number was given out: to a message that was seen, or to one that came from another queue
-// and was not seen yet; or it was among those that a crash cost a queue that answers early.
+// or from a replay and was not seen yet; or a crash cost it a queue that answers early.
 void Model::check_used_up(const QueueRow& queue) {
   const bool seen = queue.by_seq.contains(seq_newest_max);
-  bool unseen = queue.replays.relaxed;
+  bool unseen = queue.replays.relaxed || may_have_copies(queue);
   for (std::uint32_t from = 0; from < queues_.size(); ++from)
     unseen |= leads_to(from, static_cast<std::uint32_t>(&queue - queues_.data()));
   if (!world_->numbers_run_out() || (!seen && !unseen))

@@ -155,7 +155,7 @@ void Model::settle_retention(QueueRow& queue, std::int64_t kept_s) {
   if (kept_s == 0 || full_disks_.contains(raw(queue.owner))) {
     replays.kept_since = never;
   } else if (replays.kept_since == never) {
-    replays.kept_since = now;
+    replays.kept_since = now + milliseconds(1);  // in this one messages were sent before, too
   } else if (replays.retention.low != kept_s) {
     replays.kept_since = std::max(replays.kept_since, now - seconds(replays.retention.low));
   }
@@ -171,7 +171,7 @@ void Model::disk_is_full(std::uint32_t shard) {
 void Model::disks_healed() {
   for (QueueRow& queue : queues_)
     if (full_disks_.contains(raw(queue.owner)) && queue.replays.retention.low > 0)
-      queue.replays.kept_since = world_->newest_now();
+      queue.replays.kept_since = world_->newest_now() + milliseconds(1);
   full_disks_.clear();
 }
 
@@ -342,6 +342,7 @@ void Model::see_replay(const Call& call, QueueRow& queue, const ReplayTask& task
 }
 
 void Model::check_replay_failure(const QueueRow& queue, const ReplayRow& replay) {
+  if (replay.seen->failure == Errc::message_numbers_used_up && world_->numbers_run_out()) return;
   const QueueRow* const target = surely_there(replay.destination, queue);
   const auto of_name = std::ranges::count(queues_, replay.destination, &QueueRow::full_name);
   const bool there = target != nullptr && of_name == 1 && target->known_step < replay.asked_step;
