@@ -11,10 +11,12 @@ def pinned(cpu, command):
 
 
 class Server:
-    """Ready when it is made; `ready` has the addresses. Whoever makes it ends it."""
+    """Ready when it is made; `ready` has the addresses. The caller ends it.
 
-    def __init__(self, pawl, data, *more, cpu=None):
-        command = [pawl, "serve", "--data", data, "--shards", "1", *more]
+    `under`: a command that runs the server, such as valgrind."""
+
+    def __init__(self, pawl, data, *more, cpu=None, under=()):
+        command = [*under, pawl, "serve", "--data", data, "--shards", "1", *more]
         for flag in ("--http", "--admin", "--binary"):
             command += [flag, "127.0.0.1:0"]
         self.process = subprocess.Popen(pinned(cpu, command), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -40,6 +40,7 @@ enum class Mutant : std::uint8_t {
   ignore_write_error,      // a failed write counts as done
   forget_lazy,             // lazy records wait for ever
   header_before_fill,      // a segment looks whole before its zeros are on disk
+  fill_under_tail,         // the tail writes where zeros are under way
   manifest_in_cache,       // segments go while the manifest that says so is not on disk
   cut_anything,            // recovery takes damage for a torn tail
   park_cancelled,          // a long poll that is cancelled on its way parks all the same

@@ -64,6 +64,7 @@ struct LogOptions {
   std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of image
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
   bool small_segments = true;  // while little room is ahead: see wal/segment_pool.h
+  Duration fill_every = SegmentPool::fill_every_default;  // see wal/segment_pool.h
   // So much may lie dead in segments besides as much as is alive, before messages are relocated.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
   Duration lazy_max{10};            // how long a lazy record may wait for company

@@ -22,10 +22,11 @@ bool file_is_refused(int sys) {
 }
 
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
-                         bool small_segments)
+                         bool small_segments, Duration fill_every)
     : disk_(disk),
       geometry_(geometry),
       small_segments_(small_segments),
+      fill_every_(fill_every),
       spares_(spares),
       header_(block_bytes) {
   retired_.reserve(64);
@@ -66,7 +67,7 @@ void SegmentPool::adopt(std::uint64_t number, FileId file, std::uint64_t room, I
   CHECK(room > 0 && room <= geometry_.segment_bytes && room % geometry_.extent_bytes == 0, "{}",
         room);
   row(number).file = file;
-  row(number).room = room;
+  row(number).room = row(number).zeros = room;
   files_room_ += room;
   if (number > tail_) spare_room_ += room;
   if (begun.ms != 0) row(number).begun = begun;  // the tail may have come to it before
@@ -310,10 +311,14 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   note_rest(now);
   const bool needs_no_room = step_ == Step::begin && filled_ > 0;
   if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
-  retry_at_ = never;
+  retry_at_ = fill_due_ = never;
   const bool filling = step_ == Step::allocate || step_ == Step::fill;
   if (filling && full_ && !give_back_space(now)) return {};
-  if (may_wait()) return {};
+  const bool urgent = is_urgent();
+  if (urgent && step_ == Step::fill && allocated_ && !full_)
+    filled_bytes_ = std::max(filled_bytes_, making_room_);
+  if (!urgent && step_ == Step::fill && fill_waits(now)) return {};
+  if (!urgent && step_ == Step::none) begin_top_up(now);
   if (step_ == Step::none) {
     if (enough() || removing_) {
       trim();
@@ -349,13 +354,19 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       step_ = Step::remove_sync;
     return {};
   }
+  if (step_ == Step::top_up) {
+    end_top_up(result);
+    return {};
+  }
   if (result < 0) return step_failed(now, -result);
   tried_again_ = false;
   switch (step_) {
     case Step::allocate:
+      allocated_ = true;
       step_ = Step::fill;
       break;
     case Step::fill:
+      if (filled_bytes_ < making_room_) zeros_end_ = fill_piece().next;
       filled_bytes_ = fill_piece().next;
       if (filled_bytes_ == geometry_.segment_bytes) step_ = Step::header;
       break;
@@ -372,6 +383,7 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
     case Step::none:
     case Step::begin:
     case Step::remove:
+    case Step::top_up:
       CHECK(false, "nothing was under way");
   }
   return {};
@@ -406,14 +418,37 @@ Result<void> SegmentPool::set_file_aside(int sys) {
   return {};
 }
 
-// The last segment that is wanted is to be there when the tail has used half of the one it is in. Until then most turns
-// leave the disk to the tail.
-bool SegmentPool::may_wait() const {
-  if (step_ != Step::fill || spares() == 0 || end_ == UINT64_MAX) return false;
-  const std::uint64_t with_it = spare_room_ + filled_ * geometry_.segment_bytes + making_room_;
-  const bool is_last = with_it >= wanted_files() * geometry_.segment_bytes;
-  if (!grows_ || !is_last || geometry_.segment_of(end_) != tail_) return false;
-  return filled_bytes_ > pace_slack_bytes + 2 * geometry_.offset_of(end_);
+// Requests would soon wait for room.
+bool SegmentPool::is_urgent() const {
+  return end_ != UINT64_MAX && room_behind(end_) < wanted_bytes_ + least_beyond() / 4 * 3;
+}
+
+// Leaves the disk to the tail most of the time.
+bool SegmentPool::fill_waits(Instant now) {
+  if (now >= next_fill_at_) return false;
+  fill_due_ = next_fill_at_;
+  return true;
+}
+
+// Writes zeros to the first spare that is not filled. The tail does not enter it meanwhile: ready()
+// is false.
+void SegmentPool::begin_top_up(Instant now) {
+  for (std::uint64_t n = tail_ + 1; n < ready_end_; ++n) {
+    const Row& r = row(n);
+    if (r.file == FileId::none || r.zeros >= r.room) continue;
+    if (fill_waits(now)) return;
+    step_ = Step::top_up;
+    topped_up_ = n;
+    return;
+  }
+}
+
+// After an error the rest stays without zeros: its space is allocated, and the log's own write meets
+// the error.
+void SegmentPool::end_top_up(std::int32_t result) {
+  Row& r = row(std::exchange(topped_up_, UINT64_MAX));
+  r.zeros = result < 0 ? r.room : next_zeros(r.zeros, r.room).next;
+  step_ = Step::none;
 }
 
 // A file that finds no room gives way to a retired one, which needs none; without one, retired files that are not filled
@@ -437,6 +472,7 @@ bool SegmentPool::give_back_space(Instant now) {
 
 void SegmentPool::made() {
   adopt(ready_end_, making_, making_room_);
+  row(ready_end_ - 1).zeros = std::max<std::uint64_t>(zeros_end_, block_bytes);  // its header stays
   making_ = FileId::none;
   making_room_ = 0;
   step_ = Step::none;
@@ -454,6 +490,7 @@ Result<void> SegmentPool::issue(Instant now) {
       disk_.allocate(making_, making_room_, io_);
       break;
     case Step::fill:
+      next_fill_at_ = now + fill_every_;
       disk_.write(making_, fill_piece().at, fill_piece().bytes,
                   MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
       break;
@@ -465,6 +502,13 @@ Result<void> SegmentPool::issue(Instant now) {
     case Step::remove_sync:
       disk_.sync_dir(io_);
       break;
+    case Step::top_up: {
+      next_fill_at_ = now + fill_every_;
+      const Row& r = row(topped_up_);
+      const Piece piece = next_zeros(r.zeros, r.room);
+      disk_.write(r.file, piece.at, piece.bytes, Flush::yes, io_);
+      break;
+    }
   }
   return {};
 }
@@ -495,6 +539,8 @@ Result<void> SegmentPool::begin(Instant now) {
     making_ = *file;
     filled_bytes_ = 0;
   }
+  allocated_ = false;
+  zeros_end_ = filled_bytes_;
   step_ = filled_bytes_ == geometry_.segment_bytes ? Step::header
           : can_allocate_                          ? Step::allocate
                                                    : Step::fill;
@@ -549,9 +595,13 @@ SegmentPool::Piece SegmentPool::fill_piece() const {
     const std::uint64_t at = geometry_.segment_bytes - block_bytes;
     return {at, std::span(zeros).first(block_bytes), geometry_.segment_bytes};
   }
+  return next_zeros(filled_bytes_, making_room_);
+}
+
+SegmentPool::Piece SegmentPool::next_zeros(std::uint64_t from, std::uint64_t end) const {
   const std::uint64_t most = std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
-  const std::uint64_t bytes = std::min(most, making_room_ - filled_bytes_);
-  return {filled_bytes_, std::span(zeros).first(bytes), filled_bytes_ + bytes};
+  const std::uint64_t bytes = std::min(most, end - from);
+  return {from, std::span(zeros).first(bytes), from + bytes};
 }
 
 void SegmentPool::make_header() {
@@ -584,6 +634,7 @@ Result<void> SegmentPool::create_now() {
     if (auto aside = set_file_aside(filled.error().sys); !aside) return aside;
   }
   if (auto synced = disk_.sync_dir_now(); !synced) return synced;
+  zeros_end_ = making_room_;
   made();
   return {};
 }

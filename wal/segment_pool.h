@@ -14,11 +14,13 @@
 // A segment gets its header when it is full size, and is ready when its name is durable too: recovery
 // trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
 // that none can be missing before one that is there. A turn waits for nothing longer than a create or a rename.
-// Zeros are written in small pieces, each durable, so that no flush of the tail waits for many of them; and the last
-// segment that is wanted is filled only as fast as the tail moves.
+// Zeros are written in small pieces, each durable and one each fill_every, so that they take little
+// of the disk from the tail. When requests would soon wait for room, a segment is ready as soon as
+// its space is allocated. It is filled afterwards, while the tail is not in it.
 //
-// A file in which a write or a flush failed, and that never held a record of this log, is set aside: it keeps its bad
-// place and the name of set_aside_name(), and another one is made.
+// A file is set aside if a write or a flush failed in it before it was ready and it never held a
+// record of this log: it keeps its bad place and the name of set_aside_name(), and another one is
+// made.
 //
 // Limits: while the log grows, `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of
 //         retired ones as many are kept for the next segments, more are removed. A log rests when it is new, and when the
@@ -37,6 +39,7 @@
 #include <string>
 #include <vector>
 
+#include "core/mutant.h"
 #include "core/result.h"
 #include "core/ring_queue.h"
 #include "core/time.h"
@@ -57,12 +60,12 @@ class SegmentPool {
   static constexpr Duration retry_after{250};
   static constexpr Duration rest_after = seconds(300);
   static constexpr Duration shrink_every = seconds(60);
-  static constexpr std::size_t fill_bytes_max = 256 << 10;    // in one write
-  static constexpr std::uint64_t pace_slack_bytes = 1 << 20;  // filled before it waits for the tail
+  static constexpr std::size_t fill_bytes_max = 256 << 10;  // in one write
+  static constexpr Duration fill_every_default{16};         // 16 MiB a second
   static constexpr std::uint64_t set_aside_max = 4;
 
   SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
-              bool small_segments = true);
+              bool small_segments = true, Duration fill_every = fill_every_default);
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -83,7 +86,8 @@ class SegmentPool {
   std::uint64_t ready_end() const { return ready_end_; }
   std::uint64_t tail() const { return tail_; }
   bool ready(std::uint64_t number) const {
-    return number >= first_ && number < ready_end() && row(number).file != FileId::none;
+    return number >= first_ && number < ready_end() && row(number).file != FileId::none &&
+           (number != topped_up_ || MUTANT(fill_under_tail));
   }
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
@@ -160,9 +164,10 @@ class SegmentPool {
   // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
   Instant next_due() const {
     if (retry_at_ != never) return retry_at_;
-    if (step_ != Step::none) return never;
+    if (step_ != Step::none) return fill_due_;
     if (too_many_retired() || removing_) return Instant{0};
-    return retired_.size() > retired_wanted() || too_many_spares() ? shrink_at_ : never;
+    const bool shrinks = retired_.size() > retired_wanted() || too_many_spares();
+    return std::min(fill_due_, shrinks ? shrink_at_ : never);
   }
 
  private:
@@ -174,12 +179,14 @@ class SegmentPool {
     header,
     dir_sync,
     remove,
-    remove_sync
+    remove_sync,
+    top_up
   };
 
   struct Row {
     FileId file = FileId::none;
     std::uint64_t room = 0;   // bytes
+    std::uint64_t zeros = 0;  // bytes of its room that were filled; only of a spare
     std::uint64_t live = 0;   // messages
     Lsn emptied = 0;          // when this is durable, none is left
     Instant begun;            // when the tail came to it; never falls with the number
@@ -236,7 +243,7 @@ class SegmentPool {
   }
   bool too_many_spares() const;
   bool enough() const;
-  bool may_wait() const;
+  bool is_urgent() const;
   std::uint64_t rest_of_tail(Lsn end) const;
   void drop_last_spare();
   void make_header();
@@ -256,10 +263,15 @@ class SegmentPool {
     std::uint64_t next = 0;  // filled_bytes_ when it is written
   };
   Piece fill_piece() const;
+  Piece next_zeros(std::uint64_t from, std::uint64_t end) const;
+  bool fill_waits(Instant now);
+  void begin_top_up(Instant now);
+  void end_top_up(std::int32_t result);
 
   Disk& disk_;
   Geometry geometry_;
   bool small_segments_;
+  Duration fill_every_;   // while there is room
   std::uint64_t spares_;  // ready ahead while the log grows
   std::uint64_t wanted_bytes_ =
       0;  // of room, retired ones too: these may serve for what is beyond the spares
@@ -284,8 +296,13 @@ class SegmentPool {
   std::uint64_t making_room_ =
       0;  // 0: not chosen yet. It stays when another file is taken: frames may lie in it already
   std::uint64_t filled_bytes_ = 0;
-  bool tried_again_ = false;  // its latest write, after an error
-  bool can_allocate_ = true;  // the file system
+  std::uint64_t zeros_end_ = 0;  // of its zeros; filled_bytes_ is past it when the rest waits
+  std::uint64_t topped_up_ = UINT64_MAX;  // the ready one that a piece of zeros is written to
+  bool allocated_ = false;                // all of its space
+  Instant next_fill_at_;                  // while there is room
+  Instant fill_due_ = never;              // something waits for it
+  bool tried_again_ = false;              // its latest write, after an error
+  bool can_allocate_ = true;              // the file system
   Io io_;
   std::optional<std::string> removing_;  // the name of a file that is to go
   bool removes_spare_ = false;           // it is ahead of the tail

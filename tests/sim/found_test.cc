@@ -136,6 +136,7 @@ struct NoReplay final : Replay {
 std::unique_ptr<Log> try_open_log(SimDisk& disk, std::string& complaint) {
   LogOptions options = calm_plan(1).log;
   options.small_segments = false;
+  options.fill_every = Duration{};
   NoReplay replay;
   RecoveryReport report;
   auto log = Log::open(disk, options, replay, report, complaint);

@@ -41,6 +41,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(ignore_write_error),
     PAWL_MUTANT_NAME(forget_lazy),
     PAWL_MUTANT_NAME(header_before_fill),
+    PAWL_MUTANT_NAME(fill_under_tail),
     PAWL_MUTANT_NAME(manifest_in_cache),
     PAWL_MUTANT_NAME(cut_anything),
     PAWL_MUTANT_NAME(park_cancelled),

@@ -90,6 +90,7 @@ inline LogOptions small_options() {
   options.stream = 0x5eed;
   options.segment_bytes = 64 << 10;
   options.small_segments = false;
+  options.fill_every = Duration{};
   options.extent_bytes = 16 << 10;
   options.memory_max = 1 << 20;
   options.spare_segments = 2;

@@ -1,5 +1,6 @@
 #include "wal/segment_pool.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,11 +21,15 @@ class Pool : public testing::Test {
   static constexpr Geometry geometry{0x5eed, 64 << 10, 64 << 10};
 
   void SetUp() override {
-    pool = std::make_unique<SegmentPool>(disk, geometry, 2);
+    begin(Duration{});
+    disk.trace = true;
+  }
+  void begin(Duration fill_every) {
+    disk.files.clear();
+    pool = std::make_unique<SegmentPool>(disk, geometry, 2, true, fill_every);
     pool->start(0);
     ASSERT_TRUE(pool->create_now());
     pool->enter(0, now);
-    disk.trace = true;
   }
   void pump(int times = 1) {
     for (int i = 0; i < times; ++i) ASSERT_TRUE(pool->pump(now, false));
@@ -61,7 +66,7 @@ TEST_F(Pool, ASpareIsAllocatedFilledGivenItsHeaderAndItsNameMadeDurableInThisOrd
 
 TEST_F(Pool, ALargeSegmentIsFilledInPiecesOf256KiB) {
   pool.reset();
-  pool = std::make_unique<SegmentPool>(disk, Geometry{1, 5 << 19, 5 << 19}, 1);
+  pool = std::make_unique<SegmentPool>(disk, Geometry{1, 5 << 19, 5 << 19}, 1, true, Duration{});
   pool->start(1);
   pool->enter(1, now);
   disk.calls.clear();
@@ -83,35 +88,68 @@ TEST_F(Pool, AFileSystemThatCannotAllocateIsAskedOnce) {
             1);
 }
 
-TEST_F(Pool, TheLastSegmentIsFilledAsFastAsTheTailMoves) {
-  constexpr Geometry large{1, 8 << 20, 8 << 20};
-  constexpr std::uint64_t piece = SegmentPool::fill_bytes_max;
+TEST_F(Pool, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
   pool.reset();
-  disk.files.clear();
-  pool = std::make_unique<SegmentPool>(disk, large, 2);
-  pool->start(0);
-  ASSERT_TRUE(pool->create_now());
-  pool->enter(0, now);
+  begin(SegmentPool::fill_every_default);
   pool->want_ahead(0, block_bytes);
-  pump(100);
-  EXPECT_EQ(pool->spares(), 1u);
-  EXPECT_EQ(disk.content("000000000002.seg").size(), SegmentPool::pace_slack_bytes + piece);
-  EXPECT_FALSE(pool->busy());
-  pool->want_ahead(0, large.segment_bytes / 4);
-  pump(100);
-  EXPECT_EQ(disk.content("000000000002.seg").size(),
-            SegmentPool::pace_slack_bytes + large.segment_bytes / 2 + piece);
-  pool->want_ahead(0, large.segment_bytes / 2);
-  pump(100);
-  EXPECT_EQ(pool->spares(), 2u) << "the tail has used half of its segment";
+  pump(3);
+  EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 0 16384");
+  const Instant due = now + SegmentPool::fill_every_default;
+  for (; now < due; now = now + Duration{1}) pump();
+  EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 0 16384");
+  EXPECT_EQ(pool->next_due(), due);
+  pump();
+  EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 16384 16384");
+  pump(2);
+  EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 16384 16384");
 
-  pool->want_ahead(2 * large.segment_bytes, block_bytes);
-  pump(100);
+  pool->want_ahead(128 << 10, block_bytes);
+  pump(20);
+  EXPECT_GE(pool->spares(), 2u) << "room that is needed is made at once";
+}
+
+TEST_F(Pool, WhenRoomIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
+  pool->want_ahead(64 << 10, 60 << 10);
+  pump(9);
   EXPECT_EQ(pool->spares(), 2u);
-  EXPECT_EQ(disk.content("000000000003.seg").size(), SegmentPool::pace_slack_bytes + piece);
-  pool->want_ahead(3 * large.segment_bytes, block_bytes);
-  pump(100);
-  EXPECT_EQ(pool->spares(), 3u) << "room that is needed is made at once";
+  EXPECT_EQ(disk.calls,
+            (Calls{"create 000000000001.seg", "allocate 000000000001.seg 65536",
+                   "write 000000000001.seg 61440 4096", "write 000000000001.seg 0 4096", "sync_dir",
+                   "create 000000000002.seg", "allocate 000000000002.seg 65536",
+                   "write 000000000002.seg 61440 4096", "write 000000000002.seg 0 4096", "sync_dir",
+                   "write 000000000001.seg 4096 16384"}));
+  pump(30);
+  for (const char* name : {"000000000001.seg", "000000000002.seg"}) {
+    EXPECT_EQ(std::ranges::count(disk.calls, fmt::format("write {} 53248 12288", name)), 1);
+    EXPECT_TRUE(read_segment_header(ConstBlock(disk.content(name).data(), block_bytes)));
+  }
+}
+
+TEST_F(Pool, ASegmentIsNotReadyWhileZerosAreWrittenToItAndNotFilledWhenTheTailIsInIt) {
+  pool->want_ahead(64 << 10, 60 << 10);
+  pump(8);
+  disk.hold = true;
+  pump();
+  EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 4096 16384");
+  EXPECT_FALSE(pool->ready(1));
+  EXPECT_TRUE(pool->ready(2));
+  pool->enter(1, now);
+  disk.finish_all();
+  pool->want_ahead(0, 64 << 10);
+  pump();
+  EXPECT_TRUE(pool->ready(1));
+  EXPECT_EQ(disk.calls.back(), "write 000000000002.seg 4096 16384");
+}
+
+TEST_F(Pool, ASpareThatCannotBeFilledStaysReady) {
+  pool->want_ahead(64 << 10, 60 << 10);
+  pump(8);
+  disk.fail_write = EIO;
+  pump(3);
+  disk.fail_write = 0;
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(pool->set_aside(), 0u);
+  EXPECT_TRUE(pool->ready(1));
 }
 
 // A write that fails twice in one place finds the same place again in any file that keeps its space.
@@ -249,7 +287,8 @@ class SmallSegments : public testing::Test {
   }
 
   MemoryDisk disk;
-  std::unique_ptr<SegmentPool> pool = std::make_unique<SegmentPool>(disk, geometry, 2);
+  std::unique_ptr<SegmentPool> pool =
+      std::make_unique<SegmentPool>(disk, geometry, 2, true, Duration{});
   Instant now{1000};
 };
 
