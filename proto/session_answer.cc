@@ -30,12 +30,6 @@ std::uint32_t names_word(const Content& content) {
                                     content.origin.size() << 16);
 }
 
-// The 16 bytes of the UUID that SQS clients are shown.
-void put_id(std::string& out, const MessageId& id) {
-  put(out, std::byteswap(id.high));
-  put(out, std::byteswap(id.low));
-}
-
 template <typename T>
 void give_back(T& buffer, std::size_t keep_max) {
   if (buffer.capacity() > keep_max) T().swap(buffer);
@@ -214,6 +208,7 @@ void WireCall::write_payload(std::string& out) const {
   }
 }
 
+// Ids are the 16 bytes of the UUID that SQS clients are shown.
 void WireCall::write_sent(std::string& out) const {
   put(out, static_cast<std::uint32_t>(prechecks_.size()));
   std::size_t next = 0;
@@ -229,9 +224,8 @@ void WireCall::write_sent(std::string& out) const {
         id = message_id(config_->secret, request_.queue, seq);
       }
     }
-    put(out, static_cast<std::uint16_t>(status));
-    put(out, seq);
-    put_id(out, id);
+    put_all(out, static_cast<std::uint16_t>(status), seq, std::byteswap(id.high),
+            std::byteswap(id.low));
   }
 }
 
@@ -241,18 +235,18 @@ void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
     const Delivery& delivery = deliveries_[i];
     const Content& content = delivery.content;
     out.append(reinterpret_cast<const char*>(delivery.handle.data()), receipt_bytes);
-    const bool own = delivery.id != MessageId{};
-    put_id(out, own ? delivery.id : message_id(config_->secret, request_.queue, delivery.seq));
-    put(out, delivery.seq);
-    put(out, config_->shift->wall(delivery.sent).ms);
-    put(out, config_->shift->wall(delivery.first_received).ms);
-    put(out, delivery.receive_count);
+    const MessageId id = delivery.id != MessageId{}
+                             ? delivery.id
+                             : message_id(config_->secret, request_.queue, delivery.seq);
     const auto body = static_cast<std::uint32_t>(content.body.size());
     CHECK(body <= entry_body_mask, "{}", body);
     const std::uint32_t names = groups_ ? names_word(content) : 0;
-    put(out, body | (content.attributes.empty() ? 0 : entry_has_attributes) |
-                 (content.system.empty() ? 0 : entry_has_system) |
-                 (names == 0 ? 0 : entry_has_names));
+    const std::uint32_t head = body | (content.attributes.empty() ? 0 : entry_has_attributes) |
+                               (content.system.empty() ? 0 : entry_has_system) |
+                               (names == 0 ? 0 : entry_has_names);
+    put_all(out, std::byteswap(id.high), std::byteswap(id.low), delivery.seq,
+            config_->shift->wall(delivery.sent).ms,
+            config_->shift->wall(delivery.first_received).ms, delivery.receive_count, head);
     if (!content.attributes.empty())
       put(out, static_cast<std::uint32_t>(content.attributes.size()));
     if (!content.system.empty()) put(out, static_cast<std::uint32_t>(content.system.size()));

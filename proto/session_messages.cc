@@ -1,5 +1,6 @@
 // SEND, RECEIVE, DELETE and CHANGE: a batch on its way in, judged entry by entry.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "proto/attributes.h"
@@ -148,7 +149,8 @@ WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op o
   for (std::uint32_t i = 0; i < count; ++i) {
     ReceiptEntry entry;
     const std::string_view handle = in.take_bytes(receipt_bytes);
-    std::copy(handle.begin(), handle.end(), entry.handle.begin());
+    if (!in.ok()) return refuse(Status::bad_frame);
+    std::memcpy(entry.handle.data(), handle.data(), receipt_bytes);
     if (op == Op::change_visibility) {
       const auto visibility_ms = in.take<std::uint32_t>();
       if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;

@@ -11,22 +11,27 @@ namespace {
 
 bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
 
-// Looks at eight bytes at a time for anything below 0x20, then closer. Bytes of 0x80 and above never
-// match: ~word clears them.
+// The top bit of some byte is set if a byte is below 0x20. Bytes of 0x80 and above never count: ~word
+// clears their bit.
+std::uint64_t controls(const char* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return (word - 0x2020202020202020u) & ~word;
+}
+
+// Looks at 32 bytes at a time for a control character, then at each.
 bool has_forbidden_control(std::string_view text) {
-  std::size_t i = 0;
-  for (; i + 8 <= text.size(); i += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data() + i, 8);
-    if (((word - 0x2020202020202020u) & ~word & 0x8080808080808080u) == 0) continue;
-    for (std::size_t k = i; k < i + 8; ++k) {
-      if (forbidden_control(static_cast<unsigned char>(text[k]))) return true;
-    }
+  const auto is_forbidden = [](char c) { return forbidden_control(static_cast<unsigned char>(c)); };
+  constexpr std::size_t step = 32;
+  std::size_t at = 0;
+  for (; at + step <= text.size(); at += step) {
+    const char* const p = text.data() + at;
+    const std::uint64_t any = controls(p) | controls(p + 8) | controls(p + 16) | controls(p + 24);
+    if ((any & 0x8080808080808080u) != 0 &&
+        std::ranges::any_of(text.substr(at, step), is_forbidden))
+      return true;
   }
-  for (; i < text.size(); ++i) {
-    if (forbidden_control(static_cast<unsigned char>(text[i]))) return true;
-  }
-  return false;
+  return std::ranges::any_of(text.substr(at), is_forbidden);
 }
 
 // U+FFFE and U+FFFF: EF BF BE, EF BF BF. The text is known to be UTF-8.

@@ -179,6 +179,15 @@ void put(std::string& out, T value) {
   static_assert(std::is_integral_v<T>);
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+// Several values, one after the other.
+template <typename... T>
+void put_all(std::string& out, T... values) {
+  static_assert((std::is_integral_v<T> && ...));
+  char bytes[(sizeof(T) + ...)];
+  std::size_t at = 0;
+  ((std::memcpy(bytes + at, &values, sizeof values), at += sizeof values), ...);
+  out.append(bytes, sizeof bytes);
+}
 // u16 length, bytes.
 void put_short(std::string& out, std::string_view text);
 // u32 length, bytes.

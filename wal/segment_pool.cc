@@ -56,7 +56,7 @@ SegmentPool::Retired SegmentPool::take_retired(std::size_t i) {
   return taken;
 }
 
-SegmentPool::Row& SegmentPool::row(std::uint64_t number) {
+SegmentPool::Row& SegmentPool::make_row(std::uint64_t number) {
   for (; first_ > number; --first_) rows_.push_front({});  // only at a start
   while (first_ + rows_.size() <= number) rows_.push_back({});
   return rows_[number - first_];

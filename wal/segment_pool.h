@@ -203,7 +203,11 @@ class SegmentPool {
     std::uint64_t bytes = 0;  // on the disk
   };
 
-  Row& row(std::uint64_t number);  // made if it is behind the last
+  // Made if it is not there.
+  Row& row(std::uint64_t number) {
+    return number - first_ < rows_.size() ? rows_[number - first_] : make_row(number);
+  }
+  Row& make_row(std::uint64_t number);
   std::uint64_t left_in(const Row& row) const {
     return row.sends == 0 ? row.room : row.bytes * row.live / row.sends;
   }
