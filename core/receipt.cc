@@ -66,12 +66,15 @@ MessageId message_id(const Secret& secret, QueueId queue, Seq seq) {
 }
 
 std::array<char, 36> uuid_text(const MessageId& id) {
+  constexpr std::array<std::uint8_t, 16> places{0,  2,  4,  6,  9,  11, 14, 16,
+                                                19, 21, 24, 26, 28, 30, 32, 34};
+  constexpr char digits[] = "0123456789abcdef";
   std::array<char, 36> text;
-  std::size_t at = 0;
-  for (int digit = 0; digit < 32; ++digit) {
-    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text[at++] = '-';
-    const std::uint64_t word = digit < 16 ? id.high : id.low;
-    text[at++] = "0123456789abcdef"[word >> (60 - 4 * (digit % 16)) & 15];
+  text[8] = text[13] = text[18] = text[23] = '-';
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::uint64_t byte = (i < 8 ? id.high : id.low) >> (56 - 8 * (i % 8)) & 0xff;
+    text[places[i]] = digits[byte >> 4];
+    text[places[i] + 1u] = digits[byte & 15];
   }
   return text;
 }

@@ -77,9 +77,11 @@ Md5 Md5Stream::finish() {
 
 void append_hex(std::string& out, std::span<const std::uint8_t> bytes) {
   constexpr char digits[] = "0123456789abcdef";
+  std::size_t at = out.size();
+  out.resize(at + 2 * bytes.size());
   for (const std::uint8_t byte : bytes) {
-    out.push_back(digits[byte >> 4]);
-    out.push_back(digits[byte & 15]);
+    out[at++] = digits[byte >> 4];
+    out[at++] = digits[byte & 15];
   }
 }
 

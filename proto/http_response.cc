@@ -14,7 +14,13 @@ void append_line_text(std::string& out, std::string_view text) {
   }
 }
 
+// Name and value are ours.
 void append_header(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+// Name and value may hold what a client sent.
+void append_header_safely(std::string& out, std::string_view name, std::string_view value) {
   append_line_text(out, name);
   out.append(": ");
   append_line_text(out, value);
@@ -41,7 +47,7 @@ void append_response(std::string& out, int status, std::string_view content_type
   if (!request_id.empty()) append_header(out, "x-amzn-RequestId", request_id);
   if (!content_type.empty()) append_header(out, "Content-Type", content_type);
   if (status == 405) append_header(out, "Allow", "POST, GET, HEAD, OPTIONS");
-  for (const HttpHeader& h : extra) append_header(out, h.name, h.value);
+  for (const HttpHeader& h : extra) append_header_safely(out, h.name, h.value);
   if (!date.empty()) append_header(out, "Date", date);
   if (!keep_alive) {
     append_header(out, "Connection", "close");

@@ -79,7 +79,7 @@ HttpRefusal HttpStrict::scan_last_line(std::string_view bytes) {
   return {};
 }
 
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
+bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
