@@ -418,9 +418,9 @@ Result<void> SegmentPool::set_file_aside(int sys) {
   return {};
 }
 
-// Requests would soon wait for room.
+// A request of the largest size would wait for room.
 bool SegmentPool::is_urgent() const {
-  return end_ != UINT64_MAX && room_behind(end_) < wanted_bytes_ + least_beyond() / 4 * 3;
+  return end_ != UINT64_MAX && room_behind(end_) < wanted_bytes_ + least_beyond();
 }
 
 // Leaves the disk to the tail most of the time.

@@ -91,7 +91,6 @@ TEST_F(Pool, AFileSystemThatCannotAllocateIsAskedOnce) {
 TEST_F(Pool, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
   pool.reset();
   begin(SegmentPool::fill_every_default);
-  pool->want_ahead(0, block_bytes);
   pump(3);
   EXPECT_EQ(disk.calls.back(), "write 000000000001.seg 0 16384");
   const Instant due = now + SegmentPool::fill_every_default;
@@ -109,7 +108,7 @@ TEST_F(Pool, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
 }
 
 TEST_F(Pool, WhenRoomIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
-  pool->want_ahead(64 << 10, 60 << 10);
+  pool->want_ahead(56 << 10, 60 << 10);
   pump(9);
   EXPECT_EQ(pool->spares(), 2u);
   EXPECT_EQ(disk.calls,
@@ -126,7 +125,7 @@ TEST_F(Pool, WhenRoomIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
 }
 
 TEST_F(Pool, ASegmentIsNotReadyWhileZerosAreWrittenToItAndNotFilledWhenTheTailIsInIt) {
-  pool->want_ahead(64 << 10, 60 << 10);
+  pool->want_ahead(56 << 10, 60 << 10);
   pump(8);
   disk.hold = true;
   pump();
@@ -142,7 +141,7 @@ TEST_F(Pool, ASegmentIsNotReadyWhileZerosAreWrittenToItAndNotFilledWhenTheTailIs
 }
 
 TEST_F(Pool, ASpareThatCannotBeFilledStaysReady) {
-  pool->want_ahead(64 << 10, 60 << 10);
+  pool->want_ahead(56 << 10, 60 << 10);
   pump(8);
   disk.fail_write = EIO;
   pump(3);
