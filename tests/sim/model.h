@@ -313,6 +313,7 @@ class Model {
   void redelay(QueueRow& queue);
   void crashed_in_order(QueueRow& queue, std::uint64_t durable_step);
   void asked_scope(QueueRow& queue, bool of_group, Instant at);
+  void may_change_scope(QueueRow& queue, bool of_group, Instant at);
   void settle_scope(QueueRow& queue, bool of_group, Instant low, Instant high);
   void end_scope_changes(QueueRow& queue);
   void forget_firsts(QueueRow& queue, std::uint64_t step, bool exact);

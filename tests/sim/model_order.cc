@@ -128,8 +128,17 @@ bool ScopeState::may_hold(bool of_group, Instant from, Instant to) const {
          (now == of_group && to >= low + dedup_window);
 }
 
-// The change may be made at any time from `at` on, or never.
+// Requests that are under way together may be decided in any order.
 void Model::asked_scope(QueueRow& queue, bool of_group, Instant at) {
+  may_change_scope(queue, of_group, at);
+  for (std::uint32_t others = std::min(queue.sets, 3u); others > 1; --others) {
+    may_change_scope(queue, !of_group, at);
+    may_change_scope(queue, of_group, at);
+  }
+}
+
+// The change may be made at any time from `at` on, or never.
+void Model::may_change_scope(QueueRow& queue, bool of_group, Instant at) {
   const std::vector<ScopeState> states = queue.scopes;
   for (const ScopeState& base : states) {
     if (base.now == of_group) continue;
