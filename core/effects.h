@@ -4,7 +4,7 @@
 // Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays, removes, purges,
 // tasks. Reading a record twice, or one for a message that is gone, changes nothing.
 //
-// Owner: the shard loop (net/shard_loop.h); the simulator in tests.
+// Owner: the shard loop (net/engine/shard_loop.h); the simulator in tests.
 #pragma once
 
 #include <vector>

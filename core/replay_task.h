@@ -8,7 +8,7 @@
 // most replay_batch_max, may be sent twice; a FIFO queue recognizes them for five minutes. What was sent
 // and never acknowledged before a crash may be among them.
 //
-// The log keeps what the longest x-replay-retention of a shard's queues wants, see wal/README.md; net/replayer.h reads
+// The log keeps what the longest x-replay-retention of a shard's queues wants, see wal/README.md; net/engine/replayer.h reads
 // it and sends.
 //
 // Units:  rate in messages a second; Instant ms.

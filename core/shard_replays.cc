@@ -1,4 +1,4 @@
-// Replay tasks: what is known of them. The reading and sending is net/replayer.h's.
+// Replay tasks: what is known of them. The reading and sending is net/engine/replayer.h's.
 #include <algorithm>
 
 #include "core/check.h"

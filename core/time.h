@@ -1,6 +1,6 @@
 // Time as core sees it: a number handed in, never read.
 //
-// Units: Instant is milliseconds since 1970 (wall time, slewed, never stepped: net/clock.h);
+// Units: Instant is milliseconds since 1970 (wall time, slewed, never stepped: net/engine/clock.h);
 //        Duration is milliseconds. 48 bits of them last until the year 10889.
 // Owner: values; no clock is read here or anywhere in core.
 #pragma once
@@ -31,7 +31,7 @@ constexpr Duration operator*(Duration d, std::int64_t n) { return {d.ms * n}; }
 
 inline constexpr Instant never{INT64_MAX / 2};
 
-// Reads the time. The one implementation that asks the kernel is net/clock.h; tests turn a dial.
+// Reads the time. The one implementation that asks the kernel is net/engine/clock.h; tests turn a dial.
 class Clock {
  public:
   virtual ~Clock() = default;

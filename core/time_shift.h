@@ -2,7 +2,7 @@
 //
 // Messages keep engine time; what users are told and what they say is wall time.
 //
-// Owner: the server's clock (net/clock.h), read by all.
+// Owner: the server's clock (net/engine/clock.h), read by all.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "net/doctor.h"
+#include "net/server/doctor.h"
 #include "proto/json.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "net/server.h"
+#include "net/server/server.h"
 #include "tools/commands.h"
 #include "tools/serve_config.h"
 

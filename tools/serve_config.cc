@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "net/peers.h"
+#include "net/connection/peers.h"
 #include "proto/http_strict.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"

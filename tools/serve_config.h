@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/server.h"
+#include "net/server/server.h"
 
 namespace pawl {
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/queue_config.h"
-#include "net/absent_log.h"
-#include "net/data_dir.h"
+#include "net/server/absent_log.h"
+#include "net/server/data_dir.h"
 #include "tools/commands.h"
 #include "tools/wal/content.h"
 #include "tools/wal/manifests.h"

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "net/absent_log.h"
-#include "net/data_dir.h"
+#include "net/server/absent_log.h"
+#include "net/server/data_dir.h"
 #include "tools/commands.h"
 #include "tools/wal/apply.h"
 #include "tools/wal/repair.h"

@@ -28,7 +28,7 @@
 
 namespace pawl {
 
-// Where the engine's clock stood, by the clocks of the machine (net/clock.h).
+// Where the engine's clock stood, by the clocks of the machine (net/engine/clock.h).
 struct ClockAnchor {
   std::array<std::uint8_t, 16> boot_id{};  // of the machine's start
   std::int64_t offset_us = 0;              // engine time less the time since the machine's start

@@ -1,4 +1,4 @@
-// Disk: one directory of files, as the log needs it. net/uring_disk.h implements it on io_uring,
+// Disk: one directory of files, as the log needs it. net/io/uring_disk.h implements it on io_uring,
 // tests/sim/ in memory, where it loses, tears and reorders what was not flushed.
 //
 // Two kinds of calls. Blocking ones are for start-up and for rare metadata (20-200 us). Asynchronous

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "net/shard_replay.h"
+#include "net/engine/shard_replay.h"
 #include "tests/core/secret.h"
 #include "tests/exhaustive/allocations.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "net/shard_engine.h"
+#include "net/engine/shard_engine.h"
 #include "tests/exhaustive/scene.h"
 #include "wal/disk.h"
 

@@ -1,4 +1,4 @@
-#include "net/auth_failures.h"
+#include "net/connection/auth_failures.h"
 
 #include <gtest/gtest.h>
 

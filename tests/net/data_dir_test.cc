@@ -1,5 +1,5 @@
 // Who has the data directory: one process at a time, and until the last of its writes has ended.
-#include "net/data_dir.h"
+#include "net/server/data_dir.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "net/ring.h"
+#include "net/io/ring.h"
 
 namespace pawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/doctor.h"
+#include "net/server/doctor.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "net/disk_latency.h"
+#include "net/io/disk_latency.h"
 
 namespace pawl {
 namespace {

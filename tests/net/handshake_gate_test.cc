@@ -1,4 +1,4 @@
-#include "net/handshake_gate.h"
+#include "net/connection/handshake_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "net/held_bytes.h"
+#include "net/connection/held_bytes.h"
 
 #include <gtest/gtest.h>
 

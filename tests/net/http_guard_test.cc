@@ -1,4 +1,4 @@
-#include "net/http_guard.h"
+#include "net/connection/http_guard.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "net/server.h"
+#include "net/server/server.h"
 #include "pawl/client.h"
 
 namespace pawl {

@@ -1,4 +1,4 @@
-#include "net/memory_sums.h"
+#include "net/connection/memory_sums.h"
 
 #include <gtest/gtest.h>
 

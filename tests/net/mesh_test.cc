@@ -1,4 +1,4 @@
-#include "net/mesh.h"
+#include "net/engine/mesh.h"
 
 #include <gtest/gtest.h>
 

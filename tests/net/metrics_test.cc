@@ -1,5 +1,5 @@
 // What the admin port says: numbers, health, and how far a start is.
-#include "net/metrics.h"
+#include "net/server/metrics.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "net/listen.h"
-#include "net/start_watch.h"
+#include "net/io/listen.h"
+#include "net/server/start_watch.h"
 #include "tests/net/live_server.h"
 
 namespace pawl {

@@ -1,4 +1,4 @@
-#include "net/peers.h"
+#include "net/connection/peers.h"
 
 #include <gtest/gtest.h>
 

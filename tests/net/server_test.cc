@@ -1,5 +1,5 @@
 // The whole server in this process: real rings, real sockets, real files.
-#include "net/server.h"
+#include "net/server/server.h"
 
 #include <gtest/gtest.h>
 

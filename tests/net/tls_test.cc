@@ -1,5 +1,5 @@
 // TLS of the HTTP and the binary port, against OpenSSL's own client.
-#include "net/tls.h"
+#include "net/io/tls.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,6 +1,6 @@
 // A disk with more files than descriptors: a file is closed behind its owner's back only where that
 // does no harm.
-#include "net/uring_disk.h"
+#include "net/io/uring_disk.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

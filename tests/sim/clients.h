@@ -1,7 +1,7 @@
 // Clients: who sends, receives and deletes. They are the Audience of the World: every answer is told to the
 // Model, in the order in which the shards decided.
 //
-// A client that is dropped does what a closing connection does (net/connection.cc): its long polls are
+// A client that is dropped does what a closing connection does (net/connection/connection.cc): its long polls are
 // cancelled, and what is delivered to one all the same is given back.
 //
 // Owner: one simulation.

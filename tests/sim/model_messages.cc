@@ -1,7 +1,7 @@
 // What the model makes of sends, deliveries, deletes and changes of visibility.
 #include <algorithm>
 
-#include "net/shard_loop.h"
+#include "net/engine/shard_loop.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {

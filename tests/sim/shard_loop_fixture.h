@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/shard_loop.h"
+#include "net/engine/shard_loop.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/world.h"
 

@@ -232,7 +232,7 @@ void World::crash(Crash kind) {
   synchronised_ = random_.chance(2, 3);
 }
 
-// --- the data directory, as net/data_dir.cc reads and writes it ---
+// --- the data directory, as net/server/data_dir.cc reads and writes it ---
 
 bool World::load_identity() {
   const auto file = root_->open(DataIdentity::file_name);

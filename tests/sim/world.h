@@ -3,7 +3,7 @@
 //
 //   down --start()--> up --turn(shard), advance()...--> up --crash(), stopped()--> down
 //
-// A shard sleeps when its turn found nothing to do, as net/worker.cc does it, but without that file's longest
+// A shard sleeps when its turn found nothing to do, as net/server/worker.cc does it, but without that file's longest
 // sleep: here it wakes only for a reason (a wake-up of the mesh, a finished disk operation, a request, a
 // deadline), so a reason that gets lost leaves something stuck.
 //
@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "net/clock.h"
-#include "net/mesh.h"
-#include "net/shard_engine.h"
-#include "net/shard_replay.h"
+#include "net/engine/clock.h"
+#include "net/engine/mesh.h"
+#include "net/engine/shard_engine.h"
+#include "net/engine/shard_replay.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
 #include "tests/sim/sim_disk.h"

@@ -16,7 +16,7 @@ MESSAGES = 40
 
 
 def new_data(segment_bytes, shards):
-    """A data directory whose segments are smaller than those that the server makes: the file PAWL (net/data_dir.cc)."""
+    """A data directory whose segments are smaller than those that the server makes: the file PAWL (net/server/data_dir.cc)."""
     data = tempfile.mkdtemp(prefix="pawl-test-", dir=pawl_server.scratch())
     xxhash = ctypes.CDLL("libxxhash.so.0")
     xxhash.XXH3_64bits.restype = ctypes.c_uint64

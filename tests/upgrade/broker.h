@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/check.h"
-#include "net/shard_engine.h"
-#include "net/shard_replay.h"
+#include "net/engine/shard_engine.h"
+#include "net/engine/shard_replay.h"
 #include "tests/core/secret.h"
 #include "tests/wal/memory_disk.h"
 

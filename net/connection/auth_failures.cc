@@ -1,0 +1,25 @@
+#include "net/connection/auth_failures.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace pawl {
+
+std::string AuthFailures::add(AuthFault fault, std::string_view port, const PeerAddress& peer,
+                              Instant now) {
+  ++counts_[static_cast<std::size_t>(fault)];
+  if (logged_ && now - logged_at_ < log_interval_min) {
+    ++not_logged_;
+    return {};
+  }
+  logged_ = true;
+  logged_at_ = now;
+  std::string line = fmt::format("pawl: {}: authentication failed ({}) from {}", port,
+                                 name_of(fault), text_of(peer));
+  if (const std::uint64_t more = std::exchange(not_logged_, 0); more > 0)
+    line += fmt::format("; {} more since the last such line", more);
+  return line + "\n";
+}
+
+}  // namespace pawl

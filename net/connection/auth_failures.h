@@ -1,0 +1,34 @@
+// Failed authentications of one shard: a count for each reason, and now and then a line for the operator.
+//
+// Limits: one line in log_interval_min; it says how many failures were not logged since the last line.
+// Owner:  the Connections of the shard.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+#include "net/connection/peers.h"
+#include "proto/sigv4.h"
+
+namespace pawl {
+
+class AuthFailures {
+ public:
+  static constexpr Duration log_interval_min = seconds(1);
+  using Counts = std::array<std::uint64_t, auth_faults>;
+
+  // Counts the failure. Returns the line to log, empty when the last one is too recent.
+  std::string add(AuthFault fault, std::string_view port, const PeerAddress& peer, Instant now);
+  const Counts& counts() const { return counts_; }
+
+ private:
+  Counts counts_{};
+  Instant logged_at_;
+  std::uint64_t not_logged_ = 0;
+  bool logged_ = false;
+};
+
+}  // namespace pawl

@@ -1,0 +1,118 @@
+#include "net/connection/binary_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/free_memory.h"
+#include "net/connection/connections.h"
+#include "proto/wire.h"
+
+namespace pawl {
+
+std::size_t BinaryConnection::take(std::string_view bytes) {
+  const SessionConfig& config = table().session();
+  std::size_t taken = 0;
+  // When all are short of memory, who has much of it under way waits until that is answered.
+  const std::size_t credit = table().room() > 0 ? config.credit_bytes : short_credit_bytes;
+  while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
+         bytes_under_way_ < credit) {
+    const std::string_view rest = bytes.substr(taken);
+    // The header first, then as much as it says; whole frames are read where they lie.
+    const std::size_t header_left =
+        frame_header_bytes - std::min(frame_header_bytes, partial_.size());
+    if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
+      const std::size_t n = std::min(header_left, rest.size());
+      if (partial_.empty()) partial_since_ = table().now();
+      partial_.append(rest.substr(0, n));
+      taken += n;
+      continue;
+    }
+    const auto header = parse_header(partial_.empty() ? rest : std::string_view(partial_));
+    const bool stranger = !session_.greeted();
+    if (!header || (stranger && header->length > greeting_bytes_max)) {
+      const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
+      if (stranger && begins_as_http(begin))
+        out().append(table().wrong_port("This is the binary port of pawl."));
+      finish_after_answers();  // nothing after this can be understood
+      return bytes.size();
+    }
+    if (partial_.empty() && rest.size() >= header->length) {
+      begin_call(rest.substr(0, header->length));
+      taken += header->length;
+      continue;
+    }
+    if (partial_.empty()) partial_since_ = table().now();
+    const std::size_t n = std::min<std::size_t>(header->length - partial_.size(), rest.size());
+    partial_.reserve(
+        std::min<std::size_t>(header->length, std::max(trusted_bytes, partial_.size() + n)));
+    partial_.append(rest.substr(0, n));
+    taken += n;
+    if (partial_.size() == header->length) {
+      begin_call(partial_);
+      partial_.clear();
+      if (partial_.capacity() > out_low) free_memory(partial_);
+    }
+  }
+  return taken;
+}
+
+bool BinaryConnection::overdue(Instant now) const {
+  const auto& times = table().context().times;
+  if (!session_.greeted() && now - begun_ > times.head) return true;
+  return !partial_.empty() && now - partial_since_ > times.body;
+}
+
+void BinaryConnection::begin_call(std::string_view frame) {
+  const auto header = parse_header(frame);
+  std::unique_ptr<BinaryCall> call =
+      table().take_call(header && static_cast<WireOp>(header->op) == WireOp::receive);
+  session_.set_promised(promised_);
+  BinaryCall& held = *call.release();  // release() or carry_on() gives it back
+  const auto next =
+      held.wire.begin(session_, frame, table().loop().shard().directory(), table().session());
+  if (carry_on(held, next)) release(held);
+}
+
+// True: the call is over.
+bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
+  if (next == WireCall::Next::route) {
+    charge(call, call.wire.memory(), call.memory(), call.wire.promised());
+    submit(call, call.wire.request(), call.wire.target());
+    return false;
+  }
+  const std::size_t before = out().size();
+  call.wire.write_response(out());
+  table().grew(out().size() - before);
+  if (next == WireCall::Next::close) {
+    if (session_.auth_fault() != AuthFault::none)
+      table().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
+    finish_after_answers();
+  }
+  return true;
+}
+
+void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t held,
+                              std::size_t promised) {
+  if (held > call.held) table().grew(held - call.held);
+  bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
+  held_under_way_ += held - std::exchange(call.held, held);
+  promised_ += promised - std::exchange(call.promised, promised);
+}
+
+bool BinaryConnection::answered(PendingCall& pending) {
+  auto& call = static_cast<BinaryCall&>(pending);
+  // Short of memory it is to be little, and nothing only when this peer does not read.
+  constexpr std::size_t least = SessionConfig::receive_bytes_min;
+  call.wire.limit_answer(std::min(out_room(), std::max(least, table().room())));
+  return carry_on(
+      call, call.wire.resume(session_, table().loop().shard().directory(), table().session()));
+}
+
+void BinaryConnection::release(PendingCall& pending) {
+  auto& call = static_cast<BinaryCall&>(pending);
+  charge(call, 0, 0, 0);
+  call.wire.drop();
+  table().give_call(std::unique_ptr<BinaryCall>(&call));
+}
+
+}  // namespace pawl

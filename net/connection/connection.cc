@@ -1,0 +1,406 @@
+#include "net/connection/connection.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "core/check.h"
+#include "core/free_memory.h"
+#include "net/connection/connections.h"
+
+namespace pawl {
+
+Connection::~Connection() { ::close(fd_); }
+
+void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer) {
+  index_ = index;
+  generation_ = generation;
+  peer_ = peer;
+  started_ = table_->now();
+  arm_receive();
+}
+
+// --- reading ------------------------------------------------------------------------------------------------
+
+void Connection::arm_receive() {
+  if (receive_armed_ || peer_closed_ || state_ == State::closing) return;
+  starved_ = false;
+  receive_armed_ = true;
+  receive_cancelled_ = false;
+  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::receive, generation_, index_});
+  io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
+  sqe->flags |= IOSQE_BUFFER_SELECT;
+  sqe->buf_group = Ring::buffer_group;
+}
+
+void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
+  CHECK(receive_armed_);
+  receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
+  received(result, flags);
+  // The last one of a connection that is closing may come long after it was looked at: it is freed then.
+  if (state_ == State::closing) table_->want_flush(index_);
+}
+
+void Connection::received(std::int32_t result, std::uint32_t flags) {
+  if (result > 0) {
+    table_->grew(static_cast<std::size_t>(result));
+    arrived_ += static_cast<std::size_t>(result);
+    const std::string_view bytes = table_->ring().buffer(flags, result);
+    if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
+    table_->ring().recycle(flags);
+    pause_if_full();
+  } else if (result == -ENOBUFS) {
+    // Arming again at once would fail again: it waits until buffers are back.
+    if (!starved_ && state_ != State::closing) table_->want_buffers(index_);
+    starved_ = true;
+    return;
+  } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
+    return result < 0 ? begin_close() : peer_closed();
+  }
+  if (!receive_armed_ && held_.size() < held_max) arm_receive();
+}
+
+void Connection::take_plain(std::string_view bytes) {
+  const std::size_t taken = held_.empty() ? take(bytes) : 0;
+  held_.append(bytes.substr(taken));
+}
+
+// Plain HTTP at a port with TLS is answered as plain HTTP: its client would only see a closed connection.
+bool Connection::refuse_plain_http(std::string_view bytes) {
+  if (tls_->begun() || !begins_as_http(bytes)) return false;
+  tls_->out().append(table_->wrong_port("This port of pawl speaks TLS."));
+  finish_after_answers();
+  return true;
+}
+
+// The bytes of a handshake are kept until the gate admits it.
+void Connection::take_sealed(std::string_view bytes) {
+  if (!handshake_waits_ && !handshake_admitted_) {
+    handshake_admitted_ = table_->admit_handshake(index_, peer_.place);
+    handshake_waits_ = !handshake_admitted_;
+  }
+  if (handshake_admitted_) return open_sealed(bytes);
+  tls_->early().append(bytes);
+  if (tls_->early().size() > Tls::pending_max) begin_close();
+}
+
+void Connection::begin_handshake() {
+  handshake_waits_ = false;
+  handshake_admitted_ = true;
+  std::string early;
+  early.swap(tls_->early());
+  if (state_ == State::open) open_sealed(early);
+}
+
+// Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
+void Connection::open_sealed(std::string_view bytes) {
+  thread_local std::array<char, 16 << 10> plain;  // what the largest record holds
+  if (refuse_plain_http(bytes)) return;
+  Tls::Read read = Tls::Read::data;
+  tls_->feed(bytes);
+  while (read == Tls::Read::data && state_ == State::open) {
+    std::size_t count = 0;
+    read = tls_->read(plain, count);
+    if (count > 0) take_plain({plain.data(), count});
+  }
+  tls_->feed({});
+  if (read == Tls::Read::closed) peer_closed();
+  if (read == Tls::Read::failed) {
+    abandon_receives();
+    finish_after_answers();
+  }
+  if (tls_->out().size() > Tls::pending_max)
+    return begin_close();  // it makes us talk and does not read
+  if (!tls_->out().empty()) out();
+}
+
+// Nothing more will come from the peer; what it asked for before is still answered, if it does not wait for
+// messages.
+void Connection::peer_closed() {
+  peer_closed_ = true;
+  end_if_all_heard();
+  maybe_finish();
+}
+
+// What is held of one that has said its last is taken as room comes; what never will be, no request whole, is let go.
+void Connection::end_if_all_heard() {
+  if (!peer_closed_) return;
+  abandon_long_polls();
+  for (std::size_t before = held_.size() + 1; held_.size() < before && !offering_;) {
+    before = held_.size();
+    offer_held();
+    abandon_long_polls();
+  }
+  const bool all = held_.empty() || (calls_.empty() && !congested());
+  if (all && state_ == State::open && !offering_) finish_after_answers();
+}
+
+void Connection::pause_if_full() {
+  if (held_.size() < held_max || !receive_armed_ || receive_cancelled_) return;
+  receive_cancelled_ = true;
+  io_uring_sqe* const sqe = table_->ring().sqe({.op = RingOp::cancel});
+  const std::uint64_t receive = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 |
+                                std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
+  io_uring_prep_cancel64(sqe, receive, 0);
+}
+
+void Connection::offer_held() {
+  if (offering_ || held_.empty() || state_ != State::open || congested()) return;
+  offering_ = true;
+  std::size_t taken = 0;
+  while (state_ == State::open && taken < held_.size()) {
+    const std::size_t more = take(held_.view().substr(taken));
+    if (more == 0) break;
+    taken += more;
+  }
+  held_.take(taken);  // fewer are left when the connection came to its end meanwhile
+  offering_ = false;
+  if (held_.size() < held_max) arm_receive();
+}
+
+void Connection::give_back_spare() {
+  held_.give_back_spare();
+  for (std::string* const buffer : {&out_, &sending_})
+    if (buffer->empty()) free_memory(*buffer);
+  own_spare();
+}
+
+// --- writing ------------------------------------------------------------------------------------------------
+
+std::string& Connection::out() {
+  if (!dirty_) {
+    dirty_ = true;
+    table_->want_flush(index_);
+  }
+  return out_;
+}
+
+void Connection::flush() {
+  dirty_ = false;
+  if (state_ == State::closing) return;
+  if (send_armed_) {  // a peer that asks and does not read; one that reads may have asked for more than that at once
+    if (out_.size() - sealed_ > out_max && table_->now() - send_progress_ > stuck_timeout)
+      begin_close();
+    return;
+  }
+  if (tls_ != nullptr) seal();
+  std::string& ready = tls_ == nullptr ? out_ : tls_->out();
+  if (ready.empty()) return maybe_finish();
+  sending_.swap(ready);
+  ready.clear();
+  sent_ = 0;
+  arm_send();
+}
+
+// A piece at a time, so that it shows whether the peer reads.
+void Connection::arm_send() {
+  send_progress_ = table_->now();
+  unacknowledged_ = -1;
+  send_armed_ = true;
+  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
+  io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
+                     std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
+}
+
+// A slice of out_; the next one is sealed when this one is sent.
+void Connection::seal() {
+  if (!out_.empty()) {
+    const std::size_t count = tls_->write(std::string_view(out_).substr(sealed_));
+    sealed_ += count;
+    if (count == 0) {
+      sealed_ = out_.size();
+      if (state_ == State::open) finish_after_answers();
+    }
+  }
+  if (sealed_ < out_.size()) {
+    if (sealed_ > out_.size() / 2) out_.erase(0, std::exchange(sealed_, 0));
+    return;
+  }
+  out_.clear();
+  sealed_ = 0;
+  if (out_.capacity() > out_low) free_memory(out_);
+  if (state_ == State::finishing && calls_.empty()) tls_->close();
+}
+
+void Connection::on_send(std::int32_t result) {
+  CHECK(send_armed_);
+  send_armed_ = false;
+  if (state_ == State::closing) return table_->want_flush(index_);
+  if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
+  if (result > 0) sent_ += static_cast<std::size_t>(result);
+  if (sent_ < sending_.size()) return arm_send();
+  sending_.clear();
+  if (sending_.capacity() > out_low) free_memory(sending_);
+  sent_ = 0;
+  out();  // there may be more; and whoever waits for the last answer wants to know
+  offer_held();
+  end_if_all_heard();
+}
+
+// --- calls ----------------------------------------------------------------------------------------------------
+
+void Connection::submit(PendingCall& call, Request& request, ShardId target) {
+  call.connection = this;
+  call.request = &request;
+  call.target = target;
+  call.abandoned = call.giving_back = false;
+  call.begun = table_->now();
+  call.place = static_cast<std::uint32_t>(calls_.size());
+  calls_.push_back(&call);
+  request.owner = &call;
+  request.stream = this;
+  request.waiter = 0;
+  table_->loop().submit(request, target);
+}
+
+void Connection::forget(PendingCall& call) {
+  calls_[call.place] = calls_.back();
+  calls_[call.place]->place = call.place;
+  calls_.pop_back();
+}
+
+void Connection::on_answer(PendingCall& call) {
+  const Request& request = *call.request;
+  if (call.abandoned && !call.giving_back && request.op == Op::receive && request.delivered > 0 &&
+      request.error == Errc::ok) {
+    return give_back(call);
+  }
+  if (receive_again(call)) return;
+  forget(call);
+  if (call.abandoned || state_ == State::closing) {
+    release(call);
+    if (state_ == State::closing) return table_->want_flush(index_);
+    end_if_all_heard();
+    return maybe_finish();
+  }
+  const bool over = answered(call);
+  if (over) release(call);
+  offer_held();  // one that goes on may have less than before
+  end_if_all_heard();
+  if (over) maybe_finish();
+}
+
+// A receive that found only unreadable messages goes on, for as long as it may wait. The queue is without them now,
+// so each round has fewer left.
+bool Connection::receive_again(PendingCall& call) {
+  Request& request = *call.request;
+  const bool only_unreadable = request.op == Op::receive && request.error == Errc::ok &&
+                               request.delivered == 0 && request.unreadable > 0;
+  if (!only_unreadable || call.abandoned || state_ == State::closing || table_->draining())
+    return false;
+  const ConfigPtr* const queue = table_->loop().shard().directory().find(request.queue);
+  if (queue == nullptr) return false;
+  Duration& wait = request.receive.wait;
+  if (wait == queue_default) wait = (*queue)->wait();
+  const Instant now = table_->now();
+  wait = Duration{std::max<std::int64_t>(0, wait.ms - (now - call.begun).ms)};
+  call.begun = now;
+  request.waiter = 0;
+  table_->loop().submit(request, call.target);
+  return true;
+}
+
+// The receiver has gone: what was delivered to it goes back, its receive count as it was.
+void Connection::give_back(PendingCall& call) {
+  call.giving_back = true;
+  call.returned.clear();
+  for (const Delivery& delivery : call.request->deliveries.first(call.request->delivered)) {
+    call.returned.push_back({.handle = delivery.handle});
+  }
+  call.request->op = Op::undeliver;
+  call.request->receipts = call.returned;
+  table_->loop().submit(*call.request, call.target);
+}
+
+void Connection::abandon(PendingCall& call) {
+  if (call.abandoned || call.request->op != Op::receive) return;
+  call.abandoned = true;
+  if (!table_->loop().cancel(*call.request, call.target)) return;  // it will be answered
+  forget(call);
+  release(call);
+}
+
+void Connection::abandon_receives() {
+  for (std::size_t i = calls_.size(); i > 0; --i) abandon(*calls_[i - 1]);
+}
+
+// A peer that has said its last still hears what is there at once.
+void Connection::abandon_long_polls() {
+  for (std::size_t i = calls_.size(); i > 0; --i) {
+    PendingCall& call = *calls_[i - 1];
+    if (call.abandoned) continue;  // its shard may be changing the request
+    Duration wait = call.request->receive.wait;
+    if (wait.ms < 0) {
+      const ConfigPtr* const queue = table_->loop().shard().directory().find(call.request->queue);
+      wait = queue == nullptr ? Duration{0} : (*queue)->wait();
+    }
+    if (wait.ms > 0) abandon(call);
+  }
+}
+
+// --- the end --------------------------------------------------------------------------------------------------
+
+void Connection::finish_after_answers() {
+  if (state_ == State::open) state_ = State::finishing;
+  held_.clear();
+  out();
+}
+
+void Connection::begin_drain() {
+  if (state_ != State::open) return;
+  finish_after_answers();
+}
+
+// Everything answered and sent: our side closes, and the peer gets a moment to read it and close too; closing
+// at once with bytes unread would tell it "reset" before it has read our answer.
+void Connection::maybe_finish() {
+  if (state_ != State::finishing || !quiet()) return;
+  if (tls_ != nullptr && !tls_->closed()) {
+    out();  // the farewell goes first
+    return;
+  }
+  if (peer_closed_) return begin_close();
+  if (half_closed_) return;
+  half_closed_ = true;
+  half_closed_at_ = table_->now();
+  ::shutdown(fd_, SHUT_WR);
+}
+
+void Connection::begin_close() {
+  if (state_ == State::closing) return;
+  state_ = State::closing;
+  ::shutdown(fd_, SHUT_RDWR);  // ends the receive and the send that are under way
+  abandon_receives();
+  table_->want_flush(index_);
+}
+
+// The kernel takes megabytes ahead of a slow peer, and then nothing until much of it has been read: what it still has says
+// whether the peer reads.
+void Connection::look_at_peer(Instant now) {
+  int left = 0;
+  if (::ioctl(fd_, SIOCOUTQ, &left) != 0) return;
+  const bool taken = left > unacknowledged_ ||  // there was room for more
+                     left + static_cast<int>(send_bytes_max) <= unacknowledged_;
+  if (unacknowledged_ >= 0 && taken) send_progress_ = now;
+  if (unacknowledged_ < 0 || taken) unacknowledged_ = left;
+}
+
+void Connection::check_time(Instant now) {
+  arrived_before_ = std::exchange(arrived_, 0);
+  if (state_ == State::closing) return;
+  if (calls_.empty() && !send_armed_) give_back_spare();
+  if (send_armed_) look_at_peer(now);
+  if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
+  if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
+  const bool shaking_hands = tls_ != nullptr && !tls_->established();
+  const bool late = shaking_hands ? now - started_ > table_->context().times.head : overdue(now);
+  // Held and not taken: it is to read its answers first.
+  if (state_ == State::open && calls_.empty() && held_.empty() && late) finish_after_answers();
+}
+
+}  // namespace pawl

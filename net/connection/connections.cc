@@ -1,0 +1,395 @@
+#include "net/connection/connections.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <unordered_map>
+#include <utility>
+
+#include "core/account.h"
+#include "core/check.h"
+#include "net/connection/binary_connection.h"
+#include "net/connection/http_connection.h"
+#include "proto/http.h"
+#include "proto/sns_topic.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t spare_bytes_max = 8 << 20;
+
+std::string http_date(Instant now) {
+  const std::time_t seconds_now = now.ms / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds_now, &parts);
+  char text[40];
+  const std::size_t n = std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text, n};
+}
+
+// The size of a connection itself, with its list of calls, as the allocator has it.
+std::uint32_t object_bytes(Protocol protocol) {
+  constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
+  const std::size_t object = protocol == Protocol::http     ? sizeof(HttpConnection)
+                             : protocol == Protocol::binary ? sizeof(BinaryConnection)
+                                                            : sizeof(AdminConnection);
+  return static_cast<std::uint32_t>(object + others);
+}
+
+}  // namespace
+
+std::uint64_t Connections::memory() const {
+  return counted_ + unverified_ + grown_ +
+         static_cast<std::uint64_t>(std::max<std::int64_t>(0, openssl_bytes_)) + object_bytes_ +
+         rows_.capacity() * sizeof(Row) + memory_.bytes() + kept_topics_bytes();
+}
+
+bool begins_as_http(std::string_view bytes) {
+  constexpr std::string_view methods[] = {"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE "};
+  return std::ranges::any_of(methods, [&](std::string_view m) { return bytes.starts_with(m); });
+}
+
+Connections::Connections(Ring& ring, const ConnectionContext& context)
+    : ring_(&ring),
+      context_(&context),
+      sqs_(context.sqs),
+      session_(context.session),
+      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+
+Connections::~Connections() = default;
+
+void Connections::answered(Request& request) {
+  auto& call = *static_cast<PendingCall*>(request.owner);
+  memory_.touch(call.connection->index());
+  call.connection->on_answer(call);
+}
+
+void Connections::connection(std::uint64_t number) {
+  add(static_cast<int>(static_cast<std::uint32_t>(number)),
+      static_cast<Protocol>(number >> 32 & 0xFF), static_cast<std::uint32_t>(number >> 40));
+}
+
+std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
+  switch (protocol) {
+    case Protocol::http:
+      return std::make_unique<HttpConnection>(*this, fd, now_);
+    case Protocol::binary:
+      return std::make_unique<BinaryConnection>(*this, fd, now_);
+    case Protocol::admin:
+      break;
+  }
+  return std::make_unique<AdminConnection>(*this, fd, now_);
+}
+
+std::string Connections::wrong_port(std::string_view why) const {
+  std::string answer;
+  append_response(answer, 400, "text/plain; charset=utf-8", {}, {},
+                  fmt::format("{} SQS is served at {}\n", why, context_->http_url), false, false,
+                  date());
+  return answer;
+}
+
+void Connections::follow_live() {
+  const std::uint64_t generation = context_->live->generation();
+  if (generation == live_seen_) return;
+  live_seen_ = generation;
+  const Live live = context_->live->current();
+  tls_ = live.tls;
+  const bool other_keys = sqs_.keys != live.keys;
+  sqs_.keys = live.keys;
+  session_.keys = live.keys;
+  if (!other_keys) return;
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr && !row.connection->may_stay(live.keys.get()))
+      row.connection->begin_close();
+  }
+}
+
+void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
+  if (draining_) {
+    ::close(fd);
+    peers_of(protocol).leave(place);
+    context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  follow_live();
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(rows_.size());
+    rows_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Row& row = rows_[index];
+  row.connection = make(fd, protocol);
+  row.bytes = object_bytes(protocol);
+  object_bytes_ += row.bytes;
+  if (tls_ != nullptr && protocol != Protocol::admin) {
+    row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
+                              openssl_bytes_);
+  }
+  row.peers = &peers_of(protocol);
+  ++open_;
+  memory_.touch(index);
+  row.connection->start(index, row.generation, {peer_of(fd), place});
+}
+
+bool Connections::admit_handshake(std::uint32_t index, std::uint32_t place) {
+  // Those that wait go first.
+  const auto verdict = handshakes_.empty() ? gate_.admit(place) : HandshakeGate::Verdict::next_turn;
+  if (verdict == HandshakeGate::Verdict::now) return true;
+  auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
+  queue.push_back({index, rows_[index].generation});
+  return false;
+}
+
+void Connections::begin_turn(Instant now) {
+  now_ = now;
+  if (gate_.begin_turn(now)) {
+    handshakes_.insert(handshakes_.end(), later_handshakes_.begin(), later_handshakes_.end());
+    later_handshakes_.clear();
+  }
+  while (!handshakes_.empty()) {
+    const WaitingHandshake next = handshakes_.front();
+    const Row& row = rows_[next.index];
+    const bool gone = row.connection == nullptr || row.generation != next.generation;
+    const auto verdict =
+        gone ? HandshakeGate::Verdict::now : gate_.admit(row.connection->peer().place);
+    if (verdict == HandshakeGate::Verdict::next_turn) return;
+    handshakes_.pop_front();
+    if (verdict == HandshakeGate::Verdict::next_second) {
+      later_handshakes_.push_back(next);
+    } else if (!gone) {
+      memory_.touch(next.index);
+      row.connection->begin_handshake();
+    }
+  }
+}
+
+void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  const bool known = tag.index < rows_.size() && rows_[tag.index].connection != nullptr &&
+                     rows_[tag.index].generation == tag.generation;
+  if (!known) {  // of a connection that is gone
+    if ((flags & IORING_CQE_F_BUFFER) != 0) {
+      (void)ring_->buffer(flags, 0);
+      ring_->recycle(flags);
+    }
+    return;
+  }
+  memory_.touch(tag.index);
+  Connection& connection = *rows_[tag.index].connection;
+  if (tag.op == RingOp::receive) {
+    connection.on_receive(result, flags);
+  } else {
+    connection.on_send(result);
+  }
+}
+
+void Connections::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
+  const std::string line =
+      auth_failures_.add(fault, protocol == Protocol::http ? "http" : "binary", peer, now_);
+  if (!line.empty()) fmt::print(stderr, "{}", line);
+}
+
+void Connections::sum_memory() {
+  memory_.count([this](std::uint32_t index) {
+    MemorySums::Bytes bytes;
+    if (const Connection* const one = rows_[index].connection.get(); one != nullptr)
+      (one->verified() ? bytes.verified : bytes.unverified) = one->memory();
+    return bytes;
+  });
+  counted_ = memory_.sums().verified + spare_bytes_;
+  unverified_ = memory_.sums().unverified;
+}
+
+void Connections::evict(Connection& connection) {
+  std::size_t& sum = connection.verified() ? counted_ : unverified_;
+  sum -= std::min(sum, connection.memory());
+  ++evicted_;
+  connection.begin_close();
+}
+
+// Unverified bytes are shared by addresses: the address that holds most loses a connection first, and of its connections the
+// one that sends least, so that a body on its way outlives bodies that have stopped.
+void Connections::close_strangers() {
+  if (unverified_ <= unverified_max()) return;
+  struct AddressShare {
+    std::size_t bytes = 0;
+    std::vector<std::pair<std::size_t, Connection*>> by_progress;
+  };
+  std::unordered_map<std::uint32_t, AddressShare> shares;  // by Peer::place
+  for (const Row& row : rows_) {
+    Connection* const one = row.connection.get();
+    if (one == nullptr || one->closing() || one->verified()) continue;
+    if (one->memory() < evicted_stranger_bytes_min) continue;
+    AddressShare& share = shares[one->peer().place];
+    share.bytes += one->memory();
+    share.by_progress.emplace_back(one->progress(now_, ticked_before_), one);
+  }
+  for (auto& [place, share] : shares) std::ranges::sort(share.by_progress, std::greater<>());
+  while (unverified_ > unverified_max() && !shares.empty()) {
+    const auto most =
+        std::ranges::max_element(shares, {}, [](const auto& entry) { return entry.second.bytes; });
+    AddressShare& share = most->second;
+    Connection& least = *share.by_progress.back().second;
+    share.by_progress.pop_back();
+    share.bytes -= least.memory();
+    evict(least);
+    if (share.by_progress.empty()) shares.erase(most);
+  }
+}
+
+void Connections::give_back_spare() {
+  drop_spare();
+  for (const std::uint32_t index : memory_.touched()) {
+    if (rows_[index].connection != nullptr) rows_[index].connection->give_back_spare();
+  }
+}
+
+void Connections::touch_all() {
+  for (std::uint32_t index = 0; index < rows_.size(); ++index) memory_.touch(index);
+}
+
+// Near the limit the spare buffers of active connections are freed; beyond it those of all, and then the connection that
+// holds most is closed, until it is enough.
+void Connections::count_memory() {
+  if (counted_ + grown_ > context_->memory_max / 2) give_back_spare();
+  grown_ = 0;
+  sum_memory();
+  close_strangers();
+  if (counted_ > context_->memory_max) {
+    touch_all();
+    give_back_spare();
+    sum_memory();
+  }
+  while (counted_ > context_->memory_max) {
+    Connection* most = nullptr;
+    for (const Row& row : rows_) {
+      Connection* const one = row.connection.get();
+      if (one != nullptr && !one->closing() && one->verified() &&
+          (most == nullptr || one->memory() > most->memory()))
+        most = one;
+    }
+    // What is left is of those that are closing: it goes when they have their answers.
+    if (most == nullptr || most->memory() < evicted_bytes_min) return;
+    evict(*most);
+  }
+}
+
+void Connections::flush() {
+  if (grown_ > context_->memory_max / 16) count_memory();
+  flushing_.swap(dirty_);
+  for (const std::uint32_t index : flushing_) {
+    Connection* const connection = rows_[index].connection.get();
+    if (connection == nullptr) continue;
+    memory_.touch(index);
+    connection->flush();
+    if (connection->freed()) free_row(index);
+  }
+  flushing_.clear();
+  if (starved_.empty() || ring_->buffers_out() > Ring::receive_buffers * 3 / 4) return;
+  for (const std::uint32_t index : starved_) {
+    if (Connection* const connection = rows_[index].connection.get(); connection != nullptr)
+      connection->arm_receive();
+  }
+  starved_.clear();
+}
+
+void Connections::free_row(std::uint32_t index) {
+  Row& row = rows_[index];
+  row.peers->leave(row.connection->peer().place);
+  row.connection.reset();
+  object_bytes_ -= row.bytes;
+  row.generation = (row.generation + 1) & 0xFF'FFFF;
+  free_.push_back(index);
+  --open_;
+  context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Connections::tick(Instant now) {
+  if (!date_.empty() && now - ticked_ < seconds(1)) return;
+  ticked_before_ = ticked_;
+  ticked_ = now;
+  date_ = http_date(now);
+  follow_live();
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->check_time(now);
+  }
+  touch_all();
+  count_memory();
+}
+
+void Connections::begin_drain() {
+  draining_ = true;
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->begin_drain();
+  }
+}
+
+void Connections::close_all() {
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr) row.connection->begin_close();
+  }
+}
+
+bool Connections::quiet() const {
+  for (const Row& row : rows_) {
+    if (row.connection != nullptr && !row.connection->quiet()) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
+  auto& spare = receive ? spare_receives_ : spare_calls_;
+  if (spare.empty()) {
+    auto call = std::make_unique<BinaryCall>();
+    call->receive = receive;
+    return call;
+  }
+  std::unique_ptr<BinaryCall> call = std::move(spare.back());
+  spare.pop_back();
+  const std::size_t bytes = call->memory();
+  spare_bytes_ -= bytes;
+  // It counts again with who has it.
+  const std::size_t of_late = std::min(grown_, bytes);
+  grown_ -= of_late;
+  counted_ -= std::min(counted_, bytes - of_late);
+  return call;
+}
+
+void Connections::give_call(std::unique_ptr<BinaryCall> call) {
+  const std::size_t bytes = call->memory();
+  if (spare_bytes_ + bytes > spare_bytes_max) return;
+  spare_bytes_ += bytes;
+  (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
+}
+
+std::unique_ptr<SqsCall> Connections::take_http_call() {
+  if (spare_http_calls_.empty()) return std::make_unique<SqsCall>();
+  std::unique_ptr<SqsCall> call = std::move(spare_http_calls_.back());
+  spare_http_calls_.pop_back();
+  spare_bytes_ -= call->memory();
+  return call;
+}
+
+void Connections::give_http_call(std::unique_ptr<SqsCall> call) {
+  call->clear();
+  const std::size_t bytes = call->memory();
+  if (spare_http_calls_.size() == spare_http_calls_max || bytes > spare_http_call_bytes_max) return;
+  spare_bytes_ += bytes;
+  spare_http_calls_.push_back(std::move(call));
+}
+
+void Connections::drop_spare() {
+  spare_http_calls_.clear();
+  spare_receives_.clear();
+  spare_calls_.clear();
+  spare_bytes_ = 0;
+}
+
+}  // namespace pawl

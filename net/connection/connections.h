@@ -1,0 +1,188 @@
+// All connections of a shard, and what they share.
+//
+// Units:  ms.
+// Limits: those of Peers, which the acceptor asks. ConnectionContext::memory_max for what connections hold, all together:
+//         from three quarters of it on the binary port takes little more from who has much under way, and RECEIVEs are
+//         answered with less; beyond it who holds most is closed. Connections that have not shown a key where one is asked
+//         for do not count there: they have unverified_max() for all of them.
+// Owner:  the shard's thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/connection/auth_failures.h"
+#include "net/connection/connection.h"
+#include "net/connection/handshake_gate.h"
+#include "net/connection/http_guard.h"
+#include "net/connection/live.h"
+#include "net/connection/memory_sums.h"
+#include "net/engine/shard_loop.h"
+#include "net/io/ring.h"
+#include "proto/session.h"
+#include "proto/sqs.h"
+
+namespace pawl {
+
+enum class Protocol : std::uint8_t { http, binary, admin };
+
+// What the connections of a shard need of the server; must outlive them.
+struct ConnectionContext {
+  SqsConfig sqs;
+  SessionConfig session;
+  const HttpGuard* guard = nullptr;        // of the SQS port
+  const HttpGuard* admin_guard = nullptr;  // of the admin port, where nobody ever signs
+  std::string http_url;  // where SQS clients connect, for those that come to another port
+  const LiveSettings* live = nullptr;
+  ConnectionTimes times;
+  std::size_t memory_max = std::size_t{64} << 20;
+  std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
+  Peers* peers = nullptr;
+  Peers* admin_peers = nullptr;  // of the admin port
+  std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
+  void* server = nullptr;
+};
+
+// Whether the first bytes of a connection are those of an HTTP request.
+bool begins_as_http(std::string_view bytes);
+
+class BinaryCall;
+
+class Connections final : public Asker {
+ public:
+  Connections(Ring& ring, const ConnectionContext& context);
+  ~Connections() override;
+  void use(ShardLoop& loop) { loop_ = &loop; }
+
+  // --- Asker ---
+  void answered(Request& request) override;
+  void connection(std::uint64_t number) override;  // fd | protocol << 32 | place << 40
+
+  // `place`: the row in peers_of(protocol), left when the connection is freed.
+  void add(int fd, Protocol protocol, std::uint32_t place);
+  static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t place) {
+    return static_cast<std::uint32_t>(fd) |
+           std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32 | std::uint64_t{place} << 40;
+  }
+
+  // A completion with RingOp::receive or RingOp::send.
+  void complete(RingTag tag, std::int32_t result, std::uint32_t flags);
+  // The end of a turn: sends, re-arms, frees.
+  void flush();
+  // Timeouts and the date, once a second.
+  void tick(Instant now);
+  // The begin of a turn.
+  void begin_turn(Instant now);
+  // A handshake waits for the next turn: it should come at once.
+  bool handshakes_wait() const { return !handshakes_.empty(); }
+
+  void begin_drain();
+  // Whatever they still have under way.
+  void close_all();
+  bool quiet() const;
+  // Bytes that connections hold: as counted last, with later growth; the bytes of OpenSSL, of the
+  // connections themselves and of the parsed topics. Nobody is closed for these three: an idle
+  // connection has as much of them as a busy one.
+  std::uint64_t memory() const override;
+  std::size_t unverified_max() const { return context_->memory_max / 4; }
+  const AuthFailures& auth_failures() const { return auth_failures_; }
+  std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
+  std::size_t open_connections() const { return open_; }
+
+  // --- for connections ---
+  Ring& ring() { return *ring_; }
+  ShardLoop& loop() { return *loop_; }
+  const ConnectionContext& context() const { return *context_; }
+  const SqsConfig& sqs() const { return sqs_; }
+  const SessionConfig& session() const { return session_; }
+  Instant now() const { return now_; }
+  std::string_view date() const { return date_; }
+  std::uint64_t next_request_number() { return request_number_++; }
+  bool draining() const { return draining_; }
+  // The HTTP answer for a client that came to the wrong port: `why`, and where to go.
+  std::string wrong_port(std::string_view why) const;
+  // True: the handshake may begin. False: begin_handshake() will be called.
+  bool admit_handshake(std::uint32_t index, std::uint32_t place);
+  void want_flush(std::uint32_t index) { dirty_.push_back(index); }
+  void want_buffers(std::uint32_t index) { starved_.push_back(index); }
+  std::unique_ptr<BinaryCall> take_call(bool receive);
+  void give_call(std::unique_ptr<BinaryCall> call);
+  // A call for one request of HTTP, and back. A few are kept for the next requests, none of them large.
+  std::unique_ptr<SqsCall> take_http_call();
+  void give_http_call(std::unique_ptr<SqsCall> call);
+  static constexpr std::size_t spare_http_calls_max = 64;
+  static constexpr std::size_t spare_http_call_bytes_max = 64 << 10;
+  static constexpr std::size_t evicted_bytes_min = 64 << 10;
+  static constexpr std::size_t evicted_stranger_bytes_min = 4 << 10;
+  void auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer);
+  void grew(std::size_t bytes) { grown_ += bytes; }
+  std::size_t room() const {
+    const std::size_t soft = context_->memory_max / 4 * 3;
+    return soft - std::min<std::size_t>(soft, counted_ + grown_);
+  }
+
+ private:
+  struct Row {
+    std::unique_ptr<Connection> connection;
+    std::uint32_t generation = 0;
+    std::uint32_t bytes = 0;  // of the connection itself
+    Peers* peers = nullptr;   // with its place
+  };
+
+  Peers& peers_of(Protocol protocol) const {
+    return protocol == Protocol::admin ? *context_->admin_peers : *context_->peers;
+  }
+  struct WaitingHandshake {
+    std::uint32_t index, generation;
+  };
+
+  void free_row(std::uint32_t index);
+  void follow_live();
+  void count_memory();
+  void drop_spare();
+  void give_back_spare();
+  void touch_all();
+  void sum_memory();
+  void close_strangers();
+  void evict(Connection& connection);
+  std::unique_ptr<Connection> make(int fd, Protocol protocol);
+
+  Ring* ring_;
+  const ConnectionContext* context_;
+  SqsConfig sqs_;  // the context's, with the keys that count now
+  SessionConfig session_;
+  std::shared_ptr<const TlsContext> tls_;
+  std::uint64_t live_seen_ = 0;
+  ShardLoop* loop_ = nullptr;
+  std::int64_t openssl_bytes_ = 0;  // outlives the rows
+  std::uint64_t object_bytes_ = 0;  // of the connections themselves
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> dirty_;
+  std::vector<std::uint32_t> flushing_;
+  std::vector<std::uint32_t> starved_;
+  std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
+  std::vector<std::unique_ptr<SqsCall>> spare_http_calls_;
+  std::size_t spare_bytes_ = 0;  // in them
+  std::size_t open_ = 0;
+  MemorySums memory_;
+  std::size_t counted_ = 0;     // bytes of verified connections
+  std::size_t unverified_ = 0;  // of the others
+  std::size_t grown_ = 0;       // since, whatever has gone meanwhile
+  std::uint64_t evicted_ = 0;
+  AuthFailures auth_failures_;
+  HandshakeGate gate_;
+  // Connections whose handshake waits for a turn, and for another second.
+  std::deque<WaitingHandshake> handshakes_, later_handshakes_;
+  Instant now_;
+  Instant ticked_, ticked_before_;
+  std::string date_;
+  std::uint64_t request_number_;
+  bool draining_ = false;
+};
+
+}  // namespace pawl

@@ -1,0 +1,248 @@
+#include "net/connection/http_connection.h"
+
+#include "core/free_memory.h"
+#include "net/connection/connections.h"
+#include "net/io/kernel_clocks.h"
+#include "proto/http_refusals.h"
+
+namespace pawl {
+namespace {
+
+// The answer to bytes that are not a request: the caller's protocol is not known.
+void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
+  append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false,
+                  false, date);
+}
+
+}  // namespace
+
+void HttpTimes::note(HttpParser::Phase now_in, Instant now) {
+  if (now_in != phase || now_in == HttpParser::Phase::idle) since = now;
+  phase = now_in;
+  silent = false;
+}
+
+bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
+  switch (phase) {
+    case HttpParser::Phase::idle:
+      return now - since > (silent ? times.head : times.idle);
+    case HttpParser::Phase::head:
+      return now - since > times.head;
+    case HttpParser::Phase::body:
+      return now - since > times.body;
+    case HttpParser::Phase::done:
+      return false;
+  }
+  return false;
+}
+
+HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+  times_.since = now;
+  parser_.stop_at_head();
+}
+
+bool HttpConnection::verified() const { return verified_ || table().sqs().keys == nullptr; }
+
+bool HttpConnection::overdue(Instant now) const {
+  return times_.overdue(now, table().context().times);
+}
+
+std::size_t HttpConnection::take(std::string_view bytes) {
+  std::size_t taken = 0;
+  HttpParser::State state = HttpParser::State::need_more;
+  while (under_way_ == 0 && open() && !congested() &&
+         (taken < bytes.size() || state == HttpParser::State::head)) {
+    std::size_t consumed = 0;
+    state = parser_.feed(bytes.substr(taken), consumed);
+    taken += consumed;
+    times_.note(parser_.phase(), table().now());
+    switch (state) {
+      case HttpParser::State::need_more:
+        return bytes.size();
+      case HttpParser::State::head:
+        if (!take_head(bytes.size() - taken)) return bytes.size();
+        break;
+      case HttpParser::State::need_continue:
+        out().append(continue_response);
+        break;
+      case HttpParser::State::complete:
+        begin_call();
+        break;
+      case HttpParser::State::error:
+        if (const HttpRequest* head = parser_.refused_head()) {
+          refuse_body(*head, parser_.error_status(), parser_.error_text());
+        } else {
+          write_error(out(), parser_, table().date());
+          finish_after_answers();
+        }
+        return bytes.size();
+    }
+  }
+  return taken;
+}
+
+// Answers a request whose body is not accepted, and closes the connection behind the answer.
+void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view why) {
+  name(head);
+  call_ = table().take_http_call();
+  call_->deny(head, table().sqs(), status, why, table().next_request_number());
+  call_->write_response(out(), table().date(), false);
+  end_call();
+  finish_after_answers();
+}
+
+// What the connection knows of a request and the parser does not.
+void HttpConnection::name(HttpRequest& request) const {
+  const HttpGuard& guard = *table().context().guard;
+  request.arrived = wall_now();
+  request.cors_origin = guard.cors_origin(request);
+  guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
+}
+
+// Judges a request before its body is taken; of the body, `at_hand` bytes have come. False: the answer is written, and the
+// connection closes behind it.
+bool HttpConnection::take_head(std::size_t at_hand) {
+  HttpRequest head = parser_.request();
+  const std::size_t most = SqsCall::body_bytes_max(head);
+  const std::optional<std::size_t> length = parser_.body_length();
+  if (length.value_or(0) > most) {
+    refuse_body(head, 413, long_body_text(*length, most));
+    return false;
+  }
+  parser_.limit_body(most);
+  if (length && *length <= at_hand) return true;  // begin_call() looks at it as a whole
+  const std::uint64_t number = table().next_request_number();
+  call_ = table().take_http_call();
+  if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
+    call_->deny(head, table().sqs(), 403, why, number);
+  } else {
+    name(head);
+    const SqsCall::Head judged = call_->check_head(head, table().sqs(), number);
+    if (judged == SqsCall::Head::verified) verified_ = true;
+    if (judged != SqsCall::Head::refused) {
+      end_call();
+      return true;
+    }
+    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
+  }
+  call_->write_response(out(), table().date(), false);
+  end_call();
+  finish_after_answers();
+  return false;
+}
+
+void HttpConnection::begin_call() {
+  HttpRequest request = parser_.request();
+  call_ = table().take_http_call();
+  if (const std::string why = table().context().guard->refuse(request); !why.empty()) {
+    call_->deny(request, table().sqs(), 403, why, table().next_request_number());
+    return finish_call();
+  }
+  name(request);
+  const auto next = call_->begin(request, table().loop().shard().directory(), table().sqs(),
+                                 table().now(), table().next_request_number());
+  if (call_->verified()) verified_ = true;
+  if (call_->auth_fault() != AuthFault::none)
+    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
+  if (next == SqsCall::Next::respond) return finish_call();
+  submit_routes();
+}
+
+// The memory of a call is the connection's while it has the call.
+void HttpConnection::count_call() {
+  const std::size_t bytes = call_->memory();
+  if (bytes > call_bytes_) table().grew(bytes - call_bytes_);
+  call_bytes_ = bytes;
+}
+
+void HttpConnection::end_call() {
+  call_bytes_ = 0;
+  table().give_http_call(std::move(call_));
+}
+
+void HttpConnection::own_spare() {
+  if (under_way_ > 0) return;
+  parser_.give_back_spare();
+  free_memory(pending_);
+}
+
+void HttpConnection::submit_routes() {
+  count_call();
+  const std::span<const SqsRoute> routes = call_->routes();
+  while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
+  under_way_ = routes.size();
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    submit(*pending_[i], *routes[i].request, routes[i].target);
+  }
+}
+
+bool HttpConnection::answered(PendingCall&) {
+  if (--under_way_ > 0) return false;
+  count_call();
+  if (call_->resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
+    submit_routes();
+    return false;
+  }
+  finish_call();
+  return true;
+}
+
+void HttpConnection::finish_call() {
+  const std::size_t before = out().size();
+  call_->write_response(out(), table().date(), open() && !table().draining());
+  table().grew(out().size() - before);
+  const bool keep = call_->keep_alive();
+  end_call();
+  parser_.next();
+  times_.note(parser_.phase(), table().now());
+  if (!keep) finish_after_answers();
+}
+
+AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+  times_.since = now;
+  parser_.limit_body(body_bytes_max);
+}
+
+bool AdminConnection::overdue(Instant now) const {
+  return times_.overdue(now, table().context().times);
+}
+
+std::size_t AdminConnection::take(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (open() && taken < bytes.size() && !congested()) {
+    std::size_t consumed = 0;
+    const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
+    taken += consumed;
+    times_.note(parser_.phase(), table().now());
+    if (state == HttpParser::State::need_more) return bytes.size();
+    if (state == HttpParser::State::need_continue) {
+      out().append(continue_response);
+      continue;
+    }
+    if (state == HttpParser::State::error) {
+      write_error(out(), parser_, table().date());
+      finish_after_answers();
+      return bytes.size();
+    }
+    const HttpRequest& request = parser_.request();
+    const ConnectionContext& context = table().context();
+    int status = 403;
+    std::string body = context.admin_guard->refuse(request);
+    if (body.empty()) {
+      status = 200;
+      body = context.admin_answer(context.server, request.path, status);
+    }
+    const bool keep = request.keep_alive && !table().draining();
+    const std::size_t before = out().size();
+    append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, keep,
+                    request.method == "HEAD", table().date(), request.version_minor);
+    table().grew(out().size() - before);
+    parser_.next();
+    parser_.limit_body(body_bytes_max);
+    times_.note(parser_.phase(), table().now());
+    if (!keep) finish_after_answers();
+  }
+  return taken;
+}
+
+}  // namespace pawl

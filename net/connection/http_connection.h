@@ -1,0 +1,78 @@
+// An SQS client's connection: one request after the other, each answered before the next is read.
+//
+// Limits: HttpParser's; ConnectionTimes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/connection/connection.h"
+#include "proto/http.h"
+#include "proto/sqs.h"
+
+namespace pawl {
+
+// How long a request may take to arrive. Before its first byte a connection has the time of a head.
+struct HttpTimes {
+  Instant since;
+  bool silent = true;  // no byte has come yet
+  HttpParser::Phase phase = HttpParser::Phase::idle;
+
+  void note(HttpParser::Phase now_in, Instant now);
+  bool overdue(Instant now, const ConnectionTimes& times) const;
+};
+
+class HttpConnection final : public Connection {
+ public:
+  HttpConnection(Connections& table, int fd, Instant now);
+
+ protected:
+  std::size_t take(std::string_view bytes) override;
+  bool answered(PendingCall& call) override;
+  void release(PendingCall&) override {}
+  bool overdue(Instant now) const override;
+  std::size_t own_memory() const override {
+    return parser_.memory() + call_bytes_ + pending_.size() * sizeof(PendingCall);
+  }
+  void own_spare() override;
+  bool verified() const override;
+
+ private:
+  bool take_head(std::size_t at_hand);
+  void refuse_body(HttpRequest head, int status, std::string_view why);
+  void name(HttpRequest& request) const;
+  void begin_call();
+  void submit_routes();
+  void finish_call();
+  void count_call();
+  void end_call();
+
+  HttpParser parser_;
+  std::unique_ptr<SqsCall> call_;  // borrowed from the table for the length of a request
+  std::size_t call_bytes_ = 0;     // that it held when it was counted last
+  std::vector<std::unique_ptr<PendingCall>> pending_;  // as many as a call has ever had
+  std::size_t under_way_ = 0;                          // of them
+  HttpTimes times_;
+  bool verified_ = false;  // a request was signed by a key of ours
+};
+
+// Operators' connection: liveness, readiness, numbers. Answers at once, from the shard that has it.
+class AdminConnection final : public Connection {
+ public:
+  static constexpr std::size_t body_bytes_max = 4 << 10;  // no request has use for one
+
+  AdminConnection(Connections& table, int fd, Instant now);
+
+ protected:
+  std::size_t take(std::string_view bytes) override;
+  bool answered(PendingCall&) override { return true; }
+  void release(PendingCall&) override {}
+  bool overdue(Instant now) const override;
+  std::size_t own_memory() const override { return parser_.memory(); }
+
+ private:
+  HttpParser parser_;
+  HttpTimes times_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,111 @@
+#include "net/connection/http_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "proto/http_strict.h"
+
+namespace pawl {
+namespace {
+
+// "name", "1.2.3.4" or "[::1]" of a Host; the parser has seen to it that it is well formed.
+std::string_view without_port(std::string_view host) {
+  const std::size_t from = host.starts_with('[') ? host.find(']') : 0;
+  return host.substr(0, host.find(':', from));
+}
+
+// Of an address; a name has none.
+std::optional<PeerAddress> numeric(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host.contains('/')) return std::nullopt;
+  const std::optional<Network> one = Network::parse(host);
+  return one ? std::optional(one->address) : std::nullopt;
+}
+
+bool is_loopback(const PeerAddress& address) {
+  static const Network v4 = *Network::parse("127.0.0.0/8");
+  static const Network v6 = *Network::parse("::1");
+  return v4.contains(address) || v6.contains(address);
+}
+
+// What a request says may be long, and is repeated to whoever sent it.
+std::string_view cut(std::string_view text) { return text.substr(0, 100); }
+
+std::string_view first_of_list(std::string_view value) {
+  value = value.substr(0, value.find(','));
+  while (value.ends_with(' ')) value.remove_suffix(1);
+  return value;
+}
+
+}  // namespace
+
+bool HttpGuard::serves(std::string_view host) const {
+  if (const auto address = numeric(host)) {
+    if (is_loopback(*address) || rules_.any_address) return true;
+  }
+  return equals_ignoring_case(host, "localhost") ||
+         std::ranges::any_of(rules_.hosts, [&](const std::string& allowed) {
+           return equals_ignoring_case(host, allowed);
+         });
+}
+
+bool HttpGuard::allows(std::string_view origin) const {
+  return std::ranges::any_of(rules_.origins, [&](const std::string& allowed) {
+    return equals_ignoring_case(origin, allowed);
+  });
+}
+
+std::string HttpGuard::refuse(const HttpRequest& request) const {
+  if (!rules_.ask) return {};
+  if (const auto* host = request.header("host"); host != nullptr && !serves(without_port(*host))) {
+    return fmt::format(
+        "Requests for the host {} are not served, because nobody is asked for a signature here: a "
+        "page in a browser could have sent this. Start the server with --allow-host {} if that is "
+        "its name.",
+        cut(*host), cut(without_port(*host)));
+  }
+  const auto* origin = request.header("origin");
+  if (origin != nullptr && !allows(*origin)) {
+    return fmt::format(
+        "Requests of pages from {} are not served, because nobody is asked for a signature here. "
+        "Start the server with --allow-origin {} if that page is to be trusted.",
+        cut(*origin), cut(*origin));
+  }
+  const auto* site = request.header("sec-fetch-site");
+  if (site != nullptr && origin == nullptr &&
+      (equals_ignoring_case(*site, "cross-site") || equals_ignoring_case(*site, "same-site"))) {
+    return fmt::format(
+        "Requests that a page makes a browser send (Sec-Fetch-Site: {}) are not served, because "
+        "nobody is asked for a signature here. Start the server with --allow-origin and the origin "
+        "of that page if it is to be trusted.",
+        cut(*site));
+  }
+  return {};
+}
+
+std::string_view HttpGuard::cors_origin(const HttpRequest& request) const {
+  const auto* origin = request.header("origin");
+  return origin != nullptr && allows(*origin) ? *origin : std::string_view();
+}
+
+bool HttpGuard::is_proxy(const PeerAddress& peer) const {
+  return std::ranges::any_of(rules_.proxies,
+                             [&](const Network& network) { return network.contains(peer); });
+}
+
+void HttpGuard::name_server(HttpRequest& request, bool encrypted, bool behind_proxy) const {
+  if (encrypted) request.scheme = "https";
+  if (!behind_proxy) return;
+  if (const auto* scheme = request.header("x-forwarded-proto")) {
+    const std::string_view first = first_of_list(*scheme);
+    if (equals_ignoring_case(first, "https")) request.scheme = "https";
+    if (equals_ignoring_case(first, "http")) request.scheme = "http";
+  }
+  if (const auto* host = request.header("x-forwarded-host")) {
+    const std::string_view first = first_of_list(*host);
+    if (valid_host(first)) request.public_host = first;
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,47 @@
+// What SIGHUP changes under a running server: the certificate and the access keys.
+//
+//   server: publish() -> shards: each sees another generation() and takes current(), within a second
+//
+// Open connections keep the certificate they began with. A binary connection is closed when its key is revoked.
+//
+// Owner:  the server publishes, from one thread; any thread reads. A value is never changed, only replaced.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "net/io/tls.h"
+#include "proto/keys.h"
+
+namespace pawl {
+
+struct Live {
+  std::shared_ptr<const TlsContext> tls;  // null: http and binary are served in the clear
+  std::shared_ptr<const Keyring> keys;    // null: nobody is asked who they are
+};
+
+class LiveSettings {
+ public:
+  explicit LiveSettings(Live first) : current_(std::move(first)) {}
+
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  Live current() const {
+    const std::lock_guard lock(mutex_);
+    return current_;
+  }
+  void publish(Live next) {
+    const std::lock_guard lock(mutex_);
+    current_ = std::move(next);
+    generation_.fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Live current_;
+  std::atomic<std::uint64_t> generation_{1};
+};
+
+}  // namespace pawl

@@ -1,0 +1,121 @@
+#include "net/connection/peers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "core/check.h"
+
+namespace pawl {
+namespace {
+
+PeerAddress mapped(const in_addr& v4) {
+  PeerAddress made{};
+  made[10] = made[11] = 0xFF;
+  std::memcpy(made.data() + 12, &v4, 4);
+  return made;
+}
+
+}  // namespace
+
+PeerAddress peer_address(const sockaddr& address) {
+  PeerAddress made{};
+  if (address.sa_family == AF_INET)
+    made = mapped(reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+  if (address.sa_family == AF_INET6) {
+    std::memcpy(made.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, 16);
+  }
+  return made;
+}
+
+PeerAddress peer_of(int fd) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return {};
+  return peer_address(reinterpret_cast<const sockaddr&>(storage));
+}
+
+PeerAddress peer_network(const PeerAddress& address) {
+  static const Network v4{mapped(in_addr{}), 96};
+  PeerAddress made = address;
+  if (!v4.contains(address)) std::fill(made.begin() + 8, made.end(), std::uint8_t{0});
+  return made;
+}
+
+std::string text_of(const PeerAddress& address) {
+  static const Network v4{mapped(in_addr{}), 96};
+  const bool is_v4 = v4.contains(address);
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(is_v4 ? AF_INET : AF_INET6, address.data() + (is_v4 ? 12 : 0), text, sizeof text);
+  return text;
+}
+
+std::optional<Network> Network::parse(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string host(text.substr(0, slash));
+  Network made;
+  unsigned bits_max = 128;
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    made.address = mapped(v4);
+    bits_max = 32;
+  } else if (inet_pton(AF_INET6, host.c_str(), made.address.data()) != 1) {
+    return std::nullopt;
+  }
+  unsigned bits = bits_max;
+  if (slash < text.size()) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
+    if (error != std::errc() || stop != end || bits > bits_max) return std::nullopt;
+  }
+  made.bits = 128 - bits_max + bits;
+  return made;
+}
+
+bool Network::contains(const PeerAddress& peer) const {
+  const unsigned whole = bits / 8;
+  if (!std::equal(address.begin(), address.begin() + whole, peer.begin())) return false;
+  if (bits % 8 == 0) return true;
+  const unsigned differing = static_cast<unsigned>(address[whole] ^ peer[whole]);
+  return differing >> (8 - bits % 8) == 0;
+}
+
+std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
+  const PeerAddress network = peer_network(address);
+  const std::lock_guard lock(mutex_);
+  if (total_ >= total_max_) return std::nullopt;
+  if (const auto known = places_.find(network); known != places_.end()) {
+    Row& row = rows_[known->second];
+    if (row.count >= each_max_) return std::nullopt;
+    ++row.count;
+    ++total_;
+    return known->second;
+  }
+  if (free_.empty()) {
+    if (rows_.size() == places_max) return std::nullopt;
+    free_.push_back(static_cast<std::uint32_t>(rows_.size()));
+    rows_.emplace_back();
+  }
+  const std::uint32_t place = free_.back();
+  free_.pop_back();
+  rows_[place] = {network, 1};
+  places_.emplace(network, place);
+  ++total_;
+  return place;
+}
+
+void Peers::leave(std::uint32_t place) {
+  const std::lock_guard lock(mutex_);
+  Row& row = rows_[place];
+  CHECK(row.count > 0, "a peer left twice");
+  --total_;
+  if (--row.count > 0) return;
+  places_.erase(row.network);
+  free_.push_back(place);
+}
+
+}  // namespace pawl

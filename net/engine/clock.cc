@@ -1,0 +1,87 @@
+#include "net/engine/clock.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/mutant.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t noted_within_us = 250'000;  // of the offset
+
+}  // namespace
+
+EngineClock::EngineClock(const MachineClocks& clocks) : clocks_(&clocks), offset_us_(0) {
+  set_engine_us(clocks.wall_us());
+}
+
+void EngineClock::set_engine_us(std::int64_t us) {
+  offset_us_.store(us - clocks_->running_us(), std::memory_order_relaxed);
+}
+
+// A machine whose memory was put back to an earlier time has the same boot id, and is taken for a restarted one.
+void EngineClock::resume(const ClockAnchor& anchor, bool trusted) {
+  if (MUTANT(believe_wall)) return;
+  trusted_ = trusted;
+  const bool runs_on = anchor.known() && anchor.boot_id == clocks_->boot_id() &&
+                       clocks_->running_us() + anchor.offset_us >= anchor.engine.ms * 1000;
+  if (runs_on) {
+    offset_us_.store(anchor.offset_us, std::memory_order_relaxed);
+  } else {
+    set_engine_us(anchor.engine.ms * 1000);
+    waits_ = true;
+  }
+  shift_.set_us(anchor.shift_us);
+  shift_before_us_ = anchor.shift_us;
+}
+
+void EngineClock::settle(Instant newest) {
+  if (now() <= newest) set_engine_us((newest.ms + 1) * 1000);
+  if (waits_) shift_.set_us(clocks_->wall_us() - clocks_->running_us() - offset_us());
+  steady_since_us_ = clocks_->running_us();
+  noted_offset_us_ = offset_us();
+  if (waits_ && uncounted_us() <= step_us) count_time_off();
+  follow();
+}
+
+EngineClock::Followed EngineClock::follow() {
+  Followed followed;
+  const std::int64_t running = clocks_->running_us();
+  std::int64_t ahead = clocks_->wall_us() - running - offset_us() - shift_.us();
+  if (std::abs(ahead) > step_us) {
+    shift_.set_us(shift_.us() + ahead);
+    followed.stepped_us = ahead;
+    followed.changed = !waits_;
+    steady_since_us_ = running;
+    ahead = 0;
+  }
+  const bool believed =
+      trusted_ || clocks_->synchronised() || running - steady_since_us_ >= steady_us;
+  if (waits_ && believed) {
+    followed.counted_us = count_time_off();
+    followed.changed = true;
+  }
+  const std::int64_t slew = std::clamp(ahead, -slew_us_a_call, slew_us_a_call);
+  offset_us_.fetch_add(slew, std::memory_order_relaxed);
+  followed.changed |= !waits_ && std::abs(offset_us() - noted_offset_us_) > noted_within_us;
+  return followed;
+}
+
+// What the wall clock has gone on since the machine went off; nothing, if it has gone back.
+std::int64_t EngineClock::count_time_off() {
+  const std::int64_t counted = std::max<std::int64_t>(0, uncounted_us());
+  offset_us_.fetch_add(counted, std::memory_order_relaxed);
+  shift_.set_us(shift_.us() - counted);
+  waits_ = false;
+  return counted;
+}
+
+// While it waits, the next start is to count from what the one before the machine went off had noted.
+ClockAnchor EngineClock::anchor() const {
+  const Instant engine{(clocks_->running_us() + offset_us()) / 1000};
+  if (waits_) return {{}, 0, shift_before_us_, engine};
+  return {clocks_->boot_id(), offset_us(), shift_.us(), engine};
+}
+
+}  // namespace pawl

@@ -1,0 +1,173 @@
+#include "net/engine/replayer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/mutant.h"
+
+namespace pawl {
+Request* Replayer::turn(Instant now, Effects& effects) {
+  if (under_way_) {
+    if (!answered_) return nullptr;
+    under_way_ = answered_ = false;
+    finish_batch(now, effects);
+    return nullptr;  // how far it is is placed in the log at the end of this turn
+  }
+  const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
+  if (!is_current(task)) {
+    if (source_ != QueueId::none) leave();
+    if (task != nullptr) begin(*task, now);
+  }
+  if (task == nullptr || !noted() || now < not_before_) return nullptr;
+  not_before_ = {};
+  if (unreadable_) {
+    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::invalid, effects);
+    return nullptr;
+  }
+  if (entries_.empty()) gather(*task, now);
+  if (entries_.empty()) {
+    const Lsn at = log_.send_reader().at();
+    const bool at_end = log_.send_reader().at_end();
+    if (at_end || at - task->position >= note_bytes) note(at, 0, effects);
+    if (at_end) shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
+    return nullptr;
+  }
+  const auto [account, name] = QueueName::from_text(task->destination);
+  const ConfigPtr* const found = shard_.directory().find(account, name);
+  if (found == nullptr || (*found)->is_fifo() != fifo_) {
+    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
+    return nullptr;
+  }
+  request_ = Request{.op = Op::send, .queue = (*found)->id, .sends = entries_};
+  target_ = (*found)->owner;
+  under_way_ = true;
+  return &request_;
+}
+
+bool Replayer::is_current(const ReplayTask* task) const {
+  return task == nullptr ? source_ == QueueId::none
+                         : task->source == source_ && task->number == number_;
+}
+
+void Replayer::begin(const ReplayTask& task, Instant now) {
+  source_ = task.source;
+  number_ = task.number;
+  fifo_ = (*shard_.directory().find(task.source))->is_fifo();
+  filter_ = task.filter.empty() || make_filter_ == nullptr ? nullptr : make_filter_(task.filter);
+  unreadable_ = !task.filter.empty() && filter_ == nullptr;
+  pace_.from(now);
+  passed_over_ = 0;
+  not_before_ = {};
+  pieces_ = std::vector<Piece>(replay_batch_max);
+  log_.send_reader().begin(task.position, task.end);
+}
+
+void Replayer::leave() {
+  source_ = QueueId::none;
+  filter_.reset();
+  entries_.clear();
+  used_ = bytes_ = 0;
+  unnoted_ = false;
+  pieces_ = {};
+  log_.send_reader().stop();
+}
+
+// Whether it is durable how far the last batch came.
+bool Replayer::noted() {
+  if (std::exchange(unnoted_, false)) {
+    noted_at_ = log_.appended();
+    log_.urge();
+  }
+  return log_.durable() >= noted_at_;
+}
+
+// --- a batch ---
+
+void Replayer::gather(const ReplayTask& task, Instant now) {
+  const std::size_t max = pace_.allowed(now, task.rate, fifo_ ? 1 : replay_batch_max);
+  if (max == 0) {
+    not_before_ = pace_.next();
+    return;
+  }
+  if (std::exchange(large_, false)) pieces_ = std::vector<Piece>(replay_batch_max);
+  used_ = bytes_ = 0;
+  FoundSend found;
+  for (std::size_t looks = 0; used_ < max && bytes_ < batch_bytes_max && looks < looks_a_turn &&
+                              log_.send_reader().next(found);
+       ++looks) {
+    if (wants(task, found.stored)) take(task, found);
+  }
+  pace_.took(used_, now, task.rate);
+}
+
+// What came from another queue counts from when it came.
+bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const {
+  if (message.queue != source_ || message.relocated) return false;
+  if (message.content.replayed && !task.copies && !MUTANT(replay_copies)) return false;
+  const Instant since = message.carried.from.seq != 0 ? message.carried.arrived : message.sent;
+  return since >= task.from && since < task.to &&
+         (filter_ == nullptr || filter_->wants(message.content));
+}
+
+void Replayer::take(const ReplayTask& task, const FoundSend& found) {
+  Piece& piece = pieces_[used_++];
+  piece.keep(found.stored.content);
+  bytes_ += piece.bytes.size();
+  large_ |= piece.bytes.capacity() > piece_bytes_kept;
+  piece.content.origin = {};
+  piece.content.replayed = true;
+  if (fifo_) {
+    piece.dedup_id = fmt::format("replay-{}-{}-{}", raw(task.source), task.number, found.position);
+    piece.content.dedup_id = piece.dedup_id;
+  }
+  entries_.push_back({.content = piece.content});
+}
+
+void Replayer::finish_batch(Instant now, Effects& effects) {
+  const ReplayTask* const task = shard_.replay_under_way();
+  if (!is_current(task)) return entries_.clear();
+  if (request_.error == Errc::no_such_queue) {
+    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
+    return;
+  }
+  const std::size_t before = entries_.size();
+  if (request_.error == Errc::ok)
+    std::erase_if(entries_, [](const SendEntry& entry) { return entry.error == Errc::ok; });
+  const bool used_up = std::ranges::any_of(entries_, [](const SendEntry& entry) {
+    return entry.error == Errc::message_numbers_used_up;
+  });
+  for (SendEntry& entry : entries_) entry.error = Errc::ok;
+  if (!entries_.empty()) not_before_ = now + refused_pause;
+  if (used_up) {
+    note(task->position, before - entries_.size(), effects);
+    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::message_numbers_used_up, effects);
+    return;
+  }
+  if (entries_.size() == before) return;
+  note(entries_.empty() ? log_.send_reader().at() : task->position, before - entries_.size(),
+       effects);
+  unnoted_ = true;
+}
+
+// What was passed over counts with the position behind it: whoever begins there again does not meet it any more.
+void Replayer::note(Lsn position, std::uint64_t sent, Effects& effects) {
+  const SendReader& reader = log_.send_reader();
+  const std::uint64_t before = passed_over_;
+  if (position == reader.at()) passed_over_ = reader.passed_over();
+  shard_.replayed(source_, {position, sent, passed_over_ - before}, effects);
+}
+
+Instant Replayer::next_due() const {
+  if (under_way_) return answered_ ? Instant{0} : never;
+  if (unnoted_) return Instant{0};
+  const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
+  if (!is_current(task)) return Instant{0};
+  if (task == nullptr || log_.durable() < noted_at_) return never;
+  if (not_before_.ms > 0) return not_before_;
+  const SendReader& reader = log_.send_reader();
+  return unreadable_ || !entries_.empty() || reader.due() || reader.at_end() ? Instant{0} : never;
+}
+
+}  // namespace pawl

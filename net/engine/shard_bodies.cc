@@ -1,0 +1,150 @@
+// Bodies of messages: read where they lie in the log's memory, or waited for when they are on the disk alone.
+#include <algorithm>
+
+#include "core/check.h"
+#include "net/engine/shard_loop.h"
+
+namespace pawl {
+
+void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) {
+  log_->want({position, &request, delivery});
+  ++unread_;
+}
+
+// Gives the deliveries what the log has of them; what it has to read first comes with take_bodies(). `copy`: they
+// are not read where they lie. If one is waited for, none is: its neighbours may be gone until then.
+void ShardLoop::fetch(Request& request, bool copy) {
+  stats_.received += request.delivered;
+  const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
+  const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
+  request.held = !std::ranges::all_of(deliveries, in_memory);
+  request.largest = log_->max_record_bytes();
+  if (request.held) {
+    for (const Delivery& delivery : deliveries) log_->hold(delivery.position);
+  }
+  if (request.held || copy) return fetch_on(request);
+  for (Delivery& delivery : deliveries)
+    take_body(request, delivery, log_->record(delivery.position), false);
+  request.fetched = request.delivered;
+  resolve(request);
+}
+
+// In order and a few at a time, for how large they are is known when they are there.
+void ShardLoop::fetch_on(Request& request) {
+  const auto enough = [&](std::uint64_t bytes) { return bytes >= request.receive.bytes_max; };
+  while (request.fetched < request.delivered && request.unread < wants_max &&
+         !enough(request.copied.size() + request.unread * request.largest)) {
+    Delivery& delivery = request.deliveries[request.fetched];
+    if (log_->in_memory(delivery.position)) {
+      take_body(request, delivery, log_->record(delivery.position), true);
+    } else {
+      want(delivery.position, request, request.fetched);
+      ++request.unread;
+    }
+    if (request.held) log_->let_go(delivery.position);
+    ++request.fetched;
+  }
+  if (request.unread == 0) resolve(request);
+}
+
+// Whether any has come.
+bool ShardLoop::take_bodies() {
+  bool any = false;
+  WantedBody wanted;
+  std::span<const std::byte> bytes;
+  while (log_->next_body(wanted, bytes)) {
+    any = true;
+    --unread_;
+    const std::byte* const record = bytes.empty() ? nullptr : bytes.data();
+    Request& request = *wanted.request;
+    if (request.op == Op::transfer) {
+      send_transfer(*request.transfer, record);
+      continue;
+    }
+    take_body(request, request.deliveries[wanted.delivery], record, true);
+    --request.unread;
+    fetch_on(request);
+    if (request.unread == 0 && !request.unflushed) answer(request);
+  }
+  return any;
+}
+
+// `record` is null if it cannot be read: the message is not handed out, nor will be before the next start.
+void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte* record,
+                          bool copy) {
+  delivery.copy = 0;
+  if (record != nullptr) {
+    const StoredMessage stored = trusted_send(record);
+    if (stored.queue != request.queue || stored.seq != delivery.seq) {
+      record = nullptr;
+    } else if (copy) {
+      const std::size_t bytes = record_length(record);
+      // Of the first it is not known.
+      request.largest = std::max(request.copied.empty() ? 0 : request.largest, bytes);
+      delivery.copy = request.copied.size();
+      request.copied.append(reinterpret_cast<const char*>(record), bytes);
+    } else {
+      delivery.take(stored.sent, stored.carried.id, stored.content);
+    }
+  }
+  if (record != nullptr) return;
+  delivery.copy = Delivery::unreadable;
+  ++stats_.unreadable;
+  stats_.unreadable_queue = request.queue;
+  stats_.unreadable_seq = delivery.seq;
+  shard_->set_aside(request.queue, delivery.seq);
+}
+
+// All that can be read has been, or enough.
+void ShardLoop::resolve(Request& request) {
+  const std::span<Delivery> left =
+      request.deliveries.first(request.delivered).subspan(request.fetched);
+  for (const Delivery& delivery : left)
+    if (request.held) log_->let_go(delivery.position);
+  request.unfetched = static_cast<std::uint32_t>(left.size());
+  stats_.received -= left.size();
+  std::span<Delivery> fetched = request.deliveries.first(request.fetched);
+  const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
+  if (!std::ranges::all_of(fetched, good)) {  // rare, and stable_partition() allocates
+    const auto bad = std::ranges::stable_partition(fetched, good);
+    fetched = fetched.first(fetched.size() - bad.size());
+    request.unreadable = static_cast<std::uint32_t>(bad.size());
+    std::rotate(bad.begin(), bad.end(), left.end());
+    request.delivered -= request.unreadable;
+  }
+  if (request.copied.empty()) return;
+  for (Delivery& delivery : fetched) {
+    const StoredMessage stored =
+        trusted_send(reinterpret_cast<const std::byte*>(request.copied.data()) + delivery.copy);
+    delivery.take(stored.sent, stored.carried.id, stored.content);
+  }
+}
+
+// Messages that leave for another queue are copied out of the log while they are surely in it.
+void ShardLoop::send_transfers() {
+  for (Transfer* const transfer : effects_.transfers) {
+    if (log_->in_memory(transfer->position)) {
+      send_transfer(*transfer, log_->record(transfer->position));
+    } else {
+      want(transfer->position, transfer->request, 0);
+    }
+  }
+}
+
+void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
+  StoredMessage stored;
+  if (record != nullptr) stored = trusted_send(record);
+  if (stored.queue != transfer.from.queue || stored.seq != transfer.from.seq) {
+    transfer.request.error = Errc::corrupt;
+    transfer.stage = Transfer::Stage::landed;
+  } else {
+    transfer.sent = stored.sent;
+    transfer.id = stored.carried.id;
+    transfer.keep(stored.content);
+    shard_->address(transfer);
+  }
+  const bool landed = transfer.stage == Transfer::Stage::landed;  // nowhere to go
+  route(transfer.request, landed ? port_->self() : transfer.to);
+}
+
+}  // namespace pawl

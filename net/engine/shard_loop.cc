@@ -1,0 +1,480 @@
+#include "net/engine/shard_loop.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/mutant.h"
+#include "wal/records.h"
+
+namespace pawl {
+namespace {
+
+// Each in a record of so many bytes, with all that a sender's message may have in it.
+bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
+  return std::ranges::all_of(sends, [&](const SendEntry& entry) {
+    const SendRecord record{
+        .deliver_at = Instant{1},
+          .content = &entry.content, .dedup = {1, 1}
+    };
+    return send_bytes(record) <= bytes_max;
+  });
+}
+
+}  // namespace
+
+ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max)
+    : shard_(&shard),
+      log_(&log),
+      port_(&port),
+      asker_(&asker),
+      memory_max_(memory_max),
+      replayer_(shard, log) {}
+
+void ShardLoop::submit(Request& request, ShardId target) {
+  request.home = port_->self();
+  request.copied.clear();
+  request.fetched = request.unread = request.unreadable = request.unfetched = 0;
+  request.unflushed = false;
+  request.durability = Durability::fsync;
+  route(request, target);
+}
+
+bool ShardLoop::cancel(Request& request, ShardId target) {
+  if (target == port_->self()) {
+    forget_wait(request);
+    return shard_->cancel(request);
+  }
+  if (!request.cancel_under_way) {
+    request.cancel_under_way = true;
+    port_->send(target, {.kind = MeshMessage::Kind::cancel, .pointer = &request});
+  }
+  return false;
+}
+
+// The receive may be queued or held still and would park after its asker has gone: it no longer waits, wherever it is.
+void ShardLoop::forget_wait(Request& request) {
+  if (MUTANT(park_cancelled)) return;
+  request.receive.wait = Duration{0};
+}
+
+void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
+  MeshMessage message{.kind = MeshMessage::Kind::connection};
+  message.number = number;
+  port_->send(to, message);
+}
+
+// The order is the design: net/README.md says why for each line.
+bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
+  ++stats_.turns;
+  now_ = now;
+  const Lsn durable_before = log_->durable();
+  share_memory();
+  keep_for_replay(now);
+  log_->pump(now, now_us, false);
+  const bool read = unread_ > 0 && take_bodies();
+  progress(now);
+  take_messages();
+  const bool applied = retry_held(now) || !queued_.empty();
+  for (std::size_t left = queued_.size(); left > 0; --left) {
+    Request* const request = queued_.front();
+    queued_.pop_front();
+    apply(*request, now);
+  }
+  more_ = shard_->expire(now - timers_late, now, effects_);
+  if (draining_) shard_->release_waiters(effects_);
+  shard_->match(now, effects_);
+  replay(now);
+  const bool worked =
+      applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
+  append(now);
+  relocate(now, !worked);
+  log_->pump(now, now_us, !worked);
+  wakes_ |= port_->publish();
+  return worked || more_ || log_->durable() != durable_before;
+}
+
+void ShardLoop::take_messages() {
+  from_mesh_ = port_->drain(
+      mesh_a_turn, [this](ShardId from, const MeshMessage& message) { take(from, message); });
+  stats_.from_mesh += from_mesh_;
+}
+
+void ShardLoop::take(ShardId from, const MeshMessage& message) {
+  using Kind = MeshMessage::Kind;
+  switch (message.kind) {
+    case Kind::request:
+      queued_.push_back(static_cast<Request*>(message.pointer));
+      return;
+    case Kind::response:
+      return back_home(*static_cast<Request*>(message.pointer));
+    case Kind::cancel: {
+      Request& request = *static_cast<Request*>(message.pointer);
+      forget_wait(request);
+      if (shard_->cancel(request)) port_->send(from, {.kind = Kind::response, .pointer = &request});
+      port_->send(from, {.kind = Kind::cancelled, .pointer = &request});
+      return;
+    }
+    case Kind::cancelled: {
+      Request& request = *static_cast<Request*>(message.pointer);
+      request.cancel_under_way = false;
+      if (std::exchange(request.answered_meanwhile, false)) asker_->answered(request);
+      return;
+    }
+    case Kind::config:
+      return take_change(from, *static_cast<ConfigChange*>(message.pointer));
+    case Kind::known:
+      return known(*static_cast<ConfigChange*>(message.pointer));
+    case Kind::connection:
+      return asker_->connection(message.number);
+  }
+}
+
+// A change of a queue is made behind the sends to it that wait for space, and behind the changes that
+// wait with them: they came first.
+void ShardLoop::take_change(ShardId from, ConfigChange& change) {
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Held& held = held_[i];
+    const QueueId queue = held.request != nullptr ? held.request->queue : held.change->config->id;
+    if (queue == change.config->id)
+      return hold({.request = nullptr, .change = &change, .from = from});
+  }
+  change_queue(from, change);
+}
+
+void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
+  if (change.gone) {
+    shard_->drop_queue(change.config->id, effects_);
+  } else {
+    shard_->put_config(change.config, now_);
+  }
+  port_->send(from, {.kind = MeshMessage::Kind::known, .pointer = &change});
+}
+
+void ShardLoop::back_home(Request& request) {
+  if (request.cancel_under_way) {
+    request.answered_meanwhile = true;  // the owner may still look at it
+  } else {
+    give(request);
+  }
+}
+
+void ShardLoop::apply(Request& request, Instant now) {
+  ++stats_.requests;
+  if (request.op == Op::send) {
+    if (!held_.empty() || !send(request, now)) hold({.request = &request});
+    return;
+  }
+  if (overtakes(request)) return hold({.request = &request});
+  decide(request, now);
+}
+
+void ShardLoop::decide(Request& request, Instant now) {
+  if (request.op == Op::none) return answer(request);
+  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
+      !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
+    return answer(request);
+  }
+  if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
+  if (request.op == Op::start_replay) look_into_log(request, now);
+  shard_->apply(request, now, effects_);
+}
+
+// False: it is to wait, the disk is only slower than its senders.
+bool ShardLoop::send(Request& request, Instant now) {
+  std::uint64_t bytes = 0;
+  for (const SendEntry& entry : request.sends) {
+    const Content& content = entry.content;
+    bytes += content.body.size() + content.attributes.size() + content.system.size() +
+             content.sender.size() + content.group.size() + content.dedup_id.size();
+  }
+  // Whoever asks has looked at what SQS allows; this is what the log can hold.
+  if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
+      !fit(request.sends, log_->max_record_bytes())) {
+    request.error = Errc::too_large;
+    ++stats_.refused;
+    answer(request);
+    return true;
+  }
+  if (accept(request, bytes, Log::From::sender)) {
+    stats_.sent += request.sends.size();
+    shard_->apply(request, now, effects_);
+    return true;
+  }
+  if (!full_ && log_->room_is_coming()) return false;
+  ++stats_.refused;
+  stats_.refused_for_space += request.error == Errc::no_space ? 1 : 0;
+  answer(request);
+  return true;
+}
+
+void ShardLoop::hold(const Held& held) {
+  held_.push_back(held);
+  if (held.request != nullptr && held.request->stream != nullptr)
+    ++held_streams_[held.request->stream];
+}
+
+// Whether a request of the same stream for the same queue is held.
+bool ShardLoop::overtakes(const Request& request) const {
+  if (request.stream == nullptr || !held_streams_.contains(request.stream)) return false;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Request* const before = held_[i].request;
+    if (before != nullptr && before->stream == request.stream && before->queue == request.queue)
+      return true;
+  }
+  return false;
+}
+
+// Whether any of them could go on.
+bool ShardLoop::retry_held(Instant now) {
+  const std::size_t before = held_.size();
+  while (!held_.empty()) {
+    const Held held = held_.front();
+    // When it is answered the request may become another one.
+    const void* const stream = held.request == nullptr ? nullptr : held.request->stream;
+    if (held.request == nullptr) {
+      change_queue(held.from, *held.change);
+    } else if (held.request->op != Op::send) {
+      decide(*held.request, now);
+    } else if (!send(*held.request, now)) {
+      break;
+    }
+    held_.pop_front();
+    const auto count = held_streams_.find(stream);
+    if (count != held_streams_.end() && --count->second == 0) held_streams_.erase(count);
+  }
+  return held_.size() != before;
+}
+
+bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
+  const bool full = from == Log::From::sender ? full_ : crammed_;
+  request.error = full ? Errc::no_memory : log_->room(bytes, from);
+  if (request.error == Errc::ok) log_->accepted(bytes);
+  return request.error == Errc::ok;
+}
+
+void ShardLoop::share_memory() {
+  if (memory_max_ == 0) return;
+  const std::uint64_t image_min = memory_max_ / image_share_min;
+  const Shard::Memory memory = shard_->memory();
+  const std::uint64_t state = memory.sum();
+  full_ = state + image_min > memory_max_ || (full_ && MUTANT(stay_full));
+  // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
+  // way of all else for ever. Nor do this shard's own transfers refuse them: two shards would wait for each other. Nor do
+  // long polls, of which those that send dead letters on their way are some.
+  crammed_ = state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
+  const std::uint64_t left = full_ ? image_min : memory_max_ - state;
+  log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
+}
+
+void ShardLoop::keep_for_replay(Instant now) {
+  if (MUTANT(forget_kept)) return;
+  const Duration kept = shard_->replay_retention();
+  log_->keep_for_replay(kept == Duration{0} ? never : now - kept, shard_->replay_position());
+}
+
+// Which part of the log a replay task is to read.
+void ShardLoop::look_into_log(Request& request, Instant now) {
+  const ConfigPtr* const config = shard_->directory().find(request.queue);
+  if (config == nullptr) return;  // it is refused
+  ReplayParams& asked = *request.replay;
+  asked.from = std::max(asked.from, now - (*config)->replay_retention());
+  asked.position = log_->first_since(asked.from);
+  asked.end = asked.to.ms == 0 ? log_->appended() : log_->end_before(asked.to);
+}
+
+void ShardLoop::replay(Instant now) {
+  if (Request* const request = replayer_.turn(now, effects_); request != nullptr)
+    submit(*request, replayer_.target());
+}
+
+void ShardLoop::append(Instant now) {
+  Lsn lsn = log_->appended();
+  if (effects_.has_records()) {
+    lsn = log_->append(effects_, now);
+    stats_.deleted += effects_.removes.size();
+  }
+  shard_->appended(effects_, lsn);
+  send_transfers();
+  for (const Reply& reply : effects_.replies) {
+    Request& request = *reply.request;
+    request.unflushed = reply.after_flush && lsn > log_->durable() && !leaves_early(request, now) &&
+                        !MUTANT(ack_before_flush);
+    if (request.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
+    // What it is to hand out may be deleted by the time it leaves, and another shard cannot read it here.
+    if (request.op == Op::receive)
+      fetch(request, request.unflushed || request.home != port_->self());
+    if (request.unflushed) {
+      waiting_.push_back({&request, lsn});
+      log_->urge();
+    } else if (request.unread > 0) {
+      continue;  // answered when the last body has come
+    } else if (reply.after_flush) {
+      announce(request);
+    } else {
+      answer(request);
+    }
+  }
+  // After the answers: they are read from the log's memory.
+  for (const LogPos position : effects_.freed) log_->release(position);
+  effects_.clear();
+  write_checkpoint(now);
+}
+
+// Whether what is not durable yet need not be waited for.
+bool ShardLoop::leaves_early(const Request& request, Instant now) {
+  const Duration behind = now - log_->unflushed_since();
+  const bool in_time = behind < async_window || MUTANT(outlive_window);
+  switch (request.durability) {
+    case Durability::fsync:
+      return false;
+    case Durability::async:
+      ++(in_time ? stats_.early_async : stats_.late_async);
+      if (in_time) stats_.async_behind_max = std::max(stats_.async_behind_max, behind.ms);
+      return in_time;
+    case Durability::memory:
+      ++stats_.early_memory;
+      return true;
+  }
+  return false;
+}
+
+// A slice, when there is one to write. While the server stops none is: the log that is left is short.
+void ShardLoop::write_checkpoint(Instant now) {
+  if (draining_ || !(checkpointing_ || log_->wants_checkpoint())) return;
+  if (!std::exchange(checkpointing_, true)) {
+    shard_->begin_checkpoint();
+    log_->begin_checkpoint();
+  }
+  do {
+    slice_ = {};
+    checkpointing_ = shard_->checkpoint_slice(slice_);
+    log_->append(slice_, now);
+    for (const LogPos position : slice_.freed) log_->release(position);
+  } while (checkpointing_ && log_->checkpoint_lags());
+  if (!checkpointing_) log_->end_checkpoint();
+  more_ |= checkpointing_;
+}
+
+// Says again what is left in a segment that is to be used again, a little in a turn.
+void ShardLoop::relocate(Instant now, bool idle) {
+  if (draining_ || !log_->relocation_due()) return;
+  std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
+  FoundSend found;
+  while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::relocation) == Errc::ok &&
+         log_->next_relocatable(found)) {
+    left -= std::min(left, found.record.size());
+    const StoredMessage& stored = found.stored;
+    if (shard_->position_of(stored.queue, stored.seq) != log_pos(found.position)) continue;
+    shard_->relocated(stored.queue, stored.seq, log_->relocate(found, now));
+  }
+  more_ |= left == 0;
+}
+
+void ShardLoop::progress(Instant now) {
+  const Lsn durable = log_->durable();
+  shard_->committed(durable, now);
+  while (!waiting_.empty() && waiting_.front().lsn <= durable) {
+    Request* const request = waiting_.front().request;
+    waiting_.pop_front();
+    request->unflushed = false;
+    if (request->unread == 0) announce(*request);
+  }
+}
+
+// A durable change of the directory goes to every shard before it is answered; anything else is answered.
+// So is a queue that exists already: its own announcement may still be under way.
+void ShardLoop::announce(Request& request) {
+  const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
+                         request.op == Op::set_attributes;
+  const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
+  if (!directory || !named || port_->shards() == 1 || MUTANT(tell_nobody)) return answer(request);
+  changes_.push_back(std::make_unique<ConfigChange>(
+      ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
+  for (std::uint32_t to = 0; to < port_->shards(); ++to) {
+    const ShardId shard{static_cast<std::uint8_t>(to)};
+    if (shard == port_->self()) continue;
+    port_->send(shard, {.kind = MeshMessage::Kind::config, .pointer = changes_.back().get()});
+  }
+}
+
+void ShardLoop::known(ConfigChange& change) {
+  if (--change.unknown_to > 0) return;
+  Request& request = *change.request;
+  std::erase_if(changes_, [&](const auto& held) { return held.get() == &change; });
+  answer(request);
+}
+
+void ShardLoop::answer(Request& request) {
+  if (request.op == Op::transfer) return pass_on(*request.transfer);
+  if (request.home == port_->self()) {
+    give(request);
+  } else {
+    port_->send(request.home, {.kind = MeshMessage::Kind::response, .pointer = &request});
+  }
+}
+
+void ShardLoop::give(Request& request) {
+  if (replayer_.owns(request)) return replayer_.answered();
+  asker_->answered(request);
+}
+
+// A transfer goes to the shard of its next stage.
+void ShardLoop::pass_on(Transfer& transfer) {
+  using Stage = Transfer::Stage;
+  const bool was_at_target = transfer.stage == Stage::arriving || transfer.stage == Stage::settling;
+  const bool refused = transfer.request.error != Errc::ok;
+  transfer.stage = transfer.stage == Stage::arriving ? Stage::landed
+                   : transfer.stage == Stage::landed ? Stage::settling
+                                                     : Stage::done;
+  CHECK(!refused || transfer.stage == Stage::landed);
+  route(transfer.request, was_at_target ? transfer.request.home : transfer.to);
+}
+
+void ShardLoop::route(Request& request, ShardId target) {
+  if (target == port_->self()) {
+    queued_.push_back(&request);
+  } else {
+    port_->send(target, {.kind = MeshMessage::Kind::request, .pointer = &request});
+  }
+}
+
+void ShardLoop::settle(const std::vector<Moved>& moved) {
+  for (const auto& [came, target] : moved)
+    queued_.push_back(&shard_->forget_moved(came, target).request);
+}
+
+std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards) {
+  std::vector<std::vector<Moved>> moved(shards.size());
+  for (const Shard* const target : shards) {
+    if (MUTANT(forget_unsettled)) break;
+    for (const Shard::Came& came : target->unsettled()) {
+      CHECK(raw(came.from.shard) < shards.size(), "shard {}", raw(came.from.shard));
+      moved[raw(came.from.shard)].push_back({came, target->identity().id});
+    }
+  }
+  return moved;
+}
+
+Instant ShardLoop::next_deadline() {
+  if (more_ || !queued_.empty() || shard_->wants_match() || port_->backlog() ||
+      log_->bodies_due()) {
+    return Instant{0};
+  }
+  const Instant timers = shard_->next_deadline();
+  const bool later = timers != Instant{0} && timers != never;
+  return std::min({later ? timers + timers_late : timers, log_->next_lazy(), replayer_.next_due()});
+}
+
+void ShardLoop::begin_drain() {
+  draining_ = true;
+  shard_->release_waiters(effects_);  // and begins no more transfers
+  replayer_.stop();
+  log_->flush_all();
+}
+
+bool ShardLoop::drained() const {
+  return queued_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
+         !port_->backlog() && !asks_others() && !log_->pending();
+}
+
+}  // namespace pawl

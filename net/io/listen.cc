@@ -1,0 +1,154 @@
+#include "net/io/listen.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace pawl {
+namespace {
+
+constexpr int bind_pause_us = 20'000;
+constexpr int bind_tries = 100;
+
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET6) {
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+  }
+  return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
+}
+
+void set_reuse(int fd, int on) { setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); }
+
+void set_options(int fd) {
+  const int on = 1;
+  set_reuse(fd, on);
+  // Accepted sockets inherit these: a peer that vanishes is noticed within two minutes.
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const int idle_s = 60, interval_s = 15, probes = 4;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+// Accepted sockets inherit the listener's congestion control. Loopback loses nothing; a system whose default is BBR
+// paces its connections all the same and, every ten seconds, holds each down to four packets for 200 ms. Reno is in
+// every kernel, and every user may choose it. Elsewhere the system's default is right.
+void avoid_pacing(int fd) {
+  constexpr char reno[] = "reno";
+  setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof reno - 1);
+}
+
+// Reserves the port for this socket. With SO_REUSEADDR, which connections of an earlier server make necessary,
+// bind() succeeds although another socket has the port, and only listen() finds it. So the socket listens for a
+// moment, and from then on refuses to share. A port chosen by the kernel is free, and would be lost by this.
+bool reserve_port(int fd, const addrinfo& wanted) {
+  const in_port_t port = wanted.ai_family == AF_INET6
+                             ? reinterpret_cast<const sockaddr_in6*>(wanted.ai_addr)->sin6_port
+                             : reinterpret_cast<const sockaddr_in*>(wanted.ai_addr)->sin_port;
+  if (port == 0) return true;
+  if (listen(fd, 1) != 0) return false;
+  set_reuse(fd, 0);
+  return shutdown(fd, SHUT_RDWR) == 0;
+}
+
+// A descriptor, or -errno.
+int bound_socket(const addrinfo& wanted) {
+  const int fd = socket(wanted.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  set_options(fd);
+  if (is_loopback(wanted.ai_addr)) avoid_pacing(fd);
+  if (bind(fd, wanted.ai_addr, wanted.ai_addrlen) == 0 && reserve_port(fd, wanted)) return fd;
+  const int error = errno;
+  ::close(fd);
+  return -error;
+}
+
+std::string advice_for(int error, const std::string& host) {
+  switch (error) {
+    case EADDRINUSE:
+      return "Another server, or another flag of this one, has the port; stop that server, or "
+             "choose another port (port 0 picks a free one)";
+    case EADDRNOTAVAIL:
+      return fmt::format(
+          "{} is not an address of this machine; give one that `ip addr` shows, or 127.0.0.1",
+          host);
+    case EACCES:
+      return "Ports below 1024 need root or CAP_NET_BIND_SERVICE; choose a port from 1024 on";
+    default:
+      return "Choose another address or port";
+  }
+}
+
+}  // namespace
+
+std::string address_text(int fd) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length);
+  char host[INET6_ADDRSTRLEN] = "";
+  if (storage.ss_family == AF_INET6) {
+    const auto& address = reinterpret_cast<const sockaddr_in6&>(storage);
+    inet_ntop(AF_INET6, &address.sin6_addr, host, sizeof host);
+    return fmt::format("[{}]:{}", host, ntohs(address.sin6_port));
+  }
+  const auto& address = reinterpret_cast<const sockaddr_in&>(storage);
+  inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
+  return fmt::format("{}:{}", host, ntohs(address.sin_port));
+}
+
+std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
+                                        bool guarded) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    return std::unexpected(
+        fmt::format("--{} {}: not of the form ADDR:PORT; for example 127.0.0.1:9324", flag, text));
+  }
+  std::string host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found) != 0) {
+    return std::unexpected(fmt::format(
+        "cannot bind --{} {}: {} has no address; give an address of this machine that `ip addr` "
+        "shows, or 127.0.0.1",
+        flag, text, host));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
+  if (!guarded && !is_loopback(found->ai_addr)) {
+    return std::unexpected(fmt::format(
+        "error[B2103]: cannot bind --{} {} without credentials: anyone who reaches it could {}. "
+        "Bind "
+        "127.0.0.1, {}or pass --insecure-no-auth (do not)",
+        flag, text, flag == "admin" ? "see what is going on" : "read and delete messages",
+        flag == "admin" ? "" : "ask for signatures with --auth sigv4 --keys FILE, "));
+  }
+  int error = 0;
+  // A killed server has the port until the kernel has ended what it had under way.
+  for (int i = 0; i < bind_tries; ++i) {
+    if (i != 0) usleep(bind_pause_us);
+    const int fd = bound_socket(*found);
+    if (fd >= 0) return fd;
+    error = -fd;
+    if (error != EADDRINUSE) break;
+  }
+  return std::unexpected(fmt::format("cannot bind --{} {}: {}. {}", flag, text,
+                                     std::strerror(error), advice_for(error, host)));
+}
+
+int listen_on(int fd, int backlog) {
+  set_reuse(fd, 1);
+  return listen(fd, backlog) == 0 ? 0 : errno;
+}
+
+}  // namespace pawl

@@ -1,0 +1,93 @@
+// OpenFiles: the files of one directory that their owner has open. Only some of them have a
+// descriptor: a log may have 16,384 segments and more, and a process often has 1,024 descriptors.
+//
+//   open(), create() --> with a descriptor --others used later--> without --descriptor_of()--> with
+//
+// A file keeps its descriptor while an operation is under way, while it has writes that were not
+// flushed (an error of their writeback would be lost with it), and when its name has gone. So there
+// may be more than descriptors_max, by so many. Opening again costs about 20 us.
+//
+// Units:  -errno where an int is returned.
+// Limits: descriptors_max, as far as that goes.
+// Errors: EMFILE, ENFILE: also after all others were closed that may be. ENOENT: the name had gone
+//         before the file was opened again. ESTALE: the name leads to another file. Else as
+//         openat(2) says.
+// Owner:  net/io/uring_disk.h.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wal/disk.h"
+
+namespace pawl {
+
+class OpenFiles {
+ public:
+  // `directory` is a descriptor that stays open.
+  explicit OpenFiles(int directory) : directory_(directory) {}
+  ~OpenFiles();
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+  void set_descriptors_max(std::uint32_t max) { descriptors_max_ = max; }
+  // Whether files are opened with O_DIRECT; the first one that cannot be turns it off.
+  bool direct() const { return direct_; }
+  void set_direct(bool direct) { direct_ = direct; }
+
+  // `flags`: 0, or O_CREAT | O_EXCL.
+  Result<FileId> open(std::string_view name, int flags);
+  void close(FileId file);
+  // The directory has changed so.
+  void renamed(std::string_view from, std::string_view to);
+  void removed(std::string_view name);
+
+  // It holds until the next call for another file, or until end().
+  int descriptor_of(FileId file);
+  void begin(FileId file) { ++row(file).under_way; }
+  void end(FileId file) { --row(file).under_way; }
+  // A write that is not flushed has ended.
+  void wrote(FileId file) { ++row(file).writes; }
+  std::uint32_t writes(FileId file) { return row(file).writes; }
+  // What was written when writes() was so many is on the disk.
+  void flushed(FileId file, std::uint32_t writes) { row(file).flushed = writes; }
+
+  std::uint32_t descriptors() const { return descriptors_; }
+
+ private:
+  using Names = std::multimap<std::string, FileId, std::less<>>;
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct Row {
+    const std::string* name = nullptr;  // null: it has none any more
+    int descriptor = -1;
+    std::uint32_t under_way = 0;
+    std::uint32_t writes = 0, flushed = 0;
+    std::uint32_t newer = none, older = none;  // of those with a descriptor, by their last use
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool taken = false;
+  };
+
+  Row& row(FileId file);
+  int open_now(const std::string& name, int flags);
+  int open_making_room(const std::string& name, int flags);
+  bool close_one();
+  void put_first(std::uint32_t at);
+  void take_out(std::uint32_t at);
+
+  int directory_;
+  bool direct_ = true;
+  std::uint32_t descriptors_max_ = UINT32_MAX;
+  std::uint32_t descriptors_ = 0;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_;
+  Names names_;
+  std::uint32_t newest_ = none, oldest_ = none;
+};
+
+}  // namespace pawl

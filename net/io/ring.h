@@ -1,0 +1,102 @@
+// An io_uring: the one door to the kernel of a shard's thread.
+//
+//   sqe() ... -> submit() / wait() -> kernel -> reap(take): take(tag, result, flags)
+//
+// A completion is known by a tag of operation, generation and index, never by a pointer: one that comes
+// late for something that is gone finds another generation and is dropped.
+//
+// Flags: SINGLE_ISSUER and DEFER_TASKRUN, so completions appear only when this thread enters the kernel
+// with "get events", which submit() and wait() always do; COOP_TASKRUN, TASKRUN_FLAG, SUBMIT_ALL, CQSIZE,
+// CLAMP. Kernel 6.1 or newer.
+//
+// Units:  bytes; nanoseconds for wait().
+// Limits: sq_entries submissions between two submits (a full queue is submitted on the way); 8 times as
+//         many completions; receive_buffers of receive_buffer_bytes for all connections of the shard.
+// Errors: create() returns errno in Error::sys; net/server/doctor.h explains it.
+// Owner:  the thread that created it.
+// Source: io_uring_setup(2), io_uring_enter(2); liburing 2.3.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace pawl {
+
+enum class RingOp : std::uint8_t { none, disk, accept, receive, send, cancel, wake, event };
+
+struct RingTag {
+  RingOp op = RingOp::none;
+  std::uint32_t generation = 0;  // 24 bits
+  std::uint32_t index = 0;
+};
+
+class Ring {
+ public:
+  static constexpr unsigned sq_entries = 1024;
+  static constexpr unsigned cq_entries = 8 * sq_entries;
+  static constexpr unsigned receive_buffers = 512;
+  static constexpr unsigned receive_buffer_bytes = 16 << 10;
+  static constexpr int buffer_group = 0;
+
+  static Result<std::unique_ptr<Ring>> create();
+  ~Ring();
+  // The file stays open, and a lock on it held, until the ring has gone: that is when the last of its operations has
+  // ended, which may be after the process has. Once, by the thread of the ring.
+  Result<void> hold(int fd);
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // A submission to fill, its tag already set. `together` of them can be had in a row without a submit
+  // between: what is linked must not be torn apart.
+  io_uring_sqe* sqe(RingTag tag, unsigned together = 1);
+
+  // Hands over what is prepared and picks up what has finished; does not wait.
+  void submit();
+  // The same, and waits until something has finished or the time is over.
+  void wait(std::uint64_t timeout_ns);
+
+  // Passes finished operations to `take`, at most `max`. Returns how many.
+  template <typename Take>
+  unsigned reap(unsigned max, Take&& take) {
+    unsigned taken = 0;
+    unsigned head = 0;
+    io_uring_cqe* cqe = nullptr;
+    io_uring_for_each_cqe(&ring_, head, cqe) {
+      if (taken == max) break;
+      ++taken;
+      const std::uint64_t data = cqe->user_data;
+      take(RingTag{static_cast<RingOp>(data >> 56),
+                   static_cast<std::uint32_t>(data >> 32) & 0xFF'FFFF,
+                   static_cast<std::uint32_t>(data)},
+           cqe->res, cqe->flags);
+    }
+    io_uring_cq_advance(&ring_, taken);
+    return taken;
+  }
+
+  // Provided buffers for multishot receives.
+  std::string_view buffer(std::uint32_t cqe_flags, std::int32_t bytes) const;
+  void recycle(std::uint32_t cqe_flags);
+  unsigned buffers_out() const { return buffers_out_; }
+
+  // Puts a completion {RingOp::wake} into another thread's ring. True if it could be prepared.
+  void wake(int ring_fd);
+  int fd() const { return ring_.ring_fd; }
+
+ private:
+  Ring() = default;
+  Result<void> make_buffers();
+
+  io_uring ring_{};
+  bool made_ = false;
+  io_uring_buf_ring* buffer_ring_ = nullptr;
+  char* buffers_ = nullptr;
+  mutable unsigned buffers_out_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,197 @@
+#include "net/server/metrics.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace pawl {
+namespace {
+
+using Numbers = ShardNumbers;
+
+struct Metric {
+  std::string_view name, type, help;
+  Numbers::Number Numbers::* number;
+  std::string_view kind = {};  // of what, where a metric has several
+};
+
+constexpr std::string_view repair_hint =
+    "; stop the server, and see `pawl wal repair DIR` for what is lost";
+constexpr std::string_view counter = "counter", gauge = "gauge";
+
+// Those of one name stand together.
+constexpr Metric metrics[] = {
+    {"pawl_messages_sent_total", counter, "Messages accepted.", &Numbers::sent},
+    {"pawl_messages_received_total", counter, "Messages handed out.", &Numbers::received},
+    {"pawl_messages_deleted_total", counter, "Messages deleted.", &Numbers::deleted},
+    {"pawl_sends_refused_total", counter, "Sends refused for want of disk or memory.",
+     &Numbers::refused},
+    {"pawl_answers_before_flush_total", counter,
+     "Sends and deletes answered before they were on the disk, by durability of the queue.", &Numbers::early_async, "async"},
+    {"pawl_answers_before_flush_total", counter, "", &Numbers::early_memory, "memory"},
+    {"pawl_answers_async_waited_total", counter,
+     "Of async queues, those that waited because the log was 100 ms behind.", &Numbers::late_async},
+    {"pawl_async_behind_milliseconds_max", gauge,
+     "How far the log was behind at most when an async queue was answered before the flush.", &Numbers::async_behind},
+    {"pawl_requests_total", counter, "Requests decided.", &Numbers::requests},
+    {"pawl_turns_total", counter, "Turns of the shard's loop.", &Numbers::turns},
+    {"pawl_sleeps_total", counter, "Times the loop went to sleep.", &Numbers::sleeps},
+    {"pawl_yield_microseconds_max", gauge, "Longest yield of the loop.", &Numbers::yield_us_max},
+    {"pawl_messages", gauge, "Messages held.", &Numbers::messages},
+    {"pawl_long_polls_waiting", gauge, "Long polls waiting.", &Numbers::waiting},
+    {"pawl_wal_frames_total", counter, "Frames written to the log.", &Numbers::frames},
+    {"pawl_wal_bytes_total", counter, "Bytes written to the log.", &Numbers::log_bytes},
+    {"pawl_wal_padding_bytes_total", counter, "Of these, padding to whole blocks.",
+     &Numbers::padding_bytes},
+    {"pawl_wal_flush_microseconds", gauge, "Moving average of a durable write.",
+     &Numbers::flush_us},
+    {"pawl_wal_write_gap_microseconds_max", gauge,
+     "Longest time in which replies waited and no write was begun or finished, since the start.", &Numbers::gap_us_max},
+    {"pawl_wal_files_set_aside", gauge,
+     "New files of the log that the disk could not write; they are kept and not used.", &Numbers::files_set_aside},
+    {"pawl_wal_segments", gauge, "Segments that a start reads or that hold messages.",
+     &Numbers::segments},
+    {"pawl_wal_manifests_total", counter,
+     "Manifests written: one with each checkpoint, and one when the log comes to rest.", &Numbers::manifests},
+    {"pawl_wal_position_bytes", gauge, "Position of the log's end: bytes of log ever written.",
+     &Numbers::end},
+    {"pawl_wal_span_bytes", gauge,
+     "Bytes from the oldest segment to the log's end; sends are refused from 2^48 - 2^40 on.", &Numbers::span},
+    {"pawl_wal_disk_bytes", gauge, "Disk taken by the log, spare segments included.",
+     &Numbers::disk_bytes},
+    {"pawl_wal_replay_bytes", gauge,
+     "Disk taken by segments that are kept for x-replay-retention alone.", &Numbers::replay_bytes},
+    {"pawl_wal_disk_full", gauge,
+     "1 while the disk has no room for another segment and sends are refused.", &Numbers::disk_full},
+    {"pawl_wal_checkpoint_bytes", gauge, "Size of the latest checkpoint.",
+     &Numbers::checkpoint_bytes},
+    {"pawl_wal_relocated_bytes_total", counter,
+     "Bytes said again so that segments could be used again.", &Numbers::relocated_bytes},
+    {"pawl_memory_bytes", gauge, "Memory by kind.", &Numbers::bodies, "bodies"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::index, "index"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::slots, "slots"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::timers, "timers"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::dedup, "dedup"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::transfers, "transfers"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::queues, "queues"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::waiters, "waiting"},
+    {"pawl_memory_bytes", gauge, "", &Numbers::held, "connections"},
+    {"pawl_connections", gauge, "Connections open.", &Numbers::connections},
+    {"pawl_connections_evicted_total", counter,
+     "Connections closed because all together held too much memory.", &Numbers::connections_evicted},
+    {"pawl_bodies_read_bytes_total", counter, "Bytes of bodies read back from the disk.",
+     &Numbers::bodies_read},
+    {"pawl_extents_evicted_total", counter, "Extents of bodies taken out of memory.",
+     &Numbers::evicted},
+    {"pawl_bodies_damaged_total", counter, "Bodies that could not be read or were damaged.",
+     &Numbers::damaged},
+    {"pawl_messages_set_aside_total", counter,
+     "Messages set aside because their bodies cannot be read.", &Numbers::set_aside},
+    {"pawl_wal_unreadable_segments", gauge,
+     "Segments with messages whose headers were found damaged at the start.", &Numbers::unreadable_segments},
+};
+
+void append_auth_failures(std::string& text, std::span<const ShardNumbers* const> shards) {
+  constexpr std::string_view name = "pawl_auth_failures_total";
+  text += fmt::format("# HELP {0} Failed authentications by reason.\n# TYPE {0} counter\n", name);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    for (std::size_t reason = 1; reason < auth_faults; ++reason) {
+      text += fmt::format("{}{{shard=\"{}\",reason=\"{}\"}} {}\n", name, i,
+                          name_of(static_cast<AuthFault>(reason)),
+                          shards[i]->auth_failures[reason].load(std::memory_order_relaxed));
+    }
+  }
+}
+
+void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
+
+}  // namespace
+
+void ShardNumbers::take(const LoopStats& loop) {
+  put(sent, loop.sent);
+  put(received, loop.received);
+  put(deleted, loop.deleted);
+  put(refused, loop.refused);
+  put(early_async, loop.early_async);
+  put(early_memory, loop.early_memory);
+  put(late_async, loop.late_async);
+  put(async_behind, static_cast<std::uint64_t>(loop.async_behind_max));
+  put(requests, loop.requests);
+  put(turns, loop.turns);
+}
+
+void ShardNumbers::take(const LogStats& log) {
+  put(frames, log.frames);
+  put(log_bytes, log.bytes_written);
+  put(padding_bytes, log.padding_bytes);
+  put(flush_us, log.flush_us_ewma);
+  put(gap_us_max, log.gap_us_max);
+  put(files_set_aside, log.files_set_aside);
+  put(segments, log.segments);
+  put(disk_bytes, log.disk_bytes);
+  put(manifests, log.manifests);
+  put(end, log.end);
+  put(span, log.span);
+  put(replay_bytes, log.replay_bytes);
+  put(checkpoint_bytes, log.checkpoint_bytes);
+  put(relocated_bytes, log.relocated_bytes);
+  put(bodies, log.image_bytes + log.image_spare_bytes);
+  put(bodies_read, log.bodies_read);
+  put(evicted, log.extents_evicted);
+  put(damaged, log.damaged);
+}
+
+void ShardNumbers::take(const Shard& shard) {
+  const Shard::Memory memory = shard.memory();
+  put(messages, shard.messages());
+  put(waiting, shard.waiting());
+  put(set_aside, shard.set_aside());
+  put(index, memory.index);
+  put(slots, memory.slots);
+  put(timers, memory.timers);
+  put(dedup, memory.dedup);
+  put(transfers, memory.transfers);
+  put(queues, memory.queues);
+  put(waiters, memory.waiting);
+}
+
+std::string health_text(std::span<const ShardNumbers* const> shards) {
+  std::string text;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto number = [&](Numbers::Number Numbers::* which) {
+      return (shards[i]->*which).load(std::memory_order_relaxed);
+    };
+    if (number(&Numbers::disk_full) != 0)
+      text += fmt::format(
+          "shard {}: no space on the disk for another segment: sends are refused, receives and "
+          "deletes go on; free space on that disk\n",
+          i);
+    if (const std::uint64_t messages = number(&Numbers::set_aside); messages > 0)
+      text += fmt::format("shard {}: {} messages are set aside, their bodies cannot be read{}\n", i,
+                          messages, repair_hint);
+    if (const std::uint64_t segments = number(&Numbers::unreadable_segments); segments > 0)
+      text += fmt::format("shard {}: {} segments of the log cannot be read{}\n", i, segments,
+                          repair_hint);
+  }
+  return text.empty() ? std::string(health_ok) : text;
+}
+
+std::string metrics_text(std::span<const ShardNumbers* const> shards) {
+  std::string text;
+  std::string_view last;
+  for (const Metric& metric : metrics) {
+    if (metric.name != last)
+      text +=
+          fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", metric.name, metric.help, metric.type);
+    last = metric.name;
+    const std::string kind = metric.kind.empty() ? "" : fmt::format(",kind=\"{}\"", metric.kind);
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      text += fmt::format("{}{{shard=\"{}\"{}}} {}\n", metric.name, i, kind,
+                          (shards[i]->*metric.number).load(std::memory_order_relaxed));
+    }
+  }
+  append_auth_failures(text, shards);
+  return text;
+}
+
+}  // namespace pawl

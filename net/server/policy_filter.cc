@@ -1,0 +1,30 @@
+#include "net/server/policy_filter.h"
+
+#include <string>
+#include <utility>
+
+#include "proto/filter_policy.h"
+
+namespace pawl {
+namespace {
+
+class PolicyFilter final : public MessageFilter {
+ public:
+  explicit PolicyFilter(std::shared_ptr<const FilterPolicy> policy) : policy_(std::move(policy)) {}
+  bool wants(const Content& content) const override {
+    return policy_->matches(content.attributes, content.body);
+  }
+
+ private:
+  std::shared_ptr<const FilterPolicy> policy_;
+};
+
+}  // namespace
+
+std::unique_ptr<MessageFilter> filter_by_policy(std::string_view text) {
+  std::string why;
+  auto policy = FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why);
+  return policy == nullptr ? nullptr : std::make_unique<PolicyFilter>(std::move(policy));
+}
+
+}  // namespace pawl

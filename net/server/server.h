@@ -1,0 +1,116 @@
+// The server: the data directory, a worker thread for each shard, the listening sockets, the signals.
+//
+//   start: lock -> recover all shards at once -> share the directory -> listen -> ready
+//   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0;
+//          a second signal ends the process at once
+//          SIGHUP: certificate and keys are read again
+//
+// Errors: start() gives a text for the operator: what failed, the value, the limit, what to do.
+// Owner:  main().
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/server/data_dir.h"
+#include "net/server/worker.h"
+
+namespace pawl {
+
+using KeyLoader = std::function<std::expected<std::shared_ptr<const Keyring>, std::string>()>;
+
+struct ServerOptions {
+  std::string data = "./pawl-data";
+  std::string http = "127.0.0.1:9324";
+  std::string admin = "127.0.0.1:9325";
+  std::string binary = "127.0.0.1:9326";
+  unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
+  std::string auth = "none";  // none | sigv4: on http, and as keys on binary
+  KeyLoader load_keys;        // with sigv4: at start and at each SIGHUP
+  bool insecure_no_auth =
+      false;  // bind addresses others can reach although nobody is asked who they are
+  std::string tls_certificate;  // PEM files; both or neither. http and binary are then TLS alone
+  std::string tls_key;
+  std::vector<std::string> allow_hosts;       // without auth: names this server is known by
+  std::vector<std::string> allow_origins;     // without auth: pages that may ask
+  std::vector<std::string> trusted_proxies;   // addresses or networks
+  std::uint32_t connections_max = 20'000;     // of all shards together
+  std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
+  // Queues and topics of one account; 0: all there may be, but with keys half of them, so that no key takes them all.
+  std::uint32_t account_queues_max = 0;
+  bool strict_sqs = false;  // names of deleted queues wait as they do on AWS
+  ConnectionTimes times;
+  std::string poll = "auto";  // auto | always | never
+  bool trust_clock = false;   // after a restart of the machine, see net/engine/clock.h
+  std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
+  std::string region = "us-east-1";
+  std::string account = "000000000000";
+  std::string base_url;  // of returned queue URLs; empty: the Host of the request
+  std::uint64_t segment_bytes = 64 << 20;
+};
+
+class Server {
+ public:
+  static std::expected<std::unique_ptr<Server>, std::string> start(const ServerOptions& options);
+  ~Server();
+
+  std::string ready_line() const;
+  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code. A second signal during the drain ends the
+  // process at once, with 128 + its number.
+  int run();
+  // Drains: nobody new, what is under way is answered, everything is flushed. Blocks until it is done.
+  void stop();
+  // Reads certificate and keys again. What is wrong is said on stderr, and what was there before stays.
+  void reload();
+  // host:port as bound.
+  const std::string& address(Protocol protocol) const;
+
+ private:
+  struct Listener {
+    int fd = -1;
+    Protocol protocol{};
+    std::string address;  // as bound
+  };
+
+  explicit Server(const ServerOptions& options);
+  template <typename T>
+  using Loaded = std::expected<std::shared_ptr<const T>, std::string>;
+  Loaded<TlsContext> load_tls() const;
+  Loaded<Keyring> load_keys() const;
+  std::expected<void, std::string> bind_all();
+  std::expected<void, std::string> make_guards();
+  ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
+  std::uint64_t memory_of_shard() const;
+  std::expected<void, std::string> recover();
+  std::expected<void, std::string> end_if_failed(std::latch& gate);
+  void note_absent_logs();
+  void note_unserved_accounts() const;
+  std::expected<void, std::string> note_start();
+  void follow_clock();
+  std::expected<void, std::string> launch();
+  std::string admin_answer(std::string_view path, int& status) const;
+
+  ServerOptions options_;
+  std::unique_ptr<DataDir> data_;
+  std::unique_ptr<LiveSettings> live_;
+  std::unique_ptr<HttpGuard> guard_;
+  std::unique_ptr<HttpGuard> admin_guard_;
+  std::unique_ptr<WorkerShared> shared_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<ConnectionContext> contexts_;
+  std::vector<Listener> listeners_;
+  std::vector<std::thread> threads_;
+  std::uint64_t recovered_messages_ = 0;
+  std::int64_t recovery_ms_ = 0;
+
+  struct Phases;
+  std::unique_ptr<Phases> phases_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,116 @@
+#include "net/server/start_watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "core/check.h"
+#include "net/io/listen.h"
+#include "proto/http.h"
+
+namespace pawl {
+namespace {
+
+constexpr int say_after_ms = 5000;
+constexpr int patience_ms = 250;  // with who asks
+constexpr int reads_max = 8;
+
+}  // namespace
+
+StartWatch::StartWatch(int listener, const HttpGuard& guard, std::span<const ReplayProgress> shards)
+    : listener_(listener), end_fd_(eventfd(0, EFD_CLOEXEC)), guard_(guard), shards_(shards) {
+  CHECK(end_fd_ >= 0 && listen_on(listener_, 16) == 0, "{}", std::strerror(errno));
+  thread_ = std::thread([this] { run(); });
+}
+
+StartWatch::~StartWatch() {
+  const std::uint64_t one = 1;
+  CHECK(::write(end_fd_, &one, sizeof one) == sizeof one, "{}", std::strerror(errno));
+  thread_.join();
+  ::close(end_fd_);
+}
+
+void StartWatch::run() {
+  for (;;) {
+    if (!readable(listener_, say_after_ms)) {
+      if (over_) return;
+      fmt::print(stderr, "pawl: {}", text());
+      continue;
+    }
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket < 0) continue;  // its client has gone
+    answer(socket);
+    ::close(socket);
+  }
+}
+
+// Whether it became so in this time, and before the end.
+bool StartWatch::readable(int socket, int timeout_ms) {
+  pollfd ready[] = {
+      {.fd = end_fd_, .events = POLLIN, .revents = 0},
+      {.fd = socket,  .events = POLLIN, .revents = 0}
+  };
+  ::poll(ready, 2, timeout_ms);
+  over_ = ready[0].revents != 0;
+  return !over_ && ready[1].revents != 0;
+}
+
+void StartWatch::answer(int socket) {
+  HttpParser parser;
+  HttpParser::State state = HttpParser::State::need_more;
+  char bytes[1024];
+  for (int reads = 0; state == HttpParser::State::need_more && reads < reads_max; ++reads) {
+    if (!readable(socket, patience_ms)) return;
+    const ssize_t n = ::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n <= 0) return;
+    std::size_t consumed = 0;
+    state = parser.feed({bytes, static_cast<std::size_t>(n)}, consumed);
+  }
+  if (state != HttpParser::State::complete) return;
+  const HttpRequest& request = parser.request();
+  int status = 403;
+  std::string body = guard_.refuse(request);
+  if (body.empty()) {
+    const bool alive = request.path == "/livez";
+    status = alive ? 200 : 503;
+    body = alive ? "ok\n" : text();
+  }
+  std::string out;
+  append_response(out, status, "text/plain; charset=utf-8", {}, {}, body, false,
+                  request.method == "HEAD", {}, request.version_minor);
+  // It is small and the socket is new: it fits.
+  if (::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+    ::shutdown(socket, SHUT_WR);
+}
+
+std::string StartWatch::text() const {
+  std::uint64_t read = 0, total = 0;
+  for (const ReplayProgress& shard : shards_) {
+    read += shard.read.load(std::memory_order_relaxed);
+    total += shard.total.load(std::memory_order_relaxed);
+  }
+  if (total == 0) return "starting: the log is being opened\n";
+  read = std::min(read, total);
+  constexpr std::uint64_t mib = 1 << 20;
+  const std::uint64_t percent = read * 100 / total;
+  const double passed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  const std::string left =
+      percent == 0
+          ? ""
+          : fmt::format(
+                ", about {:.0f} s left",
+                passed * static_cast<double>(total - read) / static_cast<double>(read) + 0.5);
+  return fmt::format("starting: {} % of the log is read, {} of {} MiB{}\n", percent, read / mib,
+                     total / mib, left);
+}
+
+}  // namespace pawl

@@ -1,0 +1,449 @@
+#include "net/server/worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include "core/check.h"
+#include "net/server/doctor.h"
+#include "net/server/policy_filter.h"
+#include "net/server/remedy.h"
+#include "wal/segment_pool.h"
+
+namespace pawl {
+namespace {
+
+constexpr unsigned completions_a_turn = 256;
+constexpr std::uint64_t yield_after_us = 50;  // of a log write in flight
+constexpr std::uint64_t yield_too_long_us = 500;
+// One slow yield is no neighbour: the kernel's thread that allocates or removes a file takes as long.
+constexpr std::uint64_t slow_yields_within_us = 20'000;
+constexpr std::uint64_t contended_us = 1'000'000;
+constexpr std::uint64_t step_aside_every_us = 200;
+constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
+constexpr std::uint64_t drain_sleep_ns = 1'000'000;
+constexpr std::uint64_t close_patience_us = 5'000'000;
+constexpr std::uint64_t drain_patience_us =
+    15'000'000;  // with peers that do not take their answers
+
+}  // namespace
+
+Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
+    : options_(options), shared_(&shared) {
+  event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+Worker::~Worker() { ::close(event_fd_); }
+
+std::expected<void, std::string> Worker::open(const Calibration* calibration) {
+  if (options_.cpu >= 0) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(static_cast<std::size_t>(options_.cpu), &cpus);
+    sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  auto ring = Ring::create();
+  if (!ring) return std::unexpected(explain_ring_error(ring.error().sys));
+  ring_ = std::move(*ring);
+  shared_->ring_fds[raw(options_.id)] = ring_->fd();
+  if (options_.lock >= 0) {
+    if (const auto held = ring_->hold(options_.lock); !held)
+      return std::unexpected(
+          fmt::format("{}: {}", held.error().what, std::strerror(held.error().sys)));
+  }
+
+  const DataIdentity& identity = options_.identity;
+  const bool made = identity.is_made(raw(options_.id));
+  if (made && access(options_.directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+    report_.absence = LogAbsence::lost;
+    return std::unexpected(fmt::format("{} is lost", options_.directory));
+  }
+  auto disk = UringDisk::open_dir(*ring_, options_.directory);
+  if (!disk) {
+    return std::unexpected(fmt::format("cannot open {} ({}): {}.{}", options_.directory,
+                                       disk.error().what, std::strerror(disk.error().sys),
+                                       remedy_for(disk.error().sys)));
+  }
+  disk_ = std::move(*disk);
+  disk_->set_descriptors_max(options_.descriptors_max);
+  if (calibration != nullptr) {
+    disk_->use(calibration_ = *calibration);
+  } else if (const auto measured = disk_->calibrate(); measured) {
+    calibration_ = *measured;
+  } else {
+    return std::unexpected(fmt::format("cannot measure durable writes in {} ({}): {}.{}",
+                                       options_.directory, measured.error().what,
+                                       std::strerror(measured.error().sys),
+                                       remedy_for(measured.error().sys)));
+  }
+
+  ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
+  limits.account_queues_max = options_.account_queues_max;
+  if (options_.strict_sqs) limits.deleted_name_wait = seconds(60);
+  engine_ = std::make_unique<ShardEngine>(
+      ShardEngineOptions{
+          .identity = {options_.id, options_.shards, identity.secret, std::random_device{}(),
+                       identity.receipt_key, identity.upgraded},
+          .limits = limits,
+          .log = options_.log,
+          .memory_max = options_.log.memory_max,
+          .queue_ids_from = options_.id == control_shard ? identity.queue_ids_from : 0
+  },
+      shared_->clock.now());
+  ShardReplay replay(engine_->shard(), &shared_->replays[raw(options_.id)]);
+  std::string complaint;
+  if (const auto opened = engine_->open(*disk_, replay, complaint); !opened) {
+    report_ = engine_->report();
+    if (complaint.empty()) {
+      complaint = fmt::format("{} ({}): {}", options_.directory, opened.error().what,
+                              opened.error().sys != 0 ? std::strerror(opened.error().sys)
+                                                      : name_of(opened.error().code).data());
+    }
+    return std::unexpected(log_error(complaint, opened.error()));
+  }
+  const auto& unreadable = engine_->report().unreadable_segments;
+  numbers_.unreadable_segments.store(unreadable.size(), std::memory_order_relaxed);
+  return {};
+}
+
+std::expected<void, std::string> Worker::adopt() {
+  std::string complaint;
+  if (const auto adopted = engine_->adopt(shared_->clock.now(), complaint); !adopted)
+    return std::unexpected(log_error(complaint, adopted.error()));
+  return {};
+}
+
+std::string Worker::log_error(const std::string& complaint, const Error& error) const {
+  const std::string data = options_.directory.substr(0, options_.directory.rfind('/'));
+  const std::string remedy = error.code == Errc::corrupt
+                                 ? fmt::format(
+                                       " `pawl wal verify {0}` lists all damage; `pawl wal repair "
+                                       "{0}` shows what is lost, "
+                                       "and with --apply makes a log that starts.",
+                                       data)
+                                 : remedy_for(error.sys);
+  return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
+}
+
+// --- accepting ----------------------------------------------------------------------------------------------
+
+void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners) {
+  listeners_ = listeners;
+  for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm_accept(i);
+}
+
+void Worker::arm_accept(std::uint32_t listener) {
+  io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::accept, .index = listener});
+  io_uring_prep_multishot_accept(sqe, listeners_[listener].first, nullptr, nullptr, SOCK_CLOEXEC);
+}
+
+// A new connection goes to the shard that has the fewest.
+void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  const bool exhausted =
+      result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM;
+  if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) {
+    if (exhausted) {
+      postponed_accepts_.push_back(tag.index);  // armed again at once it would fail again at once
+    } else {
+      arm_accept(tag.index);
+    }
+  }
+  if (result < 0) return;  // the peer sees it
+  const Protocol protocol = listeners_[tag.index].second;
+  const std::optional<std::uint32_t> place = shared_->peers_of(protocol).enter(peer_of(result));
+  if (!place) {
+    ::close(result);
+    return;
+  }
+  std::uint32_t target = 0;
+  for (std::uint32_t i = 1; i < options_.shards; ++i) {
+    if (shared_->open_counts[i].load(std::memory_order_relaxed) <
+        shared_->open_counts[target].load(std::memory_order_relaxed)) {
+      target = i;
+    }
+  }
+  shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
+  if (target == raw(options_.id)) {
+    connections_->add(result, protocol, *place);
+  } else {
+    loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
+                           Connections::number_of(result, protocol, *place));
+  }
+}
+
+void Worker::arm_event() {
+  io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::event});
+  io_uring_prep_poll_multishot(sqe, event_fd_, POLLIN);
+}
+
+void Worker::nudge() const {
+  const std::uint64_t one = 1;
+  // Full means it is readable already, which is all that is wanted.
+  if (::write(event_fd_, &one, sizeof one) < 0)
+    CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+}
+
+// --- the loop -----------------------------------------------------------------------------------------------
+
+void Worker::run(const ConnectionContext& context,
+                 const std::vector<std::pair<int, Protocol>>& listeners) {
+  port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
+  connections_ = std::make_unique<Connections>(*ring_, context);
+  loop_ = &engine_->begin(*port_, *connections_);
+  loop_->filter_replays_with(filter_by_policy);
+  connections_->use(*loop_);
+  arm_accepts(listeners);
+  arm_event();
+  while (!stopped_) {
+    const bool worked = turn();
+    if (shared_->stopping.load(std::memory_order_relaxed) && drain_step()) break;
+    idle(worked);
+  }
+  close_log();
+}
+
+// Marks the log as cleanly closed, once what it does in the background (a segment being made ready) is over.
+void Worker::close_log() {
+  const std::uint64_t begun = steady_now_us();
+  Result<void> closed = engine_->log().close_clean();
+  while (!closed && closed.error().code == Errc::not_ready &&
+         steady_now_us() - begun < close_patience_us) {
+    ring_->wait(drain_sleep_ns);
+    turn();
+    closed = engine_->log().close_clean();
+  }
+  if (closed) return;
+  fmt::print(stderr,
+             "pawl: shard {}: the log is complete but could not be marked so ({}): {}; the next "
+             "start looks through "
+             "all of it\n",
+             raw(options_.id), closed.error().what, std::strerror(closed.error().sys));
+}
+
+void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
+  switch (tag.op) {
+    case RingOp::disk:
+      return disk_->complete(tag, result);
+    case RingOp::receive:
+    case RingOp::send:
+      return connections_->complete(tag, result, flags);
+    case RingOp::accept:
+      return on_accept(tag, result, flags);
+    case RingOp::event: {
+      std::uint64_t count = 0;
+      if (::read(event_fd_, &count, sizeof count) < 0)
+        CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+      if ((flags & IORING_CQE_F_MORE) == 0) arm_event();
+      return;
+    }
+    case RingOp::none:
+      // A wake-up of another shard that failed (its completion queue is full): it will look by itself, at
+      // the latest when its sleep ends.
+    case RingOp::cancel:
+    case RingOp::wake:
+      return;
+  }
+}
+
+bool Worker::turn() {
+  now_ = std::max(now_, shared_->clock.now());
+  now_us_ = steady_now_us();
+  connections_->begin_turn(now_);
+  const unsigned reaped = ring_->reap(
+      completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
+        dispatch(tag, result, flags);
+      });
+  if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began after it
+  const bool worked = loop_->turn(now_, now_us_);
+  if (loop_->failure()) die(*loop_->failure());
+  connections_->flush();
+  wake_others();
+  note_refusals();
+  if (now_us_ - second_us_ > 1'000'000) second_passed();
+  return worked || reaped > 0 || connections_->handshakes_wait();
+}
+
+void Worker::wake_others() {
+  for (std::uint64_t wakes = loop_->take_wakes(); wakes != 0; wakes &= wakes - 1) {
+    ring_->wake(shared_->ring_fds[static_cast<std::size_t>(std::countr_zero(wakes))].load(
+        std::memory_order_relaxed));
+  }
+}
+
+void Worker::idle(bool worked) {
+  if (worked) worked_us_ = now_us_;
+  const bool in_flight = loop_->write_in_flight();
+  if (!in_flight) {
+    write_since_us_ = 0;
+  } else if (write_since_us_ == 0) {
+    write_since_us_ = now_us_;
+  }
+  const bool dedicated = options_.poll == Poll::spin ||
+                         (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
+  const bool spin = worked || loop_->next_deadline() <= now_ ||
+                    (dedicated && now_us_ - worked_us_ < options_.spin_us) ||
+                    options_.poll == Poll::spin;
+  if (!spin) return sleep();
+  ring_->submit();
+  if (!in_flight || now_us_ - write_since_us_ <= yield_after_us) return;
+  if (dedicated) {
+    yield();
+  } else {
+    step_aside();
+  }
+}
+
+void Worker::yield() {
+  const std::uint64_t before = steady_now_us();
+  sched_yield();
+  const std::uint64_t took = steady_now_us() - before;
+  if (took > numbers_.yield_us_max.load(std::memory_order_relaxed))
+    numbers_.yield_us_max.store(took, std::memory_order_relaxed);
+  if (took <= yield_too_long_us) return;
+  const std::uint64_t now = before + took;
+  if (now - slow_yield_us_ < slow_yields_within_us) contended_until_us_ = now + contended_us;
+  slow_yield_us_ = now;
+}
+
+// Beside another thread that computes, a yield costs whole ticks; a short sleep does not. It is needed all the same:
+// the kernel's threads that flush for this shard may wait for this core.
+void Worker::step_aside() {
+  if (now_us_ - stepped_aside_us_ < step_aside_every_us) return;
+  stepped_aside_us_ = now_us_;
+  const timespec least{.tv_sec = 0, .tv_nsec = 1};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &least, nullptr);
+}
+
+void Worker::sleep() {
+  if (!port_->try_sleep()) return ring_->submit();
+  numbers_.sleeps.fetch_add(1, std::memory_order_relaxed);
+  const Instant due = loop_->next_deadline();
+  std::uint64_t timeout = draining_ ? drain_sleep_ns : sleep_max_ns;
+  if (due <= now_) {
+    timeout = 0;
+  } else if (due.ms - now_.ms < 1000) {
+    timeout = std::min(timeout, static_cast<std::uint64_t>(due.ms - now_.ms) * 1'000'000);
+  }
+  ring_->wait(timeout);
+  port_->awake();
+}
+
+// At once, so that the health is right from the first refused send on.
+void Worker::note_refusals() {
+  const std::uint64_t refused = loop_->stats().refused_for_space;
+  if (refused == refused_for_space_) return;
+  refused_for_space_ = refused;
+  refused_us_ = now_us_;
+  if (out_of_space_) return;
+  out_of_space_ = true;
+  numbers_.disk_full.store(1, std::memory_order_relaxed);
+  fmt::print(stderr,
+             "pawl: shard {}: sends are refused: there is no space for another segment in {}. "
+             "Receives and deletes go on. Free space on that disk, or delete messages.\n",
+             raw(options_.id), options_.directory);
+}
+
+// The end of it: a whole second without a refusal, and room for a message of any size.
+void Worker::look_for_space() {
+  const Log& log = engine_->log();
+  if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
+      log.room(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
+    out_of_space_ = false;
+    fmt::print(stderr, "pawl: shard {}: sends are accepted again: there is space in {}\n",
+               raw(options_.id), options_.directory);
+  }
+  numbers_.disk_full.store(out_of_space_ || log.stats().disk_full ? 1 : 0,
+                           std::memory_order_relaxed);
+}
+
+void Worker::note_files_set_aside() {
+  const LogStats log = engine_->log().stats();
+  if (log.files_set_aside == files_set_aside_) return;
+  files_set_aside_ = log.files_set_aside;
+  fmt::print(stderr,
+             "pawl: shard {}: {} new file{} of the log could not be written ({}) and {} set aside "
+             "in {} with names ending in .bad. The disk has bad places: replace it. After {} such "
+             "files the shard fails.\n",
+             raw(options_.id), log.files_set_aside, log.files_set_aside == 1 ? "" : "s",
+             log.set_aside_errno != 0 ? std::strerror(log.set_aside_errno) : "before this start",
+             log.files_set_aside == 1 ? "is" : "are", options_.directory,
+             SegmentPool::set_aside_max);
+}
+
+// At most one line a second.
+void Worker::note_unreadable() {
+  const LoopStats& stats = loop_->stats();
+  if (stats.unreadable == unreadable_) return;
+  const ConfigPtr* const queue = engine_->shard().directory().find(stats.unreadable_queue);
+  fmt::print(stderr,
+             "pawl: shard {}: {} messages cannot be read and are set aside; the latest is sequence "
+             "number {} of queue {}. `pawl wal repair` shows what is lost.\n",
+             raw(options_.id), stats.unreadable - unreadable_, stats.unreadable_seq,
+             queue != nullptr ? (*queue)->name : fmt::format("{}", raw(stats.unreadable_queue)));
+  unreadable_ = stats.unreadable;
+}
+
+void Worker::second_passed() {
+  second_us_ = now_us_;
+  connections_->tick(now_);
+  for (const std::uint32_t listener : std::exchange(postponed_accepts_, {})) {
+    if (!draining_) arm_accept(listener);
+  }
+  numbers_.take(loop_->stats());
+  numbers_.take(engine_->log().stats());
+  numbers_.take(engine_->shard());
+  look_for_space();
+  note_unreadable();
+  note_files_set_aside();
+  numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
+  numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
+  const AuthFailures::Counts& failures = connections_->auth_failures().counts();
+  for (std::size_t i = 0; i < failures.size(); ++i)
+    numbers_.auth_failures[i].store(failures[i], std::memory_order_relaxed);
+  numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
+}
+
+// Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then
+// the same everywhere; then all that was decided is on disk.
+bool Worker::drain_step() {
+  if (!draining_) {
+    draining_ = true;
+    drain_begun_us_ = now_us_;
+    loop_->begin_drain();
+    connections_->begin_drain();
+  }
+  if (!said_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us) connections_->close_all();
+  if (!said_quiet_ && connections_->quiet() && !loop_->asks_others()) {
+    said_quiet_ = true;
+    shared_->quiet.fetch_add(1);
+  }
+  if (shared_->quiet.load() < options_.shards) return false;
+  engine_->log().flush_all();
+  return loop_->drained();
+}
+
+void Worker::die(const LogFailure& failure) const {
+  fmt::print(stderr,
+             "pawl: shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is "
+             "on disk; nothing after it "
+             "was. The process stops so that nothing is acknowledged that is not. Check the disk, "
+             "then start again.\n",
+             raw(options_.id), failure.what, failure.lsn, options_.directory,
+             std::strerror(failure.sys), failure.sys);
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+}  // namespace pawl

@@ -1,0 +1,155 @@
+// The thread of a shard: its ring, its disk, its log, its connections, and when to sleep.
+//
+//   open (recover) --> adopt the directory --> run: [reap, turn, flush, submit | sleep]* --> drain --> closed
+//
+// How it idles: while there was work within the spin window it polls; then it says "sleeping", looks at the
+// mesh once more and blocks. On a core it does not have to itself (a yield that took more than 0.5 ms says
+// so) it neither spins nor yields for a second, but blocks: a neighbour that is runnable keeps a yielder
+// waiting for whole 4 ms ticks, and a sleeper only for its wake-up.
+//
+// Owner:  the server. What other threads may touch is said at each member.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/shard.h"
+#include "net/connection/connections.h"
+#include "net/connection/peers.h"
+#include "net/engine/clock.h"
+#include "net/engine/mesh.h"
+#include "net/engine/shard_engine.h"
+#include "net/engine/shard_replay.h"
+#include "net/io/kernel_clocks.h"
+#include "net/io/ring.h"
+#include "net/io/uring_disk.h"
+#include "net/server/metrics.h"
+#include "wal/log.h"
+
+namespace pawl {
+
+enum class Poll : std::uint8_t { automatic, spin, block };
+
+struct WorkerOptions {
+  ShardId id{};
+  std::uint32_t shards = 1;
+  std::string directory;
+  int lock = -1;  // DataDir::lock()
+  LogOptions log;
+  std::uint32_t descriptors_max = UINT32_MAX;  // of the log's files
+  DataIdentity identity;                       // of the data directory
+  std::size_t account_queues_max = Directory::queues_max;
+  bool strict_sqs = false;
+  Poll poll = Poll::automatic;
+  std::uint64_t spin_us = 100;
+  int cpu = -1;  // to stay on; -1: anywhere
+};
+
+// What the workers of a server share.
+struct WorkerShared {
+  WorkerShared(std::uint32_t shards, std::uint32_t connections_max, std::uint32_t address_max)
+      : mesh(shards),
+        ring_fds(shards),
+        open_counts(shards),
+        replays(shards),
+        peers(connections_max, address_max),
+        admin_peers(admin_connections_max, admin_connections_max) {}
+
+  // Connections of the admin port have places of their own: probes are answered at the limit of the others.
+  static constexpr std::uint32_t admin_connections_max = 32;
+  Peers& peers_of(Protocol protocol) { return protocol == Protocol::admin ? admin_peers : peers; }
+
+  Mesh mesh;
+  EngineClock clock{kernel_clocks()};
+  std::vector<std::atomic<int>> ring_fds;               // to wake by MSG_RING
+  std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
+  std::vector<ReplayProgress> replays;
+  Peers peers;
+  Peers admin_peers;
+  std::atomic<bool> stopping{false};
+  std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
+};
+
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, WorkerShared& shared);
+  ~Worker();
+
+  // --- on its own thread, in this order ---
+  std::expected<void, std::string> open(const Calibration* calibration);
+  std::expected<void, std::string> adopt();  // after share_directory()
+  void run(const ConnectionContext& context,
+           const std::vector<std::pair<int, Protocol>>& listeners);
+
+  // --- by the server, between those ---
+  ShardEngine& engine() { return *engine_; }
+  bool opened() const { return engine_ && engine_->opened(); }
+  // What is wrong with the log as a part of its directory, when open() has failed.
+  const RecoveryReport& report() const { return report_; }
+  const Calibration& calibration() const { return calibration_; }
+
+  // Ends a sleep, from any thread.
+  void nudge() const;
+
+  const ShardNumbers& numbers() const { return numbers_; }
+
+ private:
+  void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
+  void on_accept(RingTag tag, std::int32_t result, std::uint32_t flags);
+  void arm_accept(std::uint32_t listener);
+  void arm_event();
+  void dispatch(RingTag tag, std::int32_t result, std::uint32_t flags);
+  bool turn();
+  void idle(bool worked);
+  void sleep();
+  void yield();
+  void step_aside();
+  void wake_others();
+  void second_passed();
+  void note_refusals();
+  void look_for_space();
+  void note_unreadable();
+  void note_files_set_aside();
+  bool drain_step();
+  void close_log();
+  std::string log_error(const std::string& complaint, const Error& error) const;
+  [[noreturn]] void die(const LogFailure& failure) const;
+
+  WorkerOptions options_;
+  WorkerShared* shared_;
+  std::unique_ptr<Ring> ring_;
+  std::unique_ptr<UringDisk> disk_;
+  std::unique_ptr<MeshPort> port_;
+  std::unique_ptr<Connections> connections_;
+  std::unique_ptr<ShardEngine> engine_;
+  ShardLoop* loop_ = nullptr;  // the engine's, from run() on
+  RecoveryReport report_;
+  Calibration calibration_;
+  std::vector<std::pair<int, Protocol>> listeners_;
+  std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second
+  int event_fd_ = -1;
+  Instant now_;
+  std::uint64_t now_us_ = 0;
+  std::uint64_t worked_us_ = 0;       // when there was work last
+  std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
+  std::uint64_t contended_until_us_ = 0;
+  std::uint64_t slow_yield_us_ = 0;  // the end of the latest one
+  std::uint64_t stepped_aside_us_ = 0;
+  std::uint64_t second_us_ = 0;
+  std::uint64_t files_set_aside_ = 0;  // as was said last
+  bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
+  std::uint64_t refused_for_space_ = 0;  // of LoopStats, when last looked at
+  std::uint64_t refused_us_ = 0;         // when a send was refused for want of disk last
+  std::uint64_t unreadable_ = 0;         // of LoopStats, when last logged
+  bool draining_ = false;
+  std::uint64_t drain_begun_us_ = 0;
+  bool said_quiet_ = false;
+  bool stopped_ = false;
+  ShardNumbers numbers_;
+};
+
+}  // namespace pawl
