@@ -50,7 +50,7 @@ struct StatesRecord {
 struct TimesRecord {
   QueueId queue = QueueId::none;
   bool first = false;
-  Seq end = 0;  // one past the newest noted
+  Seq end = 0;  // of the first: one past the newest that its buckets count
   std::vector<SendTimes::Bucket> buckets = {};
   std::vector<AgedArrivals::Entry> aged = {};
   bool operator==(const TimesRecord&) const = default;

@@ -116,7 +116,7 @@ void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
 
 bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   if (!queue.aged) return true;
-  TimesRecord record{.queue = queue.id, .first = false, .end = queue.times.end()};
+  TimesRecord record{.queue = queue.id};  // the buckets were said in an earlier slice
   const bool all = queue.aged->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
   if (!record.aged.empty()) out.records.push_back(std::move(record));
   return all;
@@ -204,7 +204,9 @@ void Shard::restore_part(const TimesRecord& record) {
     queue.times.clear();
     queue.aged.reset();
   }
-  queue.times.restore(record.buckets, record.end);
+  // Messages may have been sent since the first record was written, and no bucket counts them. They
+  // are noted when the log is read, so the end of a later record does not hold.
+  queue.times.restore(record.buckets, record.first ? record.end : 0);
   if (!record.aged.empty()) aged_of(queue).restore(record.aged);
 }
 

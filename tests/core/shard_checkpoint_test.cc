@@ -110,6 +110,15 @@ TEST(Checkpoint, RemembersTheAgeOfManyDeadLetters) {
   script.run("rotate | restart | advance 80s | count d -> 0/0/0 | stored -> 0");
 }
 
+// Message e is sent between two slices of d, so no bucket of the checkpoint counts it.
+TEST(Checkpoint, RemembersTheAgeOfMessagesSentAmongItsDeadLetters) {
+  run_sliced(
+      "queue d retention=100 | queue q visibility=30 max_receive=1 dlq=d | send q a b c | "
+      "receive q max=10 -> a#1 b#1 c#1 | advance 30s | receive q -> none | count d -> 3/0/0 | "
+      "slice -> more | advance 40s | send d e | rotate | restart | advance 99s | "
+      "receive d visibility=0 max=10 -> e#1 | advance 3s | count d -> 0/0/0 | stored -> 0");
+}
+
 TEST(Checkpoint, RemembersTasks) {
   run_sliced(
       "queue d | queue t | fill d 10 | move d to=t rate=1 | advance 2s | slice -> more | "
