@@ -30,8 +30,15 @@ Request* Replayer::turn(Instant now, Effects& effects) {
   if (entries_.empty()) {
     const Lsn at = log_.send_reader().at();
     const bool at_end = log_.send_reader().at_end();
-    if (at_end || at - task->position >= note_bytes) note(at, 0, effects);
+    if (at_end || at - task->position >= note_bytes) note(*task, at, 0, effects);
     if (at_end) shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
+    return nullptr;
+  }
+  // After a crash the log may be readable where it was passed over. A FIFO queue must not get those
+  // messages behind the ones that follow them, so the task does not come back to that part.
+  if (fifo_ && passed_over_ != log_.send_reader().passed_over()) {
+    note(*task, first_at_, 0, effects);
+    unnoted_ = true;
     return nullptr;
   }
   const auto [account, name] = QueueName::from_text(task->destination);
@@ -112,6 +119,7 @@ bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const
 }
 
 void Replayer::take(const ReplayTask& task, const FoundSend& found) {
+  if (used_ == 0) first_at_ = found.position;
   Piece& piece = pieces_[used_++];
   piece.keep(found.stored.content);
   bytes_ += piece.bytes.size();
@@ -141,21 +149,20 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
   for (SendEntry& entry : entries_) entry.error = Errc::ok;
   if (!entries_.empty()) not_before_ = now + refused_pause;
   if (used_up) {
-    note(task->position, before - entries_.size(), effects);
+    note(*task, task->position, before - entries_.size(), effects);
     shard_.end_replay(source_, ReplayTask::Status::failed, Errc::message_numbers_used_up, effects);
     return;
   }
   if (entries_.size() == before) return;
-  note(entries_.empty() ? log_.send_reader().at() : task->position, before - entries_.size(),
+  note(*task, entries_.empty() ? log_.send_reader().at() : task->position, before - entries_.size(),
        effects);
   unnoted_ = true;
 }
 
 // What was passed over counts with the position behind it: whoever begins there again does not meet it any more.
-void Replayer::note(Lsn position, std::uint64_t sent, Effects& effects) {
-  const SendReader& reader = log_.send_reader();
+void Replayer::note(const ReplayTask& task, Lsn position, std::uint64_t sent, Effects& effects) {
   const std::uint64_t before = passed_over_;
-  if (position == reader.at()) passed_over_ = reader.passed_over();
+  if (position != task.position) passed_over_ = log_.send_reader().passed_over();
   shard_.replayed(source_, {position, sent, passed_over_ - before}, effects);
 }
 

@@ -5,6 +5,8 @@
 //
 // The next batch leaves when it is durable how far the one before came: so after a crash one batch at most is sent twice.
 // To a FIFO queue messages go one by one, in their order, each with a deduplication id that is the same every time.
+// Before one of them leaves, the log says durably which part was passed over on the way to it.
+// Without that a task could read the part after a crash, and send its messages behind that one.
 //
 // Units:  Instant ms.
 // Limits: replay_batch_max messages and batch_bytes_max in a batch, looks_a_turn messages looked at in a turn.
@@ -74,7 +76,7 @@ class Replayer {
   bool wants(const ReplayTask& task, const StoredMessage& message) const;
   void take(const ReplayTask& task, const FoundSend& found);
   void finish_batch(Instant now, Effects& effects);
-  void note(Lsn position, std::uint64_t sent, Effects& effects);
+  void note(const ReplayTask& task, Lsn position, std::uint64_t sent, Effects& effects);
 
   Shard& shard_;
   Log& log_;
@@ -93,6 +95,7 @@ class Replayer {
   // the batch
   std::vector<Piece> pieces_;
   std::size_t used_ = 0;            // pieces
+  LogPos first_at_ = 0;             // position of the first
   std::size_t bytes_ = 0;           // in them
   bool large_ = false;              // one of them has more memory than is kept for the next batch
   std::vector<SendEntry> entries_;  // of these, what is still to be sent
