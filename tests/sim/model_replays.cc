@@ -193,8 +193,9 @@ void Model::asked_replay(Call& call, QueueRow& queue) {
   row.rate = call.replay.rate;
   row.copies = call.replay.copies;
   row.odd = !call.filter.empty();
-  row.from = call.replay.from;
-  if (call.replay.to.ms != 0) row.to = call.replay.to;
+  row.asked_from = call.replay.from;
+  if (call.replay.to.ms != 0) row.asked_to = call.replay.to;
+  row.find_interval();
   row.asked_step = call.asked_step;
 }
 
@@ -227,15 +228,25 @@ void Model::answered_replay(const Call& call) {
     return trace_->broken("tasks are numbered", "{} of queue {}, a replay", number, raw(queue.id));
   if (known && replays.retention.high == 0)
     return trace_->broken("an error has a reason", "queue {} keeps nothing", raw(queue.id));
-  // A list that was answered before it may have taken one row for another.
-  for (ReplayRow& other : replays.rows) {
-    if (&other == &*mine || other.number != number) continue;
-    std::swap(other.seen, mine->seen);
-    std::swap(other.seen_step, mine->seen_step);
-    other.number = mine->number;
+  // The model had to guess which row a task belongs to when a list came before the answer. If the
+  // guess was wrong, each row gets back its own task, with the interval that the list said. If no
+  // list has shown this task, the row has the interval that was asked for.
+  if (mine->number != number) {
+    std::optional<ReplayTask> seen;
+    std::uint64_t seen_step = 0;
+    for (ReplayRow& other : replays.rows) {
+      if (other.number != number) continue;
+      seen = std::exchange(other.seen, mine->seen);
+      seen_step = std::exchange(other.seen_step, mine->seen_step);
+      other.number = mine->number;
+      other.find_interval();
+    }
+    mine->number = number;
+    mine->seen = seen;
+    mine->seen_step = seen_step;
+    mine->find_interval();
   }
   mine->call = nullptr;
-  mine->number = number;
   if (known) mine->from = std::max(mine->from, call.asked_at - seconds(replays.retention.high));
   mine->answered = true;
   mine->to = std::min(mine->to, world_->newest_now() + milliseconds(1));
@@ -357,7 +368,11 @@ void Model::replays_crashed(QueueRow& queue, std::uint64_t durable_step, bool in
     row.call = nullptr;
     if (row.seen && row.seen_step > durable_step) {
       row.seen.reset();
-      if (!row.answered) row.number = 0;
+      // The guess may have been wrong, see answered_replay(), and no answer comes now to correct it.
+      if (!row.answered) {
+        row.number = 0;
+        row.find_interval();
+      }
     }
     if (!in_order && !row.ended()) ++row.crashes;
   }

@@ -42,7 +42,8 @@ struct ReplayRow {
   std::string destination;
   std::uint32_t rate = 0;
   bool copies = false;
-  bool odd = false;  // wants messages of odd numbers alone
+  bool odd = false;                      // wants messages of odd numbers alone
+  Instant asked_from, asked_to = never;  // the request said so
   // What was sent from the one on and before the other may come again.
   Instant from, to = never;
   Instant kept_from = never;  // what was sent since then is in the log for sure
@@ -52,6 +53,11 @@ struct ReplayRow {
   std::optional<ReplayTask> seen;
   std::uint64_t seen_step = 0;
 
+  // A row needs this when it turns out to belong to another task.
+  void find_interval() {
+    from = seen ? seen->from : asked_from;
+    to = seen ? seen->to : asked_to;
+  }
   bool ended() const { return seen && seen->status != ReplayTask::Status::running; }
   bool may_run() const { return number != 0 ? !ended() : !lost; }
 };
