@@ -19,6 +19,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
   if (!is_current(task)) {
     if (source_ != QueueId::none) leave();
     if (task != nullptr) begin(*task, now);
+    return nullptr;  // its start may be placed in the log at the end of this turn
   }
   if (task == nullptr || !noted() || now < not_before_) return nullptr;
   not_before_ = {};
@@ -67,6 +68,9 @@ void Replayer::begin(const ReplayTask& task, Instant now) {
   pace_.from(now);
   passed_over_ = 0;
   not_before_ = {};
+  // A crash must not take back a task that has sent something: the next one would have its number,
+  // and a FIFO queue would take its messages for duplicates.
+  unnoted_ = true;
   pieces_ = std::vector<Piece>(replay_batch_max);
   log_.send_reader().begin(task.position, task.end);
 }

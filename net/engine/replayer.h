@@ -3,7 +3,8 @@
 //
 //   task --begin--> gathering a batch --turn()--> under way --answered()--> noted in the log --durable--> gathering ...
 //
-// The next batch leaves when it is durable how far the one before came: so after a crash one batch at most is sent twice.
+// The first batch leaves when the start of the task is durable, the next when it is durable how far
+// the one before came: so after a crash one batch at most is sent twice.
 // To a FIFO queue messages go one by one, in their order, each with a deduplication id that is the same every time.
 // Before one of them leaves, the log says durably which part was passed over on the way to it.
 // Without that a task could read the part after a crash, and send its messages behind that one.
@@ -104,7 +105,7 @@ class Replayer {
   bool under_way_ = false;
   bool answered_ = false;
 
-  bool unnoted_ = false;  // how far it is has been said in this turn
+  bool unnoted_ = false;  // its start, or how far it is, has been said in this turn
   Lsn noted_at_ = 0;      // when this is durable, so is that
 
   bool stopping_ = false;

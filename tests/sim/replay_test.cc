@@ -447,6 +447,35 @@ TEST_F(ReplayTest, SurvivesCrashes) {
   }
 }
 
+// A crash would take the task back and leave what it has sent, and the next task would have its
+// number.
+TEST_F(ReplayTest, SendsNothingBeforeItsStartIsDurable) {
+  send_and_forget(1, 700);  // several extents: the task can read the first ones
+  world.disk(0).set_delay(1'000'000);
+  SendEntry late{.content = {.body = "701"}};
+  Request slow;
+  slow.op = Op::send;
+  slow.queue = source;
+  slow.sends = {&late, 1};
+  submit(slow, zero);
+  run(1000);
+  world.disk(0).set_delay(50);  // the log is durable in order, so the start waits for that write
+  ReplayParams params{.destination = target_path};
+  Request start;
+  start.op = Op::start_replay;
+  start.queue = source;
+  start.replay = &params;
+  submit(start, zero);
+  run(100'000);
+  EXPECT_FALSE(answers.contains(&start));
+  EXPECT_EQ(count_of(target, one), 0u);
+  run(1'000'000);
+  EXPECT_TRUE(answers.contains(&slow));
+  EXPECT_TRUE(answers.contains(&start));
+  run_to_end();
+  EXPECT_EQ(count_of(target, one), 701u);
+}
+
 // From a FIFO queue to another one.
 class FifoReplay : public ReplayTest {
  protected:
