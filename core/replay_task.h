@@ -8,8 +8,8 @@
 // most replay_batch_max, may be sent twice; a FIFO queue recognizes them for five minutes. What was sent
 // and never acknowledged before a crash may be among them.
 //
-// The log keeps what the longest x-replay-retention of a shard's queues wants, see wal/README.md; net/engine/replayer.h reads
-// it and sends.
+// The log keeps messages for the longest x-replay-retention of the shard's queues (wal/README.md).
+// net/engine/replayer.h reads them and sends them again.
 //
 // Units:  rate in messages a second; Instant ms.
 // Limits: one running task a source, and one at a time of a shard; replays_kept of a source are remembered.

@@ -4,7 +4,7 @@
 //   expire(now)    ----/
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
-// (net/engine/shard_loop.h) calls it, writes what it decides to the log, and tells it what became durable; a
+// (net/engine/shard_loop.h) calls it, writes its effects to the log, and reports durable positions; a
 // message is handed out only after that, but for those of queues whose durability is memory.
 //
 // Units:  Instant and Duration are ms.

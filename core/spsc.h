@@ -61,7 +61,7 @@ class SpscRing {
     head_.store(head_local_, std::memory_order_release);
     return taken;
   }
-  // Whether anything is there to take. Used between "I go to sleep" and sleeping (net/engine/mesh.h).
+  // The consumer asks after it has announced its sleep and before it sleeps (net/engine/mesh.h).
   bool empty() const { return tail_.load(std::memory_order_acquire) == head_local_; }
 
  private:

@@ -31,7 +31,8 @@ constexpr Duration operator*(Duration d, std::int64_t n) { return {d.ms * n}; }
 
 inline constexpr Instant never{INT64_MAX / 2};
 
-// Reads the time. The one implementation that asks the kernel is net/engine/clock.h; tests turn a dial.
+// Reads the time. The server's clock is net/engine/clock.h, over the kernel's clocks of
+// net/io/kernel_clocks.h; tests set the time.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -11,8 +11,8 @@ namespace {
 
 bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
 
-// The top bit of some byte is set if a byte is below 0x20. Bytes of 0x80 and above never count: ~word
-// clears their bit.
+// The top bit of at least one byte is set if a byte is below 0x20. ~word clears the top bit of bytes
+// from 0x80 on.
 std::uint64_t controls(const char* bytes) {
   std::uint64_t word;
   std::memcpy(&word, bytes, sizeof word);

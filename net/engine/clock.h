@@ -11,7 +11,8 @@
 //
 // Time never goes back: not before the newest frame of the logs, nor before what PAWL noted.
 //
-// Units:  Instant ms since 1970 as of the directory's first start; running_us() microseconds since the machine's start.
+// Units:  Instant ms since 1970 as of the directory's first start; running_us() microseconds since
+//         the machine was started.
 // Limits: a step that nobody has noted yet, because the machine lost its power within the second, counts as time off.
 // Owner:  one for the server, read by every shard; follow() and what changes it by the main thread alone.
 #pragma once

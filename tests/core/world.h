@@ -2,7 +2,7 @@
 //
 //   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered
 //
-// Transfers from queue to queue are carried as net/engine/shard_loop.cc does it, those of a start before anything else.
+// Transfers between queues are carried as in net/engine/shard_loop.cc; recovery's come first.
 //
 // The log hands out positions and keeps frames of records. It is durable at once, or, after hold(), when
 // flush() says so; crash() forgets what is not durable and builds a new Shard from the rest. Every turn
