@@ -139,15 +139,17 @@ void SimDisk::flip_bit(std::string_view name, std::uint64_t offset, unsigned bit
   Inode& file = named(name);
   CHECK(offset < file.cache.size() && bit < 8);
   const std::byte mask{static_cast<unsigned char>(1u << bit)};
-  const auto flip = [&](Pages& pages) {
-    if (offset >= pages.size()) return;
+  const auto flip = [&](Pages& pages, std::uint64_t at) {
+    if (at >= pages.size()) return;
     std::byte flipped{};
-    pages.read(offset, {&flipped, 1});
+    pages.read(at, {&flipped, 1});
     flipped ^= mask;
-    pages.write(offset, {&flipped, 1});
+    pages.write(at, {&flipped, 1});
   };
-  flip(file.cache);
-  flip(file.durable);
+  flip(file.cache, offset);
+  flip(file.durable, offset);
+  for (Pending& write : file.pending)  // a flush or a crash takes the bytes from here
+    if (write.offset <= offset && offset < write.end()) flip(write.data, offset - write.base());
 }
 
 void SimDisk::overwrite(std::string_view name, std::uint64_t offset,

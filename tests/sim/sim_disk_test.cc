@@ -341,6 +341,21 @@ TEST(SimDisk, ABitFlipIsReadBackAndSurvivesACrash) {
   EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xyx");
 }
 
+TEST(SimDisk, ABitThatFlipsBackIsWholeAfterAFlushAndACrash) {
+  SimDisk disk;
+  const FileId file = made(disk, "a");
+  write(disk, file, 0, 'x', Flush::no);  // in the cache
+  disk.flip_bit("a", 7, 0);
+  EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xyx");
+  ASSERT_TRUE(disk.sync_now(file));
+  disk.flip_bit("a", 7, 0);
+  EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xxx");
+  write(disk, file, block_bytes, 'z',
+        Flush::no);  // so that the crash takes the rest from what is durable
+  disk.crash(Crash::power);
+  EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xxx");
+}
+
 TEST(SimDisk, NothingHappensAfterThePowerIsCutUntilTheCrashTurnsItOn) {
   SimDisk disk;
   const FileId file = made(disk, "a");
