@@ -32,19 +32,24 @@ TEST(Text, EveryCharacterIsJudgedAsSqsSays) {
   }
 }
 
-// The scan goes eight bytes at a time: a bad one is found wherever it stands, whatever surrounds it.
+// The scan goes over 64 plain bytes at a time: a bad one is found wherever it stands, whatever surrounds it.
 TEST(Text, ABadCharacterIsFoundAtEveryPlace) {
+  const auto repeated = [](std::string_view text, std::size_t times) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i) all += text;
+    return all;
+  };
   for (const char* around : {"a", "\n", "\xc3\xa9", "\xef\xbc\x8c", "\xf0\x9f\x90\xbe"}) {
-    std::string before;
-    for (std::size_t i = 0; i < 20; ++i, before += around) {
-      for (std::size_t after = 0; after < 10; ++after) {
-        std::string end;
-        for (std::size_t k = 0; k < after; ++k) end += around;
-        ASSERT_EQ(check_text(before + end), TextFault::none);
+    for (std::size_t before = 0; before < 140; ++before) {
+      for (const std::size_t after : {0, 1, 9, 63, 64, 70}) {
+        const std::string begin = repeated(around, before), end = repeated(around, after);
+        ASSERT_EQ(check_text(begin + end), TextFault::none);
         for (const std::string& bad :
-             {std::string("\0", 1), utf8(0x1f), utf8(0xfffe), utf8(0xffff)}) {
-          ASSERT_EQ(check_text(before + bad + end), TextFault::bad_character) << i << " " << after;
-        }
+             {std::string("\0", 1), utf8(0x1f), utf8(0xfffe), utf8(0xffff)})
+          ASSERT_EQ(check_text(begin + bad + end), TextFault::bad_character)
+              << before << " " << after;
+        ASSERT_EQ(check_text(begin + "\xe2\x82" + end), TextFault::bad_utf8)
+            << before << " " << after;
       }
     }
   }
