@@ -7,6 +7,7 @@
 // Source: style.md of the project; SQS API Reference, "Common errors".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <string_view>
@@ -50,6 +51,8 @@ enum class Errc : std::uint8_t {
   queue_deleted_recently,   // create: the name's queue was deleted less than 60 s ago
   message_numbers_used_up,  // send, move: every message number of the queue was given out once
 };
+inline constexpr std::size_t errc_count =
+    static_cast<std::size_t>(Errc::message_numbers_used_up) + 1;
 
 // The name of an Errc, for logs.
 std::string_view name_of(Errc code);

@@ -56,11 +56,6 @@ constexpr SqsFaultInfo faults[] = {
 };
 static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_failure) + 1);
 
-void throttle(Refusal& refusal, std::uint32_t retry_ms, const char* text) {
-  refusal.because(SqsFault::request_throttled, "{}", text);
-  refusal.retry_ms = retry_ms;
-}
-
 }  // namespace
 
 const SqsFaultInfo& info(SqsFault fault) { return faults[static_cast<std::size_t>(fault)]; }
@@ -72,146 +67,19 @@ void Refusal::clear() {
 }
 
 void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
-  using F = SqsFault;
-  switch (code) {
-    case Errc::ok:
-      break;
-    case Errc::no_such_queue:
-      refusal.because(F::queue_does_not_exist, "The specified queue does not exist.");
-      return;
-    case Errc::queue_exists:
-      refusal.because(F::queue_name_exists,
-                      "A queue already exists with the same name and a different value for "
-                      "attribute {}",
-                      about.attribute);
-      return;
-    case Errc::receipt_invalid:
-      refusal.because(F::receipt_handle_is_invalid,
-                      "The input receipt handle \"{}\" is not a valid receipt handle.",
-                      shown(about.receipt));
-      return;
-    case Errc::message_gone:
-      refusal.because(F::invalid_parameter_value,
-                      "Value {} for parameter ReceiptHandle is invalid. Reason: Message does not "
-                      "exist or is not available for visibility timeout change.",
-                      shown(about.receipt));
-      return;
-    case Errc::visibility_beyond_max:
-      refusal.because(F::invalid_parameter_value,
-                      "Value {} for parameter VisibilityTimeout is invalid. Reason: Total "
-                      "VisibilityTimeout for the message is beyond the limit [43200 seconds]",
-                      shown(about.visibility));
-      return;
-    case Errc::over_in_flight:
-      refusal.because(F::over_limit,
-                      "Too many messages of the queue {} are in flight. Delete some, or wait until "
-                      "their visibility timeouts end.",
-                      about.queue);
-      return;
-    case Errc::queue_deleted_recently:
-      refusal.because(F::queue_deleted_recently,
-                      "You must wait 60 seconds after deleting a queue before you can create "
-                      "another with the same name.");
-      return;
-    case Errc::purge_in_progress:
-      refusal.because(F::purge_queue_in_progress,
-                      "Only one PurgeQueue operation on {} is allowed every 60 seconds.",
-                      about.queue);
-      return;
-    case Errc::receipt_expired:
-      refusal.because(F::invalid_parameter_value,
-                      "Value {} for parameter ReceiptHandle is invalid. Reason: The receipt handle "
-                      "has expired.",
-                      shown(about.receipt));
-      return;
-    case Errc::attempt_not_retryable:
-      refusal.because(F::invalid_parameter_value,
-                      "Value {} for parameter ReceiveRequestAttemptId is invalid. Reason: The "
-                      "receiveRequestAttemptId is not valid anymore since the receive call is not "
-                      "retryable.",
-                      shown(about.attempt));
-      return;
-    case Errc::changed_meanwhile:
-      return throttle(refusal, 100, "The queue was changed by others meanwhile. Retry.");
-    case Errc::task_running:
-      refusal.because(F::invalid_parameter_value,
-                      "There is already a task running. Only one active task is allowed for a "
-                      "source queue arn at a given time.");
-      return;
-    case Errc::no_such_task:
-      refusal.because(F::resource_not_found, "Task does not exist.");
-      return;
-    case Errc::task_ended:
-      refusal.because(F::invalid_parameter_value,
-                      "Value for parameter TaskHandle is invalid. Reason: The task is not running "
-                      "any more.");
-      return;
-    case Errc::source_unknown:
-      refusal.because(F::invalid_parameter_value,
-                      "The message does not say which queue it was dead-lettered from.");
-      return;
-    case Errc::not_kept:
-      refusal.because(F::invalid_parameter_value,
-                      "Nothing that was sent to the queue is kept: its x-replay-retention is 0.");
-      return;
-    case Errc::too_large:
-      refusal.because(F::invalid_parameter_value,
-                      "One or more parameters are invalid. Reason: Message must be shorter than {} "
-                      "bytes.",
-                      about.message_size_max);
-      return;
-    case Errc::queue_ids_used_up:
-      refusal.because(F::unsupported_operation,
-                      "All {} queue ids of this data directory were used: no more queues can be "
-                      "created in it. Move to a new data directory.",
-                      queue_ids_max);
-      return;
-    case Errc::message_numbers_used_up:
-      refusal.because(F::unsupported_operation,
-                      "All {} message numbers of the queue {} were used: it takes no more "
-                      "messages. Receive what is left in it, and send to a new queue.",
-                      seq_newest_max, about.queue);
-      return;
-    case Errc::directory_full:
-      refusal.because(F::over_limit,
-                      "There is no room for it: {} queues and topics may be there, those of one "
-                      "account up to its limit (--max-queues-per-account), and {} MiB of their "
-                      "names, attributes, tags and subscriptions. Delete queues that are not used.",
-                      Directory::queues_max, Directory::bytes_max >> 20);
-      return;
-    case Errc::not_supported:
-      refusal.because(F::unsupported_operation, "This version of pawl does not do this.");
-      return;
-    case Errc::overloaded:
-      return throttle(refusal, 200,
-                      "A table of the broker is full. Send fewer requests at a time, and retry.");
-    case Errc::no_memory:
-      return throttle(refusal, 1000,
-                      "The memory for message bodies is used up. Receive and delete messages, or "
-                      "give the broker more memory, and retry.");
-    case Errc::no_space:
-      return throttle(refusal, 5000,
-                      "The broker's disk is full. Receive and delete messages, or make room on the "
-                      "disk, and retry.");
-    case Errc::not_ready:
-      return throttle(refusal, 1000, "The broker is starting or stopping. Retry in a moment.");
-    case Errc::io:
-      refusal.because(F::internal_failure, "The broker's disk failed; its log says more.");
-      return;
-    case Errc::corrupt:
-      refusal.because(F::internal_failure, "Stored data is damaged; the broker's log says more.");
-      return;
-    case Errc::version:
-      refusal.because(F::internal_failure, "Stored data was written by a newer version of pawl.");
-      return;
-    case Errc::invalid:
-      refusal.because(F::invalid_parameter_value, "One or more parameters are invalid.");
-      return;
-    case Errc::unauthorized:
-      refusal.because(F::access_denied, "Access to the resource {} is denied.", about.queue);
-      return;
-  }
-  CHECK(false, "not an error: {}", static_cast<int>(code));
+  CHECK(code != Errc::ok);
+  const ErrorRow& row = row_of(code);
+  refusal.clear();
+  refusal.fault = row.fault;
+  refusal.retry_ms = row.sqs_retry_ms;
+  fmt::format_to(
+      std::back_inserter(refusal.text), fmt::runtime(row.text), fmt::arg("queue", about.queue),
+      fmt::arg("attribute", about.attribute), fmt::arg("receipt", shown(about.receipt)),
+      fmt::arg("visibility", shown(about.visibility)), fmt::arg("attempt", shown(about.attempt)),
+      fmt::arg("message_size_max", about.message_size_max),
+      fmt::arg("queue_ids_max", queue_ids_max), fmt::arg("seq_newest_max", seq_newest_max),
+      fmt::arg("queues_max", Directory::queues_max),
+      fmt::arg("directory_mib", Directory::bytes_max >> 20));
 }
 
 void refuse(Refusal& refusal, AuthFault fault) {

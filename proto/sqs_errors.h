@@ -1,6 +1,6 @@
-// SQS errors: their names in both protocols, their status, and which Errc of the broker becomes which.
+// SQS errors: their names in both protocols, their status, and the refusals of calls and of entries.
 //
-// This is the one place where an Errc turns into an SQS error; each becomes exactly one.
+// Which SQS error an Errc becomes, and its text, is a row of proto/errors.
 //
 // Owner:  constants; a Refusal belongs to the call and keeps its text's memory from use to use.
 // Source: SQS API Reference, "Common errors" and the errors of each action; texts as recorded from AWS.
@@ -14,45 +14,11 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "proto/errors.h"
 
 namespace pawl {
 
 enum class AuthFault : std::uint8_t;  // sigv4.h
-
-enum class SqsFault : std::uint8_t {
-  none,
-  queue_does_not_exist,
-  queue_name_exists,
-  queue_deleted_recently,
-  purge_queue_in_progress,
-  over_limit,
-  request_throttled,
-  receipt_handle_is_invalid,
-  invalid_message_contents,
-  invalid_attribute_name,
-  invalid_attribute_value,
-  empty_batch_request,
-  too_many_entries,
-  batch_entry_ids_not_distinct,
-  invalid_batch_entry_id,
-  batch_request_too_long,
-  unsupported_operation,
-  invalid_parameter_value,
-  missing_parameter,
-  access_denied,
-  invalid_action,
-  missing_action,
-  invalid_query_parameter,
-  serialization,
-  resource_not_found,
-  missing_token,
-  incomplete_signature,
-  signature_does_not_match,
-  request_expired,
-  request_entity_too_large,
-  unsupported_media_type,
-  internal_failure,
-};
 
 struct SqsFaultInfo {
   std::string_view shape;  // JSON's __type, with its namespace

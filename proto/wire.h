@@ -22,6 +22,7 @@
 #include <type_traits>
 
 #include "core/result.h"
+#include "proto/errors.h"
 
 namespace pawl {
 
@@ -89,59 +90,6 @@ enum class WireOp : std::uint8_t {
   cancel_replay = 24,
   list_replays = 25,
 };
-
-// What an answer, or an entry of a batch's answer, says. The class is the thousands.
-enum class Status : std::uint16_t {
-  ok = 0,
-  // 1xxx: the request is wrong; the same again fails the same way.
-  bad_frame = 1000,  // lengths, counts or trailing bytes that do not fit together
-  unknown_op = 1001,
-  bad_handle = 1002,      // a queue handle this connection was not given
-  bad_text = 1003,        // a body with bytes that no SQS receiver could be shown
-  bad_attributes = 1004,  // message or queue attributes that are malformed or not allowed
-  bad_checksum = 1005,
-  out_of_order = 1006,  // before HELLO, or HELLO twice
-  no_such_queue = 1100,
-  queue_exists = 1101,
-  receipt_invalid = 1102,
-  message_gone = 1103,
-  visibility_beyond_max = 1104,
-  too_large = 1105,
-  not_supported = 1106,
-  invalid = 1107,
-  receipt_expired = 1108,
-  attempt_not_retryable = 1109,
-  task_running = 1110,
-  no_such_task = 1111,
-  task_ended = 1112,
-  source_unknown = 1113,
-  not_kept = 1114,
-  queue_ids_used_up = 1115,
-  directory_full = 1116,
-  message_numbers_used_up = 1117,
-  // 2xxx: later; the answer says how many milliseconds to wait.
-  overloaded = 2000,
-  no_memory = 2001,
-  no_space = 2002,
-  not_ready = 2003,
-  over_in_flight = 2004,
-  purge_in_progress = 2005,
-  changed_meanwhile = 2006,
-  queue_deleted_recently = 2007,
-  // 3xxx: neither now nor later on this connection.
-  io = 3000,
-  corrupt = 3001,
-  version = 3002,
-  unauthorized = 3003,
-  protocol_version = 3004,  // HELLO with another magic or major
-};
-
-// The one place where facts of the broker become statuses: exactly one for each Errc.
-Status status_of(Errc code);
-// "no_such_queue"; "unknown" for a number that is none of ours.
-std::string_view name_of(Status status);
-// How long to wait before trying again; 0 outside 2xxx.
-std::uint32_t retry_after_ms(Status status);
 
 struct FrameHeader {
   std::uint32_t length = 0;

@@ -1,0 +1,13 @@
+#include "core/result.h"
+
+#include "core/enum_name.h"
+
+namespace pawl {
+
+std::string_view name_of(Errc code) {
+  static constexpr auto names = enum_names<Errc, errc_count>();
+  const auto index = static_cast<std::size_t>(code);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+}  // namespace pawl
