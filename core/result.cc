@@ -4,6 +4,8 @@
 
 namespace pawl {
 
+static_assert(enum_name<static_cast<Errc>(errc_count)>().empty());
+
 std::string_view name_of(Errc code) {
   static constexpr auto names = enum_names<Errc, errc_count>();
   const auto index = static_cast<std::size_t>(code);

@@ -1,6 +1,10 @@
 #include "proto/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+
+#include <array>
+#include <cstring>
 
 #include "core/check.h"
 
@@ -35,6 +39,10 @@ struct Context {
   const EVP_MD* md;
   EVP_MD_CTX* ctx;
 };
+
+std::string_view view_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 template <typename Digest>
 Digest digest_with(const Context& c, std::string_view bytes) {
@@ -72,6 +80,31 @@ Md5 Md5Stream::finish() {
   Md5 out;
   CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), nullptr) == 1);
   CHECK(EVP_DigestInit_ex2(context_.get(), md5_method(), nullptr) == 1);
+  return out;
+}
+
+// RFC 2104. The whole message fits, so both hashes are one call each.
+Sha256 hmac_sha256(std::string_view key, std::string_view message) {
+  constexpr std::size_t block_bytes = 64;  // of SHA-256
+  std::array<std::uint8_t, block_bytes + hmac_message_max> inner{};
+  std::array<std::uint8_t, block_bytes + sizeof(Sha256)> outer{};
+  CHECK(message.size() <= hmac_message_max, "{} bytes", message.size());
+  Sha256 hashed;
+  if (key.size() > block_bytes) {
+    hashed = sha256(key);
+    key = view_of(hashed);
+  }
+  std::memcpy(inner.data(), key.data(), key.size());
+  for (std::size_t i = 0; i < block_bytes; ++i) {
+    outer[i] = inner[i] ^ 0x5C;
+    inner[i] ^= 0x36;
+  }
+  std::memcpy(inner.data() + block_bytes, message.data(), message.size());
+  const Sha256 digest = sha256(view_of(std::span(inner).first(block_bytes + message.size())));
+  std::memcpy(outer.data() + block_bytes, digest.data(), digest.size());
+  const Sha256 out = sha256(view_of(outer));
+  OPENSSL_cleanse(inner.data(), block_bytes);
+  OPENSSL_cleanse(outer.data(), block_bytes);
   return out;
 }
 

@@ -1,11 +1,11 @@
-// Digests: MD5 as SQS prints it beside every body, SHA-256 for signatures.
+// Digests: MD5 as SQS prints it beside every body; SHA-256, and HMAC with it, for signatures and proofs.
 //
 // Units:  digests are raw bytes; append_hex() makes them lower-case text.
-// Limits: none on the input.
+// Limits: hmac_message_max; none on the input of the digests.
 // Errors: none; an OpenSSL without MD5 (a FIPS-only build) stops the program at first use.
 // Owner:  md5() and sha256() reuse one OpenSSL context per thread. An Md5Stream owns its context:
 //         keep one and reuse it, making one costs an allocation.
-// Source: RFC 1321, FIPS 180-4; OpenSSL 3 EVP_MD_fetch(3), "explicit fetching".
+// Source: RFC 1321, FIPS 180-4, RFC 2104; OpenSSL 3 EVP_MD_fetch(3), "explicit fetching".
 #pragma once
 
 #include <array>
@@ -24,6 +24,10 @@ using Sha256 = std::array<std::uint8_t, 32>;
 
 Md5 md5(std::string_view bytes);
 Sha256 sha256(std::string_view bytes);
+
+// HMAC of a short message: at most hmac_message_max bytes, a key of any length.
+inline constexpr std::size_t hmac_message_max = 320;
+Sha256 hmac_sha256(std::string_view key, std::string_view message);
 
 // MD5 over bytes that come in pieces: the digest of message attributes.
 class Md5Stream {

@@ -1,6 +1,5 @@
 #include "proto/filter_policy.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <simdjson.h>
 #define XXH_INLINE_ALL
@@ -20,6 +19,8 @@
 
 #include "core/account.h"
 #include "proto/attributes.h"
+#include "proto/network.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {
@@ -49,40 +50,6 @@ bool parse_json(std::string_view text, element& out) {
   thread_local Parser parser;
   return parse_json(parser, text, out);
 }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equal_but_for_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-// An address and how many of its bits count.
-struct Network {
-  int family = AF_UNSPEC;
-  unsigned bits = 0;
-  std::array<unsigned char, 16> bytes{};
-
-  static std::optional<Network> parse(std::string_view text) {
-    Network network;
-    const std::size_t slash = text.find('/');
-    const std::string address(text.substr(0, slash));
-    network.family = address.contains(':') ? AF_INET6 : AF_INET;
-    const unsigned width = network.family == AF_INET6 ? 128 : 32;
-    network.bits = width;
-    if (::inet_pton(network.family, address.c_str(), network.bytes.data()) != 1) return {};
-    if (slash == std::string_view::npos) return network;
-    const std::string_view bits = text.substr(slash + 1);
-    const auto [end, error] = std::from_chars(bits.data(), bits.data() + bits.size(), network.bits);
-    if (error != std::errc() || end != bits.data() + bits.size()) return {};
-    return network.bits <= width ? std::optional(network) : std::nullopt;
-  }
-  bool holds(const Network& address) const {
-    if (address.family != family) return false;
-    const unsigned whole = bits / 8, rest = bits % 8;
-    if (std::memcmp(bytes.data(), address.bytes.data(), whole) != 0) return false;
-    return rest == 0 || (bytes[whole] ^ address.bytes[whole]) >> (8 - rest) == 0;
-  }
-};
 
 // What a message has under a key.
 struct Value {
@@ -181,7 +148,7 @@ struct Matcher {
       case Kind::suffix:
         return is_text && value.text.ends_with(text);
       case Kind::ignore_case:
-        return is_text && equal_but_for_case(value.text, text);
+        return is_text && equals_ignoring_case(value.text, text);
       case Kind::numeric:
         return value.kind == V::number && (low_open ? value.number > low : value.number >= low) &&
                (high_open ? value.number < high : value.number <= high);
@@ -189,7 +156,7 @@ struct Matcher {
         return truth;
       case Kind::network: {
         const auto address = is_text ? Network::parse(value.text) : std::nullopt;
-        return address && network.holds(*address);
+        return address && address->v4 == network.v4 && network.contains(address->address);
       }
       case Kind::anything_but:
         return !not_these.any(value);

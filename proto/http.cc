@@ -9,6 +9,7 @@
 #include "core/free_memory.h"
 #include "proto/http_refusals.h"
 #include "proto/http_strict.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {

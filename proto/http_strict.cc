@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "proto/text.h"
+
 namespace pawl {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
 bool is_alnum(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); }
@@ -77,10 +78,6 @@ HttpRefusal HttpStrict::scan_last_line(std::string_view bytes) {
     after_cr_ = !after_cr_;
   }
   return {};
-}
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 bool is_token_character(char c) {

@@ -47,10 +47,6 @@ class HttpStrict {
   std::size_t chunk_line_ = 0;
 };
 
-bool same_letters(std::string_view a, std::string_view b);  // of one length
-inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && same_letters(a, b);
-}
 bool is_token_character(char c);
 
 // host[:port] or [IPv6][:port], by its characters. An empty host is none: queue URLs are made of it.

@@ -209,8 +209,6 @@ bool check_grant(const PermissionGrant& grant, Refusal& refusal) {
 // parts is their minimum and the best of several alternatives their maximum.
 enum class Match : std::uint8_t { no, unknown, yes };
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
 // * stands for any characters, ? for one.
 bool glob(std::string_view pattern, std::string_view text, bool ignoring_case) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;

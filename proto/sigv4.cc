@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "proto/http_strict.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 constexpr std::string_view terminator = "aws4_request";
 constexpr std::string_view date_form = "00000000T000000Z";  // 0 for any digit
-constexpr std::size_t block_bytes = 64;                     // of SHA-256
-constexpr std::size_t hmac_message_max = 320;
 constexpr std::size_t scope_max = 8 + 1 + SignatureVerifier::region_max + 1 + 3;
 
 // day/region/service in front, the fixed end behind.
@@ -29,30 +28,6 @@ static_assert(algorithm.size() + 1 + date_form.size() + 1 + scope_max + 1 + term
 
 std::string_view view_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// RFC 2104. The whole message fits, so both hashes are one call each.
-Sha256 hmac(std::string_view key, std::string_view message) {
-  std::array<std::uint8_t, block_bytes + hmac_message_max> inner{};
-  std::array<std::uint8_t, block_bytes + sizeof(Sha256)> outer{};
-  CHECK(message.size() <= hmac_message_max);
-  Sha256 hashed;
-  if (key.size() > block_bytes) {
-    hashed = sha256(key);
-    key = view_of(hashed);
-  }
-  std::memcpy(inner.data(), key.data(), key.size());
-  for (std::size_t i = 0; i < block_bytes; ++i) {
-    outer[i] = inner[i] ^ 0x5C;
-    inner[i] ^= 0x36;
-  }
-  std::memcpy(inner.data() + block_bytes, message.data(), message.size());
-  const Sha256 digest = sha256(view_of(std::span(inner).first(block_bytes + message.size())));
-  std::memcpy(outer.data() + block_bytes, digest.data(), digest.size());
-  const Sha256 out = sha256(view_of(outer));
-  OPENSSL_cleanse(inner.data(), block_bytes);
-  OPENSSL_cleanse(outer.data(), block_bytes);
-  return out;
 }
 
 bool all_digits(std::string_view text) {
@@ -167,11 +142,11 @@ Sha256 derive(const std::string& secret, std::string_view scope) {
   std::array<char, 4 + Keyring::secret_max> first{'A', 'W', 'S', '4'};
   CHECK(secret.size() <= Keyring::secret_max);
   secret.copy(first.data() + 4, secret.size());
-  Sha256 key = hmac({first.data(), 4 + secret.size()}, take(scope, '/'));
+  Sha256 key = hmac_sha256({first.data(), 4 + secret.size()}, take(scope, '/'));
   OPENSSL_cleanse(first.data(), first.size());
-  key = hmac(view_of(key), take(scope, '/'));
-  key = hmac(view_of(key), scope);
-  return hmac(view_of(key), terminator);
+  key = hmac_sha256(view_of(key), take(scope, '/'));
+  key = hmac_sha256(view_of(key), scope);
+  return hmac_sha256(view_of(key), terminator);
 }
 
 bool lists(std::string_view names, std::string_view wanted) {
@@ -428,7 +403,7 @@ AuthFault SignatureVerifier::check_signature(const Claim& claim, const Keyring& 
   Derived& derived = slot_of(entry->print, claim.scope);
   const bool kept = derived.is(entry->print, claim.scope);
   Sha256 key = kept ? derived.key : derive(entry->key.secret, claim.scope);
-  const Sha256 wanted = hmac(view_of(key), canonical_);
+  const Sha256 wanted = hmac_sha256(view_of(key), canonical_);
   const bool same = CRYPTO_memcmp(wanted.data(), claim.signature.data(), wanted.size()) == 0;
   if (!same || !known) {
     // A refusal costs one derivation, whatever was kept: time must not tell which keys there are. What

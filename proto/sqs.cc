@@ -9,6 +9,7 @@
 #include "proto/sqs_access.h"
 #include "proto/sqs_actions.h"
 #include "proto/sqs_state.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {

@@ -24,6 +24,13 @@ TextFault check_text(std::string_view text);
 // becomes a question mark.
 void make_printable(std::string& text);
 
+// Upper and lower case of ASCII letters alone.
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+bool same_letters(std::string_view a, std::string_view b);  // of one length
+inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && same_letters(a, b);
+}
+
 // Letters and digits of ASCII, - and _ alone, and not empty: names of queues and topics, ids of batch entries.
 bool is_plain_name(std::string_view text);
 

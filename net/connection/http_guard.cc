@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "proto/http_strict.h"
+#include "proto/text.h"
 
 namespace pawl {
 namespace {

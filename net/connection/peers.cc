@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "core/check.h"
@@ -52,36 +51,6 @@ std::string text_of(const PeerAddress& address) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(is_v4 ? AF_INET : AF_INET6, address.data() + (is_v4 ? 12 : 0), text, sizeof text);
   return text;
-}
-
-std::optional<Network> Network::parse(std::string_view text) {
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const std::string host(text.substr(0, slash));
-  Network made;
-  unsigned bits_max = 128;
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
-    made.address = mapped(v4);
-    bits_max = 32;
-  } else if (inet_pton(AF_INET6, host.c_str(), made.address.data()) != 1) {
-    return std::nullopt;
-  }
-  unsigned bits = bits_max;
-  if (slash < text.size()) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
-    if (error != std::errc() || stop != end || bits > bits_max) return std::nullopt;
-  }
-  made.bits = 128 - bits_max + bits;
-  return made;
-}
-
-bool Network::contains(const PeerAddress& peer) const {
-  const unsigned whole = bits / 8;
-  if (!std::equal(address.begin(), address.begin() + whole, peer.begin())) return false;
-  if (bits % 8 == 0) return true;
-  const unsigned differing = static_cast<unsigned>(address[whole] ^ peer[whole]);
-  return differing >> (8 - bits % 8) == 0;
 }
 
 std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {

@@ -1,4 +1,4 @@
-// Limits on the number of connections, and ranges of addresses.
+// Who is at the other end of a connection, and limits on the number of connections.
 //
 // Limits: total_max connections, each_max from one address; an IPv6 address counts with all of its /64,
 //         because one host has a whole /64 to choose from.
@@ -17,24 +17,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "proto/network.h"
+
 struct sockaddr;
 
 namespace pawl {
 
-// IPv6, in the order of the network; IPv4 as ::ffff:a.b.c.d.
-using PeerAddress = std::array<std::uint8_t, 16>;
-
 PeerAddress peer_address(const sockaddr& address);  // zeros if it is neither
 PeerAddress peer_of(int fd);                        // zeros if it has gone
-
-// A range of addresses: "10.0.0.0/8", "192.0.2.7", "2001:db8::/32".
-struct Network {
-  PeerAddress address{};
-  unsigned bits = 128;  // of the address that count
-
-  static std::optional<Network> parse(std::string_view text);
-  bool contains(const PeerAddress& peer) const;
-};
 
 // The other end of a connection.
 struct Peer {
