@@ -69,7 +69,7 @@ void Simulation::drain() {
     // Before it counts as quiet: what is in flight may be a dead letter when it comes back.
     Instant last;
     for (const QueueRow& queue : model_.queues()) last = std::max(last, model_.last_ready(queue));
-    if (last > begun) {
+    if (last >= begun) {  // a timer fires in the millisecond behind its own
       quiet = 0;
       const std::int64_t ms = std::max<std::int64_t>(0, (last - world_.now()).ms) + 2;
       run_until(world_.now_us() + static_cast<std::uint64_t>(ms) * 1000);

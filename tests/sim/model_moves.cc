@@ -109,10 +109,11 @@ void Model::may_vanish(const QueueRow& queue) {
 }
 
 const QueueRow* Model::surely_there(const std::string& target, const QueueRow& source) const {
+  if (target == source.full_name) return nullptr;  // it is the source until its deletion is known
   for (const QueueRow& queue : queues_) {
     if (queue.state != QueueRow::State::live || queue.deletes > 0 || queue.fifo != source.fifo)
       continue;
-    if (queue.id != source.id && queue.full_name == target) return &queue;
+    if (queue.full_name == target) return &queue;
   }
   return nullptr;
 }
