@@ -31,7 +31,7 @@ STATUSES = {
     3004: "protocol_version"}
 ATTRIBUTES = ("DelaySeconds", "MaximumMessageSize", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds",
               "VisibilityTimeout", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled", "FifoQueue",
-              "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")  # by their numbers
+              "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")
 MOVE_STATES = ("RUNNING", "COMPLETED", "CANCELLED", "FAILED")
 MOVE_FAILURES = {"source_unknown": "CouldNotDetermineMessageSource", "no_such_queue": "AWS.SimpleQueueService.NonExistentQueue",
                  "message_numbers_used_up": "MessageNumbersUsedUp"}

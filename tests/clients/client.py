@@ -22,8 +22,8 @@ import threading
 CALL_SECONDS = 60
 NEVER_SET = ("StringListValues", "BinaryListValues")  # reserved by SQS; some SDKs show them empty
 
-# The two names an error has: the shape of the JSON protocol, and the code of the Query protocol where it
-# differs. AWS sends both; which of them a program sees is up to its SDK.
+# The two names of an error: the shape of the JSON protocol, and the code of the Query protocol
+# where it differs. AWS sends both; the SDK decides which one a program sees.
 PREFIXED = ("BatchEntryIdsNotDistinct", "BatchRequestTooLong", "EmptyBatchRequest", "InvalidBatchEntryId",
             "MessageNotInflight", "PurgeQueueInProgress", "QueueDeletedRecently", "TooManyEntriesInBatchRequest",
             "UnsupportedOperation")

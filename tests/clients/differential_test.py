@@ -33,7 +33,8 @@ SAME_TEXT = {"The specified queue does not exist for this wsdl version.": "The s
 # Members without a place in the binary protocol.
 NOT_BINARY = ("QueueUrl", "QueueArn", "MD5OfBody", "MD5OfMessageBody", "MD5OfMessageAttributes",
               "MD5OfMessageSystemAttributes", "SenderId", "SenderFault", "status")
-# What the binary protocol says where SQS has this code, and this in its text; the first row that fits counts.
+# SQS error code, part of its text, and the status of the binary protocol; the first row that fits
+# counts.
 MEANS = (
     ("AWS.SimpleQueueService.NonExistentQueue", "", ("no_such_queue",)),
     ("QueueAlreadyExists", "", ("queue_exists",)),
@@ -172,7 +173,8 @@ class Script:
         return "ReceiveMessage", members
 
     def handle(self):
-        kind = self.random.choices(["HANDLE", "OTHER", "nonsense"], [18, 1, 1])[0]  # of the queue, of any queue
+        # A handle of the queue, one of any queue, or none.
+        kind = self.random.choices(["HANDLE", "OTHER", "nonsense"], [18, 1, 1])[0]
         return f"{kind} {self.random.randrange(1 << 30)}"
 
     def delete(self):

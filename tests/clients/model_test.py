@@ -158,7 +158,7 @@ class Scenario:
         self("ListMessageMoveTasks", SourceArn=arn)
         self("CancelMessageMoveTask", TaskHandle=handle)
         self.wait_ended(arn)
-        # What was sent straight to it has no source to go back to.
+        # A message that was sent straight to this queue has no source to go back to.
         lost = self.queue()
         self.queue(RedrivePolicy=policy.replace(arn, self.pawl.arn(lost)))
         self("SendMessage", QueueUrl=lost, MessageBody="x")

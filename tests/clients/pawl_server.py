@@ -191,7 +191,7 @@ def main():
     ServedTest.binary = sys.argv.pop(1)
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
     name = pathlib.Path(sys.argv[0]).stem.removesuffix("_test")
-    # One test that does not apply is worth a word, a client that is not here at all is worth capitals.
+    # A test that does not apply is mentioned; a client that is missing is printed in capitals.
     whole = [why for test, why in result.skipped if test.id().startswith("setUpClass")]
     alone = [(test.id().rpartition(".")[2], why) for test, why in result.skipped if not test.id().startswith("setUpClass")]
     for line in sorted({f"SKIPPED {name}: {why}" for why in whole} | {f"skipped {name} {test}: {why}" for test, why in alone}):

@@ -31,7 +31,7 @@ DIGESTS = [
 ]
 
 
-# What the server is called, by others than this machine: it has to be told while it asks nobody for a signature.
+# The host name that other machines use. A server that asks for no signature needs it as a flag.
 HOSTS = ("queue.internal", "pawl", "sqs.us-east-1.pawl.test")
 
 
@@ -105,7 +105,7 @@ class Pitfalls(ServedTest):
                 self.assertEqual(answer.headers.get_content_type(), "text/xml")
                 error = ElementTree.fromstring(answer.body).find(f"{{{XMLNS}}}Error")
                 self.assertEqual(error.findtext(f"{{{XMLNS}}}Code"), "AWS.SimpleQueueService.NonExistentQueue")
-        # What cannot be parsed is answered in the caller's protocol too.
+        # An unreadable request is answered in the caller's protocol, too.
         answer = self.json("SendMessage", b"{")
         self.assertEqual((answer.status, json.loads(answer.body)["__type"].rpartition("#")[2]), (400, "SerializationException"))
 
@@ -120,7 +120,7 @@ class Pitfalls(ServedTest):
         answer = self.form(self.path(url), {"accept-encoding": "gzip,deflate"}, MaxNumberOfMessages=10, WaitTimeSeconds=1,
                            Action="ReceiveMessage", **{"AttributeName.1": "ApproximateReceiveCount"})
         self.assertIn(b"<Name>ApproximateReceiveCount</Name><Value>1</Value>", answer.body)
-        # The JSON generation: the deprecated list, both lists, and members with names of the Query protocol.
+        # JSON clients: the deprecated list, both lists, and members with names of Query.
         for members in ({"AttributeNames": ["ApproximateReceiveCount"]},
                         {"AttributeNames": ["ApproximateReceiveCount"], "MessageSystemAttributeNames": ["SenderId"]},
                         {"MessageSystemAttributeNames": ["ApproximateReceiveCount"], "AttributeName.1": "ApproximateReceiveCount"}):

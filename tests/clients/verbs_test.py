@@ -63,7 +63,7 @@ class Encrypted(Verbs):
 
     def test_replay_trusts_whom_it_is_told_to(self):
         done = self.replay("list", "--queue", "nobodys", "--tls-ca", str(self.pawl.certificate))
-        self.refused(done, 3, 'there is no queue "nobodys"')  # it got as far as that
+        self.refused(done, 3, 'there is no queue "nobodys"')  # so it was connected
         self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS with", "certificate is not to be trusted")
 
     def test_replay_says_that_there_is_tls(self):

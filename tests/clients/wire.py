@@ -101,7 +101,7 @@ class Json(Voice):
         return client.decoded(json.loads(answer.body)) if answer.body else {}
 
 
-# How the Query protocol names the items of a list, and the entries of a map with their key and value.
+# Names of list items, and of the keys and values of map entries, in the Query protocol.
 ITEMS = {"AttributeNames": "AttributeName", "MessageSystemAttributeNames": "AttributeName", "TagKeys": "TagKey",
          "MessageAttributeNames": "MessageAttributeName", "AWSAccountIds": "AWSAccountId", "Actions": "ActionName"}
 MAPS = {"Attributes": ("Attribute", "Name", "Value"), "Tags": ("Tag", "Key", "Value"), "tags": ("Tag", "Key", "Value"),

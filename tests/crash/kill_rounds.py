@@ -30,7 +30,7 @@ class Rounds(Load):
         for _ in range(self.options.rounds):
             time.sleep(self.random.uniform(0.05, 0.15))
             self.go_down()
-            if self.random.random() < self.options.in_recovery:  # and once more, in the middle of recovery
+            if self.random.random() < self.options.in_recovery:  # once more, amid recovery
                 self.pawl.launch()
                 time.sleep(self.random.uniform(0, 0.03))
                 self.pawl.kill()

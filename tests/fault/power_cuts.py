@@ -186,7 +186,8 @@ class Cuts(Story):
 class BadPlace(Story):
     """The disk cannot write one place, of which the first new segment has got hold: that file is set aside."""
 
-    WRITES_BEFORE = 100  # more than a start makes before it fills the segment, fewer than that takes
+    # More than a start makes before it fills the segment, fewer than the filling takes.
+    WRITES_BEFORE = 100
 
     def run(self):
         self.disk.tell(f"fail write EIO {self.WRITES_BEFORE} 1")
@@ -294,7 +295,7 @@ class Full(Story):
         self.come_up()
         unusable_again = self.use(deletes=20)
         self.disk.tell("capacity 0")
-        # The first may fit in the last segment; those that do not wait for the next try to make one.
+        # The first may fit in the last segment; the others wait for the next try to make a segment.
         resumed = sum(self.seconds_to_resume() for _ in range(20))
         healthy = self.health_is(200)
         logged_end = "sends are accepted again" in self.pawl.errors()

@@ -98,7 +98,8 @@ def signed(rng):
     token = rng.choice([None, None, "FwoGZXIvYXdzE+/=="])
     credentials = Credentials(key, secret, token)
     url = rng.choice(["http", "https"]) + "://" + rng.choice(HOSTS) + rng.choice(PATHS)
-    if url.startswith("https") != url.split("/")[2].endswith(":443"):  # a default port is not in the Host
+    # A default port is not in the Host header.
+    if url.startswith("https") != url.split("/")[2].endswith(":443"):
         url = "http" + url[url.index(":"):]
     make = rng.choice([json_call, json_call, query_call, query_call, get_call, odd_call])
     request = make(rng, url)

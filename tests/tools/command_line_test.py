@@ -188,8 +188,8 @@ class CommandLine(unittest.TestCase):
             url = ask(server, "CreateQueue", QueueName="q")["QueueUrl"]
             for _ in range(12):
                 ask(server, "SendMessage", QueueUrl=url, MessageBody="m" * 1048576)
-            # A peer that does not read its answers holds the drain up, for 15 seconds at most. The kernel takes 2 to 6
-            # MiB of them; when no more messages are received, one answer is stuck.
+            # A peer that does not read its answers delays the drain, 15 seconds at most. The kernel
+            # buffers 2 to 6 MiB; when no more messages are received, one answer is stuck.
             host, port = server.ready["http"].rsplit(":", 1)
             body = json.dumps({"QueueUrl": url}).encode()
             with socket.socket() as stuck:
@@ -251,7 +251,7 @@ class CommandLine(unittest.TestCase):
             self.refused(serve("[server\n"), f"{config}:")
             self.refused(serve("server = 1\n"), f"{config}:1:")
             self.refused(pawl("serve", "--config", place + "/none.toml"), "none.toml", "cannot be read")
-            # A flag wins over a variable, a variable over the file: the one complained about is the one that counts.
+            # A flag wins over a variable, a variable over the file; the complaint names the winner.
             self.refused(serve("[server]\npoll = 'a'\n", PAWL_SERVER_POLL="b"), '"b"')
             self.refused(serve("[server]\npoll = 'a'\n", "--poll", "c", PAWL_SERVER_POLL="b"), '"c"')
             self.assertFalse(os.path.exists(data), "nothing is made before everything is right")

@@ -14,7 +14,7 @@ import pawl_server  # noqa: E402
 from wal_fixture import call, new_data  # noqa: E402
 
 DESCRIPTORS = 100
-LOGS = 8  # descriptors for segments and manifests, of these
+LOGS = 8  # descriptors for segments and manifests
 SEGMENT = 4 << 20
 SEGMENTS = 60
 BODY = 250_000

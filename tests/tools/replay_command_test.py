@@ -173,7 +173,8 @@ class Replay(ServedTest):
     def test_one_at_a_time_runs_and_can_be_cancelled(self):
         self.sent_and_deleted("slow")
         number = self.started("slow", "--rate", "1")
-        self.addCleanup(self.replay, "cancel", "slow", "--task", str(number))  # the shard has no time for others
+        # While it runs, the shard starts no other task.
+        self.addCleanup(self.replay, "cancel", "slow", "--task", str(number))
         self.refused(self.replay("start", "slow"), 1, "running already", "pawl replay cancel --queue slow")
         self.refused(self.replay("cancel", "slow", "--task", str(number + 1)), 3, f"has no replay {number + 1}",
                      "pawl replay list --queue slow")

@@ -84,7 +84,8 @@ class Unreadable(unittest.TestCase):
         self.wait_for(lambda: f'pawl_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1])
         self.assertEqual(server.stop(), 0)
 
-        # Only unreadable messages are left, which this start tries again: a long poll goes on behind them.
+        # Only unreadable messages are left, and this start tries them again: a long poll goes on
+        # behind them.
         server = self.start()
         answer = {}
 

@@ -21,7 +21,8 @@ TEXT_MAX = 900
 FREE = ["--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0"]
 NOBODY = "127.0.0.1:1"
 
-# words, exit code, parts of the text. {data} is a directory that does not exist, {file} a file, {dir} a directory.
+# Words, exit code, parts of the text. {data} is a directory that does not exist, {file} a file,
+# {dir} a directory.
 ROWS = [
     # no verb, or another program's
     ("", 2, "pawl needs a verb", "serve, bench, doctor, wal, replay, version"),
