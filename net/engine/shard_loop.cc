@@ -246,7 +246,9 @@ bool ShardLoop::retry_held(Instant now) {
 }
 
 bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
-  const bool full = from == Log::From::sender ? full_ : crammed_;
+  // A message that moves within this shard frees as much as it takes, whatever fills the memory.
+  const bool own = request.op == Op::transfer && request.transfer->from.shard == port_->self();
+  const bool full = from == Log::From::sender ? full_ : crammed_ && !own;
   request.error = full ? Errc::no_memory : log_->room(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;

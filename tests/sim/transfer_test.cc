@@ -199,6 +199,25 @@ class TwoFullShards : public TwoShards {
   }
 };
 
+// In flight messages of another queue fill the memory beyond the limit of transfers. Dead letters leave all the same
+// when both queues are of one shard: they free as much as they take.
+TEST_F(TwoFullShards, DeadLettersLeaveAFullShardForAnotherQueueOfIt) {
+  const std::string back_name = name_on(zero, "back");
+  const QueueId back = make_queue(back_name, {});
+  const QueueId worn = make_queue(name_on(zero, "worn"), wearing_out(back_name));
+  const QueueId filler = make_queue(name_on(zero, "filler"), {});
+  send(worn, zero, std::vector<std::string>(10, "dead"));
+  EXPECT_EQ(receive(worn, zero).size(), 10u);
+  fill(filler, zero);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(receive(filler, zero).size(), 10u);
+  ASSERT_GT(world.loop(0).shard().memory().sum(), little_memory().memory * 15 / 16);
+  for (int round = 0; round < 5 && count(back, zero).visible < 10; ++round) {
+    run(1'100'000);
+    EXPECT_TRUE(receive(worn, zero).empty());
+  }
+  EXPECT_EQ(count(back, zero).visible, 10u);
+}
+
 // Messages on their way are limited where they start, and neither shard is in the other's way for ever.
 TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
   const std::string back_name = name_on(zero, "back");
