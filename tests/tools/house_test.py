@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""tools/house counts as it says: each measure on a small text."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HOUSE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "house"
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("house", str(HOUSE))
+house = importlib.util.module_from_spec(importlib.util.spec_from_loader("house", loader))
+loader.exec_module(house)
+
+HEADER = """
+class Queue {
+ public:
+  explicit Queue(int a);  // f(x)
+  int size() const { return count(1); }
+  static_assert(sizeof(int) == 4);
+  using F = void(int);
+  friend void look(Queue&);
+  struct Row {
+    void move();
+  };
+
+ private:
+  int count(int of) const;
+  int size_ = 0;
+};
+"""
+
+
+class House(unittest.TestCase):
+    def test_circles_are_found_once(self):
+        edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}
+        self.assertEqual(house.circles(edges), [["a", "b", "c"]])
+        self.assertEqual(house.circles({"a": {"b"}, "b": set()}), [])
+
+    def test_functions_of_a_class_are_counted_without_those_of_nested_ones(self):
+        self.assertEqual(dict(house.classes(house.bare(HEADER))), {"Queue": 3, "Row": 1})
+
+    def test_the_length_of_a_function_is_from_its_name_to_its_brace(self):
+        lines = ["namespace x {", "void f(int a,", "       int b) {", "  g();", "}", "int g();", "int h() { return 1; }", "}"]
+        self.assertEqual(list(house.functions(lines))[0], (2, 4))
+
+    def test_comments_and_strings_are_no_code(self):
+        self.assertEqual(house.bare('a("CHECK(x)");  // CHECK(y)\nb'), 'a("");  \nb')
+
+    def test_a_tree_is_measured(self):
+        with tempfile.TemporaryDirectory() as name:
+            root = pathlib.Path(name)
+            files = {
+                "core/shard.h": '#include "core/a.h"\nCHECK(1);\n',
+                "core/a.h": '#include "core/shard.h"\n',
+                "core/a.cc": "x\n" * 501,
+                "wal/log.h": '#include "core/a.h"\n',
+                "tests/core/a_test.cc": "",
+                "tests/x/CMakeLists.txt": "add(${PROJECT_SOURCE_DIR}/wal/log.cc)",
+            }
+            for path, text in files.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            subprocess.run(["git", "init", "-q", root], check=True)
+            subprocess.run(["git", "-C", root, "add", "."], check=True)
+            figures, details = house.measure(root)
+            self.assertEqual(details["include circles inside rooms"], ["core/a core/shard"])
+            self.assertEqual(details["files over 500 lines"], ["core/a.cc (501)"])
+            self.assertEqual(details["production files that tests compile by path"], ["wal/log.cc"])
+            self.assertEqual(details["modules without a test file of their name"], ["core/shard.h", "wal/log.h"])
+            self.assertEqual(figures["lines of core/shard.h"], 2)
+            self.assertEqual(figures["two-way pairs of rooms"], 0)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed")
+    sys.exit(bool(failed))
