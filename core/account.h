@@ -1,5 +1,5 @@
-// Share: the part of one structure in an account that others add to as well, in bytes or as a
-// number. It goes with the structure.
+// Share: the part of one structure in an account shared with others, in bytes or as a number. Its
+// part is subtracted when the structure is destroyed.
 //
 // Owner: the structure; the account outlives it.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace pawl {
 
-inline constexpr std::size_t heap_block_bytes = 16;  // of the allocator, beside what was asked for
+inline constexpr std::size_t heap_block_bytes = 16;  // allocator overhead per block
 
-// Bytes that a text has besides its own object; a short one has none.
+// Heap bytes of a text besides its object; a short text has none.
 inline std::size_t memory_of(std::size_t length) {
   return length < sizeof(std::string) / 2 ? 0 : length + 1 + heap_block_bytes;
 }

@@ -1,11 +1,12 @@
-// ReceiveRequestAttemptId: a receive from a FIFO queue whose answer was lost may be asked again.
+// ReceiveRequestAttemptId: a receive from a FIFO queue whose response was lost can be repeated.
 //
-// Within five minutes the same attempt id gets the same messages with the same handles, their visibility
-// begun anew, as long as none of them was deleted, changed or became visible again. Attempts are not on
-// disk: after a restart the messages of one are in flight and come back by their timeouts.
+// Within five minutes the same attempt id gets the same messages with the same handles. Their
+// visibility timeout restarts. This holds as long as none of the messages was deleted, changed or
+// became visible again. Attempts are not on disk: after a restart their messages are in flight and
+// become visible by their timeouts.
 //
-// Limits: attempts_max a queue; the oldest goes first. And ShardLimits::attempts_bytes_max for all queues of a shard,
-//         which an account counts: what comes beyond it is not remembered.
+// Limits: attempts_max a queue; the oldest is dropped first. ShardLimits::attempts_bytes_max for
+//         all queues of a shard, as counted by an account; attempts beyond it are not remembered.
 // Owner:  one FIFO queue of one shard.
 // Source: SQS API Reference, ReceiveMessage.
 #pragma once
@@ -21,7 +22,7 @@
 
 namespace pawl {
 
-struct Attempted {  // a message as it was handed out
+struct Attempted {  // a delivered message
   Seq seq = 0;
   std::uint32_t nonce = 0;
   Instant deadline;
@@ -35,13 +36,13 @@ class Attempts {
 
   explicit Attempts(std::uint64_t& account) : share_(account) {}
 
-  // What the attempt got, to be read and brought up to date; null: there is none.
+  // The messages of the attempt, to read and update; null: no such attempt.
   std::vector<Attempted>* find(const TextKey& id, Instant now);
   void put(const TextKey& id, std::vector<Attempted> messages, Instant now);
-  // Forgets what is over, at most `most`. False: there may be more of it.
+  // Drops expired attempts, at most `most`. False: there may be more.
   bool forget_over(Instant now, std::size_t most);
   std::size_t size() const { return old_.size(); }
-  // When the next is over, or never.
+  // The next expiry, or never.
   Instant next_over() const { return old_.empty() ? never : old_.front().until; }
 
  private:

@@ -1,8 +1,8 @@
-// CHECK: what we believe, said out loud, in every build.
+// CHECK: assertions that are active in every build.
 //
-// CHECK(cond) and CHECK(cond, "format", ...) print the condition, the place and the message to stderr
-// and abort; the log is then replayed at the next start. VERIFY is for walks over a whole structure:
-// compiled only with sanitizers.
+// CHECK(cond) and CHECK(cond, "format", ...) print the condition, the source location and the
+// message to stderr and abort; the next startup recovers from the log. VERIFY is for walks over a
+// whole structure: it is compiled only with sanitizers.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,16 +1,18 @@
-// A checkpoint: what a start needs of everything that is older, said anew in the log, so that it may begin to read
-// there.
+// A checkpoint: the state from all older records, rewritten in the log so that recovery can begin
+// reading there.
 //
 //   begin_checkpoint -> checkpoint_slice, once a turn or less -> ... -> the last slice
 //
-// It is written in slices while requests go on. A start reads all its slices first and then the whole log from
-// where it began: each record says what is, not what changes, or is about a message that is not there any more, so
-// what happened between a slice and the beginning may well be read again.
+// It is written in slices while requests continue. Recovery reads all its slices first, then the
+// whole log from the position where the checkpoint began. Each record states a value, not a change,
+// or concerns a message that no longer exists: records written between the beginning and a slice
+// can be read again.
 //
-// Messages that only wait are said by number and position; the few that have a state of their own bring it along. No
-// body is written again.
+// A waiting message is a number and a position; a tracked message carries its state. No body is
+// written again.
 //
-// Limits: ShardLimits::slice_entries messages, sends or queues a slice, so that none delays a turn by more than 20 us.
+// Limits: ShardLimits::slice_entries messages, sends or queues a slice, so that a slice delays a
+//         turn by at most 20 us.
 // Owner:  records are values; the walk is the shard's.
 // Source: wal/FORMAT.md, records 9 to 13.
 #pragma once
@@ -38,7 +40,7 @@ struct PlacesRecord {
   std::vector<Entry> entries;
 };
 
-// Messages of one queue with a state of their own, in rising order of number.
+// Tracked messages of one queue, in rising order of number.
 struct StatesRecord {
   using Entry = MessageState;
   QueueId queue = QueueId::none;
@@ -46,23 +48,23 @@ struct StatesRecord {
   std::vector<Entry> entries;
 };
 
-// When the messages of a queue were sent. The first of a queue takes the place of what was known.
+// Send times of a queue's messages. The first record of a queue replaces the known times.
 struct TimesRecord {
   QueueId queue = QueueId::none;
   bool first = false;
-  Seq end = 0;  // of the first: one past the newest that its buckets count
+  Seq end = 0;  // first record only: one past the newest message in its buckets
   std::vector<SendTimes::Bucket> buckets = {};
   std::vector<AgedArrivals::Entry> aged = {};
   bool operator==(const TimesRecord&) const = default;
 };
 
-// What a FIFO queue deduplicates by, oldest first.
+// Deduplication entries of a FIFO queue, oldest first.
 struct DedupRecord {
   QueueId queue = QueueId::none;
   std::vector<Dedup::Entry> entries;
 };
 
-// A message that came from another queue, which may not know yet that it has arrived.
+// A message from another queue, which may not know yet that the message has arrived.
 struct UnsettledRecord {
   TransferKey from;
   QueueId queue = QueueId::none;
@@ -73,28 +75,28 @@ struct UnsettledRecord {
 using CheckpointRecord =
     std::variant<PlacesRecord, StatesRecord, TimesRecord, DedupRecord, UnsettledRecord>;
 
-// What is appended at a time, in this order.
+// The records of one append, in this order.
 struct CheckpointSlice {
   std::vector<ConfigRecord> configs;
   std::vector<HeadRecord> heads;
-  std::vector<PurgeRecord> purges;  // everything below is gone
+  std::vector<PurgeRecord> purges;
   std::vector<TaskRecord> tasks;
   std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> records;
-  std::vector<LogPos> freed;  // records that nobody needs any more
+  std::vector<LogPos> freed;  // obsolete records
 };
 
-// How far the walk over the shard has come.
+// Progress of the walk over the shard.
 struct CheckpointWalk {
   enum class Part : std::uint8_t { settings, aged, dedup, messages };
 
   bool begun = false;
   bool names_done = false;
-  ConfigPtr name;                 // of DeletedNames, the last one written; null: none yet
-  QueueId queue = QueueId::none;  // this one or the next there is
+  ConfigPtr name;                 // last name of DeletedNames written; null: none yet
+  QueueId queue = QueueId::none;  // continue at this queue or the next one
   Part part = Part::settings;
-  Seq seq = 0;  // this one or the next, of dedup or of messages
-  AgedArrivals::Entry aged = AgedArrivals::before_all;  // those behind it
+  Seq seq = 0;  // continue at this number or the next, in dedup or messages
+  AgedArrivals::Entry aged = AgedArrivals::before_all;  // continue behind this entry
 };
 
 }  // namespace pawl

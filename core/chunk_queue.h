@@ -1,6 +1,8 @@
 // A first-in first-out queue that grows without copying and, in a steady state, without allocating.
 //
-// Owner: one thread. Memory comes in chunks; of those that became empty, two are kept at the end for what comes.
+// Memory is allocated in chunks. Two emptied chunks are kept at the end for reuse.
+//
+// Owner: one thread.
 #pragma once
 
 #include <array>
@@ -17,7 +19,7 @@ class ChunkQueue {
  public:
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
-  // In memory, besides its own size.
+  // Memory besides its own size.
   std::size_t bytes() const {
     return chunks_.size() * sizeof(Chunk) + chunks_.capacity() * sizeof(std::unique_ptr<Chunk>);
   }

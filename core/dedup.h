@@ -1,9 +1,9 @@
-// Deduplication in a FIFO queue: which messages were accepted in the last five minutes, by what their
-// senders call them.
+// Deduplication in a FIFO queue: the messages accepted in the last five minutes, by deduplication
+// id.
 //
-// The window runs from the first accepted send, whatever becomes of the message: it is not made longer by
-// duplicates, and a delete or a move of the message does not end it. A purge does. Entries leave in the order
-// they came, so an entry is 32 bytes in a queue and 8 to 16 in the hash table.
+// The window runs from the first accepted send. Duplicates do not extend it, and a delete or a move
+// of the message does not end it. A purge ends it. Entries leave in the order of arrival, so an
+// entry is 32 bytes in a queue and 8 to 16 in the hash table.
 //
 // Limits: none of its own: ShardLimits::dedup_max for all queues of a shard, which `total` counts.
 // Owner:  one FIFO queue of one shard. In the log it lives in the SEND records, and in checkpoints.
@@ -24,29 +24,29 @@
 
 namespace pawl {
 
-// Keyed, so that nobody can make two texts collide from outside.
+// The hash is keyed, so that clients cannot construct collisions.
 TextKey text_key(const Secret& secret, std::string_view text);
 TextKey text_key(const Secret& secret, std::string_view group, std::string_view text);
 
 class Dedup {
  public:
-  // `total` counts the entries, `account` the bytes of all that are given them.
+  // `total` counts the entries and `account` the bytes of all Dedups that share them.
   Dedup(std::uint64_t& total, std::uint64_t& account) : share_(total), bytes_(account) {}
 
   // The number of the message that was accepted first within the window, or 0.
   Seq find(const TextKey& key, Instant now);
-  // A message that find() does not know; numbers rise.
+  // Adds a message unknown to find(); numbers rise.
   void add(const TextKey& key, Seq seq, Instant sent);
   // The number added last; 0 if nothing is left.
   Seq newest() const { return entries_.empty() ? 0 : entries_[entries_.size() - 1].seq; }
-  // Forgets what is over, at most `most`. False: there may be more of it.
+  // Drops expired entries, at most `most`. False: there may be more.
   bool forget_over(Instant now, std::size_t most);
-  // When the next is over, or never.
+  // The next expiry, or never.
   Instant next_over() const;
-  // Messages below are purged.
+  // Messages below `seq` are purged.
   void forget_below(Seq seq);
   std::size_t size() const { return entries_.size(); }
-  // Copies at most `most` entries, from that number on. Whether there are no more.
+  // Copies at most `most` entries, from that number on. True: there are no more.
   struct Entry {
     TextKey key;
     Seq seq = 0;
@@ -54,13 +54,13 @@ class Dedup {
     bool operator==(const Entry&) const = default;
   };
   bool copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const;
-  // Of an entry among many, with its place in the index.
+  // Bytes of one entry among many, with its cell in the index.
   static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 16;
 
  private:
   static constexpr std::uint32_t numbers = (1u << 31) - 1;
   static constexpr std::size_t pops_a_find =
-      4;  // more than come, and no turn stalls when a million are over
+      4;  // more than are added; no turn stalls when a million expire
 
   const Entry& entry(std::uint32_t number) const { return entries_[(number - first_) & numbers]; }
   static bool is_over(const Entry& e, Instant now) { return e.sent + dedup_window <= now; }
@@ -70,7 +70,7 @@ class Dedup {
   ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
   std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
   HashIndex index_;
-  Share share_;  // of the entries of the whole shard
+  Share share_;  // its share of all entries in the shard
   Share bytes_;
 };
 

@@ -1,9 +1,10 @@
-// The names of queues that were deleted a short time ago and cannot be used again yet (`--strict-sqs`).
+// Names of recently deleted queues that cannot be used again yet (`--strict-sqs`).
 //
 //   used --delete--> waiting --after `wait`--> free
 //
 // Limits: names_max; beyond it the name that was deleted first is free at once.
-// Owner:  the control shard; plain data. Times are of the shard's clock, which goes on over a restart.
+// Owner:  the control shard; plain data. Times are of the shard's clock, which continues over a
+//         restart.
 // Source: SQS API Reference, CreateQueue, QueueDeletedRecently.
 #pragma once
 
@@ -30,7 +31,7 @@ class DeletedNames {
   // The name has a queue again.
   void free(std::string_view account, std::string_view name);
   bool waits(std::string_view account, std::string_view name, Instant now) const;
-  // Names that have waited long enough, at most `max` of them.
+  // Drops at most `max` names whose wait is over.
   void forget(Instant now, std::size_t max);
 
   // In the order of account and name: the first one behind `last`, or null. `last` null: the first.
@@ -49,8 +50,7 @@ class DeletedNames {
 
   Duration wait_;
   std::set<ConfigPtr, ByName> names_;
-  std::deque<ConfigPtr>
-      ages_;  // in the order of their deletions; some are not in `names_` any more
+  std::deque<ConfigPtr> ages_;  // in order of deletion; some are no longer in `names_`
   std::size_t memory_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// The directory of queues: which exist, under what name, owned by which shard.
+// The directory of queues: their names and owning shards.
 //
-// Every shard keeps its own copy and reads it without asking anyone. The control shard is the single
-// writer: it decides a change, logs it, and hands the new QueueConfig to the others.
+// Every shard reads its own copy without a request to another shard. The control shard is the
+// single writer: it decides a change, logs it, and passes the new QueueConfig to the others.
 //
 //   absent --create--> present --delete--> absent      (a QueueId is never used again)
 //                        \--set_attributes--> present
@@ -29,17 +29,17 @@ class Directory {
  public:
   static constexpr std::size_t queues_max = 100'000;
   static constexpr std::size_t bytes_max = 32
-                                           << 20;  // of bytes(): all of them with the longest names
+                                           << 20;  // of bytes(): all queues with the longest names
 
   // Readers, on any shard's copy. The pointers stay valid until the next change.
   const ConfigPtr* find(std::string_view account, std::string_view name) const;
   const ConfigPtr* find(QueueId id) const;
-  // The one with the lowest id from `id` on, or null.
+  // The queue with the lowest id from `id` on, or null.
   const ConfigPtr* first_from(QueueId id) const;
   std::size_t size() const { return by_id_.size(); }
-  // Queues and topics of an account, of which the topics have another in front: "sns/<account>".
+  // Number of queues of an account, or of topics: their account is "sns/<account>".
   std::size_t size_of(std::string_view account) const;
-  // What all of it takes in a checkpoint, at most. Its writer keeps this below a limit.
+  // Maximum size of the directory in a checkpoint. The control shard keeps it below a limit.
   std::size_t bytes() const { return bytes_; }
   static std::size_t bytes_of(const QueueConfig& config);
   // Bytes in memory: of this copy's tables, and of the configs, which all shards share.
@@ -47,19 +47,19 @@ class Directory {
   std::size_t config_memory() const { return config_memory_; }
   static std::size_t config_memory_of(const QueueConfig& config);
 
-  // Queues of the account whose name starts with `prefix`, in name order, beginning after `after`; at most
-  // `max` of them.
+  // At most `max` queues of the account whose name starts with `prefix`, in name order, beginning
+  // after `after`.
   std::vector<ConfigPtr> list(std::string_view account, std::string_view prefix,
                               std::string_view after, std::size_t max) const;
-  // Queues whose dead letters go to that one, in name order, as list().
+  // Queues whose dead-letter queue is that one, in name order, as list().
   std::vector<ConfigPtr> sources_of(std::string_view account, std::string_view name,
                                     std::string_view after, std::size_t max) const;
   void for_each(const std::function<void(const ConfigPtr&)>& visit) const;
 
-  // Takes a change made by the control shard, or one from its log.
+  // Applies a change made by the control shard, or one from its log.
   void put(const ConfigPtr& config);
   void drop(QueueId id);
-  // Changes one row of a topic, as a log has it. A config that nobody else holds is changed in place.
+  // Applies a logged change of one topic row. A config without other owners is changed in place.
   void change_row(QueueId topic, const AttributeChange& change);
 
  private:
@@ -89,8 +89,8 @@ class Directory {
   std::size_t table_memory_ = 0, config_memory_ = 0;
 };
 
-// The shard a queue of this name is placed on: highest random weight, so that adding a shard would move
-// as few names as can be. Written into the QueueConfig at creation; nothing recomputes it later.
+// The shard of a new queue by its name: highest random weight, so that adding a shard would move
+// the fewest names. It is written into the QueueConfig at creation; nothing recomputes it later.
 ShardId place(std::string_view account, std::string_view name, std::uint32_t shards);
 
 }  // namespace pawl

@@ -1,8 +1,8 @@
-// What a shard decided in one turn: records for the log, answers for the askers, space given back.
+// The decisions of a shard in one turn: log records, responses, freed log space.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays, removes, purges,
-// tasks. Reading a record twice, or one for a message that is gone, changes nothing.
+// Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays,
+// removes, purges, tasks. A record read twice, or for a deleted message, changes nothing.
 //
 // Owner: the shard loop (net/engine/shard_loop.h); the simulator in tests.
 #pragma once
@@ -17,12 +17,12 @@ namespace pawl {
 
 struct Transfer;
 
-// What a message brings along that comes from another queue instead of from a sender.
+// Attributes carried by a message that comes from another queue instead of from a sender.
 struct Carried {
   TransferKey from;
   Instant arrived;
   std::uint32_t task = 0;  // number of the move task that brought it; 0: a dead letter
-  // Of a dead letter; a message moved by a task is as if it were new.
+  // Set for a dead letter only; a message moved by a task counts as new.
   MessageId id;
   std::uint32_t receive_count = 0;
   Instant first_received;
@@ -39,11 +39,11 @@ struct SendRecord {
   LogPos position = log_pos_none;  // out: set by the log when the record is appended
   TextKey dedup = {};
   Carried carried = {};
-  bool relocated = false;  // the message was there before, elsewhere in the log
+  bool relocated = false;  // an existing message, moved within the log
 };
 
-// The whole delivery state of one message, absolute, so that replay is idempotent. Also written for a
-// change of visibility.
+// The whole delivery state of one message, absolute, so that recovery is idempotent. Also written
+// for a change of visibility.
 struct ReceiveRecord {
   QueueId queue = QueueId::none;
   Seq seq = 0;
@@ -59,49 +59,52 @@ struct RemoveRecord {
   Seq seq = 0;
 };
 
-// Everything of the queue below `below` is gone.
+// All messages of the queue with numbers below `below` are deleted.
 struct PurgeRecord {
   QueueId queue = QueueId::none;
   Seq below = 0;
   Instant at;
 };
 
-// The queue as it is from now on, or gone.
+// A queue's new config, or its deletion.
 struct ConfigRecord {
   ConfigPtr config;
   bool gone = false;
-  std::vector<std::uint64_t> rows = {};  // of a topic: numbers of those that are changed with it
+  std::vector<std::uint64_t> rows = {};  // topic only: numbers of the rows changed with it
 };
 
-// A row of a topic, as it is from now on.
+// The new value of a topic's row.
 struct RowRecord {
   QueueId topic = QueueId::none;
   std::uint64_t number = 0;
-  std::string text;  // empty: it is gone
+  std::string text;  // empty: the row is deleted
 };
 
-// The sequence numbers of a queue go on from here. Written with a checkpoint, so that numbers are never
-// reused when older segments are; and ahead of time, for those that are given out before their messages are durable.
+// The next sequence number of a queue. It is written with a checkpoint, so that numbers are never
+// reused when older segments are. It is also written in advance, for numbers given out before their
+// messages are durable.
 struct HeadRecord {
   QueueId queue = QueueId::none;
   Seq next_seq = 0;
-  bool reserved = false;  // not all below have been given out, nor will be
+  bool reserved = false;  // some numbers below are not given out and never will be
 };
 
-// A move task as it is from now on, and what it has moved away: out of its source in the same stroke.
+// The new state of a move task, and the messages it has moved: the same record deletes them from
+// the source.
 struct TaskRecord {
   MoveTask task;
   std::vector<Seq> removed;
 };
 
-// A message that was transferred to this shard: its source has forgotten it, durably.
+// A message transferred to this shard: its source has deleted it durably.
 struct SettledRecord {
   TransferKey from;
 };
 
 struct Reply {
   Request* request = nullptr;
-  // Leaves only when this turn's records are durable, or before as Request::durability says.
+  // The response waits until this turn's records are durable, or less long if Request::durability
+  // allows it.
   bool after_flush = false;
 };
 
@@ -115,9 +118,9 @@ struct Effects {
   std::vector<TaskRecord> tasks;
   std::vector<SettledRecord> settled;
   std::vector<ReplayRecord> replays;
-  std::vector<LogPos> freed;  // records that nobody needs any more
+  std::vector<LogPos> freed;  // obsolete records
   std::vector<Reply> replies;
-  std::vector<Transfer*> transfers;  // to be given their content and sent on their way
+  std::vector<Transfer*> transfers;  // transfers to fill with their content and dispatch
 
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||

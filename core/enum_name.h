@@ -1,4 +1,4 @@
-// The name of an enumerator as it stands in the source, found by the compiler: no table to keep beside the enum.
+// The name of an enumerator in the source, found by the compiler: no table to maintain.
 //
 // Owner: values; names are constants of the program.
 #pragma once
@@ -13,7 +13,8 @@ namespace pawl {
 // Empty for a value that is none of the enumerators.
 template <auto value>
 consteval std::string_view enum_name() {
-  // "... [with auto value = pawl::Errc::io; ...]", or "(pawl::Errc)99" where there is no such enumerator.
+  // "... [with auto value = pawl::Errc::io; ...]", or "(pawl::Errc)99" if no enumerator has the
+  // value.
   std::string_view text = __PRETTY_FUNCTION__;
   constexpr std::string_view before = "value = ";
   text.remove_prefix(text.find(before) + before.size());

@@ -1,19 +1,19 @@
 // The message groups of one queue: order in a FIFO queue, fairness in a standard one.
 //
-// FIFO: a group is the list of all its messages, in order. It is ready while its first message is visible;
-// what is handed out is taken from the front, up to the first message that is not visible. So a group that has
-// something in flight at its front waits, and a message that comes back early goes first.
+// FIFO: a group is the list of all its messages, in order. It is ready while its first message is
+// visible. Messages are delivered from the front, up to the first one that is not visible. So a
+// group with an in-flight message at its front waits, and a message that returns early goes first.
 //
-// Standard: a group is the messages of one tenant that are visible, the ones that came back apart from those never
-// received. Tenants take turns; one that is noisy (30 messages in flight, and a tenth of all there are) is served
-// only while no other tenant has anything, the one with the fewest in flight first. At most nine can be noisy at a
-// time, so a look past them is short.
+// Standard: a group is the visible messages of one tenant, returned messages apart from those never
+// received. Tenants take turns. A noisy tenant has 30 messages in flight and over a tenth of all in
+// flight. It is served only while no other tenant has visible messages, the tenant with the fewest
+// in flight first. At most nine tenants can be noisy at a time, so skipping them is short.
 //
-// Ready groups are a list in the order they became ready: who is served goes behind. No cost here depends
-// on the number of groups or messages.
+// Ready groups are a list in the order they became ready: a served group goes to the end. No cost
+// here depends on the number of groups or messages.
 //
 // Limits: some 80 bytes and a hash entry a group, in blocks of 64, the first of 8; a group without
-//         messages is gone.
+//         messages is freed.
 // Owner:  one queue of one shard; the slots are the shard's.
 // Source: SQS Developer Guide, "FIFO queue delivery logic", "Amazon SQS fair queues".
 #pragma once
@@ -31,31 +31,31 @@ namespace pawl {
 struct Group {
   TextKey name;
   std::uint32_t first = 0, last = 0;                    // slots; see above
-  std::uint32_t returned_first = 0, returned_last = 0;  // standard: those that came back
+  std::uint32_t returned_first = 0, returned_last = 0;  // standard: returned messages
   std::uint32_t prev = 0, next = 0;                     // in the list of ready groups
   std::uint32_t messages = 0;
   std::uint32_t in_flight = 0;
-  bool chose_returned = false;  // the last choice between a message just returned and a fresh one
+  bool chose_returned = false;  // last choice between a just returned and a fresh message
   bool ready = false;
 };
 
 class Groups {
  public:
   static constexpr std::uint32_t noisy_in_flight = 30;
-  static constexpr std::uint32_t noisy_share = 10;  // one of so many
+  static constexpr std::uint32_t noisy_share = 10;  // one tenth of all in flight
 
-  // `account`: bytes of all that are given it.
+  // `account`: sums the bytes of all Groups that share it.
   Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& account)
       : slots_(&slots), share_(account), fifo_(fifo) {
     count();
   }
 
   bool is_fifo() const { return fifo_; }
-  // A message that is not visible becomes one of the group's; in a FIFO queue by its number. False: no room.
+  // Adds a message that is not visible to the group; in a FIFO queue by its number. False: full.
   bool join(std::uint32_t slot, const TextKey& name);
   // The message's state has changed.
   void changed(std::uint32_t slot, Slot::State before);
-  // The message, not visible any more, goes.
+  // Takes the message, no longer visible, out of its group.
   void leave(std::uint32_t slot);
 
   bool any_ready() const { return first_ready_ != 0; }
@@ -63,8 +63,8 @@ class Groups {
   std::size_t size() const { return groups_.taken(); }
   const TextKey& name_of(std::uint32_t row) const { return groups_[row].name; }
 
-  // FIFO: the first message of the group that is next. It is the caller's to change its state; a group that
-  // stays ready is next again.
+  // FIFO: the first message of the next group. The caller changes its state; a group that stays
+  // ready is next again.
   std::uint32_t next_in_order() const { return groups_[first_ready_].first; }
   // The next message of the same group, in order; 0: none.
   std::uint32_t after(std::uint32_t slot) const { return (*slots_)[slot].next_in_group; }

@@ -1,7 +1,7 @@
-// A hash table of 32-bit numbers: what they stand for, and its hash, is with the owner.
+// A hash table of 32-bit numbers: the owner knows the keys and their hashes.
 //
-// Open addressing. A large table is 64 parts that grow one by one: at a million entries a part has to move
-// 16,000 of them, not a million, so no turn stalls. An entry costs 8 to 16 bytes.
+// Open addressing. A large table is 64 parts that grow one by one: at a million entries a part
+// moves 16,000 of them, not a million, so no turn stalls. An entry costs 8 to 16 bytes.
 //
 // Owner:  one structure of one shard (core/groups.h, core/dedup.h).
 // Source: backward-shift deletion, Knuth, TAOCP 3, 6.4 algorithm R.
@@ -20,7 +20,7 @@ class HashIndex {
  public:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  // In memory, besides its own size.
+  // Memory besides its own size.
   std::size_t bytes() const {
     return parts_.capacity() * sizeof(Part) + cells_ * sizeof(std::uint32_t);
   }
@@ -37,7 +37,7 @@ class HashIndex {
     }
   }
 
-  // A number that is not in it. hash_of(number) is the hash of any that is.
+  // Adds a number that is not present. hash_of(number) returns the hash of any present number.
   template <typename HashOf>
   void put(std::uint64_t hash, std::uint32_t number, HashOf&& hash_of) {
     CHECK(number != none);
@@ -74,7 +74,7 @@ class HashIndex {
   static constexpr std::size_t cells_min = 8;
   static constexpr std::size_t cells_kept = 64;  // of an empty part
   struct Part {
-    std::vector<std::uint32_t> cells;  // a power of two of them
+    std::vector<std::uint32_t> cells;  // its size is a power of two
     std::size_t count = 0;
   };
 

@@ -1,4 +1,4 @@
-// The numbers things are known by.
+// Identifiers of queues, shards, messages and log positions.
 #pragma once
 
 #include <compare>
@@ -26,14 +26,14 @@ inline constexpr Seq seq_newest_max = seq_max - 1;
 // A byte of a shard's log, counted from the first one ever written: 64 bits, never used again.
 using Lsn = std::uint64_t;
 
-// Where a message's record begins in its shard's log. The core keeps its low 48 bits; the log completes them from its
-// end, which is less than 2^48 bytes ahead.
+// The start of a message's record in its shard's log. The core keeps the low 48 bits; the log
+// completes them from its end, which is less than 2^48 bytes ahead.
 using LogPos = std::uint64_t;
 inline constexpr LogPos log_pos_max = (LogPos{1} << 48) - 1;
 inline constexpr LogPos log_pos_none =
     0;  // a multiple of 2^48 begins an extent, and no record does
 constexpr LogPos log_pos(Lsn at) { return at & log_pos_max; }
-// The last place at or before `end` that has the low bits of `position`.
+// The last log position at or before `end` with the low bits of `position`.
 constexpr Lsn full_position(LogPos position, Lsn end) {
   return end - ((end - position) & log_pos_max);
 }
@@ -45,14 +45,14 @@ struct MessageId {
   bool operator==(const MessageId&) const = default;
 };
 
-// A text a user gave, by its hash: a MessageGroupId, or what a message is deduplicated by. Zero: none.
+// The hash of a user's text: a MessageGroupId, or the deduplication id of a message. Zero: none.
 struct TextKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
   auto operator<=>(const TextKey&) const = default;
 };
 
-// A message on its way to another queue, by where it comes from. `seq` 0: none.
+// The source of a message on its way to another queue. `seq` 0: none.
 struct TransferKey {
   ShardId shard{};
   QueueId queue = QueueId::none;

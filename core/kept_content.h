@@ -1,6 +1,7 @@
-// KeptContent: a message's content copied out of the log, for as long as it is on its way to another queue.
+// KeptContent: a message's content, copied out of the log while the message is on its way to
+// another queue.
 //
-// Owner: whoever has it; it must not be moved while `content` is looked at.
+// Owner: its holder; the object must not be moved while `content` is in use.
 #pragma once
 
 #include <array>
@@ -12,11 +13,11 @@
 namespace pawl {
 
 struct KeptContent {
-  Content content;  // points into what is below
+  Content content;  // points into the members below
   std::string bytes;
   std::array<std::uint8_t, 16> md5{};
 
-  // Takes over what the log has.
+  // Copies the content from the log.
   void keep(const Content& stored);
 };
 

@@ -1,10 +1,10 @@
-// Move tasks: dead letters on their way back, as StartMessageMoveTask asks for.
+// Move tasks: redrive of dead letters, as started by StartMessageMoveTask.
 //
 //   running --all moved--> completed
 //      \--cancelled by request--> cancelled      \--cannot go on--> failed
 //
-// A task belongs to the queue it takes from and lives on that queue's shard, in its log too: it goes on
-// after a restart, and its count is exact: it moves nothing before the record of its start is durable.
+// A task belongs to its source queue and lives on that queue's shard and in its log: it continues
+// after a restart. Its count is exact: it moves nothing before the record of its start is durable.
 //
 // Units:  rate in messages a second; Instant ms.
 // Limits: one running task a source; tasks_kept of a source are remembered.
@@ -36,7 +36,7 @@ struct MoveTask {
   std::uint64_t moved = 0;
   std::uint64_t to_move = 0;  // visible messages of the source when it was started
   Instant started;
-  std::string destination;  // as QueueName::text() has it; empty: each message's own source
+  std::string destination;  // format: QueueName::text(); empty: each message's own source
 
   bool operator==(const MoveTask&) const = default;
 };

@@ -1,6 +1,6 @@
-// Pace: when the next message of a task may leave, which sends at a rate.
+// Pace: the earliest time of the next message of a task with a rate.
 //
-// After a pause at most catch_up of it is made up for.
+// After a pause a task catches up on at most catch_up of it.
 //
 // Units:  rate in messages a second, 0: no limit; Instant ms, kept in microseconds.
 // Owner:  a task.
@@ -21,14 +21,14 @@ class Pace {
   void from(Instant time) { next_us_ = us(time); }
   bool allows(Instant now) const { return next_us_ <= us(now); }
   Instant next() const { return {(next_us_ + 999) / 1000}; }
-  // How many of `wanted` may leave now.
+  // Number of the `wanted` messages that may leave now.
   std::size_t allowed(Instant now, std::uint32_t rate, std::size_t wanted) const {
     if (!allows(now)) return 0;
     if (rate == 0) return wanted;
     const std::int64_t due = (us(now) - since(now)) * rate / second_us + 1;
     return std::min(wanted, static_cast<std::size_t>(due));
   }
-  // So many leave.
+  // `count` messages leave.
   void took(std::size_t count, Instant now, std::uint32_t rate) {
     if (rate > 0) next_us_ = since(now) + static_cast<std::int64_t>(count) * second_us / rate;
   }

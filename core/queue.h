@@ -1,7 +1,7 @@
-// One queue on its shard: its messages, its counts, who waits for it.
+// One queue on its shard: its messages, its counts, its waiting receives.
 //
-// A message that only waits is an entry of the SeqIndex; one with a state of its own has a Slot besides
-// (core/slot.h). What may be handed out is in the index's bitmaps, or, for messages of groups, in Groups.
+// A waiting message is an entry of the SeqIndex; a tracked message also has a Slot (core/slot.h).
+// Visible messages are in the index's bitmaps or, for messages of groups, in Groups.
 //
 // Units:  Instant, ms.
 // Limits: in_flight_max a queue.
@@ -33,9 +33,9 @@ namespace pawl {
 
 inline constexpr std::uint64_t in_flight_max = 120'000;  // SQS Developer Guide, quotas
 
-// When the messages of a queue were sent, to the coarseness that retention needs: a bucket of messages
-// ends when it is `grain` long, and goes when its last message is past retention or nothing of it is left.
-// A timer for each message would cost 16 bytes; this costs 4096 buckets a queue at most.
+// Send times of a queue's messages, as coarse as retention allows. A bucket ends when it is `grain`
+// long. It is dropped when its last message is past retention or all its messages are deleted.
+// A timer for each message would cost 16 bytes; this costs at most 4096 buckets a queue.
 class SendTimes {
  public:
   struct Bucket {
@@ -48,22 +48,23 @@ class SendTimes {
 
   explicit SendTimes(std::uint64_t& account) : share_(account) {}
 
-  // True: a bucket begins with it.
+  // True: the message begins a new bucket.
   bool note(Seq seq, Instant sent, Duration retention);
-  // Nothing older is left.
+  // No message older than `oldest` is left.
   void forget_below(Seq oldest);
   std::size_t size() const { return buckets_.size(); }
   bool empty() const { return buckets_.empty(); }
-  // When the oldest bucket is past `retention`.
+  // The time at which the oldest bucket is past `retention`.
   Instant next_expiry(Duration retention) const;
-  // Drops the buckets that are past retention: every message below the answer is too. 0: none.
+  // Drops the buckets past retention. Every message below the result is past retention too.
+  // 0: none.
   Seq expire(Instant now, Duration retention);
   void clear();
-  // For a checkpoint, and out of it: behind what there is.
+  // For checkpoints; restore() adds behind the existing buckets.
   std::vector<Bucket> buckets() const;
   Seq end() const { return end_; }
   void restore(const std::vector<Bucket>& buckets, Seq end);
-  // Joins buckets that are finer than the retention asks for.
+  // Joins buckets that are finer than the retention needs.
   void coarsen(Duration retention);
 
  private:
@@ -74,9 +75,9 @@ class SendTimes {
   Share share_;
 };
 
-// Messages that came from another queue with an age of their own, by when they were sent. They are in no
-// order of their numbers, so each has an entry here: 48 bytes. Entries of messages that have gone are looked for bit
-// by bit as others come.
+// Messages from another queue that keep their age, by send time. Their send times do not follow
+// their numbers, so each has an entry of 48 bytes. Entries of deleted messages are found
+// incrementally as others are added.
 class AgedArrivals {
  public:
   using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
@@ -84,19 +85,19 @@ class AgedArrivals {
 
   explicit AgedArrivals(std::uint64_t& account) : share_(account) {}
 
-  // `index`: what is not there has gone; null: nobody knows what has.
+  // `index`: a message absent from it is deleted; null: deleted messages are unknown.
   void add(Instant sent, Seq seq, const SeqIndex* index);
-  // When the oldest is past `retention`; it may be gone by then.
+  // The time at which the oldest is past `retention`; it may be deleted by then.
   Instant next_expiry(Duration retention) const;
-  // The number of one that is past retention, or 0.
+  // The number of a message past retention, or 0.
   Seq expire(Instant now, Duration retention);
-  // Copies those behind `after` whose messages are there, looking at `most` at most, and sets `after` to the last it
-  // looked at. Whether there are no more.
+  // Copies entries behind `after` whose messages exist, and sets `after` to the last entry
+  // examined. Examines at most `most`. True: there are no more.
   bool copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
                    std::vector<Entry>& out) const;
-  // As copy_behind() said, one piece after the other; the index may not know them yet.
+  // Takes the pieces of copy_behind() one after the other; the index may not have the messages yet.
   void restore(const std::vector<Entry>& entries);
-  // Forgets some, at most `most`. False: there are more of them.
+  // Drops at most `most` entries. False: there are more.
   bool forget(std::size_t most);
   std::size_t size() const { return entries_.size(); }
   static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 32;
@@ -111,15 +112,15 @@ class AgedArrivals {
   Share share_;
 };
 
-// What only FIFO queues have.
+// The state that only FIFO queues have.
 struct Fifo {
-  // `account`: bytes of all but the attempts.
+  // `account`: bytes of everything but the attempts.
   Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes, std::uint64_t& account)
       : dedup(deduplicated, account), attempts(attempts_bytes), share(account) {
     share.set(sizeof(Fifo));
   }
 
-  // Forgets what is over, at most `most` of each kind. False: there may be more of it.
+  // Drops expired entries, at most `most` of each kind. False: there may be more.
   bool forget_over(Instant now, std::size_t most) {
     const bool all = dedup.forget_over(now, most);
     return attempts.forget_over(now, most) && all;
@@ -130,22 +131,22 @@ struct Fifo {
   Dedup dedup;
   Attempts attempts;
   Share share;
-  std::vector<TextKey> attempts_noted;  // since the last match(): others may wait with the same
+  std::vector<TextKey> attempts_noted;  // since the last match(); others may wait with them
 };
 
-// The move tasks that take from a queue: the last of them may be running.
+// The move tasks of a source queue; the last may be running.
 struct Moves {
   std::vector<MoveTask> tasks;  // in order of number, at most tasks_kept
-  std::uint32_t under_way = 0;  // transfers of the running one
-  Pace pace;                    // when the next may start
-  bool begun = true;            // the running one: that it was started is durable
+  std::uint32_t under_way = 0;  // transfers of the running task
+  Pace pace;                    // earliest start of the next transfer
+  bool begun = true;            // the start of the running task is durable
   bool timer_armed = false;
   std::uint32_t generation = 0;  // of the timer
 
   MoveTask* running() { return running_task(tasks); }
 };
 
-// A message with a state of its own, as checkpoints name it: what core/slot.h keeps of it.
+// A tracked message in a checkpoint: its state from core/slot.h.
 struct MessageState {
   Seq seq = 0;
   LogPos position = log_pos_none;
@@ -168,12 +169,12 @@ struct RowLinks {  // of one row
 };
 
 struct Queue {
-  // `kept_bytes`: the account of tasks and of messages set aside.
+  // `kept_bytes`: counts the bytes of tasks and of messages set aside.
   Queue(QueueId queue_id, PagePool& pool, std::uint64_t& times_bytes, std::uint64_t& kept_bytes)
       : id(queue_id), index(pool), times(times_bytes), kept(kept_bytes) {}
 
   QueueId id;
-  ConfigPtr config;  // null only while a log is replayed
+  ConfigPtr config;  // null only during recovery
   SeqIndex index;
   std::unique_ptr<Groups> groups;  // from the first message with a group on
   std::unique_ptr<Fifo> fifo;      // from the first message of a FIFO queue on
@@ -182,46 +183,48 @@ struct Queue {
       replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
   std::unique_ptr<AgedArrivals> aged;  // from the first dead letter of another queue on
-  // Messages whose bodies cannot be read, in rising order of number. The queue goes on without them; their records
-  // stay where they are, and are tried again at the next start.
+  // Messages whose bodies cannot be read, in rising order of number. The queue continues without
+  // them; their records stay in the log, and the next startup tries them again.
   std::vector<MessageState> set_aside;
   Share kept;  // bytes of moves, replays and set_aside
   Seq next_seq = 1;
-  Seq reserved = 0;          // numbers below it may be given out before their messages are durable,
-  Seq reserved_durable = 0;  // once it is durable that they may: below this one it is
-  Seq low = 1;               // everything below is gone: purged or past retention
-  Seq expired =
-      0;  // everything below is past retention; what is not below `low` goes in the turns to come
+  // Numbers below `reserved` may be given out before their messages are durable, once the
+  // reservation is durable: it is below `reserved_durable`.
+  Seq reserved = 0;
+  Seq reserved_durable = 0;
+  Seq low = 1;  // messages below are deleted: purged or past retention
+  // Messages below are past retention; those from `low` on are deleted in the next turns.
+  Seq expired = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
-  std::uint64_t slots = 0;    // messages with a state of their own
-  std::uint64_t moving = 0;   // on their way to another queue
-  std::uint64_t leaving = 0;  // these, and dead letters that wait to try again
+  std::uint64_t slots = 0;    // tracked messages
+  std::uint64_t moving = 0;   // messages on their way to another queue
+  std::uint64_t leaving = 0;  // `moving`, and dead letters that wait to try again
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;
-  bool fifo_armed = false;  // the timer by which an idle queue forgets what is over
+  bool fifo_armed = false;  // timer that drops expired entries of an idle queue
   std::uint32_t fifo_generation = 0;
-  bool chose_returned = false;  // the last choice between a message just returned and a fresh one
-  bool grouped_last = false;    // the last choice between messages with a group and without
+  bool chose_returned = false;  // last choice between a just returned and a fresh message
+  bool grouped_last = false;    // last choice between messages with a group and without
   RowList waiters;              // rows of the shard's table of waiters
-  RowList settling;             // of these, receives that wait only for dead letters to be gone
+  RowList settling;             // the waiters that wait only for dead letters to leave
   bool in_match_list = false;
   bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 
-  // Of all that is there, set aside or not; seq_max: there is nothing.
+  // The oldest message, set aside or not; seq_max: none.
   Seq oldest() const {
     const Seq first = index.size() == 0 ? seq_max : index.oldest();
     return set_aside.empty() ? first : std::min(first, set_aside.front().seq);
   }
-  // For `aged`: what is set aside is not in it.
+  // The index for `aged`; null if messages are set aside, which the index lacks.
   const SeqIndex* all_there() const { return set_aside.empty() ? &index : nullptr; }
-  // Its numbers are used up: it gives out messages and takes none, for ever.
+  // The numbers are used up: the queue still delivers messages but never accepts one again.
   bool used_up() const { return next_seq > seq_newest_max; }
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
   ReplayTask* replaying() { return running_task(replays); }
-  // After a change of moves, replays or set_aside.
+  // Call after a change of moves, replays or set_aside.
   void count_kept();
 };
 

@@ -1,7 +1,7 @@
-// What a queue is set to: its name, owner and attributes. Immutable once made; a change makes a new one.
+// A queue's config: its name, owner and attributes. It is immutable; a change makes a new one.
 //
-// A shared_ptr<const QueueConfig> is what shards hand each other, so every shard may read it at any
-// time without a lock; the control shard alone makes new ones.
+// Shards pass each other a shared_ptr<const QueueConfig>, so every shard may read it at any time
+// without a lock. Only the control shard makes new ones.
 //
 // Units:  numbers are as SQS gives them (seconds, bytes); -1 means "not set".
 // Limits: ranges and texts are checked by proto/ before a QueueSpec is made.
@@ -33,21 +33,21 @@ enum class Attribute : std::uint8_t {
   fifo_queue = 7,                   // 0 or 1; never changes
   content_based_deduplication = 8,  // 0 or 1; FIFO
   deduplication_scope = 9,          // FIFO: a DeduplicationScope
-  fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; nothing is limited
+  fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; not enforced
   max_receive_count = 11,           // of the RedrivePolicy; 0: none
   durability = 12,                  // a Durability
-  replay_retention = 13,            // seconds; 0: nothing can be sent again
-  // Not set by anybody: the scope in force when it was changed last, and when that was; ms, 0: never.
+  replay_retention = 13,            // seconds; 0: no replay
+  // Internal: the scope in force at its last change, and the time of that change in ms (0: never).
   deduplication_scope_before = 14,
   deduplication_scope_since = 15,
-  // from here on: texts
+  // texts
   policy = 32,
   redrive_policy = 33,
   redrive_allow_policy = 34,
   kms_master_key_id = 35,
-  dead_letter_target = 36,  // of the RedrivePolicy: the queue as QueueName::text() has it
-  // Not a queue but a topic, which has a place in the directory and no messages; what it is set to, as
-  // proto/sns_topic.h says.
+  dead_letter_target = 36,  // of the RedrivePolicy: the queue's QueueName::text()
+  // Marks a topic, which has a directory entry and no messages. The text is its settings, in the
+  // format of proto/sns_topic.h.
   topic = 37,
   topic_row = 38,  // a change of one TopicRow, never among the texts
 };
@@ -58,16 +58,17 @@ inline constexpr Duration dedup_window = seconds(300);
 
 enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
 
-// What is true of a send or a delete when it is answered. Everything else, a receive from a FIFO queue too, is as with
-// fsync whatever the queue is set to.
+// The durability of a send or a delete at its response. All other operations, also a receive from a
+// FIFO queue, behave as with fsync.
 enum class Durability : std::int64_t {
-  fsync = 0,   // it is on the disk
-  async = 1,   // it is on its way there. Messages are handed out when they are there
-  memory = 2,  // it is remembered; it goes to the disk later. Messages are handed out at once
+  fsync = 0,   // on disk
+  async = 1,   // on its way to the disk; messages are delivered once on disk
+  memory = 2,  // in memory, written to disk later; messages are delivered at once
 };
 inline constexpr std::array<std::string_view, 3> durability_words = {"fsync", "async", "memory"};
 
-// A queue by account and name, where its id will not do: the queue may be deleted and made again.
+// A queue by account and name, for uses where the queue may be deleted and created again with
+// another id.
 struct QueueName {
   std::string_view account, name;
 
@@ -76,13 +77,14 @@ struct QueueName {
   bool operator==(const QueueName&) const = default;
 };
 
-// A part of a topic that is changed by itself and logged by itself: a subscription, as proto/sns_topic.h says.
+// A part of a topic that is changed and logged separately: a subscription (proto/sns_topic.h).
 struct TopicRow {
-  std::uint64_t number = 0;  // of the topic's rows, rising from 1 in the order in which they came
+  std::uint64_t number = 0;  // unique in the topic, rising from 1 in order of creation
   std::string text;
 };
 
-// One attribute as asked for: a number or a text; an empty text removes the attribute. Of a topic_row, number and text.
+// One requested attribute change: a number or a text; an empty text unsets the attribute. A
+// topic_row has both.
 struct AttributeChange {
   Attribute attribute{};
   std::int64_t number = -1;
@@ -100,21 +102,21 @@ struct QueueConfig {
   Instant modified;
   std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0,
                                                       0, 0,         0,       0, 0,  0,  0, 0};
-  std::vector<std::pair<Attribute, std::string>> texts;  // sorted, only what is set
+  std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
-  std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the config before
+  std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
 
   std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
   std::string_view text(Attribute a) const;  // empty when not set
-  // Applies one change in place, with what SQS couples to it (a KMS key switches SQS's own SSE off).
+  // Applies one change in place, with its SQS side effects (a KMS key switches SQS's own SSE off).
   void apply(const AttributeChange& change);
   void apply_row(const AttributeChange& change);
   const TopicRow* row(std::uint64_t number) const;  // null: there is none
-  // Whether the attribute already has the value asked for.
+  // True if the attribute already has the requested value.
   bool has(const AttributeChange& change) const;
 
-  // A change of the scope takes effect one window of deduplication after it was made, so that no window is broken. For one
-  // window more, what was sent before is looked for by the old scope too.
+  // A scope change takes effect one deduplication window later, so that no window is broken. For
+  // one more window, earlier sends are also looked up by the old scope.
   DeduplicationScope scope_in_force(Instant now) const;
   bool both_scopes_count(Instant now) const;
   // The scope has just been changed from what it was in `before`.
@@ -134,7 +136,7 @@ inline bool is_topic_account(std::string_view account) { return account.contains
 
 using ConfigPtr = std::shared_ptr<const QueueConfig>;
 
-// A queue as asked for by CreateQueue.
+// A queue as requested by CreateQueue.
 struct QueueSpec {
   std::string account;
   std::string name;

@@ -1,9 +1,9 @@
-// Results: how a call that can be refused says so.
+// Results: the return values of calls that can fail.
 //
 // An Errc is a fact about the broker, never a word of a protocol: proto/ alone turns each Errc into
 // exactly one SQS error name and one status of the binary protocol.
 //
-// Errors: an Error is 16 bytes: what happened, the errno behind it if there is one, a literal.
+// Errors: an Error is 16 bytes: the Errc, its errno if there is one, and a literal.
 // Source: style.md of the project; SQS API Reference, "Common errors".
 #pragma once
 
@@ -17,37 +17,37 @@ namespace pawl {
 // The numbers are on disk, as the failures of tasks (wal/FORMAT.md): append only.
 enum class Errc : std::uint8_t {
   ok = 0,
-  // Someone asked for something impossible.
+  // The request cannot be fulfilled.
   no_such_queue,          // no queue of that name or id, or it was deleted meanwhile
   queue_exists,           // CreateQueue with attributes that differ from the queue's
   receipt_invalid,        // not one of our receipt handles, or another queue's
-  message_gone,           // a change of visibility for a message that is no more
+  message_gone,           // a change of visibility for a deleted message
   visibility_beyond_max,  // receive time + timeouts would pass 12 h
   over_in_flight,         // the queue's limit of messages in flight is reached
   purge_in_progress,      // the second purge within 60 s
   receipt_expired,        // FIFO: the handle's visibility timeout has run out
-  attempt_not_retryable,  // a ReceiveRequestAttemptId whose messages were deleted, changed or are visible again
-  changed_meanwhile,  // set_attributes: the queue is not what the change was made from
-  task_running,       // a second move task for the same source
-  no_such_task,       // no move task of that number, or forgotten
-  task_ended,         // a cancel of a move task that does not run any more
-  source_unknown,     // move task: a message does not say which queue it was dead-lettered from
-  not_kept,           // replay task: of a queue without x-replay-retention
-  too_large,          // a message beyond a limit; the limit is named by the caller
-  queue_ids_used_up,  // create: every queue id of the data directory was given out once
-  directory_full,     // create, set attributes: no room for more queues, of all or of the account
-  not_supported,      // a well-formed request for something this version does not do
+  attempt_not_retryable,  // messages of the attempt were deleted, changed or are visible again
+  changed_meanwhile,      // set_attributes: the queue's config has changed since `based_on`
+  task_running,           // a second move task for the same source
+  no_such_task,           // no move task of that number, or forgotten
+  task_ended,             // a cancel of a move task that no longer runs
+  source_unknown,         // move task: a message lacks the queue it was dead-lettered from
+  not_kept,               // replay task: the queue has no x-replay-retention
+  too_large,              // a message beyond a limit; the limit is named by the caller
+  queue_ids_used_up,      // create: every queue id of the data directory was given out once
+  directory_full,  // create, set attributes: no room for more queues, of all or of the account
+  not_supported,   // a well-formed request that this version does not support
   // Try again.
   overloaded,  // a bounded table or ring is full
   no_memory,   // the budget for message bodies is used up
   no_space,    // the disk is full
   not_ready,   // starting or stopping
   // Ours or the machine's.
-  io,                       // the disk failed; error.sys says how
+  io,                       // the disk failed; error.sys is the errno
   corrupt,                  // a checksum or a structure is wrong
   version,                  // written by a newer version
   invalid,                  // an argument outside its range
-  unauthorized,             // the caller may not
+  unauthorized,             // the caller lacks permission
   queue_deleted_recently,   // create: the name's queue was deleted less than 60 s ago
   message_numbers_used_up,  // send, move: every message number of the queue was given out once
 };

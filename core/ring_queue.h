@@ -1,4 +1,4 @@
-// A first-in first-out queue that allocates only to grow, and gives memory back only when asked to.
+// A first-in first-out queue that allocates only to grow, and frees memory only on request.
 //
 // Owner: one thread.
 #pragma once
@@ -32,7 +32,7 @@ class RingQueue {
     items_[head_] = std::move(item);
     ++count_;
   }
-  // Before the one that is at `at` now; what is behind it moves.
+  // Inserts before the item at `at`; the items behind it move.
   void insert(std::size_t at, T item) {
     push_back(std::move(item));
     for (std::size_t i = count_ - 1; i > at; --i) std::swap((*this)[i], (*this)[i - 1]);
@@ -49,7 +49,7 @@ class RingQueue {
   void clear() {
     while (!empty()) pop_front();
   }
-  // Gives memory back when an eighth of it would do.
+  // Frees memory if an eighth of it is enough.
   void fit() {
     if (items_.size() > fit_min && count_ <= items_.size() / 8) resize(items_.size() / 4);
   }
@@ -66,7 +66,7 @@ class RingQueue {
     head_ = 0;
   }
 
-  std::vector<T> items_;  // a power of two of them
+  std::vector<T> items_;  // its size is a power of two
   std::size_t head_ = 0;
   std::size_t count_ = 0;
 };

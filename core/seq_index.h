@@ -1,21 +1,21 @@
-// The messages of a queue by sequence number: where each is, and which may be handed out.
+// The messages of a queue by sequence number: the location of each, and whether it is ready.
 //
 //   absent --append--> placed --make_ready--> fresh --take--> (in flight, delayed: no bit set)
 //                        |                      ^                  |
 //                        \--(delayed)           \---- returned <---+      erase from any: absent
 //
-// Sequence numbers are dense, so two loads find a message: the page, then the entry. An entry is 8 bytes:
-// the log position of a message that only waits, or the slot of one with a state of its own. Which of
-// them may be handed out is kept in bitmaps, one for messages never received and one for those that came
-// back: making ready sets a bit, taking finds the first, and order repairs itself when an old message
-// returns. A waiting message therefore costs 8 bytes and two bits.
+// Sequence numbers are dense, so two loads find a message: the page, then the entry. An entry is 8
+// bytes: the log position of a waiting message, or the slot of a tracked one. Two bitmaps mark the
+// ready messages, one for messages never received and one for returned messages. Making ready sets
+// a bit, taking finds the first, and order repairs itself when an old message returns. A waiting
+// message therefore costs 8 bytes and two bits.
 //
-// A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with the ninth
-// entry: a queue of a few messages costs 250 bytes. A page of which at most sparse_max entries are left
-// becomes a list again, so that one straggler does not hold it; and pages of which nothing is left go, wherever
-// they are, so that one straggler does not hold those behind it.
+// A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with
+// the ninth entry: a queue of a few messages costs 250 bytes. A page with at most sparse_max
+// entries left becomes a list again, so that one straggler does not hold it. Empty pages are freed
+// wherever they are, so that one straggler does not hold the pages behind it.
 //
-// Limits: 48-bit sequence numbers; a message that alone is left of its page costs some 220 bytes.
+// Limits: 48-bit sequence numbers; the only message left in a page costs some 220 bytes.
 // Owner:  one queue of one shard.
 #pragma once
 
@@ -32,7 +32,7 @@
 
 namespace pawl {
 
-// Where a message is: in the log, or in the slab of those with a state of their own.
+// The location of a message: in the log, or in the slab of tracked messages.
 class Place {
  public:
   constexpr Place() = default;
@@ -50,8 +50,8 @@ class Place {
 };
 static_assert(sizeof(Place) == 8);
 
-// Full-size pages that are not in use, all of them empty, so that taking one writes nothing. One for all
-// the queues of a shard: a queue that is mostly empty takes and gives back a page without allocating.
+// Unused full-size pages, all empty, so that taking one writes nothing. All queues of a shard share
+// a pool: a queue that is mostly empty takes and returns a page without allocating.
 class PagePool {
  public:
   static constexpr std::size_t page_entries = 1024;
@@ -65,7 +65,7 @@ class PagePool {
     std::array<std::array<std::uint64_t, words>, 2> ready{};
   };
 
-  // What is left of a page that is nearly empty.
+  // An entry of a nearly empty page.
   struct Sparse {
     std::uint16_t index = 0;
     std::uint8_t ready = 0;  // 0 none, 1 fresh, 2 returned
@@ -76,11 +76,11 @@ class PagePool {
   std::unique_ptr<Page> take();
   void give(std::unique_ptr<Page> page);  // empty
   void drop(std::unique_ptr<Page> page);
-  SparseList take_list();  // empty, with room for all it may hold
+  SparseList take_list();  // empty, with full capacity
   void give_list(SparseList list);
   static constexpr std::size_t list_max = 8;
   static constexpr std::size_t list_bytes = list_max * sizeof(Sparse);
-  // Of all that was taken and is kept for reuse, and of what names the pages.
+  // Bytes of all pages and lists, in use or kept for reuse, and of the tables of pages.
   std::size_t bytes() const {
     return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes + heap_bytes_;
   }
@@ -89,14 +89,14 @@ class PagePool {
   void add_heap(std::size_t bytes) { heap_bytes_ += bytes; }
   void drop_heap(std::size_t bytes) { heap_bytes_ -= bytes; }
   static constexpr std::size_t row_bytes =
-      2 * 48;  // they lie in a ring that is half empty at times
+      2 * 48;  // twice a row: the ring of rows can be half empty
 
  private:
   std::size_t spares_kept_;
-  std::size_t made_ = 0;  // pages there are
+  std::size_t made_ = 0;  // allocated pages
   std::size_t lists_made_ = 0;
   std::size_t rows_ = 0;
-  std::size_t heap_bytes_ = 0;  // of numbers of pages with ready messages
+  std::size_t heap_bytes_ = 0;  // heaps of numbers of pages with ready messages
   std::vector<std::unique_ptr<Page>> spares_;
   std::vector<SparseList> spare_lists_;
 };
@@ -111,8 +111,8 @@ class SeqIndex {
   enum class Set : std::uint8_t { fresh, returned };
 
   Place find(Seq seq) const;
-  // A new message or, with a seq that is present, its new place. Numbers may be skipped; one below the newest, of
-  // whose page nothing is there, costs a move of the pages above it: only the reading of a log does that.
+  // Adds a message, or changes the place of one that is present. Numbers may be skipped. A number
+  // below the newest whose page is missing moves all pages above it: only recovery does that.
   void put(Seq seq, Place place);
   void erase(Seq seq);  // absent is fine
 
@@ -123,7 +123,7 @@ class SeqIndex {
   // The first of a set, or 0. It stays in the set.
   Seq first_ready(Set set);
 
-  // The first one present at or after `from`; 0 if there is none.
+  // The first message present at or after `from`; 0 if there is none.
   Seq first_from(Seq from) const;
   Seq oldest() const { return first_from(0); }  // 0 if empty
   std::uint64_t size() const { return size_; }
@@ -160,7 +160,7 @@ class SeqIndex {
 
   static std::uint64_t number(Seq seq) { return seq / page_entries; }
   static std::size_t index(Seq seq) { return seq % page_entries; }
-  // Of the first page of that number or above; one past the last if there is none.
+  // Position of the first page with that number or above; one past the last if there is none.
   std::size_t position(std::uint64_t number) const {
     const std::uint64_t at = number - first_page_;  // while all numbers have a page
     return at < pages_.size() && pages_[at].number == number ? at : search(number);
@@ -195,11 +195,11 @@ class SeqIndex {
   PagePool* pool_;
   RingQueue<Page> pages_;         // in rising order of number, the first is not empty
   std::uint64_t first_page_ = 0;  // number of pages_[0]
-  std::size_t empty_ = 0;         // of them
+  std::size_t empty_ = 0;         // empty pages
   std::size_t dense_ = 0;
   std::size_t lists_ = 0;
-  // Min-heaps of page numbers. Every page with a bit of the set is in its heap, once; pages that have
-  // none any more leave it when they come to its top.
+  // Min-heaps of page numbers. Every page with a bit of the set is in its heap, once; a page
+  // without bits leaves when it reaches the top.
   std::array<std::vector<std::uint64_t>, 2> with_ready_;
   std::array<std::uint64_t, 2> ready_{};
   std::uint64_t size_ = 0;

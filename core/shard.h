@@ -1,15 +1,15 @@
 // A shard: every decision about a message is made here.
 //
-//   apply(request) ----> effects: records, replies ----log----> appended(), committed() ----> delivered
-//   expire(now)    ----/
+//   apply(request) --> effects: records, replies --log--> appended(), committed() --> delivered
+//   expire(now)    --/
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
-// (net/engine/shard_loop.h) calls it, writes its effects to the log, and reports durable positions; a
-// message is handed out only after that, but for those of queues whose durability is memory.
+// (net/engine/shard_loop.h) calls it, writes its effects to the log, and reports durable positions.
+// A message is delivered only after that, except in queues whose durability is memory.
 //
 // Units:  Instant and Duration are ms.
-// Limits: ShardLimits; each is answered with an error of its request, never by forgetting something.
-// Errors: see request.h; they come back in the request and its entries.
+// Limits: ShardLimits; a request beyond a limit fails with an error, and no state is dropped.
+// Errors: see request.h; they are returned in the request and its entries.
 // Owner:  one thread at a time. No locks, no clock, no system calls.
 // Source: SQS Developer Guide, "Visibility timeout", "Delay queues", "Short and long polling".
 #pragma once
@@ -40,42 +40,45 @@ namespace pawl {
 struct ShardLimits {
   std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
   std::size_t directory_bytes_max = Directory::bytes_max;
-  std::size_t account_queues_max = Directory::queues_max;  // and topics, of one account
+  std::size_t account_queues_max = Directory::queues_max;  // queues and topics of one account
   Duration deleted_name_wait{0};        // from a delete to the next create of that name; 0: none
   std::uint32_t waiters_max = 100'000;  // long polls
   std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
-  std::uint64_t attempts_bytes_max = 64 << 20;  // of receive attempts in five minutes
+  std::uint64_t attempts_bytes_max = 64 << 20;  // receive attempts in five minutes
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
-  std::size_t doomed_a_turn = 4096;     // messages of purged or deleted queues given back
-  std::size_t forgotten_a_turn = 4096;  // sends and attempts of an idle FIFO queue
+  std::size_t doomed_a_turn = 4096;     // freed messages of purged or deleted queues
+  std::size_t forgotten_a_turn = 4096;  // expired sends and attempts of an idle FIFO queue
   std::size_t transfers_max = 1024;     // messages on their way to other queues
-  // Bytes of these messages; one may always be under way. Until a message is read it counts as transfer_bytes_unread.
+  // Bytes of messages in transfer; one transfer is always allowed. A message that has not been read
+  // yet counts as transfer_bytes_unread.
   std::uint64_t transfer_bytes_max = 64 << 20;
   std::uint64_t transfer_bytes_unread = 1 << 20;
-  std::uint32_t moves_under_way = 64;  // of one move task
+  std::uint32_t moves_under_way = 64;  // transfers of one move task
   std::uint32_t dead_letters_a_receive = 64;
-  std::size_t slice_entries = 512;   // of a checkpoint, a turn
+  std::size_t slice_entries = 512;   // checkpoint entries in a turn
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
-  std::size_t replays_running = 64;  // of them
-  Seq first_number = 1;              // of a new queue's messages; tests begin near the last
-  // Kept for reuse, each, of what slots, the index and timers need no more.
+  std::size_t replays_running = 64;  // running replay tasks
+  Seq first_number = 1;              // first number in a new queue; tests begin near the last
+  // Freed memory kept for reuse, for each of slots, index and timers.
   std::size_t spare_bytes = 1 << 20;
 
-  // For a shard whose state and image of the log have so many bytes together.
+  // Limits for a shard whose state and log image share `bytes`.
   static ShardLimits for_memory(std::uint64_t bytes);
 };
 
-// Of slots while a log is read back: what a checkpoint said and what has gone since may be more together than are allowed.
+// During recovery the slot limit is lifted: a checkpoint may list messages that the log deletes
+// later.
 inline constexpr std::uint32_t restoring_max = UINT32_MAX;
 
 struct ShardIdentity {
   ShardId id{};
   std::uint32_t shards = 1;
   Secret secret{};
-  std::uint32_t nonce_seed = 0;  // differs from one start to the next
+  std::uint32_t nonce_seed = 0;  // differs at each startup
   SipKey receipt_key{};
-  // When handles of version 1 were last given out; 0: they never were; `never`: they were until this start.
+  // When the last handle of version 1 was issued; 0: none was issued; `never`: version 1 was issued
+  // until this startup.
   Instant upgraded{};
 };
 
@@ -84,40 +87,41 @@ class Shard {
   Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant start);
 
   // --- one turn ---
-  // Decides about one request. It is answered in `effects.replies`, now or (a long poll) later.
+  // Decides about one request. The response is in `effects.replies`, now or (a long poll) later.
   void apply(Request& request, Instant now, Effects& effects);
-  // Visibility, delay, retention and long polls that ended at `passed`, which is `now` or before it, or earlier; and
-  // purged messages given back. True: there is more to do at this `now`.
+  // Ends visibility timeouts, delays, retention and long polls due by `passed` (at most `now`), and
+  // frees purged messages. True: there is more to do at this `now`.
   bool expire(Instant passed, Instant now, Effects& effects);
-  // Hands ready messages to whoever waits. Call after everything else of a turn.
+  // Delivers visible messages to waiting receives. Call it last in a turn.
   void match(Instant now, Effects& effects);
-  // The log has placed the records of this turn; what was sent may be handed out once the log is durable
-  // up to `lsn`.
+  // The log has placed the records of this turn. The sent messages may be delivered once the log is
+  // durable up to `lsn`.
   void appended(Effects& effects, Lsn lsn);
   void committed(Lsn durable, Instant now);
 
-  // The body of a message cannot be read: its queue goes on without it. It is tried again at the next start.
+  // The body of a message cannot be read: its queue continues without it. The next startup tries it
+  // again.
   void set_aside(QueueId queue, Seq seq);
 
   // --- relocation: see wal/relocation.h ---
-  // Where the record of a message is; log_pos_none: the message has gone.
+  // Position of a message's record; log_pos_none: the message no longer exists.
   LogPos position_of(QueueId queue, Seq seq);
-  // It is there now. The message is there.
+  // The record has been relocated to `position`. The message must exist.
   void relocated(QueueId queue, Seq seq, LogPos position);
 
   // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
   bool cancel(Request& request);
 
-  // The server is stopping: answers every long poll as it is, empty, and begins no more transfers.
+  // The server is stopping: answers every long poll, empty, and begins no more transfers.
   void release_waiters(Effects& effects);
 
   // --- transfers: see core/transfer.h ---
-  // The content has been read: finds the target. Otherwise the request has the error, and goes back to
-  // apply() as landed.
+  // The content has been read: finds the target. On failure the request has the error and returns
+  // to apply() as landed.
   void address(Transfer& transfer);
   std::size_t transfers() const { return transfers_under_way_; }
-  // At a start: where messages came from that may still be there. Each is to be given to its source's shard with
-  // forget_moved(), and the transfer that makes is to be applied before anything else.
+  // At startup: sources that may still hold a transferred message. The caller passes each to its
+  // source's shard with forget_moved(), and applies the returned transfer before anything else.
   struct Came {
     TransferKey from;
     std::uint32_t task = 0;
@@ -126,18 +130,20 @@ class Shard {
   Transfer& forget_moved(const Came& came, ShardId target);
 
   // --- replay tasks: see core/replay_task.h ---
-  // The one that is to go on, the same until it ends; null: there is none. It holds until the next change of any.
+  // The task to continue, the same one until it ends; null: none. The pointer is valid until the
+  // next change of any task.
   const ReplayTask* replay_under_way();
   void replayed(QueueId source, const ReplayStep& step, Effects& effects);
   void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects);
-  // The log is to keep what was written so long ago, and from there on; replay_none: no task is running.
+  // The log retains records for replay_retention(), and all from replay_position() on; replay_none:
+  // no task is running.
   Duration replay_retention() const {
     return Duration{replay_retentions_.empty() ? 0 : replay_retentions_.rbegin()->first};
   }
   static constexpr LogPos replay_none = UINT64_MAX;
   LogPos replay_position() const;
 
-  // Until it has passed expire() has nothing to do.
+  // Before this time expire() has nothing to do.
   Instant next_deadline() {
     return doomed_.empty() && begun_.empty() && at_once_.empty() ? timers_.next() : Instant{0};
   }
@@ -146,23 +152,23 @@ class Shard {
   // --- the directory ---
   void restore(const RowRecord& record);
   const Directory& directory() const { return directory_; }
-  // While a start goes on: the queues that the log has something of, and where the ids that were given out end.
+  // During recovery: the queues with records in the log, and the end of the queue ids given out.
   bool has_queue(QueueId id) const { return queues_.contains(raw(id)); }
   std::uint32_t newest_queue_id() const;
   std::uint32_t queue_ids_end() const { return next_queue_id_; }
   std::vector<std::pair<QueueId, std::uint64_t>> queues_with_messages() const;
-  // A change decided by the control shard (on the control shard itself apply() has done it).
+  // Applies a change decided by the control shard (there, apply() has already done it).
   void put_config(const ConfigPtr& config, Instant now);
   void drop_queue(QueueId id, Effects& effects);
 
   // --- checkpoints: see core/checkpoint.h ---
-  // Forgets the one that is under way. Slices come when the log has placed the records of the turn.
+  // Abandons a checkpoint under way. Take slices after the log has placed the records of the turn.
   void begin_checkpoint();
   // Adds the next slice; false: that was the last.
   bool checkpoint_slice(CheckpointSlice& out);
 
-  // --- recovery: those of the latest checkpoint, then all records in the order of the log, then finish_recovery once
-  // the directory is complete ---
+  // --- recovery: the records of the latest checkpoint, then all records in log order, then
+  // finish_recovery once the directory is complete ---
   void restore(const CheckpointRecord& record);
   void restore(const ConfigRecord& record);
   void restore(const HeadRecord& record);
@@ -173,19 +179,21 @@ class Shard {
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
   void restore(const SettledRecord& record);
   void restore(const ReplayRecord& record);
-  // Queues that are not in the directory go; `freed` names their records. `passed` as for expire().
+  // Deletes queues that are not in the directory; `freed` names their records. `passed` as for
+  // expire().
   void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed);
 
   // Bytes in memory.
   struct Memory {
-    std::uint64_t index = 0;   // 8.3 bytes a message, and when they were sent
-    std::uint64_t slots = 0;   // 64 bytes for each that is or was not just waiting
+    std::uint64_t index = 0;   // 8.3 bytes a message, and the send times
+    std::uint64_t slots = 0;   // 64 bytes a message that is or was more than waiting
     std::uint64_t timers = 0;  // 16 bytes each
-    // 48 bytes a send to a FIFO queue, for five minutes, a KiB a queue that has had one; and receive attempts
+    // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send; and
+    // receive attempts.
     std::uint64_t dedup = 0;
     std::uint64_t transfers = 0;  // copies of messages on their way to other queues
-    // Queues as such, their tasks, messages set aside, this shard's directory, and its part of the
-    // configs, which all shards have.
+    // Queue objects, their tasks, messages set aside, this shard's directory, and its part of the
+    // configs that all shards share.
     std::uint64_t queues = 0;
     std::uint64_t waiting = 0;  // long polls with their attempts; the rows of transfers
     std::uint64_t sum() const {
@@ -195,7 +203,7 @@ class Shard {
   Memory memory() const;
   std::uint64_t messages() const;
   std::size_t waiting() const { return waiters_.taken(); }
-  std::uint64_t set_aside() const { return set_aside_; }        // messages since the start
+  std::uint64_t set_aside() const { return set_aside_; }        // messages since startup
   std::uint64_t deduplicated() const { return deduplicated_; }  // sends that are remembered
   const ShardIdentity& identity() const { return identity_; }
   const TimerWheel& timers() const { return timers_; }
@@ -203,7 +211,7 @@ class Shard {
  private:
   using State = Slot::State;
   static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
-  // Of a queue: its row, and the ring of its index, which has four places at least.
+  // A queue's row, and the ring of its index, which has at least four entries.
   static constexpr std::uint64_t queue_bytes = sizeof(Queue) + 64 + 2 * PagePool::row_bytes;
   static constexpr std::uint64_t map_node_bytes = 32 + 16;
   enum Timer : std::uint16_t {
@@ -218,7 +226,7 @@ class Shard {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
     RowLinks all;       // in Queue::waiters
-    RowLinks settling;  // in Queue::settling, if it is there
+    RowLinks settling;  // in Queue::settling, if linked there
     std::uint32_t generation = 0;
     WaitingAttempts::iterator attempt;  // end(): a receive without an attempt
   };
@@ -230,15 +238,16 @@ class Shard {
     Seq reserved = 0;
     Lsn lsn = 0;
   };
-  struct Doomed {  // of a purged or deleted queue
+  struct Doomed {  // state of a purged or deleted queue, to be freed
     SeqIndex index;
     std::unique_ptr<Groups> groups;
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged;
     std::vector<MessageState> set_aside;
-    Share kept;  // bytes of it
+    Share kept;  // its bytes
   };
-  // A message that came by a transfer which its source has not confirmed; it may have gone again.
+  // A message from a transfer that its source has not confirmed; the message may be deleted
+  // already.
   struct Unsettled {
     QueueId queue = QueueId::none;
     std::uint32_t task = 0;
@@ -386,43 +395,44 @@ class Shard {
   ShardIdentity identity_;
   ShardLimits limits_;
   Directory directory_;
-  DeletedNames deleted_names_;        // of the control shard
-  std::uint64_t deduplicated_ = 0;    // by all queues; they are gone before it
-  std::uint64_t groups_bytes_ = 0;    // of groups of all queues; as that
-  std::uint64_t attempts_bytes_ = 0;  // as that
-  std::uint64_t fifo_bytes_ = 0;      // of what else FIFO queues alone have; as that
-  std::uint64_t times_bytes_ = 0;     // of SendTimes and AgedArrivals; as that
-  std::uint64_t kept_bytes_ = 0;      // of tasks and of messages set aside; as that
-  std::uint32_t next_queue_id_ = 1;   // control shard
+  DeletedNames deleted_names_;  // control shard
+  // Counters shared by all queues; they must outlive queues_.
+  std::uint64_t deduplicated_ = 0;  // sends
+  std::uint64_t groups_bytes_ = 0;
+  std::uint64_t attempts_bytes_ = 0;
+  std::uint64_t fifo_bytes_ = 0;     // other state of FIFO queues
+  std::uint64_t times_bytes_ = 0;    // SendTimes and AgedArrivals
+  std::uint64_t kept_bytes_ = 0;     // tasks and messages set aside
+  std::uint32_t next_queue_id_ = 1;  // control shard
   PagePool pages_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues_;
   Queue* latest_ = nullptr;  // the queue found last
   Slab<Slot> slots_;
   Slab<Waiter> waiters_;
-  WaitingAttempts waiting_attempts_;  // rows of waiters_, in the order they came for each attempt
+  WaitingAttempts waiting_attempts_;  // rows of waiters_, in order of arrival for each attempt
   TimerWheel timers_;
   RingQueue<Commit> commits_;
-  std::size_t commits_unplaced_ = 0;  // at the end of commits_: of this turn
-  std::vector<Commit> at_once_;       // handed out from the next turn on, durable or not
+  std::size_t commits_unplaced_ = 0;  // this turn's commits, at the end of commits_
+  std::vector<Commit> at_once_;       // delivered from the next turn on, durable or not
   std::vector<std::pair<QueueId, std::uint32_t>> begun_;  // tasks whose start has become durable
   std::vector<QueueId> match_list_;
-  std::deque<Doomed> doomed_;  // given back bit by bit
+  std::deque<Doomed> doomed_;  // freed incrementally
   std::vector<std::unique_ptr<Transfer>> transfer_pool_;
   std::vector<Transfer*> free_transfers_;
   std::size_t transfers_under_way_ = 0;
-  std::uint64_t transfer_bytes_ = 0;  // as count_transfer() says
-  // Messages of this shard on their way to other queues, and the deletes that wait for them. A key goes when the message
-  // has landed, or, with deletes, when its target has deleted it.
+  std::uint64_t transfer_bytes_ = 0;  // see count_transfer()
+  // Messages of this shard on their way to other queues, and the deletes waiting for each. A key is
+  // erased when the message has landed or, with deletes, when its target has deleted it.
   std::map<TransferKey, std::vector<Request*>> moving_;
-  std::map<const Request*, std::size_t> held_deletes_;  // entries that wait, of a request
-  std::vector<QueueId> refused_transfer_;               // queues that wait for one to be over
+  std::map<const Request*, std::size_t> held_deletes_;  // number of waiting entries by request
+  std::vector<QueueId> refused_transfer_;               // queues waiting for a transfer to end
   std::map<TransferKey, Unsettled> unsettled_;
   std::set<QueueId>
-      used_up_targets_;          // their numbers are: dead letters for them stay where they are
+      used_up_targets_;          // out of sequence numbers: their dead letters stay in the source
   std::set<QueueId> replaying_;  // queues with a running task
-  QueueId replay_at_ = QueueId::none;                        // of these, whose turn it is or was
+  QueueId replay_at_ = QueueId::none;                        // current or last one of replaying_
   std::size_t replays_ = 0;                                  // tasks of all queues
-  std::map<std::int64_t, std::uint32_t> replay_retentions_;  // ms of its queues, and of how many
+  std::map<std::int64_t, std::uint32_t> replay_retentions_;  // ms, and the number of queues with it
   CheckpointWalk walk_;
   std::uint64_t set_aside_ = 0;
   bool stopping_ = false;

@@ -1,11 +1,11 @@
-// A slab: rows of one type, known by a 32-bit index, taken and given back in O(1), never moved.
+// A slab: rows of one type with a 32-bit index, taken and freed in O(1), never moved.
 //
-// Memory comes in blocks of `block_rows` rows. Rows are taken from the lowest block that has a free
-// one, so that the others become empty; empty blocks go, but for `spare_blocks`. The rows of a
-// block that is made again begin with a generation that none of those that went had. A slab that
-// often has few rows may begin with a small block of `first_rows`, which stays.
+// Memory is allocated in blocks of `block_rows` rows. Rows are taken from the lowest block with a
+// free row, so that the other blocks become empty. Empty blocks are freed, except `spare_blocks`.
+// The rows of a reallocated block begin with a generation that no freed row had. A slab that often
+// has few rows may begin with a small block of `first_rows`, which is never freed.
 //
-// Limits: `rows_max` rows; take() answers none when so many are taken, or more.
+// Limits: `rows_max` rows; take() returns none when that many or more are taken.
 // Owner:  one shard.
 #pragma once
 
@@ -30,10 +30,10 @@ class Slab {
   explicit Slab(std::uint32_t rows_max, std::size_t spare_blocks = 1)
       : rows_max_(rows_max), spare_blocks_(spare_blocks) {}
 
-  // Rows beyond it that are taken stay.
+  // Taken rows beyond the new limit stay.
   void set_max(std::uint32_t rows_max) { rows_max_ = rows_max; }
 
-  // A row as it was left, or of a block that is new; `none` when all are taken.
+  // Returns a row, with its old contents or from a new block; `none` when all are taken.
   std::uint32_t take() {
     const std::uint32_t number = block_with_room();
     if (number == no_block) return none;
@@ -56,7 +56,7 @@ class Slab {
     set_room(number, true);
     if (--block.taken == 0 && may_go(number) && ++empty_ > spare_blocks_) release(number);
   }
-  // Whether the row is there still; ask before looking at one that may have been given back.
+  // True if the row's memory exists; check it before reading a row that may have been freed.
   bool there(std::uint32_t index) const {
     return blocks_[(index - 1) / block_rows].rows != nullptr;
   }
@@ -73,9 +73,9 @@ class Slab {
 
  private:
   struct Block {
-    std::unique_ptr<Row[]> rows;  // null: gone
+    std::unique_ptr<Row[]> rows;  // null: freed
     std::unique_ptr<std::uint16_t[]> next_free;
-    std::uint32_t free = 0;  // the first; there is one while not all are taken
+    std::uint32_t free = 0;  // the first free row; valid while not all are taken
     std::uint32_t taken = 0;
   };
   static_assert(first_rows <= rows_a_block);
@@ -99,7 +99,7 @@ class Slab {
     }
     return make_block();
   }
-  // All there are are taken.
+  // Called when all rows of the existing blocks are taken.
   std::uint32_t make_block() {
     auto number = static_cast<std::uint32_t>(blocks_.size());
     if (gone_.empty()) {
@@ -149,12 +149,12 @@ class Slab {
   std::uint32_t rows_max_;
   std::size_t spare_blocks_;
   std::vector<Block> blocks_;
-  std::vector<std::uint32_t> gone_;  // of blocks_
-  std::vector<std::uint64_t> room_;  // a bit for each block that has a free row
-  std::uint32_t lowest_ = 0;         // no word of room_ before it has a bit
+  std::vector<std::uint32_t> gone_;  // freed members of blocks_
+  std::vector<std::uint64_t> room_;  // a bit for each block with a free row
+  std::uint32_t lowest_ = 0;         // no earlier word of room_ has a bit
   std::size_t taken_ = 0;
-  std::size_t bytes_ = 0;  // of the blocks
-  std::size_t empty_ = 0;  // blocks that may go
+  std::size_t bytes_ = 0;  // memory of the blocks
+  std::size_t empty_ = 0;  // empty blocks that may be freed
   std::uint32_t generation_ = 0;
 };
 

@@ -1,10 +1,11 @@
-// Slot: the state of its own that a message may have. One cache line.
+// Slot: the state of a tracked message. One cache line.
 //
-//   sent --durable--> visible | delayed --time--> visible --receive--> in_flight --time, or by request--> visible
-//                                                   \--dead letter, move task--> moving --refused--> visible
+//   sent --durable--> visible | delayed --time--> visible
+//   visible --receive--> in_flight --time, or by request--> visible
+//   visible --dead letter, move task--> moving --refused--> visible
 //
-// A message that only waits in a standard queue has none. One that was handed out, is delayed, belongs to a
-// group or came from another queue has one.
+// A message that only waits in a standard queue has no slot. A message that was delivered, is
+// delayed, belongs to a group or came from another queue has one.
 //
 // Units:  Instant, ms.
 // Owner:  the shard's slab of slots; the rules are in core/shard*.cc.
@@ -17,7 +18,7 @@
 
 namespace pawl {
 
-// A LogPos in its 48 bits, and no more room than that.
+// A LogPos stored in 48 bits.
 class [[gnu::packed]] SlotPos {
  public:
   constexpr SlotPos(LogPos position = log_pos_none)
@@ -31,30 +32,32 @@ class [[gnu::packed]] SlotPos {
 };
 static_assert(sizeof(SlotPos) == 6);
 
-// What changes with the state is a byte or a word of its own. As bits of one word it cost 12 ns a message: a load
-// that is wider than the store before it waits until that has reached the cache.
+// Members that change with the state are separate bytes or words. As bits of one word they cost
+// 12 ns a message: a load wider than the store before it waits until that store has reached the
+// cache.
 struct Slot {
   enum class State : std::uint8_t { free, sent, delayed, in_flight, visible, moving };
 
   SlotPos position;
   State state = State::free;
   bool timer_armed : 1 = false;
-  bool returned : 1 = false;  // in its group's list of those that came back
-  // It came from another queue, which has not confirmed yet that it has let go of it: it must not move on.
+  bool returned : 1 = false;  // in its group's list of returned messages
+  // The message came from another queue, which has not confirmed its delete: it must not move on.
   bool unsettled : 1 = false;
   Seq seq = 0;
   Instant deadline;                   // when it is or became visible
-  Instant since;                      // last received; of one never received: sent, or 0
-  std::uint32_t first_ms_before = 0;  // how long before that it was received first
+  Instant since;                      // last received; if never received: sent, or 0
+  std::uint32_t first_ms_before = 0;  // ms from the first receive to the last
   std::uint32_t receive_count = 0;
   QueueId queue = QueueId::none;
-  std::uint32_t nonce = 0;       // of the latest delivery
-  std::uint32_t generation = 0;  // of its timer; survives the slot's reuse
+  std::uint32_t nonce = 0;       // nonce of the latest delivery
+  std::uint32_t generation = 0;  // generation of its timer; survives the slot's reuse
   std::uint32_t group = 0;       // row of the queue's groups; 0: none
   std::uint32_t next_in_group = 0;
   std::uint32_t prev_in_group = 0;
 
-  // A returned message: it alternates with messages never received instead of coming before the newer ones.
+  // A just returned message alternates with messages never received; it does not precede all of
+  // them.
   bool just_returned(Instant now) const { return now - deadline < seconds(1); }
   Instant first_received() const { return since - milliseconds(first_ms_before); }
   void set_received(std::uint32_t count, Instant first, Instant last) {

@@ -4,8 +4,9 @@
 //        tail_local_ ----publish()----> tail_ ====> consumer sees up to tail_
 //        head_ <====================== release() ---- head_local_
 //
-// Each side keeps its own index and a copy of the other's on its own cache lines, and reads the shared
-// one only when the copy says full (empty). A push costs no shared write until publish().
+// Each side keeps its own index and a copy of the other's on its own cache lines. It reads the
+// shared index only when the copy indicates full (empty). A push costs no shared write until
+// publish().
 //
 // Limits: `capacity` entries, a power of two.
 // Owner:  one producing and one consuming thread; they may be the same.
@@ -46,7 +47,7 @@ class SpscRing {
   }
 
   // --- consumer ---
-  // Takes up to `max` items and gives their places back.
+  // Takes up to `max` items and frees their entries.
   template <typename Take>
   std::size_t drain(std::size_t max, Take&& take) {
     if (tail_seen_ == head_local_) {

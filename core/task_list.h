@@ -1,6 +1,6 @@
 // The last tasks of a queue, in order of number: those of move_task.h and of replay_task.h.
 //
-// Limits: `most` of them.
+// Limits: `most` tasks.
 // Owner:  core/queue.h.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pawl {
 
-// Takes the place of the one with its number; else it is one more, for which the oldest goes when there are too many.
+// Replaces the task with the same number, or adds the task; beyond the limit the oldest is dropped.
 template <typename Task>
 void keep_task(std::vector<Task>& tasks, const Task& task, std::size_t most) {
   const auto at = std::ranges::lower_bound(tasks, task.number, {}, &Task::number);
@@ -23,7 +23,7 @@ void keep_task(std::vector<Task>& tasks, const Task& task, std::size_t most) {
   if (tasks.size() > most) tasks.erase(tasks.begin());
 }
 
-// Null: none does. Only the last may run.
+// The running task, or null. Only the last may run.
 template <typename Task>
 Task* running_task(std::vector<Task>& tasks) {
   return tasks.empty() || tasks.back().status != Task::Status::running ? nullptr : &tasks.back();

@@ -1,6 +1,7 @@
-// TimeShift: by how much the wall clock is ahead of the engine's time, which no step of the wall clock moves.
+// TimeShift: the lead of the wall clock over engine time. Steps of the wall clock do not move
+// engine time.
 //
-// Messages keep engine time; what users are told and what they say is wall time.
+// Messages keep engine time; requests and responses use wall time.
 //
 // Owner: the server's clock (net/engine/clock.h), read by all.
 #pragma once
@@ -17,7 +18,7 @@ class TimeShift {
   std::int64_t us() const { return us_.load(std::memory_order_relaxed); }
   void set_us(std::int64_t us) { us_.store(us, std::memory_order_relaxed); }
 
-  // 0 says that there is no time, in both.
+  // In both clocks 0 means no time.
   Instant wall(Instant engine) const {
     return engine.ms == 0 ? engine : Instant{engine.ms + us() / 1000};
   }

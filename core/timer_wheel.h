@@ -1,24 +1,25 @@
-// Timers: what is due when, by the hundred million, with O(1) to arm and nothing to cancel.
+// Timers by the hundred million: arming is O(1), cancelling costs nothing.
 //
 //   arm --> lane (a timeout many share) or wheel slot --> due --> visit
 //                            \-- cascade: a coarser slot is opened into finer ones
 //
-// The wheel has 6 levels of 64 slots of 1 ms, 64 ms, 4 s ...: a reach of 63 * 2^30 ms, 2.14 years; what
-// is beyond waits in the top level and is armed again. A slot is a chain of 1 KiB chunks of 16-byte
-// entries, not a list through the messages: a cascade then reads memory in order (8 ns an entry against
-// 203 ns for linked messages that are out of cache).
+// The wheel has 6 levels of 64 slots of 1 ms, 64 ms, 4 s ...: a reach of 63 * 2^30 ms, 2.14 years.
+// Later deadlines wait in the top level and are armed again. A slot is a chain of 1 KiB chunks of
+// 16-byte entries, not a list through the messages: a cascade then reads memory in order (8 ns an
+// entry against 203 ns for linked messages that are out of cache).
 //
-// Cancelling is the owner's business: it bumps the generation of what the entry names, and ignores the
-// entry when it comes. It tells the wheel with cancelled(), so that garbage is swept before it is most
-// of what is kept. A sweep goes over all chains, a little in each turn: once around, it has dropped at
-// least half of what it looked at, so it costs O(1) for each cancel.
+// The owner cancels a timer: it increments the generation of the entry's subject, and ignores the
+// entry when visited. It calls cancelled(), so that the wheel sweeps stale entries before they are
+// the majority. A sweep covers all chains, a little in each turn. A full round drops at least half
+// of the entries it examines, so it costs O(1) for each cancel.
 //
 // A lane is a queue of entries with the same timeout, which are therefore in order of deadline: the
-// default visibility timeout of a busy queue never touches the wheel. It is a chain of chunks too, so it
-// grows without copying and gives its memory back.
+// default visibility timeout of a busy queue never touches the wheel. It is a chain of chunks too,
+// so it grows without copying and frees its memory.
 //
 // Units:  Instant, ms. An entry is visited at its deadline or later, never earlier.
-// Limits: lanes_max distinct timeouts have a lane; as many stale entries as live ones and `slack` are tolerated.
+// Limits: lanes_max distinct timeouts have a lane; stale entries are tolerated up to the number of
+//         live ones plus `slack`.
 // Owner:  one shard. No clock, no callbacks kept.
 // Source: tokio's wheel (level from the highest differing bit), Linux kernel/time/timer.c.
 #pragma once
@@ -52,7 +53,7 @@ class TimerWheel {
   static constexpr std::size_t chunk_bytes = 1024;
   static constexpr std::size_t spares_max = 256;
 
-  // At most `slack` stale entries are tolerated, `spares` chunks are kept for reuse.
+  // Tolerates `slack` stale entries beyond the live ones; keeps `spares` chunks for reuse.
   explicit TimerWheel(Instant start, std::size_t slack = sweep_slack,
                       std::size_t spares = spares_max)
       : slack_(slack), spares_kept_(spares), elapsed_(static_cast<std::uint64_t>(start.ms)) {}
@@ -64,24 +65,24 @@ class TimerWheel {
   // The same, for a deadline of `now + timeout` with a timeout that repeats.
   void arm(Instant now, Duration timeout, std::uint16_t kind, std::uint32_t subject,
            std::uint32_t generation);
-  // An armed entry has become garbage.
+  // An armed entry has become stale.
   void cancelled() {
     ++stale_;
     ++cancels_;
   }
 
-  // Visits what is due, at most `budget` entries moved or visited. visit(entry) returns whether the entry
-  // was still live. True: there is more to do at this same `now`.
+  // Visits due entries; at most `budget` are moved or visited. visit(entry) returns true if the
+  // entry was still live. True: there is more to do at this same `now`.
   template <typename Visit>
   bool expire(Instant now, std::size_t budget, Visit&& visit);
-  // Drops garbage: the stale heads of lanes, and when garbage is most of what is kept, that of one chain
-  // after the other. live(entry) says whether an entry still matters; it is asked at most `budget` times,
-  // and looks_a_cancel times more for each cancelled() since the last call, and up to a chunk beyond.
+  // Drops stale entries: at the heads of lanes, and when they are the majority, also in one chain
+  // after the other. live(entry) returns true for a live entry. It is called at most `budget`
+  // times, plus looks_a_cancel times for each cancelled() since the last call, plus up to a chunk.
   template <typename Live>
   void sweep(std::size_t budget, Live&& live);
 
-  // When expire() should be called next; `never` if nothing is armed. May be early, never late. It is kept from call to
-  // call: a turn in which nothing is due costs a comparison.
+  // The time of the next expire() call; `never` if nothing is armed. It may be early, never late.
+  // The value is cached: a turn in which nothing is due costs a comparison.
   Instant next();
 
   std::size_t size() const { return size_; }
@@ -91,14 +92,14 @@ class TimerWheel {
  private:
   struct Chunk {
     static constexpr std::uint32_t capacity = 63;
-    std::array<TimerEntry, capacity> entries;  // [first, count) of them
+    std::array<TimerEntry, capacity> entries;  // used: [first, count)
     Chunk* next;
-    std::uint32_t first;  // 0 but for the head of a lane
+    std::uint32_t first;  // 0 except in the head of a lane
     std::uint32_t count;
   };
   static_assert(sizeof(Chunk) == chunk_bytes);
 
-  struct Lane {  // of one timeout, so in order of deadline
+  struct Lane {  // entries of one timeout, so in order of deadline
     std::int64_t timeout_ms = -1;
     Chunk* head = nullptr;  // no chunk of a lane is empty
     Chunk* tail = nullptr;
@@ -139,21 +140,21 @@ class TimerWheel {
   std::size_t slack_;
   std::size_t spares_kept_;
   std::uint64_t elapsed_;         // everything at or before this ms has been visited
-  std::uint64_t next_ = unarmed;  // nothing is to be done before it
-  bool next_known_ = true;        // it is not merely a bound
+  std::uint64_t next_ = unarmed;  // no work before this ms
+  bool next_known_ = true;        // next_ is exact, not merely a bound
   std::array<std::uint64_t, levels> occupied_{};
   std::array<std::array<Chunk*, slots>, levels> wheel_{};
   Chunk* due_ = nullptr;      // taken out of a level-0 slot, being visited
-  Chunk* opening_ = nullptr;  // taken out of a slot, being put where its entries now belong
+  Chunk* opening_ = nullptr;  // taken out of a slot, being cascaded into finer slots
   Chunk* spare_ = nullptr;
   std::size_t spares_ = 0;
-  std::size_t chunks_ = 0;  // with the spare ones
+  std::size_t chunks_ = 0;  // including spare chunks
   std::array<Lane, lanes_max> lanes_;
   std::size_t size_ = 0;
   std::size_t stale_ = 0;
   std::size_t cancels_ = 0;       // since the last sweep
-  unsigned sweep_at_ = 0;         // lane or slot the sweep goes on with
-  Chunk* sweep_after_ = nullptr;  // the chunk of it that was looked at last; null: none yet
+  unsigned sweep_at_ = 0;         // lane or slot where the sweep continues
+  Chunk* sweep_after_ = nullptr;  // its last swept chunk; null: none yet
 };
 
 template <typename Visit>
@@ -234,8 +235,8 @@ void TimerWheel::sweep(std::size_t budget, Live&& live) {
   }
 }
 
-// Goes on with the chain of sweep_at_; false: `left` is used up. A chunk keeps what is live, in order, and
-// joins the one before it if both fit into one: a chain stays more than half full.
+// Sweeps on in the chain of sweep_at_; false: `left` is used up. A chunk keeps its live entries, in
+// order, and joins the previous chunk if both fit into one: a chain stays more than half full.
 template <typename Live>
 bool TimerWheel::sweep_chain(std::size_t& left, Live&& live) {
   const bool is_lane = sweep_at_ < lanes_max;

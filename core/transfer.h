@@ -1,22 +1,24 @@
-// A message on its way from its queue to another one: a dead letter, or one that a move task takes.
+// A message on its way from its queue to another one: a dead letter, or a message of a move task.
 //
 //   source: hidden --arriving--> target: sent, durable --landed--> source: removed, durable
-//                                                        --settling--> target: forgets where it came from --> done
+//     --settling--> target: forgets the transfer key --> done
 //
-// It stays in its source, hidden, until the target has it on disk; only then is it removed there, and only when
-// that is on disk does the target forget the key under which it took it. So at every moment at least one log
-// has the message, and at most one queue shows it: after a crash each target names the keys it still knows
-// (Shard::unsettled()), and the source removes those before it serves anybody. A target that refuses
-// (deleted meanwhile, no room) leaves the message where it was.
+// The source keeps the message, hidden, until the target has it on disk. Only then does the source
+// delete it, and only when that delete is on disk does the target forget the transfer key. So at
+// every moment at least one log has the message, and at most one queue shows it. After a crash each
+// target names the keys it still knows (Shard::unsettled()), and the source deletes those messages
+// before it serves requests. If the target refuses (deleted meanwhile, full), the message stays in
+// its source.
 //
-// A delete that comes while the message is hidden at its source waits there. When the message has landed the delete
-// travels on as `deleted`, and is answered when the target has deleted the message durably. So that it finds the message
-// there, whoever has received it, a message does not move on before it is settled (Slot::unsettled).
+// A delete that arrives while the message is hidden waits at the source. Once the message has
+// landed, the delete travels on as `deleted`, and is answered when the target has deleted the
+// message durably. The delete must find the message there, also if it has been received: a message
+// therefore does not move on before it is settled (Slot::unsettled).
 //
-// The hops are one Request that travels over the mesh; what it carries is a copy, for the source's log may let
-// go of the message while it is under way.
+// The hops are one Request that travels over the mesh. It carries a copy, because the source's log
+// may free the message meanwhile.
 //
-// Owner:  the source's shard; while it is under way the shard that holds the request.
+// Owner:  the source's shard; in transit, the shard that holds the request.
 #pragma once
 
 #include <array>
@@ -38,13 +40,13 @@ struct Transfer : KeptContent {
   ShardId to{};
   TransferKey from;
   bool fifo = false;
-  Seq arrived = 0;       // its number at the target; 0: the target did not put it in
+  Seq arrived = 0;       // its number at the target; 0: the target did not accept it
   bool deleted = false;  // deletes wait for it at the source: the target deletes it when it settles
   std::uint64_t counted = 0;  // bytes in the source's account
   std::uint32_t task = 0;     // number of the move task; 0: a dead letter
-  std::string destination;    // as QueueName::text() has it; empty: where the message came from
+  std::string destination;    // format: QueueName::text(); empty: the message's origin
 
-  // The message. Until its content has been read from the log, `position` says where it is.
+  // The message. Until its content has been read from the log, `position` locates it.
   LogPos position = log_pos_none;
   Instant sent;
   MessageId id;
