@@ -14,8 +14,8 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t buffer_start_bytes = (2 << 10) - 1;  // with its NUL, a size allocators have
-constexpr std::size_t body_reserve_bytes_max = 64 << 10;   // on the word of a Content-Length alone
+constexpr std::size_t buffer_start_bytes = (2 << 10) - 1;  // plus NUL: a size that allocators have
+constexpr std::size_t body_reserve_bytes_max = 64 << 10;   // reserved for a Content-Length alone
 
 std::string_view trim_end(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -31,9 +31,9 @@ const std::string_view* HttpRequest::header(std::string_view name) const {
   return nullptr;
 }
 
-// The llhttp parser, the buffer and where we are. llhttp is paused at the end of the head, of each
-// chunk-size line, of each chunk and of the request: there its position is exact, so that what we
-// check by ourselves does not depend on how the bytes were cut.
+// The llhttp parser, the buffer and the position. llhttp is paused at the end of the head, of each
+// chunk-size line, of each chunk and of the request: its position is exact there, so that our own
+// checks do not depend on how the bytes were split.
 struct HttpParser::Impl {
   enum class Event : std::uint8_t { none, head_end, chunk_line_end, chunk_end, request_end };
   enum class Part : std::uint8_t { head, chunk_line, body, last_line };
@@ -50,7 +50,7 @@ struct HttpParser::Impl {
     return HPE_PAUSED;
   }
 
-  int refuse(int status, std::string text);  // returns what stops llhttp from within a callback
+  int refuse(int status, std::string text);  // returns the code that stops llhttp in a callback
   void refuse_by(llhttp_errno_t code, std::string_view at);
 
   State run(std::string_view bytes, std::size_t& consumed);
@@ -79,7 +79,7 @@ struct HttpParser::Impl {
   void reserve_body(std::size_t bytes);
   void reset();
 
-  // Where a piece of the head will lie once what is being fed is in the buffer.
+  // Position of a piece of the head once the fed bytes are in the buffer.
   std::uint32_t position(std::string_view piece) const {
     return static_cast<std::uint32_t>(buffer.size() +
                                       static_cast<std::size_t>(piece.data() - feeding));
@@ -88,8 +88,8 @@ struct HttpParser::Impl {
 
   llhttp_t http;
   HttpStrict strict;
-  std::string buffer;             // the head as it came, then the body; then body_slack of capacity
-  const char* feeding = nullptr;  // what llhttp is reading: it belongs at the end of the buffer
+  std::string buffer;  // the head as received, then the body; then body_slack of capacity
+  const char* feeding = nullptr;  // bytes that llhttp reads: they belong at the end of the buffer
   std::vector<HeaderSlot> slots;
   std::vector<HttpHeader> headers;
   HttpRequest request;
@@ -103,10 +103,10 @@ struct HttpParser::Impl {
   bool stops_at_head = false;
   bool head_due = false;  // feed() is to return `head`
   std::size_t body_max = body_bytes_max;
-  bool closed = false;  // a request without keep_alive is over
+  bool closed = false;  // a request without keep_alive has ended
   std::uint32_t target_at = 0;
   std::size_t target_size = 0;
-  std::size_t body_at = 0;  // where the head ends
+  std::size_t body_at = 0;  // end of the head
   int error_status = 0;
   std::string error_text;
 };
@@ -154,7 +154,7 @@ int HttpParser::Impl::refuse(int status, std::string text) {
 void HttpParser::Impl::refuse_by(llhttp_errno_t code, std::string_view at) {
   int status = 400;
   if (code == HPE_INVALID_VERSION) status = 505;
-  // A word that is no method of HTTP, as against bytes that are no HTTP at all.
+  // A word that is no HTTP method, as opposed to bytes that are no HTTP at all.
   if (code == HPE_INVALID_METHOD && !at.empty() && is_token_character(at[0])) status = 501;
   refuse(status, llhttp_get_error_reason(&http));
 }
@@ -172,7 +172,7 @@ HttpParser::State HttpParser::Impl::run(std::string_view bytes, std::size_t& con
   return state;
 }
 
-// Runs llhttp up to its next stop. True when it paused: it may then go on without another byte.
+// Runs llhttp up to its next stop. True if it paused: it can then continue without more bytes.
 bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   const bool head = part == Part::head;
   if (head) bytes = bytes.substr(0, head_bytes_max - buffer.size());
@@ -184,7 +184,7 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   const std::string_view used = bytes.substr(0, static_cast<std::size_t>(stop - bytes.begin()));
   consumed += used.size();
 
-  // What we refuse by ourselves lies before the place where llhttp stopped, so it goes first.
+  // Our own checks cover bytes before llhttp's stop position, so their refusal takes precedence.
   if (head) {
     if (buffer.empty()) buffer.reserve(buffer_start_bytes);
     buffer.append(used);
@@ -265,8 +265,8 @@ int HttpParser::Impl::on_target(std::string_view bytes) {
   return 0;
 }
 
-// Limits are looked at where a word ends, not at the byte that breaks them: the answer is then the same
-// however the bytes were cut.
+// Limits are checked at the end of a word, not at the byte that exceeds them: the response then
+// does not depend on how the bytes were split.
 int HttpParser::Impl::on_target_end() {
   return target_size > target_bytes_max ? refuse(414, long_target_text()) : 0;
 }
@@ -323,7 +323,7 @@ void HttpParser::Impl::on_chunk_line_end() {
   refuse(413, long_chunk_text(http.content_length, body_size(), body_max));
 }
 
-// Makes the views of the request out of positions in the buffer.
+// Builds the request's views from positions in the buffer.
 void HttpParser::Impl::publish() {
   const std::string_view all = buffer;
   headers.clear();
@@ -377,7 +377,7 @@ void HttpParser::Impl::check_headers() {
   if (state != State::error) check_framing(coding);
 }
 
-// llhttp has refused two of either header, both together, and lengths that are no number.
+// llhttp already refuses either header repeated, both together, and lengths that are not numbers.
 void HttpParser::Impl::check_framing(const HttpHeader* coding) {
   if (coding != nullptr) {
     if (request.version_minor == 0) {
@@ -402,7 +402,7 @@ void HttpParser::Impl::check_target(std::string_view host) {
   }
 }
 
-// Room for `bytes` more and the slack. Doubles, whatever the library's string does.
+// Reserves space for `bytes` more and the slack. Doubles the capacity, whatever std::string does.
 void HttpParser::Impl::reserve_body(std::size_t bytes) {
   const std::size_t needed = buffer.size() + bytes + body_slack;
   if (needed > buffer.capacity()) buffer.reserve(std::max(needed, 2 * buffer.capacity()));

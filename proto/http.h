@@ -1,24 +1,24 @@
-// HTTP/1.1 as pawl speaks it: a strict, incremental request parser and a response writer.
+// HTTP/1.1 for pawl: a strict, incremental request parser and a response writer.
 //
 //   feed() --> need_more --feed()--> ... --> complete --next()--> (the next pipelined request)
 //     |            |--> head: once, with stop_at_head() and a body to come: request() has no body yet
-//     |            \--> need_continue: once, answer continue_response, then go on feeding
-//     \--> error: final. Answer error_status() and close; nothing is ever read again
+//     |            \--> need_continue: once, send continue_response, then go on feeding
+//     \--> error: final. Send error_status() and close; nothing is ever read again
 //
-// What is let through: HTTP/1.0 and 1.1, POST GET HEAD OPTIONS, lines that end in CRLF, a body by
-// Content-Length or by exactly "chunked". What two servers could read differently is refused, never
-// repaired: proto/README.md lists it with the status of each. There are no lenient switches.
+// Accepted: HTTP/1.0 and 1.1; POST, GET, HEAD and OPTIONS; lines that end in CRLF; a body by
+// Content-Length or by exactly "chunked". Input that two servers could read differently is refused,
+// never repaired: proto/README.md lists each case with its status. There are no lenient switches.
 //
 // Units:  bytes.
 // Limits: head_bytes_max for request line and headers together, headers_max (431), target_bytes_max
 //         (414), body_bytes_max after decoding (413).
-//         Time limits are the connection's; phase() says which one applies.
-// Errors: error_status() and error_text() for the answer; of a body that is refused (413, 415) also the
-//         refused_head(), which tells the protocol that the caller speaks.
-// Owner:  the parser owns one buffer that holds head and body of the current request; every
-//         string_view of request() points into it and holds until next(). Behind the body there are
-//         body_slack readable bytes, for parsers that read in blocks. A buffer beyond buffer_keep_bytes
-//         is given back by next().
+//         Time limits belong to the connection; phase() tells which one applies.
+// Errors: error_status() and error_text() for the response. A refused body (413, 415) also has
+//         refused_head(), which identifies the protocol of the caller.
+// Owner:  the parser owns one buffer that holds head and body of the current request. Every
+//         string_view of request() points into it and is valid until next(). body_slack readable
+//         bytes follow the body, for parsers that read in blocks. next() frees a buffer beyond
+//         buffer_keep_bytes.
 // Source: RFC 9110, RFC 9112; llhttp for the grammar.
 #pragma once
 
@@ -47,15 +47,16 @@ struct HttpRequest {
   std::string_view body;                // decoded if it came in chunks
   std::span<const HttpHeader> headers;  // in order of appearance
   int version_minor = 1;                // HTTP/1.0 or 1.1
-  bool keep_alive = true;               // what the client wants after the answer
+  bool keep_alive = true;               // connection reuse requested by the client
   bool expect_continue = false;
-  // What the client calls this server, for URLs in answers. Not of the request itself: the connection,
-  // which knows about TLS and proxies, fills it in.
+  // The server's scheme and host as the client knows them, for URLs in responses. They are not part
+  // of the request: the connection, which knows about TLS and proxies, fills them in.
   std::string_view scheme = "http";
   std::string_view public_host;  // empty: the Host header
-  // When it came, by the wall clock: what the times of signatures are compared with.
+  // Arrival time by the wall clock; the times of signatures are compared with it.
   Instant arrived;
-  // The Origin of a page that may read the answer (CORS); empty: there is none. The connection fills it in.
+  // Origin of a web page that may read the response (CORS); empty: none. The connection fills it
+  // in.
   std::string_view cors_origin;
 
   // The value of the first header of that name, nullptr when absent. `name` in lower case.
@@ -73,7 +74,7 @@ class HttpParser {
 
   enum class State : std::uint8_t { need_more, complete, error, need_continue, head };
   enum class Phase : std::uint8_t {
-    idle,  // between requests: not a byte of the next one was seen
+    idle,  // between requests: no byte of the next one was received
     head,
     body,
     done,  // complete or error, or closed: after a request without keep_alive
@@ -84,29 +85,31 @@ class HttpParser {
   HttpParser(HttpParser&&) noexcept;
   HttpParser& operator=(HttpParser&&) noexcept;
 
-  // Takes bytes up to the end of the current request; `consumed` says how many. The rest belongs to
-  // the next request: feed it again after next(). Once complete or in error nothing is taken.
+  // Consumes bytes up to the end of the current request; `consumed` is their number. The rest
+  // belongs to the next request: feed it again after next(). Once complete or in error, nothing is
+  // consumed.
   State feed(std::string_view bytes, std::size_t& consumed);
 
-  // Makes feed() return `head` before the body is taken. Feed the rest then, also when that is nothing.
+  // Makes feed() return `head` before it consumes the body. Then feed the rest, even if it is
+  // empty.
   void stop_at_head();
-  // At `head`: the body's length, unless it comes in chunks.
+  // At `head`: the length of the body; nullopt if it is chunked.
   std::optional<std::size_t> body_length() const;
-  // A lower limit for the body of this request than body_bytes_max: before its first byte, or at
-  // `head`.
+  // Lowers this request's body limit below body_bytes_max. Call it before the body's first byte, or
+  // at `head`.
   void limit_body(std::size_t bytes_max);
 
-  const HttpRequest& request() const;  // while complete; at `head`, until the next feed()
-  // Ready for the next request. After one without keep_alive there is none: all bytes are discarded.
+  const HttpRequest& request() const;  // valid while complete; at `head`, until the next feed()
+  // Prepares for the next request. After a request without keep_alive all bytes are discarded.
   void next();
 
   Phase phase() const;
   int error_status() const;  // 0 unless in error
   std::string_view error_text() const;
-  // In error with 413 or 415: the head of that request. Null in all other states.
+  // In error with 413 or 415: the head of that request; null in all other states.
   const HttpRequest* refused_head() const;
   std::size_t memory() const;  // bytes held
-  // Frees the buffers of earlier requests. Between requests only; without effect in one.
+  // Frees the buffers of earlier requests. No effect within a request.
   void give_back_spare();
 
  private:
@@ -116,10 +119,10 @@ class HttpParser {
 
 inline constexpr std::string_view continue_response = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// Appends a response. `request_id`, `content_type` and `date` (IMF-fixdate, which the caller keeps for
-// a second) are left out when empty, Content-Length only with a status without body (1xx, 204, 304).
-// A 405 lists the methods. Control characters in what is given become spaces: no value can add a line.
-// `head_only` (the request was HEAD) leaves out the body but not its length.
+// Appends a response. Empty `request_id`, `content_type` and `date` (IMF-fixdate, which the caller
+// caches for a second) are left out; Content-Length is left out only for a status without body
+// (1xx, 204, 304). A 405 lists the methods. Control characters in arguments become spaces, so that
+// no value can add a line. `head_only` (the request was HEAD) omits the body but keeps its length.
 void append_response(std::string& out, int status, std::string_view content_type,
                      std::string_view request_id, std::span<const HttpHeader> extra,
                      std::string_view body, bool keep_alive, bool head_only, std::string_view date,

@@ -14,12 +14,12 @@ void append_line_text(std::string& out, std::string_view text) {
   }
 }
 
-// Name and value are ours.
+// Name and value come from pawl.
 void append_header(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
-// Name and value may hold what a client sent.
+// Name and value may hold client input.
 void append_header_safely(std::string& out, std::string_view name, std::string_view value) {
   append_line_text(out, name);
   out.append(": ");

@@ -18,8 +18,9 @@ HttpRefusal HttpStrict::scan_head(std::string_view bytes) {
   return scan_headers(bytes);
 }
 
-// Byte by byte: one space, twice, then exactly HTTP/1.0 or HTTP/1.1 and CRLF. Takes the line off
-// `bytes`. llhttp reads several spaces, RTSP/1.0, and HTTP/0.9's line without a version.
+// Checks the request line byte by byte: two single spaces, then exactly HTTP/1.0 or HTTP/1.1 and
+// CRLF. Removes the line from `bytes`. llhttp accepts several spaces, RTSP/1.0, and HTTP/0.9's line
+// without a version.
 HttpRefusal HttpStrict::scan_request_line(std::string_view& bytes) {
   constexpr std::string_view ending = "HTTP/1.x\r\n";
   std::size_t i = 0;
@@ -60,8 +61,8 @@ HttpRefusal HttpStrict::scan_headers(std::string_view bytes) {
   return {};
 }
 
-// Hex digits and CRLF, nothing else. Extensions are refused: no client sends any to a queue, llhttp
-// 8.1 misreads "1;a=b;c", and with leading zeros they are how a body of nothing goes on forever.
+// Accepts only hex digits and CRLF. Extensions are refused: no client of a queue sends them, llhttp
+// 8.1 misreads "1;a=b;c", and with leading zeros they make an empty body endless.
 HttpRefusal HttpStrict::scan_chunk_line(std::string_view bytes) {
   for (const char c : bytes) {
     if (!is_hex(c) && c != '\r' && c != '\n') return {400, "a chunk size with something behind it"};

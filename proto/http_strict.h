@@ -1,12 +1,13 @@
-// What llhttp 8.1 in strict mode takes and two servers could still read differently: refused here, by
-// looking at the raw bytes of the head, of chunk-size lines and of the line behind the last chunk.
+// Requests that llhttp 8.1 in strict mode accepts but two servers could read differently. They are
+// refused here by inspecting the raw bytes of the head, of chunk-size lines and of the last line,
+// the line after the last chunk.
 //
-//   request line:  more than one space, a protocol that is not HTTP/1.0 or HTTP/1.1, an empty line first
+//   request line:  more than one space, a protocol that is not HTTP/1.0 or 1.1, an empty first line
 //   headers:       folded lines (obs-fold), a bare LF for the empty line, a header without a name
 //   chunk sizes:   extensions, more than 16 digits
 //   last line:     a bare LF, trailer fields
 //
-// Bytes may come in pieces of any size; the caller says where each part ends.
+// Bytes may arrive in pieces of any size; the caller marks where each part ends.
 //
 // Errors: HttpRefusal; the first one is final.
 // Owner:  part of an HttpParser; copies nothing.
@@ -43,13 +44,14 @@ class HttpStrict {
   bool line_begins_ = false;  // the last byte of the headers was LF
   bool after_cr_ = false;     // the last byte of the headers, or of the last line, was CR
   std::size_t spaces_ = 0;    // in the request line
-  std::size_t protocol_ = 0;  // bytes of the request line behind the second space
+  std::size_t protocol_ = 0;  // bytes of the request line after the second space
   std::size_t chunk_line_ = 0;
 };
 
 bool is_token_character(char c);
 
-// host[:port] or [IPv6][:port], by its characters. An empty host is none: queue URLs are made of it.
+// Checks the characters of host[:port] or [IPv6][:port]. An empty host is invalid: queue URLs are
+// built from it.
 bool valid_host(std::string_view host);
 
 }  // namespace pawl

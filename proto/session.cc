@@ -30,7 +30,7 @@ std::uint32_t Session::intern(const ConfigPtr& config, const Directory& director
   return handle;
 }
 
-// A few each time: the settings of queues that have gone are nobody else's any more.
+// Releases the settings of deleted queues, a few per call: no one else needs them.
 void Session::forget_gone(const Directory& directory) {
   constexpr std::size_t at_once = 16;
   for (std::size_t left = std::min(at_once, queues_.size()); left > 0; --left) {
@@ -110,7 +110,7 @@ WireCall::Next WireCall::run(Session& session, std::string_view payload, const D
   }
 }
 
-// Everything that names its queue by the handle in the header.
+// Operations that name their queue by the handle in the header.
 WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
                                       const Directory& directory) {
   const auto op = static_cast<WireOp>(header_.op);
@@ -125,7 +125,7 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
   if (*opened == nullptr) return refuse(Status::no_such_queue);
-  // A queue this shard has not heard of yet, or that is gone: its owner knows which, and answers.
+  // This shard may not know the queue yet, or it is deleted: the owner knows which, and responds.
   const ConfigPtr* current = directory.find((*opened)->id);
   if (current) opened = current;
   const bool answered_here = op == WireOp::get_tags || op == WireOp::list_sources;
@@ -178,9 +178,9 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   const auto features = in.take<std::uint32_t>();
   const auto auth = in.take<std::uint8_t>();
   const std::string_view name = in.take_short();
-  // Magic and major first: of another version's HELLO no more than these may be understood.
+  // Magic and major are checked first: the rest of another version's HELLO may be unknown.
   if (magic != wire_magic || major != wire_major) return hang_up(Status::protocol_version);
-  if (!in.ok()) return hang_up(Status::bad_frame);  // more than this is a later minor's
+  if (!in.ok()) return hang_up(Status::bad_frame);  // further bytes belong to a later minor
   if (auth > auth_key || (auth == auth_none && config.keys)) {
     session.fault_ = auth > auth_key ? AuthFault::bad_form : AuthFault::missing;
     return hang_up(Status::unauthorized);
@@ -213,7 +213,7 @@ WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
   const std::string_view id = in.take_short();
   const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
   if (!in.finished()) return hang_up(Status::bad_frame);
-  // Between HELLO and here the server may have been given other keys: those count.
+  // The server may have reloaded its keys since HELLO: the current keys count.
   const Keyring::Entry* const key =
       config.keys ? proven(*config.keys, id, session.challenge_, proof) : nullptr;
   if (key == nullptr) {
@@ -231,8 +231,8 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
   const std::string_view account = in.take_short();
   const std::string_view name = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
-  // Of another account's queue a key does not even learn that it is there; and topics, which are in the directory too, are
-  // no queues.
+  // A key does not learn whether another account's queue exists. Topics are in the directory too,
+  // but they are not queues.
   const bool foreign =
       (!account.empty() && !session.account_.empty() && account != session.account_) ||
       is_topic_account(account);
@@ -263,7 +263,7 @@ WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Di
   if (attributes != Status::ok) return refuse(attributes);
   const bool fifo = std::ranges::find(spec_.changes, Attribute::fifo_queue,
                                       &AttributeChange::attribute) != spec_.changes.end();
-  if (fifo != of.fifo) return refuse(Status::invalid);  // the one goes with the other
+  if (fifo != of.fifo) return refuse(Status::invalid);  // the name and the attribute must agree
   if (tags != Status::ok) return refuse(tags);
   if (session.full()) return refuse(Status::overloaded);
   request_.spec = &spec_;
@@ -293,7 +293,7 @@ WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Dir
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   if (max < 1 || max > names_max) return refuse(Status::invalid);
-  // One more than asked for tells whether there are more.
+  // One more than requested shows whether there are more.
   const std::vector<ConfigPtr> found =
       directory.list(session.account_or(config), prefix, after, std::size_t{max} + 1);
   put_names(found, max);

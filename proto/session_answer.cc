@@ -4,17 +4,17 @@
 #include "proto/session.h"
 #include "proto/wire_queue.h"
 
-// The second half of a WireCall: what came back, as the bytes of an answer.
+// The second half of a WireCall: the returned request becomes the bytes of a response.
 
 namespace pawl {
 namespace {
 
-// Buffers a call keeps for its next frame; larger ones are given back.
+// Limits of the buffers that a call keeps for its next frame; larger ones are freed.
 constexpr std::size_t keep_bytes_max = 64 << 10;
 constexpr std::size_t keep_entries_max = 256;
 constexpr std::size_t keep_deliveries_max = 64;
 
-// What a message takes up in an answer.
+// Bytes of a message in a response.
 std::size_t delivery_bytes(const Content& content) {
   constexpr std::size_t fixed = receipt_bytes + 16 + 8 + 8 + 8 + 4 + 4;
   const std::size_t names = content.group.size() + content.dedup_id.size() + content.origin.size();
@@ -24,7 +24,7 @@ std::size_t delivery_bytes(const Content& content) {
          names;
 }
 
-// The lengths of the texts that a client of feature_groups is told; the log keeps each below 256 bytes.
+// Lengths of the texts for clients with feature_groups; the log keeps each below 256 bytes.
 std::uint32_t names_word(const Content& content) {
   return static_cast<std::uint32_t>(content.group.size() | content.dedup_id.size() << 8 |
                                     content.origin.size() << 16);
@@ -39,8 +39,9 @@ void give_back(T& buffer, std::size_t keep_max) {
 
 WireCall::Next WireCall::resume(Session& session, const Directory& directory,
                                 const SessionConfig&) {
-  if (undelivering_) return Next::respond;  // what could not be given back becomes visible in time
-  // Who waits does so for room among those in flight too.
+  // Messages that could not be returned become visible at their timeout.
+  if (undelivering_) return Next::respond;
+  // A waiting receive also waits while the in-flight limit is reached.
   if (request_.error == Errc::over_in_flight && wait_later_ != Duration{0}) {
     request_.error = Errc::ok;
     return wait_for_some();
@@ -117,7 +118,7 @@ WireCall::Next WireCall::replays_listed() {
   return Next::respond;
 }
 
-// A queue is known under a handle from now on.
+// Assigns a handle to the queue and writes its settings.
 WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config,
                                 const Directory& directory) {
   header_.queue = session.intern(config, directory);
@@ -132,7 +133,7 @@ WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config,
   return Next::respond;
 }
 
-// What a queue is set to, and how full it is.
+// Writes the queue's settings and message counts.
 WireCall::Next WireCall::described() {
   const QueueConfig& config = *described_;
   put(answer_, request_.counts.visible);
@@ -145,7 +146,7 @@ WireCall::Next WireCall::described() {
   return fits ? Next::respond : refuse(Status::too_large);
 }
 
-// Messages beyond the answer's size go back to the queue, as if they had not been handed out.
+// Messages that do not fit into the response return to the queue, as if never delivered.
 WireCall::Next WireCall::received() {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
@@ -208,7 +209,7 @@ void WireCall::write_payload(std::string& out) const {
   }
 }
 
-// Ids are the 16 bytes of the UUID that SQS clients are shown.
+// Ids are the 16 bytes of the UUID that SQS clients receive.
 void WireCall::write_sent(std::string& out) const {
   put(out, static_cast<std::uint32_t>(prechecks_.size()));
   std::size_t next = 0;

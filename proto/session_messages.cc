@@ -1,4 +1,4 @@
-// SEND, RECEIVE, DELETE and CHANGE: a batch on its way in, judged entry by entry.
+// SEND, RECEIVE, DELETE and CHANGE: reads a batch and checks it entry by entry.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -22,7 +22,7 @@ Duration duration(std::uint32_t ms) {
   return ms == wire_queue_default ? queue_default : milliseconds(ms);
 }
 
-// The one system attribute a sender may give.
+// True for the only system attribute that a sender may set.
 bool is_trace_header(std::string_view encoded) {
   MessageAttribute attribute;
   AttributeReader reader(encoded);
@@ -31,7 +31,7 @@ bool is_trace_header(std::string_view encoded) {
          check_attribute(attribute) == AttributeFault::none;
 }
 
-// Group and deduplication id, and in a FIFO queue the delay, which is the queue's alone.
+// Checks group and deduplication id. In a FIFO queue only the queue sets the delay.
 bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig& queue) {
   if (!content.group.empty() && !good_message_id(content.group)) return false;
   if (!queue.is_fifo()) return content.dedup_id.empty();
@@ -39,7 +39,7 @@ bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig
          (delay_ms == 0 || delay_ms == wire_queue_default);
 }
 
-// What is wrong with one message, as SQS would judge it.
+// Checks one message by SQS's rules.
 Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& queue) {
   const Content& content = entry.content;
   const std::int64_t size_max = queue.number(Attribute::maximum_message_size);
@@ -63,7 +63,7 @@ WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
   const bool by_content = queue.number(Attribute::content_based_deduplication) == 1;
   sends_.clear();
   digests_.clear();
-  if (by_content) digests_.reserve(count);  // they are pointed to
+  if (by_content) digests_.reserve(count);  // entries point to them
   prechecks_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto head = in.take<std::uint32_t>();
@@ -73,8 +73,7 @@ WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
     const std::uint32_t delay_ms =
         head & entry_has_delay ? in.take<std::uint32_t>() : wire_queue_default;
     const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
-    if (names > 0xFFFF)
-      return refuse(Status::bad_frame, i);  // an origin is not the sender's to say
+    if (names > 0xFFFF) return refuse(Status::bad_frame, i);  // a sender cannot set the origin
     SendEntry entry;
     entry.content.body = in.take_bytes(head & entry_body_mask);
     entry.content.attributes = in.take_bytes(attributes);
@@ -117,11 +116,11 @@ WireCall::Next WireCall::receive(const Session& session, WireReader& in, const Q
   const Duration wait = duration(wait_ms);
   const bool waits_for_many =
       max > waiting_max && (wait == queue_default ? queue.wait() : wait) > Duration{0};
-  // One with an attempt id is asked for once: what it found the first time would be the answer.
+  // A RECEIVE with an attempt id is issued once: a second would return the first one's result.
   const bool looks_first = waits_for_many && attempt.empty();
   const std::uint32_t room = waits_for_many && !looks_first ? waiting_max : max;
   if (looks_first) wait_later_ = wait;
-  // Only grown: the owner overwrites every delivery it fills.
+  // Only grows: the owner overwrites each delivery it fills.
   if (deliveries_.size() < room) deliveries_.resize(room);
   request_.deliveries = std::span(deliveries_).first(room);
   request_.receive = {.max = room,
@@ -132,7 +131,7 @@ WireCall::Next WireCall::receive(const Session& session, WireReader& in, const Q
   return route(Op::receive, queue.owner);
 }
 
-// Nothing was there. Who waits takes little memory.
+// Waits after an empty result, with memory for waiting_max messages only.
 WireCall::Next WireCall::wait_for_some() {
   std::vector<Delivery>(waiting_max).swap(deliveries_);
   request_.deliveries = deliveries_;

@@ -1,4 +1,4 @@
-// What a queue has besides messages: its tags, the queues whose dead letters it takes, its tasks.
+// Queue operations beyond messages: tags, source queues of dead letters, and tasks.
 #include <algorithm>
 
 #include "proto/filter_policy.h"
@@ -10,11 +10,11 @@ namespace pawl {
 namespace {
 
 bool good_filter(std::string_view text) {
-  std::string why;  // the client's to find out: here is no place to say it
+  std::string why;  // unused: the binary response has no field for it
   return text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why) != nullptr;
 }
 
-// To 0 is now. Neither may be before 1970, nor the one behind the other.
+// `to` = 0 means now. Neither time is before 1970, and `to` is after `from`.
 bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to == 0 || to > from); }
 
 }  // namespace
@@ -29,7 +29,7 @@ WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
   return Next::respond;
 }
 
-// Some are set, some are taken away; the others stay.
+// Sets some tags and deletes others; the rest is unchanged.
 WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
   Tags set;
   const Status status = wire::take_tags(in, set);
@@ -140,7 +140,7 @@ WireCall::Next WireCall::list_replays(WireReader& in, const QueueConfig& queue) 
   return route(Op::list_replays, queue.owner);
 }
 
-// What the request points to, as long as it is under way.
+// Allocates the parameters that the request points to while it is in flight.
 ReplayParams& WireCall::about_replays() {
   replay_ = std::make_unique<ReplayParams>();
   request_.replay = replay_.get();

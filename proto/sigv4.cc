@@ -21,7 +21,7 @@ constexpr std::string_view terminator = "aws4_request";
 constexpr std::string_view date_form = "00000000T000000Z";  // 0 for any digit
 constexpr std::size_t scope_max = 8 + 1 + SignatureVerifier::region_max + 1 + 3;
 
-// day/region/service in front, the fixed end behind.
+// The string to sign: algorithm, date, day/region/service, terminator, and 64 hex digits.
 static_assert(algorithm.size() + 1 + date_form.size() + 1 + scope_max + 1 + terminator.size() + 1 +
                   64 <=
               hmac_message_max);
@@ -51,7 +51,8 @@ void append_escaped(std::string& out, std::string_view text, bool keep_slash) {
   }
 }
 
-// Without empty and `.` segments, `..` taken as the way up; and escaped once more than on the wire.
+// Appends the canonical path: no empty or `.` segments, `..` resolved, escaped once more than on
+// the wire.
 void append_path(std::string& out, std::string_view path) {
   const std::size_t start = out.size();
   const bool slash_last = path.ends_with('/');
@@ -69,7 +70,7 @@ void append_path(std::string& out, std::string_view path) {
   if (slash_last || out.size() == start) out += '/';
 }
 
-// Runs of blanks become one; the parser took those around the value.
+// Collapses runs of blanks to one; the parser has already trimmed the value.
 void append_value(std::string& out, std::string_view value) {
   bool after_blank = false;
   for (const char c : value) {
@@ -80,7 +81,7 @@ void append_value(std::string& out, std::string_view value) {
   }
 }
 
-// What is before the next `separator`, which is taken too.
+// Removes and returns the text before the next `separator`; the separator is removed too.
 std::string_view take(std::string_view& text, char separator) {
   const std::string_view part = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(part.size() + 1, text.size()));
@@ -124,7 +125,7 @@ bool parse_digest(std::string_view hex, Sha256& out) {
   return true;
 }
 
-// The only header of that name; `count` says how many there are.
+// The header of that name, null unless there is exactly one; `count` is their number.
 const std::string_view* only_header(const HttpRequest& http, std::string_view name,
                                     std::size_t& count) {
   const std::string_view* found = nullptr;
@@ -173,12 +174,12 @@ std::string_view name_of(AuthFault fault) {
   return names[static_cast<std::size_t>(fault)];
 }
 
-// What a signature says of itself. Views into the request or into form_.
+// The parts of a signature. Views into the request or into form_.
 struct SignatureVerifier::Claim {
   std::string_view credential, signed_headers, date;
-  std::string_view key_id, day, scope;  // of the credential; scope is day/region/service
+  std::string_view key_id, day, scope;  // parts of the credential; scope is day/region/service
   Sha256 signature{};
-  std::int64_t expires = 0;  // of a presigned one
+  std::int64_t expires = 0;  // of a presigned request
   bool presigned = false;
 
   AuthFault read_header(std::string_view value);
@@ -406,8 +407,8 @@ AuthFault SignatureVerifier::check_signature(const Claim& claim, const Keyring& 
   const Sha256 wanted = hmac_sha256(view_of(key), canonical_);
   const bool same = CRYPTO_memcmp(wanted.data(), claim.signature.data(), wanted.size()) == 0;
   if (!same || !known) {
-    // A refusal costs one derivation, whatever was kept: time must not tell which keys there are. What
-    // was not signed by a key of ours is not kept either, so nobody can push out what is.
+    // A refusal costs one derivation, cached or not: timing must not reveal which keys exist. Keys
+    // derived for a wrong signature are not cached, so that nobody can evict the cached ones.
     if (kept) key = derive(entry->key.secret, claim.scope);
     OPENSSL_cleanse(key.data(), key.size());
     return AuthFault::mismatch;

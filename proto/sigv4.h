@@ -1,25 +1,25 @@
-// AWS Signature Version 4: who signed a request, if the signature is right.
+// AWS Signature Version 4: the signer of a request, if the signature is right.
 //
 //   find the signature (header or query) -> its parts -> the time -> the signed headers -> the body
 //   -> canonical request -> string to sign -> HMAC under the key of that day, region and service
 //
-// Both forms are read: the Authorization header, and the presigned query (X-Amz-Algorithm ...). Nothing
-// is believed that is not signed: `host` and every x-amz-* header must be, the body is always hashed
-// here, and a header or parameter that is there twice is refused, since two readers could differ on it.
-// A session token is signed like any other header or parameter, and not looked at.
+// Both forms are accepted: the Authorization header, and the presigned query (X-Amz-Algorithm ...).
+// Unsigned data is not trusted: `host` and every x-amz-* header must be signed, and the body is
+// always hashed here. A repeated header or parameter is refused, because two readers could differ
+// on it. A session token is signed like any other header or parameter, and is not inspected.
 //
-// An unknown key id and a wrong signature do the same work and are the same fault. A signature can be
-// replayed as long as its time allows: TLS is what keeps it from others.
+// An unknown key id and a wrong signature cost the same work and report the same fault. A signature
+// can be replayed within its validity: TLS protects it from others.
 //
 // Units:  X-Amz-Date in seconds of UTC, X-Amz-Expires in seconds.
-// Limits: skew_max around now for a header; 1 .. expires_max seconds from its date for a query; regions
-//         of up to region_max characters; services sqs and sns. Headers and query are as long as
-//         proto/http.h and proto/form.h let them be.
-// Errors: AuthFault; sqs_errors.h has AWS's words for each.
-// Owner:  one thread. It keeps cached_max derived keys, each by what it was derived from, so that another
-//         Keyring never meets a key of the last one. In steady state it allocates nothing.
-// Source: IAM User Guide, "AWS Signature Version 4 for API requests"; botocore's signer for the canonical
-//         path, as clients send it.
+// Limits: skew_max around now for a header; 1 .. expires_max seconds from its date for a query;
+//         regions of up to region_max characters; services sqs and sns. proto/http.h and
+//         proto/form.h limit headers and query.
+// Errors: AuthFault; sqs_errors.h has AWS's text for each.
+// Owner:  one thread. It caches cached_max derived keys, each with its inputs, so that a new
+//         Keyring never uses keys of the previous one. In steady state it allocates nothing.
+// Source: IAM User Guide, "AWS Signature Version 4 for API requests"; botocore's signer for the
+//         canonical path, as clients send it.
 #pragma once
 
 #include <array>
@@ -40,14 +40,14 @@ namespace pawl {
 
 enum class AuthFault : std::uint8_t {
   none,
-  missing,             // not signed at all
+  missing,             // no signature
   two_signatures,      // in the header and in the query, or two headers
-  bad_query,           // a parameter twice, a bad escape, too many
-  bad_form,            // another algorithm, or parts that are missing, twice or not of the grammar
+  bad_query,           // a repeated parameter, a bad escape, too many
+  bad_form,            // another algorithm; or missing, repeated or malformed parts
   bad_credential,      // not <key id>/<day>/<region>/sqs/aws4_request
-  bad_date,            // X-Amz-Date missing, not a date, or not of the credential's day
+  bad_date,            // X-Amz-Date missing, not a date, or not on the credential's day
   bad_expires,         // X-Amz-Expires out of its range
-  bad_signed_headers,  // not in order, or one that is not in the request exactly once
+  bad_signed_headers,  // unordered, or a header that does not occur exactly once
   unsigned_header,     // `host` or an x-amz-* header is not signed
   expired,
   not_yet_valid,
@@ -58,7 +58,7 @@ inline constexpr std::size_t auth_faults = static_cast<std::size_t>(AuthFault::m
 
 std::string_view name_of(AuthFault fault);
 
-// Who signed. Both are the Keyring's.
+// The signer. Both texts belong to the Keyring.
 struct Identity {
   std::string_view account;
   std::string_view key_id;
@@ -74,24 +74,25 @@ class SignatureVerifier {
   SignatureVerifier();
   ~SignatureVerifier();  // overwrites the derived keys
 
-  // `out` is filled when there is no fault, and not touched otherwise.
+  // Fills `out` only if there is no fault.
   [[nodiscard]] AuthFault verify(const HttpRequest& http, const Keyring& keys, Instant now,
                                  Identity& out);
 
-  // Of a head whose body has not come. Every fault is one that verify() would find too. `proven` becomes true
-  // when X-Amz-Content-Sha256 let the whole signature be computed, and it is right. Without that header a key
-  // is not looked up: an unknown one is found no sooner than a wrong secret.
+  // Verifies a head before its body arrives. It reports only faults that verify() would report too.
+  // `proven` becomes true if X-Amz-Content-Sha256 allowed the full signature check and it matched.
+  // Without that header no key is looked up: an unknown key is reported no sooner than a wrong
+  // secret.
   [[nodiscard]] AuthFault verify_head(const HttpRequest& http, const Keyring& keys, Instant now,
                                       bool& proven);
 
  private:
   struct Claim;
   struct Derived;
-  struct Piece {  // of encoded_
+  struct Piece {  // positions in encoded_
     std::size_t key, value, end;
   };
 
-  // Reads the claim and makes canonical_, up to the digest of the body.
+  // Reads the claim and builds canonical_, up to the digest of the body.
   AuthFault begin(const HttpRequest& http, Instant now, Claim& claim);
   AuthFault find_claim(const HttpRequest& http, Claim& claim);
   void append_query(std::string_view left_out);
