@@ -28,6 +28,7 @@
 #include "proto/http_strict.h"
 #include "proto/keys.h"
 #include "proto/sigv4.h"
+#include "proto/text.h"
 #include "tests/core/allocations.h"
 #include "tests/sim/random.h"
 
