@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-constexpr unsigned exact_bits = 11;  // values of so many bits have a bucket each
+constexpr unsigned exact_bits = 11;  // values of at most this many bits have a bucket each
 constexpr std::size_t half = std::size_t{1} << (exact_bits - 1);
 constexpr std::size_t powers = 42 - exact_bits;
 constexpr std::size_t buckets = 2 * half + powers * half;
@@ -74,7 +74,7 @@ std::uint64_t Histogram::quantile(double fraction) const {
   return max_;
 }
 
-// As HdrHistogram prints it, with five steps per halving of the distance to 100 %.
+// HdrHistogram's text form, with five steps per halving of the distance to 100 %.
 void Histogram::write_hgrm(std::FILE* out) const {
   constexpr double steps_per_half = 5;
   constexpr double us = 1000;
@@ -92,7 +92,7 @@ void Histogram::write_hgrm(std::FILE* out) const {
                    static_cast<unsigned long long>(seen), 1 / (1 - level));
       const double halvings = std::floor(std::log2(1 / (1 - level))) + 1;
       level += 1 / (steps_per_half * std::exp2(halvings));
-      // Beyond the last value there is nothing left to tell apart.
+      // Levels beyond the last value are indistinguishable.
       if (1 - level < 1 / static_cast<double>(count_) / 2) level = 1;
     }
   }

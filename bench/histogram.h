@@ -1,11 +1,11 @@
 // A histogram of durations: log-linear buckets, exact to three significant digits, mergeable.
 //
-// Values below 2048 have a bucket each; from there on every power of two is cut into 1024 buckets,
-// so that a bucket is never wider than a thousandth of its values.
+// Values below 2048 have a bucket each; from there on every power of two is divided into 1024
+// buckets, so that a bucket is never wider than a thousandth of its values.
 //
 // Units:  nanoseconds in; write_hgrm() prints in microseconds.
-// Limits: value_max (about 73 minutes); longer ones are counted as that, and max() still tells
-//         them.
+// Limits: value_max (about 73 minutes); a longer value counts as value_max, but max() returns it
+//         exactly.
 // Errors: none.
 // Owner:  one thread. 264 KiB each, allocated once.
 // Source: HdrHistogram's layout and its text form (.hgrm), which its plotting tools read.
@@ -31,8 +31,8 @@ class Histogram {
   std::uint64_t max() const { return max_; }
   double mean() const;
   double deviation() const;
-  // The value that `fraction` (0..1) of all recorded values do not exceed, up to its bucket's
-  // width; 0 when empty.
+  // The value not exceeded by `fraction` (0..1) of all recorded values, within its bucket's width;
+  // 0 when empty.
   std::uint64_t quantile(double fraction) const;
 
   void write_hgrm(std::FILE* out) const;

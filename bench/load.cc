@@ -23,7 +23,7 @@ const char* name_of(Workload workload) {
   return names[static_cast<int>(workload)];
 }
 
-// What is wrong with the options; empty: nothing.
+// An error text about the options; empty: none.
 std::string fault_of(const LoadOptions& o, bool http) {
   const std::uint32_t batch_max = http ? http_batch_max : binary_batch_max;
   if (o.connections < 1 || o.connections > 1024) return "--connections must be 1 to 1024";
@@ -85,7 +85,7 @@ int write_hgrm(const std::string& path, const Histogram& latency, std::FILE* err
   return std::fclose(file) == 0 ? 0 : 1;
 }
 
-// Sleeps end on time, not 50 us late, for as long as this lives.
+// During its lifetime, sleeps end on time instead of 50 us late.
 class SharpTimers {
  public:
   SharpTimers() : slack_(::prctl(PR_GET_TIMERSLACK)) { ::prctl(PR_SET_TIMERSLACK, 1); }

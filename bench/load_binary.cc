@@ -6,7 +6,7 @@
 #include "proto/challenge.h"
 #include "proto/wire.h"
 
-// The binary protocol, from prepared frames. The correlation is the slot.
+// The codec of the binary protocol. It uses prepared frames; the correlation is the slot.
 
 namespace pawl::load {
 namespace {
@@ -96,14 +96,14 @@ class BinaryCodec : public Codec {
   }
 
  private:
-  // When the answer to HELLO has a challenge.
+  // Answers the challenge in the response to HELLO, if there is one.
   std::string authenticate(int socket) {
     Client::Server server;
     std::uint32_t features = 0;
     std::string_view asked;
     if (!client::take_server(answer_, server, features, asked))
       return "the server's greeting cannot be understood";
-    if (asked.empty()) return {};  // it asks for no key
+    if (asked.empty()) return {};  // the server requires no key
     Challenge challenge{};
     if (asked.size() != challenge.size()) return "the server's challenge is not one";
     std::ranges::copy(asked, challenge.begin());
@@ -114,7 +114,7 @@ class BinaryCodec : public Codec {
     return ask(socket, WireOp::authenticate, payload);
   }
 
-  // One request and its answer, before the load begins.
+  // Sends one request and reads its response, before the load begins.
   std::string ask(int socket, WireOp op, std::string_view payload) {
     std::string bytes;
     const std::size_t begin = begin_frame(bytes, {.op = static_cast<std::uint8_t>(op)});
@@ -203,9 +203,9 @@ class BinaryCodec : public Codec {
   const LoadOptions& options_;
   std::string queue_name_;
   std::uint32_t queue_ = 0;
-  std::string answer_;  // of ask()
+  std::string answer_;  // the response in ask()
   std::string send_, receive_;
-  std::vector<std::size_t> stamps_;  // where in send_
+  std::vector<std::size_t> stamps_;  // positions in send_
 };
 
 }  // namespace

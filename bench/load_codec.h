@@ -1,10 +1,10 @@
-// What a load connection says and hears, in one of the two protocols.
+// The requests and responses of a load connection, in one of the two protocols.
 //
-// A request belongs to a slot, a number below `depth`; the codec finds the slot of each answer.
-// Requests are built from bytes prepared beforehand.
+// A request belongs to a slot, a number below `depth`; the codec finds the slot of each response.
+// Requests are built from prepared bytes.
 //
-// Errors: parse() says `broken` when answers can no longer be told apart.
-// Owner:  one load connection each; what it is made from (Target) is shared.
+// Errors: parse() returns `broken` when it cannot separate responses any more.
+// Owner:  one load connection; its Target is shared.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct Target {
   bool http = false;
   std::string host;
   std::string port;
-  std::string account, queue;  // of the URL, or of the options
+  std::string account, queue;  // from the URL or the options
 };
 
-// "http://host:port/account/queue" or "host:port"; empty text: fine, else what is wrong.
+// Parses "http://host:port/account/queue" or "host:port". Returns an error text; empty: success.
 std::string parse_target(const LoadOptions& options, Target& target);
 
-// A message delivered: its receipt, as the codec wants it back, and the stamp in its body (0: not
-// ours).
+// A delivered message: its receipt in the codec's form, and the stamp in its body (0: not sent by
+// this program).
 struct Delivered {
   std::string_view receipt;  // into the received bytes
   std::uint64_t stamp = 0;
@@ -37,28 +37,28 @@ struct Delivered {
 
 struct Reply {
   std::uint32_t slot = 0;
-  std::uint32_t good = 0;             // entries done: sent, deleted, or delivered
-  std::uint32_t failed = 0;           // entries refused; a request refused whole counts once
+  std::uint32_t good = 0;             // entries sent, deleted or delivered
+  std::uint32_t failed = 0;           // refused entries; a wholly refused request counts once
   std::uint32_t first_delivered = 0;  // index into the list of Delivered
-  std::string reason;                 // of the last refusal: its code, and possibly a text
+  std::string reason;                 // the last refusal's code, and optionally its text
 };
 
 class Codec {
  public:
   virtual ~Codec() = default;
 
-  // On a connected, still blocking socket: the greeting, and the queue made if asked. Empty: fine.
+  // Performs the greeting on a connected, still blocking socket, and creates the queue if `create`.
+  // Empty: success.
   virtual std::string prepare(int socket, bool create) = 0;
 
-  // A SEND of `batch` messages; `stamp` goes into each body if there is room for one.
+  // A SEND of `batch` messages; `stamp` is written into each body that has room for it.
   virtual void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) = 0;
   // A RECEIVE of up to `batch`; waits up to a second for a message if `wait`.
   virtual void append_receive(std::string& out, std::uint32_t slot, bool wait) = 0;
   virtual void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
                              std::uint32_t count) = 0;
 
-  // Takes the complete answers at the front of `bytes` and returns how many bytes that were; npos:
-  // broken.
+  // Takes the complete responses at the front of `bytes` and returns their length, or `broken`.
   static constexpr std::size_t broken = SIZE_MAX;
   virtual std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
                             std::vector<Delivered>& delivered) = 0;
@@ -70,10 +70,10 @@ std::unique_ptr<Codec> make_http_codec(const LoadOptions& options, const Target&
 // Bodies: 16 hexadecimal digits, then letters.
 inline constexpr std::size_t stamp_bytes = 16;
 void write_stamp(char* at, std::uint64_t stamp);
-std::uint64_t read_stamp(std::string_view body);  // 0: there is none
+std::uint64_t read_stamp(std::string_view body);  // 0: no stamp
 std::string make_body(std::uint32_t bytes);
 
-// Blocking, for prepare(): all of it, or false.
+// Blocking calls for prepare(). False: the call failed.
 bool send_all(int socket, std::string_view bytes);
 bool receive_some(int socket, std::string& into);
 

@@ -6,16 +6,16 @@
 
 #include "bench/load_codec.h"
 
-// SQS over HTTP/1.1, JSON protocol, kept alive, to any endpoint: requests from prepared bytes,
-// answers read as far as needed. Answers come in the order of requests; that is how slots are
-// found.
+// The codec of SQS over HTTP/1.1: JSON protocol, keep-alive, any endpoint. Requests are built from
+// prepared bytes; responses are parsed only as far as needed. Responses arrive in the order of
+// requests, which gives their slots.
 
 namespace pawl::load {
 namespace {
 
 enum class Kind : std::uint8_t { send, receive, remove };
 
-// One answer as it came, its body put together.
+// One response, with its body joined.
 struct Response {
   int status = 0;
   std::string_view body;
@@ -32,7 +32,7 @@ bool starts_with_ignoring_case(std::string_view line, std::string_view lower) {
   return true;
 }
 
-// What headers say of the body's length; chunked wins.
+// The body's length according to the headers; chunked takes precedence.
 struct Length {
   bool chunked = false;
   std::size_t bytes = 0;
@@ -53,7 +53,7 @@ Length length_of(std::string_view headers) {
   return length;
 }
 
-// Puts chunks together. False: there is more to come; `bytes` is what they took.
+// Joins the chunks of a body; `bytes` becomes their encoded length. False: the body is incomplete.
 bool join_chunks(std::string_view rest, std::string& body, std::size_t& bytes) {
   std::size_t at = 0;
   while (true) {
@@ -94,8 +94,7 @@ Response read_response(std::string_view bytes, std::list<std::string>& joined) {
   return response;
 }
 
-// The text after "key" :, as it stands in the JSON, beginning at or after `at`; moves `at` behind
-// it.
+// The text after "key" :, in its JSON form, beginning at or after `at`; moves `at` behind the text.
 std::string_view next_text(std::string_view json, std::string_view key, std::size_t& at) {
   const std::size_t found = json.find(key, at);
   if (found == json.npos) return {};
@@ -190,7 +189,7 @@ class HttpCodec : public Codec {
       const Response response = read_response(bytes.substr(taken), joined_);
       if (response.broken) return broken;
       if (response.bytes == 0) break;
-      if (waiting_ == 0) return broken;  // an answer nobody asked for
+      if (waiting_ == 0) return broken;  // a response without a request
       replies.push_back(read(pop(), response, delivered));
       taken += response.bytes;
     }
@@ -204,8 +203,8 @@ class HttpCodec : public Codec {
     std::uint32_t entries = 0;
   };
 
-  // Everything up to the digits of Content-Length. SDKs sign; a placeholder tells emulators the
-  // region.
+  // The request head up to the digits of Content-Length. SDKs sign requests; a placeholder
+  // signature tells emulators the region.
   std::string head(std::string_view action) const {
     return "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: AmazonSQS." +
            std::string(action) +
@@ -283,14 +282,14 @@ class HttpCodec : public Codec {
 
   bool is_fifo() const { return queue_.ends_with(".fifo"); }
 
-  // Unlike those of any other connection or run.
+  // An id that is unique across connections and runs.
   static std::uint64_t next_id() {
     static std::uint64_t last =
         static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     return ++last;
   }
 
-  // "MissingParameter: The request must contain ...".
+  // The reason of a refusal: "MissingParameter: The request must contain ...".
   static std::string reason_in(const Response& response) {
     std::size_t type_at = 0, message_at = 0;
     std::string_view type = next_text(response.body, "\"__type\"", type_at);
@@ -311,13 +310,13 @@ class HttpCodec : public Codec {
   const LoadOptions& options_;
   std::string queue_, host_, url_;
   std::string send_, receive_, receive_waiting_, remove_head_, remove_batch_head_;
-  std::vector<std::size_t> stamps_;             // where in send_
-  std::vector<std::size_t> deduplication_ids_;  // the same, of a FIFO queue
-  std::vector<Pending> pending_;                // a ring, oldest first
+  std::vector<std::size_t> stamps_;             // positions in send_
+  std::vector<std::size_t> deduplication_ids_;  // FIFO only: positions in send_
+  std::vector<Pending> pending_;                // ring, oldest first
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;
   std::string body_;
-  std::list<std::string> joined_;  // chunked bodies that replies point into
+  std::list<std::string> joined_;  // chunked bodies referenced by replies
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// When requests fall due.
+// Pace: the due times of requests.
 //
-// Open loop: request n falls due at start + n / rate, computed from n, so that nothing drifts.
+// Open loop: request n falls due at start + n / rate, computed from n, so that due times do not
+// drift.
 // Closed loop: always now.
 //
 // Units:  nanoseconds of one monotonic clock.
@@ -18,13 +19,13 @@ class Pace {
   Pace(double rate, std::uint64_t start) : rate_(rate), start_(start) {}
 
   bool open() const { return rate_ > 0; }
-  // When the next request is to be sent.
+  // Due time of the next request.
   std::uint64_t next(std::uint64_t now) const {
     if (!open()) return now;
     return start_ + static_cast<std::uint64_t>(static_cast<double>(issued_) * 1e9 / rate_);
   }
   void issue() { ++issued_; }
-  // How many fall due before `end` and have not been issued.
+  // Number of requests that fall due before `end` and are not issued.
   std::uint64_t left(std::uint64_t end) const {
     if (!open()) return 0;
     const double due = std::ceil(static_cast<double>(end - start_) / 1e9 * rate_);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t rest_ns = 10'000'000;
-constexpr std::uint64_t grace_ns = 5 * second_ns;  // for answers after the end
+constexpr std::uint64_t grace_ns = 5 * second_ns;  // for responses after the end
 constexpr std::uint8_t empty_answers_max = 3;
 constexpr std::size_t receive_bytes = 256 << 10;
 constexpr int events_max = 256;
@@ -29,7 +29,7 @@ std::string system_text(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-// A blocking socket, or -1 and a text.
+// Returns a blocking socket, or -1 and a text.
 int connect_to(const Target& target, std::string& fault) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -224,14 +224,14 @@ void Run::touch(std::uint32_t line) {
   dirty_.push_back(line);
 }
 
-// As many as were asked for have been sent, or received.
+// True: the requested number of messages has been sent, or received.
 bool Run::enough() const {
   if (options_.messages == 0) return false;
   return (options_.workload == LoadOptions::Workload::receive ? messages_ : issued_) >=
          options_.messages;
 }
 
-// In an open loop what fell due before the end is still sent after it: those who waited longest
+// In an open loop, requests due before the end are still sent after it: the longest waits must
 // count.
 bool Run::may_send() const {
   if (free_.count == 0 || enough()) return false;
@@ -262,7 +262,7 @@ void Run::receive(std::uint32_t line, std::uint32_t slot, std::uint64_t now) {
   Slot& self = lines_[line].slots[slot];
   self.since = now;
   self.doing = Doing::receiving;
-  // A receive that waits need not be waited for.
+  // A long poll (e2e) does not delay the end of the run.
   if (!e2e) ++busy_;
   lines_[line].codec->append_receive(lines_[line].out, slot, e2e);
   touch(line);
@@ -372,7 +372,7 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   slot.empty_answers = 0;
   if (!e2e) second_.record(now - slot.since);
   for (std::uint32_t i = 0; e2e && i < reply.good; ++i) {
-    // Others are left over from an earlier run.
+    // A stamp outside this run belongs to a message of an earlier run.
     if (first[i].stamp < start_ || first[i].stamp > now) continue;
     second_.record(now - first[i].stamp);
     if (undelivered_ > 0) --undelivered_;

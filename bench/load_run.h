@@ -2,12 +2,12 @@
 //
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> removing --answer--> receiving
-//                          \--nothing there--> resting (receive workload) --later--> receiving
+//                          \--no messages--> resting (receive workload) --later--> receiving
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC.
 // Limits: connections x depth slots. In a closed loop, e2e keeps at most `backlog_max` messages
 //         undelivered.
-// Errors: texts for people; empty is fine.
+// Errors: readable texts; empty: success.
 // Owner:  one thread, run_load's.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace pawl::load {
 std::uint64_t monotonic_ns();
 
 struct Interval {
-  std::uint64_t second = 0;  // since the start
+  std::uint64_t second = 0;  // counted from the start
   std::uint64_t messages = 0;
   std::uint64_t errors = 0;
   const Histogram* latency = nullptr;
@@ -41,7 +41,7 @@ class Run {
   std::string connect();
   std::string go(const std::function<void(const Interval&)>& each_second);
 
-  // Of the whole run, once it is over.
+  // Results of the whole run, valid after it ends.
   const Histogram& latency() const { return total_; }
   std::uint64_t messages() const { return messages_; }
   std::uint64_t errors() const { return errors_; }
@@ -52,15 +52,15 @@ class Run {
  private:
   enum class Doing : std::uint8_t { nothing, sending, receiving, removing };
   struct Slot {
-    std::uint64_t since = 0;  // when the request was due
+    std::uint64_t since = 0;  // due time of the request
     Doing doing = Doing::nothing;
     std::uint8_t empty_answers = 0;  // in a row
   };
   struct Line {
     int socket = -1;
     bool consumer = false;
-    bool dirty = false;        // has something to send
-    bool wants_write = false;  // epoll tells when it may
+    bool dirty = false;        // has bytes to send
+    bool wants_write = false;  // epoll watches for writability
     std::unique_ptr<Codec> codec;
     std::string out;
     std::size_t sent = 0;
@@ -68,7 +68,7 @@ class Run {
     std::size_t filled = 0;
     std::vector<Slot> slots;
   };
-  // A first-in first-out list of slots, line * depth + slot; room for all.
+  // A first-in first-out list of slots, as line * depth + slot, with room for all slots.
   struct SlotRing {
     std::vector<std::uint32_t> items;
     std::size_t first = 0;
@@ -104,7 +104,7 @@ class Run {
   std::vector<Line> lines_;
   std::vector<std::uint32_t> dirty_;
   SlotRing free_, resting_;
-  std::vector<std::uint64_t> rest_until_;  // of every slot
+  std::vector<std::uint64_t> rest_until_;  // for every slot
   std::vector<Reply> replies_;
   std::vector<Delivered> delivered_list_;
 
@@ -112,11 +112,11 @@ class Run {
   std::uint64_t start_ = 0, deadline_ = 0, next_report_ = 0, last_progress_ = 0;
   bool stopping_ = false;
   std::uint64_t backlog_max_ = 0;
-  std::uint64_t busy_ = 0;     // slots with a request that matters to the end
-  std::uint64_t drained_ = 0;  // consumer slots that found the queue empty again and again
+  std::uint64_t busy_ = 0;     // slots with a request that must finish before the end
+  std::uint64_t drained_ = 0;  // consumer slots that found the queue empty repeatedly
 
-  std::uint64_t undelivered_ = 0;  // e2e: sent, or on its way, and not yet delivered
-  std::uint64_t issued_ = 0;       // sends
+  std::uint64_t undelivered_ = 0;  // e2e: messages sent or being sent, and not yet delivered
+  std::uint64_t issued_ = 0;       // messages in issued sends
   std::uint64_t messages_ = 0, errors_ = 0;
   std::map<std::string, std::uint64_t> reasons_;
   std::uint64_t reported_messages_ = 0, reported_errors_ = 0;

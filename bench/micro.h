@@ -1,4 +1,4 @@
-// What every micro-benchmark reports besides time: allocations of one operation.
+// Allocations: the figures of every micro-benchmark, time and allocations of one operation.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -7,7 +7,8 @@
 
 namespace pawl::bench {
 
-// Counts from its construction until it is destroyed; `items` is what the benchmark did in all.
+// Counts allocations from its construction until done(); `items` is the benchmark's total number of
+// operations.
 class Allocations {
  public:
   explicit Allocations(benchmark::State& state) : state_(state), before_(test::allocations()) {}

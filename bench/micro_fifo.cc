@@ -1,4 +1,5 @@
-// FIFO and fair queues: what a message costs must depend neither on the number of groups nor on the backlog.
+// FIFO and fair queues: the cost of a message must depend neither on the number of groups nor on
+// the backlog.
 #include "bench/micro.h"
 #include "tests/core/cycle.h"
 
@@ -7,7 +8,8 @@ namespace {
 
 using test::Cycle;
 
-// `range(0)` groups, `range(1)` messages that wait; an operation is the life of one message, ten a turn.
+// `range(0)` groups, `range(1)` waiting messages; an operation is the life of one message, ten a
+// turn.
 void live(benchmark::State& state, Cycle& cycle) {
   const auto groups = static_cast<std::uint64_t>(state.range(0));
   for (std::int64_t i = 0; i < state.range(1); i += 10) cycle.send_in_groups(10, groups);
@@ -45,7 +47,7 @@ BENCHMARK(fair_send_receive_delete)
     ->Args({10, 1'000'000})
     ->Args({1'000'000, 1'000'000});
 
-// A sender that repeats itself: every message is a duplicate.
+// Repeated sends: every message is a duplicate.
 void fifo_duplicates(benchmark::State& state) {
   Cycle cycle({
       {Attribute::fifo_queue, 1, {}}

@@ -1,8 +1,7 @@
-// Operations whose cost must not grow with the state that is held. Each row runs at sizes that are
-// a hundred times apart or more.
+// Operations whose cost must not grow with the retained state. The sizes of each row differ by a
+// factor of a hundred or more.
 //
-// Compare the times of one row: they are equal but for the caches, which hold less of a larger
-// state.
+// Compare the times of one row: they differ only by cache misses, which rise with the state.
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -31,7 +30,7 @@ namespace {
 
 constexpr Duration for_ever = seconds(1'000'000);
 
-// `range(0)` messages are delayed; two more, one before them and one behind, are ready by turns.
+// `range(0)` messages are delayed; two more, one before and one behind them, alternate as ready.
 void choose_among_delayed(benchmark::State& state) {
   PagePool pool;
   SeqIndex index(pool);
@@ -52,15 +51,15 @@ void choose_among_delayed(benchmark::State& state) {
 }
 BENCHMARK(choose_among_delayed)->ArgName("delayed")->Arg(10'000)->Arg(1'000'000)->Arg(8'000'000);
 
-// A receive that waits, with an attempt of its own each time.
+// A waiting receive, with a new attempt id each time.
 struct Attempt {
   Request request;
   std::array<char, 20> text{};
   Delivery delivery;
 };
 
-// `range(0)` receives wait in a FIFO queue. The first is answered, its message is deleted, and it
-// waits anew.
+// `range(0)` receives wait in a FIFO queue. The first one completes, its message is deleted, and it
+// waits again.
 void receive_attempts(benchmark::State& state) {
   test::Cycle cycle({
       {Attribute::fifo_queue, 1, {}}
@@ -91,7 +90,7 @@ void receive_attempts(benchmark::State& state) {
     wait(attempt);
     at = (at + 1) % attempts.size();
   };
-  for (int i = 0; i < 20'000; ++i) round();  // until as many attempts are remembered as may be
+  for (int i = 0; i < 20'000; ++i) round();  // until the table of attempts is full
   Allocations allocations(state);
   for (auto _ : state) round();
   allocations.done(state.iterations());
@@ -99,7 +98,7 @@ void receive_attempts(benchmark::State& state) {
 BENCHMARK(receive_attempts)->ArgName("waiting")->Arg(100)->Arg(50'000);
 
 // A connection holds `range(0)` bytes beyond its credit. A frame of 128 bytes is taken, and another
-// one comes.
+// arrives.
 void take_held_frame(benchmark::State& state) {
   const std::string frame(128, 'f');
   HeldBytes held;
@@ -171,7 +170,8 @@ void forget_wait(benchmark::State& state) {
 }
 BENCHMARK(forget_wait)->ArgName("queued")->Arg(10)->Arg(10'000);
 
-// A queue whose messages are dead letters after one receive, over a log that is durable at once.
+// A queue that moves a message to the dead-letter queue after one receive. Its log is durable at
+// once.
 class DeadLetters {
  public:
   DeadLetters() {
@@ -206,7 +206,7 @@ class DeadLetters {
     };
     turn(&request);
   }
-  // All stages of the message that began to move last.
+  // Runs all stages of the latest move.
   void carry() {
     using enum Transfer::Stage;
     for (const Transfer::Stage next : {landed, settling, done, free}) {
@@ -214,7 +214,7 @@ class DeadLetters {
       if (next != free) moving_->stage = next;
     }
   }
-  // Takes the latest out of the dead-letter queue, which would grow otherwise.
+  // Deletes a message from the dead-letter queue, which would grow otherwise.
   bool drain_dead() {
     Request receive = request_of(dead_, delivery_, Duration{0});
     turn(&receive);
@@ -228,7 +228,7 @@ class DeadLetters {
     turn(&request);
     return answered_ == &request;
   }
-  // A receive whose message is visible again at once.
+  // A receive with a visibility timeout of 0.
   Request request_of(QueueId queue, Delivery& delivery, Duration wait) const {
     Request request{.op = Op::receive, .queue = queue};
     request.deliveries = {&delivery, 1};
@@ -237,7 +237,7 @@ class DeadLetters {
   }
   Shard& shard() { return shard_; }
   QueueId queue() const { return queue_; }
-  const Request* answered() const { return answered_; }  // the latest of the last turn
+  const Request* answered() const { return answered_; }  // last response of the last turn
 
  private:
   QueueId create(const std::string& name, std::vector<AttributeChange> changes) {
@@ -267,8 +267,8 @@ class DeadLetters {
   const Request* answered_ = nullptr;
 };
 
-// `range(0)` long polls wait, and a short poll behind them is answered when a dead letter has
-// moved. The first long poll has received the message before, and waits anew at the end.
+// `range(0)` long polls wait, and a short poll behind them completes when a dead letter has moved.
+// The first long poll has received the message before, and then waits again behind the others.
 void settle_behind_long_polls(benchmark::State& state) {
   DeadLetters letters;
   struct Poll {
@@ -303,18 +303,18 @@ void settle_behind_long_polls(benchmark::State& state) {
 }
 BENCHMARK(settle_behind_long_polls)->ArgName("waiting")->Arg(10)->Arg(10'000);
 
-// `range(0)` deletes are held for messages that are moving. The delete of one more message is held
-// and answered.
+// `range(0)` deletes are held for moving messages. The delete of one more message is held, then
+// completes.
 void answer_held_delete(benchmark::State& state) {
   DeadLetters letters;
-  // A message that has been received once and is moving. False: it could not be made.
+  // Receives a message once and starts its move. False: a receive had an unexpected result.
   const auto move_one = [&](Delivery& delivery) {
     letters.send();
     for (int receive = 0; receive < 2; ++receive) {
       Request request = letters.request_of(letters.queue(), delivery, for_ever);
       letters.turn(&request);
       if (request.delivered == (receive == 0 ? 0u : 1u)) return false;
-      letters.shard().cancel(request);  // the second found a dead letter alone
+      letters.shard().cancel(request);  // the second receive found only a dead letter
     }
     return true;
   };

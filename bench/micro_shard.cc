@@ -1,4 +1,4 @@
-// The whole core: a message sent, received and deleted, in turns of a batch of ten.
+// The whole core: messages are sent, received and deleted, in turns of a batch of ten.
 #include "bench/micro.h"
 #include "tests/core/cycle.h"
 
@@ -23,7 +23,7 @@ void shard_send_receive_delete(benchmark::State& state) {
 }
 BENCHMARK(shard_send_receive_delete)->Arg(0)->Arg(1'000'000);
 
-// Batches of one, each way with a long poll that waits.
+// Batches of one, received by a waiting long poll.
 void shard_long_poll(benchmark::State& state) {
   Cycle cycle;
   const auto round = [&] {
@@ -40,7 +40,7 @@ void shard_long_poll(benchmark::State& state) {
 }
 BENCHMARK(shard_long_poll);
 
-// Every message runs into its visibility timeout: 5000 of them, 100 ms.
+// The visibility timeout of every message expires: 5000 messages, 100 ms.
 void shard_visibility_expires(benchmark::State& state) {
   Cycle cycle;
   for (int i = 0; i < 500; ++i) cycle.send(10);

@@ -1,4 +1,4 @@
-// Signatures: what verifying one costs, with the derived key kept and refused with one derived.
+// Signatures: the cost of an accepted one with a cached key, and of a refused one with derivation.
 #include <string>
 
 #include "bench/micro.h"
@@ -14,7 +14,7 @@ constexpr Instant signed_at{1'767'323'045'000};  // 20260102T030405Z
 
 constexpr std::string_view signed_body = R"({"QueueName":"q1"})";
 
-// Signed by botocore, if the key and the body are the ones that it had.
+// A request signed by botocore; the signature is valid for its original key and body only.
 std::string request(std::string_view key, std::string_view body) {
   return "POST / HTTP/1.1\r\nHost: 127.0.0.1:9324\r\nX-Amz-Target: AmazonSQS.CreateQueue\r\n"
          "Content-Type: application/x-amz-json-1.0\r\nx-amzn-query-mode: true\r\n"
@@ -39,7 +39,7 @@ void verify(benchmark::State& state, const std::string& text, AuthFault want) {
   CHECK(parser.feed(text, taken) == HttpParser::State::complete);
   SignatureVerifier verifier;
   Identity who;
-  HttpParser other;  // what is kept of an accepted request must not make a refusal cheaper
+  HttpParser other;  // the cache of an accepted request must not speed up a refusal
   CHECK(other.feed(request("AKIDEXAMPLE", signed_body), taken) == HttpParser::State::complete);
   CHECK(verifier.verify(other.request(), keys, signed_at, who) == AuthFault::none);
   const auto once = [&] { CHECK(verifier.verify(parser.request(), keys, signed_at, who) == want); };
@@ -54,14 +54,14 @@ void sigv4_accepted(benchmark::State& state) {
 }
 BENCHMARK(sigv4_accepted);
 
-// What hashing a body costs, and the derivation that every refusal costs.
+// The cost of hashing a body and of the key derivation, which every refusal performs.
 void sigv4_refused(benchmark::State& state) {
   const std::string body(static_cast<std::size_t>(state.range(0)), 'x');
   verify(state, request("AKIDEXAMPLE", body), AuthFault::mismatch);
 }
 BENCHMARK(sigv4_refused)->Arg(18)->Arg(1024)->Arg(16 << 10);
 
-// As long as for a wrong signature: nobody learns by it which keys there are.
+// Takes as long as a wrong signature, so that timing does not reveal existing keys.
 void sigv4_unknown_key(benchmark::State& state) {
   verify(state, request("AKIDUNKNOWN", signed_body), AuthFault::mismatch);
 }

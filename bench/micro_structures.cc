@@ -10,7 +10,7 @@
 namespace pawl::bench {
 namespace {
 
-// The life of a message in the index: put, make ready, find, take, erase; `range(0)` are waiting.
+// The life of a message in the index: put, make ready, find, take, erase; `range(0)` wait.
 void seq_index_cycle(benchmark::State& state) {
   PagePool pool;
   SeqIndex index(pool);
@@ -34,7 +34,7 @@ void seq_index_cycle(benchmark::State& state) {
 }
 BENCHMARK(seq_index_cycle)->Arg(0)->Arg(10'000)->Arg(1'000'000);
 
-// An old message comes back among many that wait: order repairs itself.
+// An old message returns among many waiting ones, and the order is restored.
 void seq_index_return(benchmark::State& state) {
   PagePool pool;
   SeqIndex index(pool);
@@ -52,7 +52,7 @@ void seq_index_return(benchmark::State& state) {
 }
 BENCHMARK(seq_index_return);
 
-// One thread on both sides: what the code costs, not the cache line between two cores.
+// One thread on both sides: measures the code, not the transfer of a cache line between cores.
 void spsc_push_drain(benchmark::State& state) {
   auto ring = std::make_unique<SpscRing<std::uint64_t, 1024>>();
   const auto batch = static_cast<std::uint64_t>(state.range(0));

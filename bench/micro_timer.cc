@@ -1,4 +1,4 @@
-// Timers: what arming and expiring costs through a lane and through the wheel.
+// Timers: the cost of arming and expiring through a lane and through the wheel.
 #include <cstdint>
 
 #include "bench/micro.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr Instant start{1'700'000'000'000};
 
-// `range(0)` timers are armed at any time; each step arms one and expires what is due.
+// `range(0)` timers are always armed; each step arms one and expires due timers.
 void lane_arm_expire(benchmark::State& state) {
   TimerWheel wheel(start);
   Instant now = start;
@@ -45,7 +45,7 @@ void wheel_arm_expire(benchmark::State& state) {
 }
 BENCHMARK(wheel_arm_expire)->Arg(1000)->Arg(1'000'000);
 
-// A timer that is cancelled, as most are: behind a live head, so that only a sweep finds it.
+// Cancels a timer, like most timers. It is behind a live head, so that only a sweep finds it.
 void lane_arm_cancel(benchmark::State& state) {
   TimerWheel wheel(start);
   for (std::int64_t i = 0; i < state.range(0); ++i) wheel.arm(start, seconds(30), 1, 0, 0);

@@ -21,9 +21,9 @@ bool begins_with_any_case(std::string_view text, std::string_view lower) {
   });
 }
 
-// AWS takes some letters beyond ASCII, against its own documentation. Without a table of Unicode we
-// take everything from the Latin-1 letters on that is not a sign: the two operators among them, the
-// blocks of punctuation and symbols, the private and special ones.
+// AWS accepts some letters beyond ASCII, against its own documentation. Without a Unicode table
+// this accepts all characters from the Latin-1 letters on, except signs: the two operators among
+// those letters, the blocks of punctuation and symbols, the private and special blocks.
 bool is_wide_letter(char32_t c) {
   if (c < 0xC0 || c == 0xD7 || c == 0xF7) return false;
   if (c >= 0x2000 && c < 0x2C00) return false;
@@ -32,7 +32,7 @@ bool is_wide_letter(char32_t c) {
   return c < 0xFE00 || c >= 0x10000;
 }
 
-// The code point at the front of valid UTF-8, which is shortened by it.
+// Removes the first code point from valid UTF-8 and returns it.
 char32_t take_code_point(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
@@ -66,9 +66,9 @@ bool good_type(std::string_view type, AttributeKind kind) {
   return base == "String" || base == "Number";
 }
 
-// Decimal digits with at most one dot: how many are significant, and the power of ten of the first.
+// Decimal digits with at most one dot: the significant count and the first one's power of ten.
 struct Mantissa {
-  int digits = 0;        // seen at all
+  int digits = 0;        // all digits
   int significant = 0;   // from the first to the last that is not 0
   char first = '0';      // the first that is not 0
   long first_power = 0;  // its power of ten

@@ -1,17 +1,18 @@
-// Message attributes: how what a sender attached to a message is kept, checked, digested and chosen.
+// Message attributes: their encoding, checks, digest and selection.
 //
-// Content.attributes and Content.system are entries one behind the other, ascending by the bytes of
-// their names, each name once. The log and the binary protocol carry them as they are:
+// Content.attributes and Content.system are consecutive entries, ascending by the bytes of their
+// names, each name once. The log and the binary protocol carry them unchanged:
 //
 //   | name length 2 | name | type length 1 | type | kind 1 | value length 4 | value |   little endian
 //
-// kind is 1 for text (types String and Number), 2 for bytes (type Binary); a type may go on after a
-// dot ("Number.int"). The system attributes (AWSTraceHeader, MessageGroupId ...) have the same form.
+// kind is 1 for text (types String and Number), 2 for bytes (type Binary); a type may continue
+// after a dot ("Number.int"). The system attributes (AWSTraceHeader, MessageGroupId ...) have the
+// same form.
 //
 // Units:  bytes.
 // Limits: message_attributes_max entries, names up to attribute_name_max, types below 256.
-// Errors: AttributeFault names the rule of SQS that is broken; check_attributes() adds structure.
-// Owner:  MessageAttribute and the reader point into the encoded bytes; nothing is kept.
+// Errors: AttributeFault names the broken SQS rule; check_attributes() also checks the structure.
+// Owner:  MessageAttribute and the reader point into the encoded bytes.
 // Source: SQS Developer Guide, "Amazon SQS message metadata" (rules, MD5 of attributes).
 #pragma once
 
@@ -30,7 +31,7 @@ inline constexpr std::size_t message_attributes_max = 10;
 inline constexpr std::size_t attribute_name_max = 256;
 inline constexpr std::size_t attribute_type_max = 255;
 inline constexpr std::size_t trace_header_max =
-    8192;  // bytes of AWSTraceHeader, which count towards nothing else
+    8192;  // bytes of AWSTraceHeader; they count towards no other limit
 
 enum class AttributeKind : std::uint8_t { text = 1, bytes = 2 };
 
@@ -49,7 +50,7 @@ enum class AttributeFault : std::uint8_t {
   name_characters,  // other than letters, digits, _ - and single inner dots
   type_empty,
   type_long,
-  type_unknown,  // not String, Number or Binary; or one that does not go with the kind
+  type_unknown,  // not String, Number or Binary; or a type that contradicts the kind
   value_empty,
   value_characters,  // text outside SQS's characters
   not_a_number,
@@ -61,7 +62,7 @@ AttributeFault check_attribute(const MessageAttribute& attribute);
 // Appends one entry. The caller adds them in ascending order of their names.
 void append_attribute(std::string& out, const MessageAttribute& attribute);
 
-// Goes through encoded entries; stops at the first that is cut off.
+// Iterates over encoded entries; stops at the first truncated entry.
 class AttributeReader {
  public:
   explicit AttributeReader(std::string_view encoded) : rest_(encoded) {}
@@ -73,14 +74,14 @@ class AttributeReader {
   std::string_view rest_;
 };
 
-// Whether bytes from a client may be taken as Content.attributes: `invalid` if the structure, the
-// order or a rule is broken, `too_large` if there are too many.
+// Checks bytes from a client for use as Content.attributes: `invalid` if the structure, the order
+// or a rule is broken, `too_large` if there are too many.
 Errc check_attributes(std::string_view encoded);
 
-// What the entries count towards the size of a message: names, types and values.
+// Bytes of the entries that count towards the size of a message: names, types and values.
 std::size_t attributes_size(std::string_view encoded);
 
-// Which attributes a receiver wants: exact names, "prefix.*", or everything ("All", ".*", "*").
+// The attributes requested by a receiver: exact names, "prefix.*", or all ("All", ".*", "*").
 class AttributeFilter {
  public:
   AttributeFilter() = default;  // nothing
@@ -94,8 +95,8 @@ class AttributeFilter {
   bool all_ = false;
 };
 
-// SQS's digest over the entries, or over those the filter wants. False when that is none: there is
-// no digest then, rather than one of nothing.
+// SQS's digest over all entries, or over the entries selected by the filter. False without entries:
+// there is no digest then, not the digest of empty input.
 [[nodiscard]] bool attributes_md5(std::string_view encoded, Md5& out);
 [[nodiscard]] bool attributes_md5(std::string_view encoded, const AttributeFilter& filter,
                                   Md5& out);

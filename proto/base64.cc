@@ -49,8 +49,8 @@ bool decode_base64(std::string_view in, std::string& out) {
 
   out.reserve(before + digits.size() * 3 / 4);
   std::uint32_t bits = 0;
-  unsigned held = 0;         // how many low bits of `bits` are not yet written
-  std::uint8_t strange = 0;  // has its top bit set once a character was not of the alphabet
+  unsigned held = 0;         // number of low bits of `bits` not yet written
+  std::uint8_t strange = 0;  // top bit set: a character is outside the alphabet
   for (const char c : digits) {
     const std::uint8_t value = values[static_cast<std::uint8_t>(c)];
     strange |= value;

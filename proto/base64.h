@@ -1,9 +1,9 @@
 // Base64, the standard alphabet, always padded: binary message attributes.
 //
-// Errors: decode_base64() takes exactly what append_base64() writes: a multiple of four characters,
-//         `=` only at the end and only as needed, unused bits zero, no line breaks. So one value has
-//         one text, and what a client sent is what it gets back.
-// Owner:  both append to the caller's string; after a refusal it is as it was.
+// Errors: decode_base64() accepts only the output of append_base64(): a multiple of four
+//         characters, `=` only at the end and only as needed, unused bits zero, no line breaks. So
+//         one value has one text, and a client receives the text that it sent.
+// Owner:  both append to the caller's string; a refusal leaves it unchanged.
 // Source: RFC 4648, sections 3.5 and 4.
 #pragma once
 

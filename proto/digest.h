@@ -1,10 +1,10 @@
-// Digests: MD5 as SQS prints it beside every body; SHA-256, and HMAC with it, for signatures and proofs.
+// Digests: MD5 as SQS returns it with every body; SHA-256 and its HMAC for signatures and proofs.
 //
 // Units:  digests are raw bytes; append_hex() makes them lower-case text.
 // Limits: hmac_message_max; none on the input of the digests.
 // Errors: none; an OpenSSL without MD5 (a FIPS-only build) stops the program at first use.
 // Owner:  md5() and sha256() reuse one OpenSSL context per thread. An Md5Stream owns its context:
-//         keep one and reuse it, making one costs an allocation.
+//         reuse a stream, because each new one costs an allocation.
 // Source: RFC 1321, FIPS 180-4, RFC 2104; OpenSSL 3 EVP_MD_fetch(3), "explicit fetching".
 #pragma once
 
@@ -29,12 +29,12 @@ Sha256 sha256(std::string_view bytes);
 inline constexpr std::size_t hmac_message_max = 320;
 Sha256 hmac_sha256(std::string_view key, std::string_view message);
 
-// MD5 over bytes that come in pieces: the digest of message attributes.
+// MD5 over bytes that arrive in pieces: the digest of message attributes.
 class Md5Stream {
  public:
   Md5Stream();
   void update(std::string_view bytes);
-  Md5 finish();  // the digest of everything since the last finish(); then empty again
+  Md5 finish();  // digest of the bytes since the last finish(); resets the stream
 
  private:
   struct Free {

@@ -12,7 +12,7 @@ namespace {
 
 using F = SqsFault;
 
-// The same request fails again the same way.
+// An error for which an identical retry fails the same way.
 constexpr ErrorRow never(Errc code, Status status, SqsFault fault, std::string_view text) {
   return {code, status, 0, fault, 0, text};
 }
@@ -110,7 +110,7 @@ static_assert([]<std::size_t... i>(std::index_sequence<i...>) {
   return (in_its_place<i> && ...);
 }(std::make_index_sequence<errc_count>()));
 
-// Statuses of the protocol alone: no Errc becomes one.
+// Statuses that only the protocol uses: no Errc maps to them.
 struct StatusName {
   Status status;
   std::string_view name;

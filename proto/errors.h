@@ -1,9 +1,11 @@
-// The errors of the broker on the wire: for each Errc the status of the binary protocol, how long a client waits before
-// it tries again, the SQS error and its text. Each Errc is one row of proto/errors.cc.
+// The errors of the broker on the wire. For each Errc: the status of the binary protocol, the
+// client's delay before a retry, the SQS error and its text. Each Errc is one row of
+// proto/errors.cc.
 //
 // Units:  milliseconds.
 // Owner:  constants.
-// Source: the statuses are of proto/PROTOCOL.md; the SQS errors of the SQS API Reference, texts as recorded from AWS.
+// Source: proto/PROTOCOL.md for the statuses; SQS API Reference for the SQS errors, with texts
+//         recorded from AWS.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +15,15 @@
 
 namespace pawl {
 
-// What an answer, or an entry of a batch's answer, says. The class is the thousands.
+// The status of a response or of one entry in a batch response. The thousands digit is the class.
 enum class Status : std::uint16_t {
   ok = 0,
-  // 1xxx: the request is wrong; the same again fails the same way.
-  bad_frame = 1000,  // lengths, counts or trailing bytes that do not fit together
+  // 1xxx: the request is wrong; an identical retry fails the same way.
+  bad_frame = 1000,  // lengths, counts or trailing bytes are inconsistent
   unknown_op = 1001,
-  bad_handle = 1002,      // a queue handle this connection was not given
-  bad_text = 1003,        // a body with bytes that no SQS receiver could be shown
-  bad_attributes = 1004,  // message or queue attributes that are malformed or not allowed
+  bad_handle = 1002,      // the queue handle is unknown to this connection
+  bad_text = 1003,        // a body with bytes that SQS cannot return
+  bad_attributes = 1004,  // malformed or disallowed message or queue attributes
   bad_checksum = 1005,
   out_of_order = 1006,  // before HELLO, or HELLO twice
   no_such_queue = 1100,
@@ -42,7 +44,7 @@ enum class Status : std::uint16_t {
   queue_ids_used_up = 1115,
   directory_full = 1116,
   message_numbers_used_up = 1117,
-  // 2xxx: later; the answer says how many milliseconds to wait.
+  // 2xxx: retry later; the response contains the delay in milliseconds.
   overloaded = 2000,
   no_memory = 2001,
   no_space = 2002,
@@ -51,7 +53,7 @@ enum class Status : std::uint16_t {
   purge_in_progress = 2005,
   changed_meanwhile = 2006,
   queue_deleted_recently = 2007,
-  // 3xxx: neither now nor later on this connection.
+  // 3xxx: no retry can succeed on this connection.
   io = 3000,
   corrupt = 3001,
   version = 3002,
@@ -97,18 +99,18 @@ enum class SqsFault : std::uint8_t {
 struct ErrorRow {
   Errc code;
   Status status;           // of the same name
-  std::uint32_t retry_ms;  // binary protocol: when to try again; more than 0 exactly for 2xxx
+  std::uint32_t retry_ms;  // binary protocol: delay before a retry; above 0 exactly for 2xxx
   SqsFault fault;
-  std::uint32_t sqs_retry_ms;  // SQS: when to try again; 0: no use
+  std::uint32_t sqs_retry_ms;  // SQS: delay before a retry; 0: a retry is useless
   std::string_view
-      text;  // of the SQS error, as fmt::format takes it, with the names that sqs_errors.h lists
+      text;  // SQS error text: a fmt::format string with the names listed in sqs_errors.h
 };
 const ErrorRow& row_of(Errc code);
 
 Status status_of(Errc code);
-// "no_such_queue"; "unknown" for a number that is none of ours.
+// "no_such_queue"; "unknown" for an undefined number.
 std::string_view name_of(Status status);
-// How long to wait before trying again; 0 outside 2xxx.
+// Delay before a retry; 0 outside 2xxx.
 std::uint32_t retry_after_ms(Status status);
 
 }  // namespace pawl

@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t chunk = 4096;  // of text, for which space is made at once
+constexpr std::size_t chunk = 4096;  // bytes of text for which space is reserved at once
 
 using Bytes = std::uint8_t __attribute__((vector_size(16)));
 
@@ -19,7 +19,7 @@ Bytes load(const void* from) {
 
 }  // namespace
 
-// Whether none of these bytes is replaced.
+// True: no byte of the block is replaced.
 inline bool EscapeTable::plain_block(const char* from) const {
   static_assert(sizeof(Bytes) == block && specials_max == 5);
   const Bytes bytes = load(from);
@@ -33,11 +33,11 @@ inline bool EscapeTable::plain_block(const char* from) const {
   return (halves[0] | halves[1]) == 0;
 }
 
-// At `to` there is space for bytes_max of each byte of the text, and for a block behind it.
+// `to` has space for bytes_max bytes per byte of text, and one block more.
 char* EscapeTable::write(char* to, std::string_view text) const {
   const auto one = [this](char* at, char byte) {
     const std::uint64_t word = words_[static_cast<std::uint8_t>(byte)];
-    std::memcpy(at, &word, sizeof word);  // the next one overwrites the bytes beyond its length
+    std::memcpy(at, &word, sizeof word);  // the next word overwrites the bytes beyond the length
     return at + (word >> 56);
   };
   const char* from = text.data();

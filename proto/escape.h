@@ -1,10 +1,11 @@
 // EscapeTable: appends text with some of its bytes replaced, for the writers of XML and JSON.
 //
-// A table has one word for each byte: the replacement, or the byte itself, and its length. Dense text costs about seven
-// instructions a byte, text without replacements two: a message of 1 MiB of quotes must not hold up its shard.
+// A table has one word for each byte: the replacement, or the byte itself, and its length. Text
+// with many replacements costs about seven instructions a byte, text without any two: a message of
+// 1 MiB of quotes must not delay its shard.
 //
-// Limits: a replacement has bytes_max bytes; specials_max bytes of 0x20 and above are replaced, and either all bytes
-//         below that or specials.
+// Limits: a replacement has bytes_max bytes; specials_max bytes of 0x20 and above are replaced, and
+//         either all bytes below that or specials.
 // Owner:  the caller's string, appended to.
 #pragma once
 
@@ -33,7 +34,7 @@ class EscapeTable {
     for (std::size_t i = count_++; i < specials_max; ++i)
       specials_[i].fill(static_cast<std::uint8_t>(byte));
   }
-  // Bytes below 0x20.
+  // Replaces a byte below 0x20.
   constexpr void replace_control(char byte, std::string_view replacement) {
     put(static_cast<std::uint8_t>(byte), replacement);
     controls_ = true;
@@ -45,7 +46,7 @@ class EscapeTable {
   static constexpr std::size_t block = 16;
   static_assert(std::endian::native == std::endian::little);
 
-  // The text from the lowest byte on, its length in the highest.
+  // A word holds the text from its lowest byte on, and the length in its highest byte.
   constexpr void put(std::size_t byte, std::string_view replacement) {
     std::uint64_t word = std::uint64_t{replacement.size()} << 56;
     for (std::size_t i = 0; i < replacement.size(); ++i)
@@ -57,7 +58,7 @@ class EscapeTable {
 
   std::array<std::uint64_t, 256> words_{};
   std::array<std::array<std::uint8_t, block>, specials_max>
-      specials_{};  // each a block of one byte
+      specials_{};  // each block repeats one byte
   std::size_t count_ = 0;
   bool controls_ = false;
 };

@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-// Of a hexadecimal digit, in place; no_digit: it is none.
+// Values of the hexadecimal digits, shifted left; no_digit: another character.
 constexpr unsigned no_digit = 0x100;
 constexpr std::array<std::uint16_t, 256> hex_values(unsigned shift) {
   std::array<std::uint16_t, 256> table{};
@@ -23,7 +23,7 @@ constexpr std::array<std::uint16_t, 256> hex_values(unsigned shift) {
 }
 constexpr std::array<std::uint16_t, 256> high_digits = hex_values(4), low_digits = hex_values(0);
 
-// The byte that stands for itself, or for a blank; 0 for those that need a second look.
+// The decoded byte of each input byte; 0: `%` or a zero byte, decoded separately.
 constexpr std::array<char, 256> plain = [] {
   std::array<char, 256> table{};
   for (std::size_t c = 0; c < table.size(); ++c) table[c] = static_cast<char>(c);
@@ -32,7 +32,7 @@ constexpr std::array<char, 256> plain = [] {
   return table;
 }();
 
-// Copies up to the next byte that needs a second look, and says how many.
+// Copies bytes up to the next one with a 0 in `plain`, and returns their number.
 std::size_t copy_plain(const char* from, std::size_t count, char* to) {
   const auto byte = [&](std::size_t i) {
     const char c = plain[static_cast<std::uint8_t>(from[i])];
@@ -64,7 +64,7 @@ char* decode(std::string_view in, char* out) {
       continue;
     }
     if (in.size() - i < 3) return nullptr;
-    // One escape is often behind another.
+    // Escapes often follow each other.
     do {
       const unsigned byte = high_digits[static_cast<std::uint8_t>(in[i + 1])] |
                             low_digits[static_cast<std::uint8_t>(in[i + 2])];
@@ -75,7 +75,7 @@ char* decode(std::string_view in, char* out) {
   }
 }
 
-// A key put together from its parts; longer ones than fit are in no form we understand.
+// A key joined from its parts; no valid form has a key longer than the buffer.
 class Key {
  public:
   Key& add(std::string_view part) {
@@ -97,7 +97,7 @@ class Key {
 
 enum class Number : std::uint8_t { none, bad, good };
 
-// The number at the start of what follows "prefix.": digits up to the end or the next dot.
+// The number after "prefix.": digits up to the end or the next dot.
 Number leading_number(std::string_view text, std::uint32_t& number) {
   const std::string_view digits = text.substr(0, text.find('.'));
   const bool all_digits =

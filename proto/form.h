@@ -2,14 +2,15 @@
 //
 //   Action=SendMessage&MessageBody=a+b%2Bc  ->  ("Action", "SendMessage") ("MessageBody", "a b+c")
 //
-// A key may come once: SQS numbers its lists (Name.1, Name.2), so a second one is an ambiguity that
-// two parsers would settle differently, and is refused. Empty pieces ("a=1&&b=2") are skipped; a piece
-// without `=` has an empty value. Decoded bytes are any bytes: callers check text (proto/text.h).
+// A duplicate key is refused: SQS numbers its lists (Name.1, Name.2), so a duplicate is an
+// ambiguity that two parsers would resolve differently. Empty pieces ("a=1&&b=2") are skipped; a
+// piece without `=` has an empty value. Decoded bytes are arbitrary: callers check text
+// (proto/text.h).
 //
-// Limits: params_max parameters; numbers of lists up to index_max. The body's size is the caller's.
+// Limits: params_max parameters; list numbers up to index_max. The caller limits the body's size.
 // Errors: Fault. After a fault there are no parameters.
-// Owner:  decoded text lives in the Form's arena and holds until the next parse(). The arena keeps its
-//         largest size: keep one Form per shard, not per connection.
+// Owner:  decoded text lives in the Form's arena and is valid until the next parse(). The arena
+//         keeps its largest size: use one Form per shard, not per connection.
 // Source: WHATWG URL, application/x-www-form-urlencoded; SQS Developer Guide, "Query API".
 #pragma once
 
@@ -36,7 +37,7 @@ class Form {
     none,
     too_many,    // more than params_max
     bad_escape,  // % without two hex digits
-    duplicate,   // a key comes twice
+    duplicate,   // a key appears twice
   };
 
   Fault parse(std::string_view body);
@@ -50,9 +51,9 @@ class Form {
   const std::string_view* find(std::string_view prefix, std::uint32_t index,
                                std::string_view member = {}) const;
 
-  // The numbers N for which a key `prefix.N` or `prefix.N.<anything>` exists: ascending, each once,
-  // gaps tolerated. False when an N is 0, has leading zeros or is beyond index_max; `out` is then
-  // empty. Keys where no digit follows the prefix are not of the list.
+  // The numbers N of all keys `prefix.N` and `prefix.N.<anything>`: ascending, each once, gaps
+  // allowed. False when an N is 0, has leading zeros or is above index_max; `out` is then empty.
+  // Keys without a digit after `prefix.` are ignored.
   [[nodiscard]] bool indexes(std::string_view prefix, std::vector<std::uint32_t>& out) const;
 
  private:

@@ -24,8 +24,8 @@ constexpr EscapeTable escapes = [] {
 
 }  // namespace
 
-// A value is over when another begins: only after an opening bracket, a colon or at the very start is
-// no comma due, and no value ends in one of these.
+// Appends a comma unless the last byte is an opening bracket or a colon, or nothing is written yet.
+// No value ends in such a byte.
 void JsonWriter::comma() {
   if (out_.size() == start_) return;
   const char last = out_.back();

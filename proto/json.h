@@ -1,13 +1,13 @@
-// JsonWriter: appends compact JSON; commas and escapes are its business.
+// JsonWriter: appends compact JSON and adds commas and escapes.
 //
 //   JsonWriter json(out);
 //   json.begin_object(); json.member("MessageId", id); json.key("Tags"); json.begin_array(); ...
 //
-// Whether a comma is due is read off the last byte written, so the writer holds no stack.
+// The last byte written determines the need for a comma, so the writer has no stack.
 //
-// Errors: none. The text handed in is UTF-8; it is escaped, not checked. The order of calls is the
-//         caller's care.
-// Owner:  the caller's string, appended to; what was in it before is not touched.
+// Errors: none. Text must be UTF-8; it is escaped, not checked. The caller ensures a valid order of
+//         calls.
+// Owner:  the caller's string, appended to; its earlier contents stay unchanged.
 // Source: RFC 8259, section 7.
 #pragma once
 
@@ -31,7 +31,8 @@ class JsonWriter {
   void key(std::string_view name);
 
   void value(std::string_view text);
-  void value(const char* text) { value(std::string_view(text)); }  // else a literal would be a bool
+  // Without this overload a literal would convert to bool.
+  void value(const char* text) { value(std::string_view(text)); }
   void value(bool truth);
   template <std::signed_integral T>
   void value(T number) {

@@ -43,10 +43,10 @@ Marks marks_of(const char* from) {
 }
 #endif
 
-// Follows texts and escapes from block to block, as simdjson's first stage does.
+// Tracks texts and escapes from block to block, like simdjson's first stage.
 class Walk {
  public:
-  // The bits of the bytes outside of texts; the quote that ends a text is one of them.
+  // The bits of the bytes outside of texts, including each closing quote.
   std::uint64_t outside(Marks marks) {
     std::uint64_t quotes = marks.quotes & ~escaped(marks.backslashes);
     for (unsigned shift = 1; shift < block; shift *= 2) quotes ^= quotes << shift;
@@ -68,13 +68,13 @@ class Walk {
   }
 
   std::uint64_t inside_before_ = 0;   // all bits, or none
-  std::uint64_t escaped_before_ = 0;  // the lowest bit: of the next block's first byte
+  std::uint64_t escaped_before_ = 0;  // lowest bit: the next block's first byte is escaped
 };
 
 }  // namespace
 
 JsonBulk look_at_bulk(std::string_view text) {
-  constexpr std::size_t escape_saves = 5;  // bytes, at most: \u0022 for one
+  constexpr std::size_t escape_saves = 5;  // at most five bytes: \u0022 for one byte
   if (text.size() <= json_structure_bytes_max) return JsonBulk::fits;
   Walk walk;
   std::size_t structure = 0, saved = 0;

@@ -16,7 +16,7 @@ using simdjson::dom::element_type;
 
 constexpr std::size_t depth_max = 32;
 
-// Policies are rare and small: a parser of their own, made anew after a large one.
+// Parses with a separate parser for policies: they are rare and small. A large parser is replaced.
 bool parse(std::string_view text, element& out) {
   constexpr std::size_t keep_max = 64 << 10;
   thread_local std::unique_ptr<simdjson::dom::parser> parser;

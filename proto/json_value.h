@@ -1,7 +1,7 @@
-// JSON texts that are kept as they are, policies above all: made compact, compared, looked into.
+// Functions for JSON texts stored as text, mainly policies: compaction, comparison, reading.
 //
 // Limits: nesting up to 32.
-// Errors: false, or nothing, for what is not JSON of the form asked for.
+// Errors: false, or no value, for text that is not JSON of the required form.
 // Owner:  results own their text.
 // Source: RFC 8259.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace pawl {
 
-// Whether the text is a JSON object, with that member unless empty; if so `compact` is the same without
-// white space.
+// True: the text is a JSON object that has `member`, unless `member` is empty. `compact` is then
+// the same object without white space.
 [[nodiscard]] bool compact_json_object(std::string_view text, std::string_view member,
                                        std::string& compact);
 
-// Whether two texts are the same JSON value: spaces and the order of members do not count.
+// True: two texts are the same JSON value; spaces and the order of members are ignored.
 [[nodiscard]] bool same_json(std::string_view a, std::string_view b);
 
 // A member of an object whose values are texts, numbers and lists of texts.
@@ -27,12 +27,12 @@ struct JsonMember {
   enum class Kind : std::uint8_t { text, number, list, other };
   std::string key;
   Kind kind = Kind::other;
-  std::string text;               // of a text; of a number, as JSON has it
-  std::vector<std::string> list;  // of a list of texts
+  std::string text;               // a text's value; a number's JSON text
+  std::vector<std::string> list;  // a list's texts
 };
 
-// The members of an object, in its order; nothing when the text is not an object, or names a member
-// twice.
+// The members of an object, in its order; no value when the text is not an object, or a member
+// appears twice.
 std::optional<std::vector<JsonMember>> json_members(std::string_view text);
 
 }  // namespace pawl

@@ -24,7 +24,7 @@ bool good_account(std::string_view account) {
          std::ranges::all_of(account, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// None of the three can hold a blank: no two keys give the same text.
+// None of the three parts can contain a blank: different keys give different texts.
 Sha256 print_of(const AccessKey& key) {
   std::string text;
   text.reserve(key.id.size() + key.secret.size() + key.account.size() + 2);
@@ -64,7 +64,7 @@ Keyring::Entry::Entry(const AccessKey& of)
 
 Keyring::Entry::~Entry() { wipe(key.secret); }
 
-// As long as AWS's, and never compared with: `known` is false wherever it is handed out.
+// The placeholder id and secret are as long as AWS's. They match no request: `known` is false.
 Keyring::Keyring()
     : nobody_(std::make_unique<const Entry>(
           AccessKey{"nobody-has-this-key.", std::string(40, '-'), "000000000000"})) {}

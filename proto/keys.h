@@ -1,12 +1,12 @@
-// Access keys: who may sign requests, and whose account each signs for.
+// Access keys: the permitted signers of requests, each with its account.
 //
-// A Keyring is filled once, then shared between shards as std::shared_ptr<const Keyring>; another set
-// of keys is another Keyring. Looking up takes the same steps whether the id is there or not: ids are
-// compared by their SHA-256, so that no time tells how much of a guess was right.
+// A Keyring is filled once, then shared between shards as std::shared_ptr<const Keyring>; a new set
+// of keys is a new Keyring. A lookup takes the same steps for known and unknown ids: ids are
+// compared by their SHA-256, so that no timing reveals a partly correct guess.
 //
 // Limits: keys_max keys; ids and secrets of up to id_max and secret_max bytes.
-// Errors: KeyFault. No text of ours ever repeats a secret.
-// Owner:  the ring owns its keys; secrets are overwritten when it goes.
+// Errors: KeyFault. No error or log text contains a secret.
+// Owner:  the ring owns its keys and overwrites their secrets on destruction.
 // Source: IAM API Reference, AccessKey; RFC 2104 for why a secret may be of any length.
 #pragma once
 
@@ -29,13 +29,13 @@ struct AccessKey {
 
 enum class KeyFault : std::uint8_t {
   none,
-  bad_id,       // empty, too long, or other characters than are allowed
+  bad_id,       // empty, too long, or with disallowed characters
   bad_secret,   // the same
   bad_account,  // not 12 digits
-  duplicate,    // there is a key of that id
+  duplicate,    // a key with that id exists
   full,         // keys_max
 };
-// What a fault is, for whoever wrote the keys: "access key ids are 1 to 128 letters, ...".
+// An explanation for the author of the keys: "access key ids are 1 to 128 letters, ...".
 std::string_view text_of(KeyFault fault);
 
 class Keyring {
@@ -44,7 +44,7 @@ class Keyring {
   static constexpr std::size_t id_max = 128;
   static constexpr std::size_t secret_max = 128;
 
-  // A key as the ring has it. It never moves.
+  // A key in the ring. It never moves in memory.
   struct Entry {
     explicit Entry(const AccessKey& of);
     ~Entry();  // overwrites the secret
@@ -53,10 +53,10 @@ class Keyring {
 
     AccessKey key;
     Sha256 id_digest;
-    Sha256 print;  // of id, secret and account: another one with any of them
+    Sha256 print;  // digest of id, secret and account; changes with each
   };
   struct Found {
-    const Entry* entry;  // never null; when not known, a key that nobody has
+    const Entry* entry;  // never null; if not known, a placeholder key
     bool known;
   };
 
@@ -65,10 +65,10 @@ class Keyring {
   [[nodiscard]] KeyFault add(const AccessKey& key);
 
   Found find(std::string_view id) const;
-  // Whether the ring has the key with this secret and account.
+  // True: the ring has the key with this secret and account.
   bool holds(const Sha256& id_digest, const Sha256& print) const;
   std::size_t size() const { return entries_.size(); }
-  bool serves(std::string_view account) const;  // a key signs for it
+  bool serves(std::string_view account) const;  // a key has this account
 
  private:
   using Entries = std::vector<std::unique_ptr<const Entry>>;
@@ -78,7 +78,7 @@ class Keyring {
   std::unique_ptr<const Entry> nobody_;
 };
 
-// Overwrites what was secret, so that no optimiser leaves it out.
+// Overwrites a secret in a way that no optimiser removes.
 void wipe(std::string& secret);
 
 }  // namespace pawl

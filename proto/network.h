@@ -1,6 +1,6 @@
-// Addresses and ranges of addresses, IPv4 and IPv6, out of text.
+// Addresses and ranges of addresses, IPv4 and IPv6, parsed from text.
 //
-// Errors: nothing for text that is neither an address nor a range.
+// Errors: no value for text that is neither an address nor a range.
 // Owner:  values.
 // Source: RFC 4632 and RFC 4291 for the text; RFC 4291, section 2.5.5.2, for IPv4 within IPv6.
 #pragma once
@@ -12,14 +12,14 @@
 
 namespace pawl {
 
-// IPv6, in the order of the network; IPv4 as ::ffff:a.b.c.d.
+// An IPv6 address in network byte order; IPv4 as ::ffff:a.b.c.d.
 using PeerAddress = std::array<std::uint8_t, 16>;
 
 // A range of addresses: "10.0.0.0/8", "192.0.2.7", "2001:db8::/32".
 struct Network {
   PeerAddress address{};
-  unsigned bits = 128;  // of the address that count
-  bool v4 = false;      // read from the text of an IPv4 address
+  unsigned bits = 128;  // leading bits of `address` that must match
+  bool v4 = false;      // parsed from an IPv4 text
 
   static std::optional<Network> parse(std::string_view text);
   bool contains(const PeerAddress& peer) const;

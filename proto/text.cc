@@ -11,14 +11,14 @@ bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '
 
 constexpr std::size_t step = 64;
 
-// Whether all bytes are ASCII from the space on. The compiler makes vector instructions of the loop.
+// True: all bytes are ASCII from the space on. The compiler vectorises the loop.
 bool plain_step(const char* bytes) {
   std::uint8_t others = 0;
   for (std::size_t i = 0; i < step; ++i) others |= static_cast<signed char>(bytes[i]) < 0x20;
   return others == 0;
 }
 
-// How many bytes from the start are plain: whole steps of them.
+// The number of plain bytes at the start, in whole steps.
 std::size_t plain_bytes(std::string_view text) {
   std::size_t at = 0;
   while (at + step <= text.size() && plain_step(text.data() + at)) at += step;

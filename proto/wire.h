@@ -1,13 +1,12 @@
-// The binary protocol's frames: the header every frame begins with, the operations, the statuses,
-// and the little-endian reader and writers that both ends use. PROTOCOL.md has the grammar of each
-// payload.
+// The binary protocol's frames: the frame header, the operations, and the little-endian reader and
+// writers used by both ends. PROTOCOL.md has the grammar of each payload.
 //
 //   0          4    5       6        8             12       16
 //   | length 4 | op | flags | status | correlation | queue  | payload | checksum 8, if flagged |
 //
 // Units:  lengths are bytes, `length` counts the whole frame; durations are milliseconds.
 // Limits: frame_bytes_max a frame; entries_max (core/request.h) entries a batch.
-// Errors: parse_header says when framing is lost; everything else is a Status in an answer.
+// Errors: parse_header reports lost framing; every other error is a Status in a response.
 // Owner:  values and free functions. No sockets.
 // Source: proto/PROTOCOL.md
 #pragma once
@@ -30,37 +29,37 @@ inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_checksum_bytes = 8;
 inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
-inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // "PAWL" as its bytes go over the wire
-inline constexpr std::uint16_t wire_major = 1;            // a server answers its own major only
-inline constexpr std::uint16_t wire_minor = 4;            // additions an older peer may ignore
+inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
+inline constexpr std::uint16_t wire_major = 1;            // a server accepts its own major only
+inline constexpr std::uint16_t wire_minor = 4;            // additions that an older peer may ignore
 
-// Features: bits offered in HELLO; the answer has those both ends know.
+// Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
 inline constexpr std::uint32_t feature_groups = 2;  // groups, deduplication ids, origins, attempts
 inline constexpr std::uint32_t features_known = feature_checksum | feature_groups;
 
 // Flags of a frame.
 inline constexpr std::uint8_t flag_checksum =
-    0x01;  // the last 8 bytes are XXH3-64 of all before them
+    0x01;  // the last 8 bytes are XXH3-64 of all preceding bytes
 inline constexpr std::uint8_t flag_answer = 0x80;  // from the server
 inline constexpr std::uint8_t flags_known = flag_checksum | flag_answer;
 
-// How the client of a HELLO says who it is.
+// Authentication methods in HELLO.
 inline constexpr std::uint8_t auth_none = 0;
-inline constexpr std::uint8_t auth_key = 1;  // AUTHENTICATE follows, if the server asks for it
+inline constexpr std::uint8_t auth_key = 1;  // AUTHENTICATE follows, if the server requires it
 
-// A duration field that means "the queue's own setting".
+// Value of a duration field for "the queue's own setting".
 inline constexpr std::uint32_t wire_queue_default = 0xFFFF'FFFF;
 
-// The word before a message: 24 bits of body length, and which optional words follow, in this
-// order.
+// The word before a message: 24 bits of body length, and flags for the optional words that follow
+// in this order.
 inline constexpr std::uint32_t entry_body_mask = 0x00FF'FFFF;
-inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // their length
-inline constexpr std::uint32_t entry_has_system = 1u << 25;      // their length
+inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // length
+inline constexpr std::uint32_t entry_has_system = 1u << 25;      // length
 inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
 inline constexpr std::uint32_t entry_has_names = 1u
                                                  << 27;  // u8 lengths: group, dedup id, origin, 0
-inline constexpr std::uint8_t replay_flag_copies = 1 << 0;  // of START_REPLAY
+inline constexpr std::uint8_t replay_flag_copies = 1 << 0;  // flag of START_REPLAY
 inline constexpr std::uint32_t entry_bits_known =
     entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay | entry_has_names;
 
@@ -77,12 +76,12 @@ enum class WireOp : std::uint8_t {
   stats = 10,
   get_tags = 11,
   set_tags = 12,
-  list_sources = 13,  // the queues whose dead letters come here
+  list_sources = 13,  // the queues that use this dead-letter queue
   authenticate = 15,
   send = 16,
   receive = 17,
   remove = 18,  // DELETE
-  change = 19,  // CHANGE, of visibility
+  change = 19,  // CHANGE of a visibility timeout
   start_move = 20,
   cancel_move = 21,
   list_moves = 22,
@@ -101,8 +100,9 @@ struct FrameHeader {
   bool operator==(const FrameHeader&) const = default;
 };
 
-// Reads the first frame_header_bytes of `bytes` (there must be that many). Empty when the length is
-// not one a frame can have: nothing after it can be understood, and the connection is closed.
+// Reads the first frame_header_bytes of `bytes`, which must have that many. No value when the
+// length is impossible for a frame: the bytes after it cannot be parsed, and the connection is
+// closed.
 std::optional<FrameHeader> parse_header(std::string_view bytes);
 
 // The payload of a complete frame whose header was parsed. Errors: bad_frame, bad_checksum.
@@ -110,11 +110,11 @@ std::expected<std::string_view, Status> payload_of(const FrameHeader& header,
                                                    std::string_view frame);
 
 // Appends a frame: begin_frame writes the header, the caller appends the payload, finish_frame sets
-// the length and adds the checksum if flagged. `begin` is what begin_frame returned.
+// the length and adds the checksum if flagged. `begin` is the result of begin_frame.
 std::size_t begin_frame(std::string& out, const FrameHeader& header);
 void finish_frame(std::string& out, std::size_t begin);
 
-// Appends a whole answer that says no: `detail` is named per operation in PROTOCOL.md.
+// Appends a complete refusal; PROTOCOL.md defines `detail` per operation.
 inline constexpr std::uint32_t no_detail = 0xFFFF'FFFF;
 void write_refusal(std::string& out, const FrameHeader& request, Status status,
                    std::uint32_t detail = no_detail);
@@ -127,7 +127,7 @@ void put(std::string& out, T value) {
   static_assert(std::is_integral_v<T>);
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-// Several values, one after the other.
+// Appends several values in sequence.
 template <typename... T>
 void put_all(std::string& out, T... values) {
   static_assert((std::is_integral_v<T> && ...));
@@ -136,13 +136,13 @@ void put_all(std::string& out, T... values) {
   ((std::memcpy(bytes + at, &values, sizeof values), at += sizeof values), ...);
   out.append(bytes, sizeof bytes);
 }
-// u16 length, bytes.
+// Appends a u16 length and the bytes.
 void put_short(std::string& out, std::string_view text);
-// u32 length, bytes.
+// Appends a u32 length and the bytes.
 void put_long(std::string& out, std::string_view text);
 
-// Takes values off the front of a payload. Past the end everything reads as zero or empty, and ok()
-// is false from then on: read all, then ask once.
+// Reads values from the front of a payload. Past the end every value is zero or empty, and ok() is
+// false from then on: read all values, then check ok() once.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
@@ -171,7 +171,7 @@ class WireReader {
   std::string_view take_long() { return take_bytes(take<std::uint32_t>()); }
 
   bool ok() const { return ok_; }
-  bool finished() const { return ok_ && rest_.empty(); }  // all was there, and nothing more
+  bool finished() const { return ok_ && rest_.empty(); }  // all values present, no bytes left
   std::size_t left() const { return rest_.size(); }
 
  private:

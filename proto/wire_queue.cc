@@ -45,7 +45,7 @@ Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
   }
   if (!in.ok()) return Status::bad_frame;
   if (repeated_name(given)) return Status::bad_attributes;
-  // The rules are SQS's; its words for them have no place here.
+  // The rules are SQS's; the binary protocol discards SQS's error texts.
   Refusal refusal;
   return read_queue_attributes(given, of, changes, refusal) ? Status::ok : Status::bad_attributes;
 }

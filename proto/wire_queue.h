@@ -1,10 +1,10 @@
-// Queues in the binary protocol: their attributes and tags, by the names and texts SQS gives them.
+// Queues in the binary protocol: their attributes and tags, with SQS's names and texts.
 //
 //   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |
 //   tags         | count 2 | count x ( key length 2 | key | value length 2 | value ) |
 //
-// Errors: bad_attributes (unknown, malformed, out of range), invalid (tags). Running out of payload
-//         shows in the reader, and is bad_frame.
+// Errors: bad_attributes (unknown, malformed, out of range), invalid (tags). The reader detects a
+//         payload that is too short, which is bad_frame.
 // Owner:  free functions.
 // Source: SQS API Reference, CreateQueue.
 #pragma once
@@ -19,12 +19,12 @@
 
 namespace pawl::wire {
 
-// `of`: the queue they are given to.
+// `of`: the queue that receives the attributes.
 Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
                              std::vector<AttributeChange>& changes);
 Status take_tags(WireReader& in, Tags& tags);
 
-// Everything that is set, and what is derived from it.
+// Writes all set attributes and those derived from them.
 void put_queue_attributes(std::string& out, const QueueConfig& config);
 
 // ok or invalid.

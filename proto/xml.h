@@ -1,14 +1,15 @@
-// XmlWriter: appends the XML of Query answers.
+// XmlWriter: appends the XML of Query responses.
 //
 //   XmlWriter xml(out);
 //   xml.open("Message"); xml.element("Body", body); xml.close("Message");
 //
-// Text is escaped: & < > " and CR, the last as &#xD; because XML readers would turn CRLF into LF and
-// the client's check of the body's MD5 would fail. Nothing else is looked at: text is UTF-8 of the
-// characters SQS allows (proto/text.h), names and attributes are literals of ours and written as given.
+// Text is escaped: & < > " and CR. CR becomes &#xD; because XML readers would turn CRLF into LF and
+// the client's check of the body's MD5 would fail. No other character is checked: text is UTF-8 of
+// the characters that SQS allows (proto/text.h). Names and attributes are our own literals and are
+// written unchanged.
 //
-// Errors: none; that every open() has its close() is the caller's care.
-// Owner:  the caller's string, appended to; nothing else is held.
+// Errors: none; the caller must close() every open() element.
+// Owner:  the caller's string, appended to.
 // Source: XML 1.0, sections 2.4 and 2.11.
 #pragma once
 

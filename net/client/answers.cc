@@ -23,8 +23,8 @@ std::array<std::uint8_t, Size> take_array(WireReader& in) {
   return bytes;
 }
 
-// Encoded, in the order the wire wants. Whether the texts are ones SQS allows is the server's to
-// say.
+// Appends attributes in the order of the wire, by name. The server checks their texts against SQS's
+// rules.
 bool put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
   std::array<std::uint8_t, attributes_max> order{};
   const auto used = std::span(order).first(attributes.size());
@@ -47,7 +47,7 @@ bool put_attributes(std::string& out, std::span<const Client::Attribute> attribu
 
 std::uint32_t wire_ms(const std::optional<milliseconds>& duration) {
   if (!duration) return wire_queue_default;
-  // One that is out of range stays so: the server says what it thinks of it.
+  // A value out of range stays out of range: the server refuses it.
   return static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(duration->count(), 0, wire_queue_default - 1));
 }
@@ -115,10 +115,10 @@ bool take_server(std::string_view payload, Client::Server& server, std::uint32_t
   const auto major = in.take<std::uint16_t>();
   const auto minor = in.take<std::uint16_t>();
   features = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // longest frame: the protocol's
+  in.take<std::uint32_t>();  // longest frame: the protocol's limit
   server.credit_frames = in.take<std::uint32_t>();
   server.credit_bytes = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // most entries: the protocol's
+  in.take<std::uint32_t>();  // most entries: the protocol's limit
   server.boot_id = in.take<std::uint64_t>();
   server.shard = in.take<std::uint32_t>();
   server.shards = in.take<std::uint32_t>();
@@ -126,7 +126,7 @@ bool take_server(std::string_view payload, Client::Server& server, std::uint32_t
   for (std::uint32_t i = 0; i < ports && in.ok(); ++i)
     server.shard_ports.push_back(in.take<std::uint16_t>());
   if (minor >= 1) challenge = in.take_short();
-  return in.ok() && major == wire_major;  // a later minor may say more
+  return in.ok() && major == wire_major;  // a later minor version may append fields
 }
 
 bool take_queue(std::string_view payload, Client::Queue& queue) {

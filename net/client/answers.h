@@ -1,7 +1,7 @@
-// The payloads of answers, taken apart: PROTOCOL.md read from the client's side.
+// The payloads of requests and responses: PROTOCOL.md from the client's side.
 //
-// Each function appends to vectors that are kept between calls. False: the payload is not what the
-// protocol says.
+// Each function appends to vectors that are reused between calls. False: the payload violates the
+// protocol.
 //
 // Owner: free functions; views point into the payload.
 #pragma once
@@ -18,15 +18,15 @@ namespace pawl::client {
 Client::Code put_message(std::string& out,
                          const Client::Outgoing& message);  // ok, too_large, bad_attributes
 void put_receive(std::string& out, const Client::ReceiveOptions& options);
-// CHANGE with a visibility, DELETE without.
+// CHANGE with a visibility timeout, DELETE without.
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
                   std::optional<std::chrono::milliseconds> visibility);
 Client::Code put_queue_attributes(std::string& out,
                                   std::span<const Client::QueueAttribute> attributes);
 std::uint32_t wire_ms(const std::optional<std::chrono::milliseconds>& duration);
 
-// Answers.
-// `challenge` stays empty if the server does not ask for a key.
+// Responses.
+// `challenge` stays empty if the server does not require a key.
 bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features,
                  std::string_view& challenge);
 bool take_queue(std::string_view payload, Client::Queue& queue);

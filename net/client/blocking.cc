@@ -6,8 +6,8 @@
 #include "net/client/pawl/client.h"
 #include "proto/wire.h"
 
-// The blocking calls: one request, its one answer, taken apart. And what needs no connection at
-// all.
+// The blocking calls: each sends one request and decodes its response. Functions that need no
+// connection follow.
 
 namespace pawl {
 namespace {
@@ -17,14 +17,14 @@ using std::chrono::milliseconds;
 
 std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
 
-// Adds a name; nothing that long exists.
+// Appends a name. A name beyond the limit is refused: no such queue can exist.
 Client::Code put_name(std::string& out, std::string_view name) {
   if (name.size() > UINT16_MAX) return Client::Code::invalid;
   put_short(out, name);
   return Client::Code::ok;
 }
 
-// An answer that is one number and no more.
+// Decodes a response of exactly one number.
 template <typename Number, typename Answer>
 Client::Result<Number> number_in(const Client::Result<Answer>& answer) {
   if (!answer) return std::unexpected(answer.error());
@@ -321,7 +321,7 @@ std::vector<Client::Attribute> Client::attributes_of(std::string_view encoded) {
     Attribute attribute;
     attribute.name = in.take_short();
     attribute.type = in.take_bytes(in.take<std::uint8_t>());
-    in.take<std::uint8_t>();  // kind: the type says it too
+    in.take<std::uint8_t>();  // kind: implied by the type
     attribute.value = in.take_long();
     if (!in.ok()) break;
     attributes.push_back(attribute);

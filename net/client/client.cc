@@ -20,7 +20,7 @@ using std::chrono::microseconds;
 using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 using SteadyClock = std::chrono::steady_clock;
 
-// Codes from 1000 on are the statuses of the protocol, by the same names.
+// Codes from 1000 on are the statuses of the protocol, with the same names.
 template <std::uint16_t first>
 consteval bool same_names() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
@@ -88,7 +88,7 @@ Client::Result<Answer> Client::Impl::await(const Result<Ticket>& ticket, Millis 
   answers_.clear();
   while (answers_.empty()) {
     const auto left = std::chrono::duration_cast<microseconds>(deadline - SteadyClock::now());
-    // An answer that comes later would be taken for another request's.
+    // A late response would be taken for the response to another request.
     if (left.count() <= 0) pipeline.fail(error_of(Code::timed_out, ETIMEDOUT));
     pipeline.turn(answers_, left);
   }

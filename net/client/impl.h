@@ -1,5 +1,5 @@
-// What is behind a pawl::Client: the pipeline, and the arrays that completions point into. The
-// blocking calls (blocking.cc) and the pipelined ones (client.cc) are both made of submit().
+// The implementation of pawl::Client: the pipeline, and the arrays referenced by completions. The
+// blocking calls (blocking.cc) and the pipelined ones (client.cc) both use submit().
 //
 // Owner: one Client.
 #pragma once
@@ -22,7 +22,8 @@ class Client::Impl {
   Result<void> greet();
   Result<void> authenticate(std::string_view asked);
 
-  // Submits what `write` appends. `write` returns a Code: not ok takes the request back.
+  // Submits the payload appended by `write`. A Code other than ok from `write` abandons the
+  // request.
   template <typename Write>
   Result<Ticket> submit(WireOp op, std::uint32_t queue, Write&& write) {
     if (const auto obstacle = pipeline.obstacle()) return std::unexpected(*obstacle);
@@ -32,15 +33,15 @@ class Client::Impl {
     return std::unexpected(client::error_of(code));
   }
 
-  // A handle means a queue on one connection only: the queue of another Client is refused.
+  // A handle is valid on one connection only: the queue of another Client is refused.
   template <typename Write>
   Result<Ticket> submit(WireOp op, const Queue& queue, Write&& write) {
     if (queue.client != number) return std::unexpected(client::error_of(Code::bad_handle));
     return submit(op, queue.handle, write);
   }
 
-  // One request and its one answer, whose payload holds until the next call.
-  // `queue`: a Queue, or 0 for a request that names none.
+  // One request and its response, whose payload is valid until the next call.
+  // `queue`: a Queue, or 0 for a request without a queue.
   template <typename Target, typename Write>
   Result<client::Answer> call(WireOp op, const Target& queue, Write&& write) {
     if (pipeline.outstanding() > 0) return std::unexpected(client::error_of(Code::busy));
@@ -50,7 +51,7 @@ class Client::Impl {
   Result<client::Answer> call(WireOp op, const Target& queue) {
     return call(op, queue, [](std::string&) { return Code::ok; });
   }
-  // As a blocking call does it: at most `extra` longer than any request may take.
+  // Waits for a response like a blocking call: at most request_timeout + `extra`.
   Result<client::Answer> finish(Result<Ticket> ticket, std::chrono::milliseconds extra = {}) {
     return await(ticket, options_.request_timeout + extra);
   }
@@ -58,12 +59,12 @@ class Client::Impl {
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
 
   client::Pipeline pipeline;
-  const std::uint64_t number = next_number();  // unlike that of any other Client of this process
+  const std::uint64_t number = next_number();  // unique in this process
   Server server;
-  bool groups = false;  // the server knows of groups and attempts
+  bool groups = false;  // the server supports groups and attempts
 
  private:
-  // Where an answer's entries end in the arrays below, which may move until all are taken.
+  // The ends of a response's entries in the arrays below, which may move until all are taken.
   struct Ends {
     std::size_t sent = 0, messages = 0, codes = 0;
   };

@@ -1,7 +1,7 @@
 // Congestion control of sockets to this machine.
 //
-// Loopback loses nothing and has no bandwidth to find. A system whose default is BBR paces such a
-// connection all the same and, every ten seconds, holds it down to four packets for 200 ms.
+// Loopback loses no packets and has no bandwidth to probe. A system whose default is BBR still
+// paces such a connection and, every ten seconds, limits it to four packets for 200 ms.
 #pragma once
 
 #include <netinet/in.h>
@@ -18,8 +18,8 @@ inline bool is_loopback(const sockaddr& address) {
          ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
 }
 
-// Before connect(): pacing that has begun is not ended by it. Reno is in every kernel, and every
-// user may choose it; a failure leaves the system's default.
+// Selects Reno; call it before connect(), because it does not stop pacing that has begun. Every
+// kernel has Reno, and every user may select it; a failure leaves the system's default.
 inline void avoid_pacing(int socket, const sockaddr& address) {
   constexpr char reno[] = "reno";
   if (is_loopback(address))

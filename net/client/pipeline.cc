@@ -10,7 +10,7 @@ using std::chrono::microseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t slots_max = 1u << 15;
-// Requests gather up to this many bytes before they are sent unasked.
+// Requests gather up to this many bytes; then they are sent without a flush().
 constexpr std::size_t gather_bytes_max = 64 << 10;
 
 microseconds left(Clock::time_point deadline) {
@@ -18,7 +18,7 @@ microseconds left(Clock::time_point deadline) {
                   std::chrono::duration_cast<microseconds>(deadline - Clock::now()));
 }
 
-// The 8 bytes every refusal carries.
+// Decodes the 8 bytes of a refusal.
 Client::Error refusal(const FrameHeader& header, std::string_view payload) {
   WireReader in(payload);
   Client::Error error{.code = static_cast<Client::Code>(header.status)};
@@ -33,7 +33,7 @@ Client::Error error_of(Client::Code code, int system) { return {.code = code, .s
 
 Pipeline::Pipeline(Socket socket, const Client::Options& options)
     : socket_(std::move(socket)), spin_(options.spin) {
-  grant(1, frame_bytes_max);  // HELLO; its answer says more
+  grant(1, frame_bytes_max);  // HELLO; its response grants more
 }
 
 void Pipeline::grant(std::uint32_t frames, std::uint32_t bytes) {
@@ -105,7 +105,7 @@ void Pipeline::turn(std::vector<Answer>& answers, microseconds timeout) {
   if (failure_) break_all(answers);
 }
 
-// Looks for answers until there is one: first busily, then asleep.
+// Waits for a response: first spinning, then sleeping.
 void Pipeline::wait(std::vector<Answer>& answers, microseconds timeout) {
   const auto start = Clock::now();
   const auto deadline = start + timeout;
@@ -126,7 +126,7 @@ void Pipeline::wait(std::vector<Answer>& answers, microseconds timeout) {
   }
 }
 
-// Takes every complete frame received. True if there was an answer among them, or a failure.
+// Takes every complete received frame. True: there was a response, or a failure.
 bool Pipeline::take(std::vector<Answer>& answers) {
   const std::size_t before = answers.size();
   while (!failure_) {

@@ -1,12 +1,12 @@
-// Requests under way on one connection: credit, correlation, and answers sorted out.
+// Requests in flight on one connection: credit, correlation, and matching of responses.
 //
 //   room() -> begin() -> payload appended to out() -> finish() -> Ticket
-//   turn(): sends, receives, and calls back for each answer that has arrived
+//   turn(): sends, receives, and appends each arrived response to a vector
 //
-// A correlation is a slot number and how often the slot has been used, so that an answer nobody
-// waits for is recognised.
+// A correlation is a slot number and the slot's use count, so that an unexpected response is
+// recognised.
 //
-// Limits: the server's credit, in frames and bytes; one frame may always go alone.
+// Limits: the server's credit, in frames and bytes; a single frame may always be sent.
 // Errors: the first failure is kept in failure() and is final.
 // Owner:  the client's one thread.
 #pragma once
@@ -42,16 +42,16 @@ class Pipeline {
   void grant(std::uint32_t frames, std::uint32_t bytes);
   void use_checksum(bool on) { checksum_ = on; }
 
-  // would_block, broken, or nothing in the way of a request.
+  // would_block, broken, or no value if a request can begin.
   std::optional<Client::Error> obstacle() const;
   std::string& begin(WireOp op, std::uint32_t queue);
-  // Takes the frame begun back when it cannot be sent.
+  // Discards the begun frame when it cannot be sent.
   std::expected<Client::Ticket, Client::Error> finish();
   void abandon();
 
-  // Sends and receives without waiting longer than `timeout` for the first answer. Appends answers;
-  // their payloads hold until the next turn. After a failure: one answer `broken` for each ticket,
-  // then none.
+  // Sends, and waits at most `timeout` for the first response. Appends responses to `answers`;
+  // their payloads are valid until the next turn. After a failure: one error response for each
+  // ticket, then none.
   void turn(std::vector<Answer>& answers, std::chrono::microseconds timeout);
   void flush();
 
@@ -80,12 +80,12 @@ class Pipeline {
   std::vector<Slot> slots_;
   std::vector<std::uint16_t> free_;
   std::size_t outstanding_ = 0;
-  std::uint64_t bytes_ = 0;  // of frames outstanding
+  std::uint64_t bytes_ = 0;  // bytes of outstanding frames
   std::uint32_t bytes_max_ = 0;
 
-  std::size_t frame_begin_ = 0;                  // of the frame being built, in out()
-  std::size_t next_bytes_ = frame_header_bytes;  // how long the frame now arriving is
-  std::size_t consumed_ = 0;  // handed out by the turn before, to be dropped by the next
+  std::size_t frame_begin_ = 0;                  // start of the frame being built, in out()
+  std::size_t next_bytes_ = frame_header_bytes;  // length of the arriving frame
+  std::size_t consumed_ = 0;  // bytes returned by the last turn; the next turn drops them
 };
 
 }  // namespace pawl::client

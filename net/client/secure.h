@@ -1,9 +1,9 @@
 // TLS on a connected, non-blocking socket of a client.
 //
-// Sends with MSG_NOSIGNAL, so that the process it lives in is never signalled for a peer that has gone.
+// It sends with MSG_NOSIGNAL, so that a disconnected peer never causes a SIGPIPE in the process.
 //
-// Limits: one record of what has come may be inside: pending() says so, because poll(2) will not.
-// Errors: errno; EPROTO where TLS itself went wrong.
+// Limits: one received record may be buffered inside TLS: pending() reports it; poll(2) does not.
+// Errors: errno; EPROTO for a failure of TLS itself.
 // Owner:  its Socket.
 // Source: OpenSSL 3, SSL_read(3), SSL_set1_host(3).
 #pragma once
@@ -22,21 +22,21 @@ struct ssl_ctx_st;
 namespace pawl::client {
 
 struct TlsOptions {
-  std::string host;     // whose certificate it must be
-  std::string ca_file;  // PEM; empty: those the system trusts
+  std::string host;     // the certificate must be for this host
+  std::string ca_file;  // PEM; empty: the system's CAs
   bool verify = true;
 };
 
 class Secure {
  public:
-  // Shakes hands. Nothing where that failed, also because of the certificate.
+  // Performs the handshake. Null if it fails, also because of the certificate.
   static std::unique_ptr<Secure> start(int descriptor, const TlsOptions& options,
                                        std::chrono::milliseconds timeout);
   ~Secure();
   Secure(const Secure&) = delete;
   Secure& operator=(const Secure&) = delete;
 
-  // Bytes taken or given; 0: not without waiting.
+  // Number of bytes written or read; 0: the call would block.
   std::expected<std::size_t, int> write(std::string_view bytes);
   std::expected<std::size_t, int> read(std::span<char> into);
   std::size_t pending() const;

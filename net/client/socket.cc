@@ -108,7 +108,7 @@ void Socket::close() {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
-// 0: the kernel takes nothing now.
+// 0: the kernel accepts no bytes now.
 std::expected<std::size_t, int> Socket::send_some(std::string_view bytes) {
   if (secure_) return secure_->write(bytes);
   while (true) {
@@ -119,7 +119,7 @@ std::expected<std::size_t, int> Socket::send_some(std::string_view bytes) {
   }
 }
 
-// 0: nothing is there now.
+// 0: no bytes are available now.
 std::expected<std::size_t, int> Socket::receive_some(std::span<char> into) {
   if (secure_) return secure_->read(into);
   while (true) {
@@ -137,7 +137,7 @@ SystemResult Socket::flush() {
     if (!sent) return std::unexpected(sent.error());
     sent_ += *sent;
     if (*sent > 0) continue;
-    // Whoever keeps appending must not carry along what has long been sent.
+    // Sent bytes are dropped here: a client that keeps appending never empties the buffer.
     if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
     return {};
   }
@@ -165,7 +165,7 @@ std::expected<bool, int> Socket::receive(std::size_t bytes) {
     const auto got = receive_some(std::span(in_).subspan(filled_));
     if (!got) return std::unexpected(got.error());
     filled_ += *got;
-    // What has been taken from the socket but not out of TLS would not wake anybody who waits for the socket.
+    // Bytes buffered inside TLS must be read now: a wait on the socket would not see them.
     const std::size_t inside = secure_ ? secure_->pending() : 0;
     if (inside == 0) return filled_ > before;
     if (in_.size() < filled_ + inside) in_.resize(filled_ + inside);

@@ -1,9 +1,9 @@
-// A connected, non-blocking TCP socket, with TLS if wanted, and the two buffers in front of it.
+// A connected, non-blocking TCP socket, with optional TLS, and its two buffers.
 //
-// Bytes to send are appended to out() and leave with flush(), as far as the kernel takes them.
-// Received bytes stand in in() until consume()d; the views into them hold until the next receive().
+// Bytes to send are appended to out(); flush() sends as many as the kernel accepts. Received bytes
+// stay in in() until consume()d; views into them are valid until the next receive().
 //
-// Errors: errno; a peer that has closed is ECONNRESET.
+// Errors: errno; ECONNRESET if the peer has closed the connection.
 // Owner:  the client's one thread.
 #pragma once
 
@@ -26,7 +26,7 @@ class Socket {
  public:
   static std::expected<Socket, int> connect(const std::string& host, std::uint16_t port,
                                             std::chrono::milliseconds timeout);
-  // Before anything is sent. False: no handshake, or a certificate not to be trusted.
+  // Call it before any send. False: the handshake failed, or the certificate is untrusted.
   bool start_tls(const TlsOptions& options, std::chrono::milliseconds timeout);
   Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
@@ -41,11 +41,11 @@ class Socket {
 
   std::string_view in() const { return {in_.data() + taken_, filled_ - taken_}; }
   void consume(std::size_t bytes) { taken_ += bytes; }
-  // Makes room for `bytes` beyond what has been consumed, and reads what is there without waiting.
-  // False: nothing was there.
+  // Makes room for `bytes` unconsumed bytes, and reads the available bytes without waiting.
+  // False: no bytes were available.
   std::expected<bool, int> receive(std::size_t bytes);
 
-  // Sleeps until there is something to read, or room to write while something is unsent.
+  // Sleeps until the socket is readable, or writable while bytes are unsent.
   SystemResult wait(std::chrono::microseconds timeout);
 
  private:
@@ -54,7 +54,7 @@ class Socket {
   std::expected<std::size_t, int> receive_some(std::span<char> into);
 
   int descriptor_ = -1;
-  std::unique_ptr<Secure> secure_;  // null: in the clear
+  std::unique_ptr<Secure> secure_;  // null: no TLS
   std::string out_;
   std::size_t sent_ = 0;
   std::vector<char> in_;

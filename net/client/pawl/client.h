@@ -4,20 +4,20 @@
 //                 |  \--blocking call: submits, waits, returns
 //                 \--the server goes away--> broken (for good: make a new Client)
 //
-// Two ways to use it. The blocking calls are one request each. For throughput, submit_* puts
-// requests on their way without waiting and poll() hands out what has been answered, in the order
-// of arrival; up to the server's credit may be in flight, then submit_* answers would_block. The
-// two do not mix: a blocking call while tickets are outstanding is refused with `busy`.
+// There are two ways to use it. Each blocking call is one request. For throughput, submit_* sends
+// requests without waiting and poll() returns responses in the order of arrival. Requests up to the
+// server's credit may be in flight; beyond it submit_* returns would_block. The two do not mix: a
+// blocking call while tickets are outstanding is refused with `busy`.
 //
-// Nothing here throws, prints, aborts or starts a thread. After the first few requests submit_* and
-// poll() allocate nothing.
+// No function throws, prints, aborts or starts a thread. After the first few requests submit_* and
+// poll() do not allocate.
 //
 // Units:  milliseconds since 1970 for points in time; durations have their unit in the type or
 //         name.
 // Limits: 1024 messages a batch; a message is 1 MiB with its attributes, or the queue's own
 //         maximum.
-// Errors: Result<T> is std::expected<T, Client::Error>; Code says what, the same as on the wire.
-// Owner:  one thread at a time. Views in completions hold until the next call on the Client.
+// Errors: Result<T> is std::expected<T, Client::Error>; Code has the numbers of the protocol.
+// Owner:  one thread at a time. Views in completions are valid until the next call on the Client.
 //         A child of fork() must not touch the Client of its parent.
 // Source: proto/PROTOCOL.md
 #pragma once
@@ -44,19 +44,18 @@ class Client {
     std::string name{};  // shown by the server; at most 64 bytes are kept
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds request_timeout{
-        30'000};  // of blocking calls, on top of a receive's wait
-    std::chrono::microseconds spin{
-        0};                 // how long to look for answers before sleeping; costs a core
-    bool checksum = false;  // XXH3-64 on every frame, both ways
-    // The access key, for servers that ask for one. The secret is not sent.
+        30'000};                        // of blocking calls, in addition to a receive's wait
+    std::chrono::microseconds spin{0};  // time to spin for a response before sleeping; uses a core
+    bool checksum = false;              // XXH3-64 on every frame, both ways
+    // The access key, for servers that require one. The secret is not sent.
     std::string key_id{};
     std::string secret{};
     bool tls = false;
-    bool tls_verify = true;  // that the certificate is `host`'s, and who vouches for it:
-    std::string ca_file{};   // PEM; empty: whom the system trusts
+    bool tls_verify = true;  // check that the certificate is for `host` and signed by a trusted CA
+    std::string ca_file{};   // trusted CAs, PEM; empty: the system's
   };
 
-  // The numbers of the protocol; those from 9000 on are the client's own.
+  // The status numbers of the protocol; numbers from 9000 on are the client's own.
   enum class Code : std::uint16_t {
     ok = 0,
     bad_frame = 1000,
@@ -97,13 +96,13 @@ class Client {
     version = 3002,
     unauthorized = 3003,
     protocol_version = 3004,
-    would_block = 9000,  // the credit is used up: poll() first
+    would_block = 9000,  // no credit left: poll() first
     busy = 9001,         // a blocking call while tickets are outstanding
     timed_out = 9002,    // the connection is broken from then on
     broken = 9003,       // the connection is gone
-    unreachable = 9004,  // connect() failed; Error::system says why
-    bad_answer = 9005,   // the server said something that cannot be understood
-    untrusted = 9006,    // connect() with tls: no handshake, or not the server it should be
+    unreachable = 9004,  // connect() failed; Error::system has the reason
+    bad_answer = 9005,   // the server sent an invalid response
+    untrusted = 9006,    // connect() with tls: failed handshake or untrusted certificate
   };
   static std::string_view name_of(Code code);
 
@@ -117,16 +116,16 @@ class Client {
   using Result = std::expected<T, Error>;
 
   struct Server {
-    std::uint64_t boot_id = 0;  // changes with every start of the server
+    std::uint64_t boot_id = 0;  // changes with every server start
     std::uint32_t credit_frames = 0;
     std::uint32_t credit_bytes = 0;
-    std::uint32_t shard = 0;  // the one this connection is on
+    std::uint32_t shard = 0;  // the shard of this connection
     std::uint32_t shards = 0;
-    std::vector<std::uint16_t> shard_ports;  // [i] lands on shard i; may be empty
+    std::vector<std::uint16_t> shard_ports;  // port i connects to shard i; may be empty
   };
 
-  // A queue as this connection knows it. Copy freely; another Client refuses it with `bad_handle`,
-  // because the same handle may mean another queue there.
+  // A queue opened by this connection. Copies are valid; another Client refuses it with
+  // `bad_handle`, because the same handle may mean another queue there.
   struct Queue {
     std::uint32_t handle = 0;
     std::uint32_t id = 0;
@@ -136,11 +135,11 @@ class Client {
     std::uint64_t client = 0;  // number of the Client that opened it; 0: none
   };
 
-  // An attribute of a queue, as SQS names it: {"VisibilityTimeout", "60"}.
+  // A queue attribute with SQS's name: {"VisibilityTimeout", "60"}.
   using QueueAttribute = std::pair<std::string_view, std::string_view>;
   struct Counts {
     std::uint64_t visible = 0, in_flight = 0, delayed = 0;
-    std::uint64_t state_bytes = 0;  // in the server's memory, beside bodies; counts() alone has it
+    std::uint64_t state_bytes = 0;  // server memory besides bodies; set by counts() only
   };
   struct QueueDescription {
     Counts counts;
@@ -148,7 +147,7 @@ class Client {
     std::vector<std::pair<std::string, std::string>> attributes;
   };
   using Tags = std::vector<std::pair<std::string, std::string>>;
-  // Dead letters on their way back.
+  // A redrive task: it moves dead letters out of a dead-letter queue.
   struct Move {
     enum class State : std::uint8_t { running, completed, cancelled, failed };
     std::uint32_t number = 0;
@@ -157,19 +156,20 @@ class Client {
     std::uint32_t rate = 0;  // messages a second; 0: no limit
     std::uint64_t moved = 0, to_move = 0;
     std::int64_t started = 0;
-    std::string destination;  // empty: where each message came from
+    std::string destination;  // empty: each message's source queue
   };
-  // What was sent to a queue, to be sent again: what was deleted or has expired since, too, as far as the
-  // queue's attribute x-replay-retention kept it.
+  // The messages to replay. Deleted and expired messages are included, as far as the queue's
+  // attribute x-replay-retention has retained them.
   struct ReplayOptions {
-    std::int64_t from = 0;  // what was sent from here on; 0: all that is kept
-    std::int64_t to = 0;    // and before here; 0: until now
-    // Where to: a queue of the same account, FIFO if this one is; empty: the queue itself.
+    std::int64_t from = 0;  // send time of the first message; 0: the oldest retained
+    std::int64_t to = 0;    // send time, exclusive, of the last; 0: now
+    // A queue of the same account, FIFO if the source is; empty: the source itself.
     std::string_view destination{};
     std::uint32_t rate = 0;  // messages a second, up to 1,000,000; 0: no limit
-    // Which: an SNS filter policy over message attributes, {"colour": ["red"]}, of up to 4096 bytes; empty: all.
+    // An SNS filter policy over message attributes, {"colour": ["red"]}, of up to 4096 bytes;
+    // empty: all messages.
     std::string_view filter{};
-    // Also what replays have sent, which is left out otherwise. A server before 1.4 refuses it.
+    // Include messages sent by replays. A server before protocol 1.4 refuses it.
     bool copies = false;
   };
   struct Replay {
@@ -178,36 +178,37 @@ class Client {
     State state = State::running;
     Code failure = Code::ok;
     std::uint32_t rate = 0;
-    std::int64_t from = 0, to = 0;  // as they came to be: when it started, and what was kept then
+    // The effective range, limited by the start time and the messages retained then.
+    std::int64_t from = 0, to = 0;
     std::int64_t started = 0;
     std::uint64_t sent = 0;
-    std::uint64_t unreadable = 0;  // bytes of the log that were passed over
+    std::uint64_t unreadable = 0;  // skipped bytes of the log
     std::string destination;
     std::string filter;
   };
   struct QueueList {
     std::vector<std::string> names;
-    bool more = false;  // ask again, after the last of these
+    bool more = false;  // more queues exist: call again with the last name as `after`
   };
 
-  // An attribute of a message. type: String, Number or Binary, and possibly ".more".
+  // A message attribute. type: String, Number or Binary, and optionally ".suffix".
   struct Attribute {
     std::string_view name{}, type{}, value{};
   };
   struct Outgoing {
-    std::string_view body{};                           // 1 byte or more of SQS text
+    std::string_view body{};                           // at least 1 byte, of text that SQS allows
     std::span<const Attribute> attributes{};           // in any order, at most 10
     std::optional<std::chrono::milliseconds> delay{};  // up to 15 minutes; none: the queue's own
-    std::string_view group{};             // MessageGroupId: order in a FIFO queue, else the tenant
-    std::string_view deduplication_id{};  // FIFO; empty: the queue goes by the content
+    std::string_view group{};             // MessageGroupId: orders a FIFO queue; else the tenant
+    std::string_view deduplication_id{};  // FIFO; empty: the queue uses the content
   };
 
   using MessageId = std::array<std::uint8_t, 16>;
-  static std::string to_string(const MessageId& id);  // as SQS shows it
-  using Receipt = std::array<std::uint8_t, 24>;       // what deletes this delivery
+  static std::string to_string(const MessageId& id);  // in SQS's form
+  using Receipt = std::array<std::uint8_t, 24>;       // identifies one delivery, to delete it
 
   struct Sent {
-    Code code = Code::ok;  // this message's own
+    Code code = Code::ok;  // of this message
     std::uint64_t sequence = 0;
     MessageId id{};
   };
@@ -217,8 +218,8 @@ class Client {
     std::optional<std::chrono::milliseconds> wait{};        // up to 20 s; none: the queue's own
     std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
     std::uint32_t bytes_max =
-        0;  // of all bodies and attributes; one message always fits; 0: the server's limit
-    std::string_view attempt{};  // FIFO, ReceiveRequestAttemptId: the same again, the same messages
+        0;  // limit on all bodies and attributes; one message always fits; 0: the server's limit
+    std::string_view attempt{};  // FIFO: ReceiveRequestAttemptId; repeat it for the same messages
   };
 
   struct MessageView {
@@ -230,15 +231,15 @@ class Client {
     std::uint32_t receive_count = 0;
     std::string_view body;
     std::string_view encoded_attributes;  // see attributes_of()
-    std::string_view encoded_system;      // system attributes (AWSTraceHeader), the same way
+    std::string_view encoded_system;      // system attributes (AWSTraceHeader), likewise
     std::string_view group;
     std::string_view deduplication_id;
-    std::string_view origin;  // of a dead letter: "account/name" of the queue it comes from
+    std::string_view origin;  // dead letter only: "account/name" of the source queue
   };
-  // The attributes of a message, pointing into it.
+  // Decodes a message's attributes; they point into `encoded`.
   static std::vector<Attribute> attributes_of(std::string_view encoded);
 
-  // The same, owned.
+  // A message that owns its bytes.
   struct Message : MessageView {
     explicit Message(const MessageView& view);
     Message(const Message& other) : Message(static_cast<const MessageView&>(other)) {}
@@ -253,7 +254,7 @@ class Client {
   using Ticket = std::uint32_t;
   struct Completion {
     Ticket ticket = 0;
-    Error error;                            // of the request whole; then the rest is empty
+    Error error;                            // error of the whole request; the spans are then empty
     std::span<const Sent> sent;             // of submit_send, in the order of the batch
     std::span<const MessageView> messages;  // of submit_receive
     std::span<const Code> codes;            // of submit_remove and submit_change_visibility
@@ -284,21 +285,22 @@ class Client {
   Result<Tags> tags(const Queue& queue);
   Result<void> set_tags(const Queue& queue, std::span<const QueueAttribute> set,
                         std::span<const std::string_view> removed = {});
-  // The queues whose dead letters go to this one.
+  // The queues that use this dead-letter queue.
   Result<QueueList> sources(const Queue& queue, std::string_view after = {},
                             std::uint16_t max = 1000);
-  // Moves what is visible in a queue of dead letters; the number is the task's.
+  // Moves the visible messages of a dead-letter queue; returns the task's number.
   Result<std::uint32_t> start_move(const Queue& source, std::string_view destination = {},
                                    std::uint32_t rate = 0);
   Result<std::uint64_t> cancel_move(const Queue& source,
-                                    std::uint32_t number);  // how many were moved
+                                    std::uint32_t number);  // number of moved messages
   Result<std::vector<Move>> moves(const Queue& source);     // newest first
-  // Sends again what was sent to a queue, as new messages; the number is the task's. It goes on without this
-  // Client, and after a restart of the server. Errors: not_kept (x-replay-retention is 0), task_running (one
-  // at a time), no_such_queue (the destination), unknown_op (a server from before protocol 1.3).
+  // Replays a queue's messages as new messages; returns the task's number. The task continues
+  // without this Client, and after a restart of the server. Errors: not_kept (x-replay-retention is
+  // 0), task_running (one at a time), no_such_queue (the destination), unknown_op (a server before
+  // protocol 1.3).
   Result<std::uint32_t> start_replay(const Queue& source, const ReplayOptions& options);
   Result<std::uint64_t> cancel_replay(const Queue& source,
-                                      std::uint32_t number);  // how many were sent
+                                      std::uint32_t number);  // number of sent messages
   Result<std::vector<Replay>> replays(const Queue& source);   // newest first
 
   Result<Sent> send(const Queue& queue, const Outgoing& message);  // a refused message is an Error
@@ -313,17 +315,17 @@ class Client {
                                  std::chrono::milliseconds visibility);
 
   // --- pipelined ---
-  // Each encodes its request; nothing it was given is needed afterwards. The bytes leave with the
-  // next poll() or flush(), or when enough have gathered.
+  // Each call encodes its request and keeps no reference to its arguments. The bytes are sent by
+  // the next poll() or flush(), or when enough have gathered.
   Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages);
   Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
   Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
                                           std::chrono::milliseconds visibility);
   Result<void> flush();
-  // Waits until something has been answered, at most `timeout`, and puts it into `completions`
-  // (cleared first). Returns how many. When the connection breaks, every outstanding ticket
-  // completes with `broken`, once; after that the Error is returned.
+  // Waits for a response, at most `timeout`, and puts all arrived ones into `completions` (cleared
+  // first). Returns their number. When the connection fails, every outstanding ticket completes
+  // once with the Error (`broken` or `bad_answer`); later calls return it.
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
   std::size_t outstanding() const;
 
