@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t noted_within_us = 250'000;  // of the offset
+constexpr std::int64_t noted_within_us = 250'000;  // maximum change of the offset without a note
 
 }  // namespace
 
@@ -20,7 +20,8 @@ void EngineClock::set_engine_us(std::int64_t us) {
   offset_us_.store(us - clocks_->running_us(), std::memory_order_relaxed);
 }
 
-// A machine whose memory was put back to an earlier time has the same boot id, and is taken for a restarted one.
+// A machine whose memory was restored to an earlier time has the same boot id; it is treated as
+// restarted.
 void EngineClock::resume(const ClockAnchor& anchor, bool trusted) {
   if (MUTANT(believe_wall)) return;
   trusted_ = trusted;
@@ -68,7 +69,7 @@ EngineClock::Followed EngineClock::follow() {
   return followed;
 }
 
-// What the wall clock has gone on since the machine went off; nothing, if it has gone back.
+// Counts the wall clock's advance since the machine went off; 0 if it went back.
 std::int64_t EngineClock::count_time_off() {
   const std::int64_t counted = std::max<std::int64_t>(0, uncounted_us());
   offset_us_.fetch_add(counted, std::memory_order_relaxed);
@@ -77,7 +78,8 @@ std::int64_t EngineClock::count_time_off() {
   return counted;
 }
 
-// While it waits, the next start is to count from what the one before the machine went off had noted.
+// While the time off is not counted, the anchor keeps the shift from before the machine went off:
+// the next startup counts from there.
 ClockAnchor EngineClock::anchor() const {
   const Instant engine{(clocks_->running_us() + offset_us()) / 1000};
   if (waits_) return {{}, 0, shift_before_us_, engine};

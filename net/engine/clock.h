@@ -1,20 +1,25 @@
-// The server's clock: the time that messages age by. It runs evenly, and no step of the wall clock moves it.
+// The server's clock: the time that messages age by. It runs evenly, and no step of the wall clock
+// moves it.
 //
-// Engine time is the time since the machine was started (which goes on while it sleeps) plus an offset; the wall time is
-// engine time plus a shift. A wall clock that drifts is followed by at most 500 ppm; one that is set by more than a second
-// changes the shift alone. Both are noted in PAWL (ClockAnchor), so that time goes on across starts:
+// Engine time is the time since the machine was started (which continues while it sleeps) plus an
+// offset; the wall time is engine time plus a shift. The offset follows a drifting wall clock by at
+// most 500 ppm. A step of the wall clock by more than a second changes the shift alone. Both are
+// noted in PAWL (ClockAnchor), so that time continues across restarts of the server:
 //
-//   the machine runs on     the offset still holds
-//   it was restarted        the wall clock says how long it was off, and that counts when it can be believed: when the kernel
-//                           calls it synchronised, when it was not set for ten minutes, or when the operator says so.
-//                           Until then the time that it was off has not passed
+//   the machine runs on     the offset is still valid
+//   it was restarted        the wall clock gives the time the machine was off. That time counts
+//                           when the wall clock can be trusted: the kernel calls it synchronised,
+//                           it was not set for ten minutes, or the operator vouches for it. Until
+//                           then the time off has not passed.
 //
-// Time never goes back: not before the newest frame of the logs, nor before what PAWL noted.
+// Time never goes back: neither before the newest frame of the logs, nor before the time noted in
+// PAWL.
 //
 // Units:  Instant ms since 1970 as of the directory's first start; running_us() microseconds since
 //         the machine was started.
-// Limits: a step that nobody has noted yet, because the machine lost its power within the second, counts as time off.
-// Owner:  one for the server, read by every shard; follow() and what changes it by the main thread alone.
+// Limits: a step counts as time off if the machine lost power within a second, before it was noted.
+// Owner:  one for the server, read by every shard; follow() and other changes by the main thread
+//         alone.
 #pragma once
 
 #include <array>
@@ -27,46 +32,48 @@
 
 namespace pawl {
 
-// What the machine has for clocks, in microseconds.
+// The clocks of the machine, in microseconds.
 class MachineClocks {
  public:
   virtual ~MachineClocks() = default;
-  virtual std::int64_t wall_us() const = 0;  // since 1970; it may be stepped, by somebody or by NTP
-  virtual std::int64_t running_us() const = 0;               // since its start; even
-  virtual std::array<std::uint8_t, 16> boot_id() const = 0;  // differs from start to start
-  virtual bool synchronised() const = 0;                     // somebody keeps the wall clock right
+  virtual std::int64_t wall_us() const = 0;     // since 1970; a user or NTP may step it
+  virtual std::int64_t running_us() const = 0;  // since the machine's start; even
+  virtual std::array<std::uint8_t, 16> boot_id() const = 0;  // differs from boot to boot
+  virtual bool synchronised() const = 0;                     // the wall clock is kept right
 };
 
 class EngineClock : public Clock {
  public:
   static constexpr std::int64_t slew_us_a_call = 500;  // 500 ppm at one call a second
   static constexpr std::int64_t step_us = 1'000'000;   // a larger difference is a step
-  static constexpr std::int64_t steady_us =
-      600'000'000;  // without a step: the wall clock is believed
+  // After this time without a step the wall clock is trusted.
+  static constexpr std::int64_t steady_us = 600'000'000;
 
-  // Of a new directory: engine time is the wall time.
+  // For a new directory: engine time is the wall time.
   explicit EngineClock(const MachineClocks& clocks);
-  // Of a directory that is there, before its logs are read. `trusted`: an operator vouches for the wall clock.
+  // For an existing directory, before its logs are read. `trusted`: the operator vouches for the
+  // wall clock.
   void resume(const ClockAnchor& anchor, bool trusted);
-  // The logs are read, and this is the time of their newest frame: it is over.
+  // Call it after the logs are read, with the time of their newest frame: now() begins after it.
   void settle(Instant newest);
 
   struct Followed {
-    bool changed = false;         // anchor() is to be written
-    std::int64_t stepped_us = 0;  // by so much the wall clock was set
-    std::int64_t counted_us = 0;  // so much of the time that the machine was off has passed now
+    bool changed = false;         // anchor() must be written
+    std::int64_t stepped_us = 0;  // size of the wall clock's step
+    std::int64_t counted_us = 0;  // time off that has been counted in this call
   };
   Followed follow();  // once a second
-  // For the next start. noted() when it is durable.
+  // The anchor for the next startup. Call noted() when it is durable.
   ClockAnchor anchor() const;
   void noted() { noted_offset_us_ = offset_us(); }
 
-  // The machine was restarted, and the wall clock is not believed yet; it says that so much time has passed.
+  // True: the machine was restarted, and the wall clock is not trusted yet. uncounted_us() is the
+  // time off by the wall clock.
   bool waits() const { return waits_; }
   std::int64_t uncounted_us() const { return shift_.us() - shift_before_us_; }
 
   Instant now() override { return Instant{(clocks_->running_us() + offset_us()) / 1000}; }
-  // When now() will be `instant`, as running_us() has it.
+  // The value of running_us() at which now() reaches `instant`.
   std::int64_t running_us_at(Instant instant) const { return instant.ms * 1000 - offset_us(); }
   const TimeShift& shift() const { return shift_; }
 
@@ -79,8 +86,8 @@ class EngineClock : public Clock {
   std::atomic<std::int64_t> offset_us_;
   TimeShift shift_;
   std::int64_t noted_offset_us_ = 0;
-  std::int64_t shift_before_us_ = 0;  // when the machine went off
-  std::int64_t steady_since_us_ = 0;  // of running_us()
+  std::int64_t shift_before_us_ = 0;  // the shift when the machine went off
+  std::int64_t steady_since_us_ = 0;  // running_us() at settle() or the last step
   bool waits_ = false;
   bool trusted_ = false;
 };

@@ -1,19 +1,22 @@
-// The mesh: how shards talk. One ring for every ordered pair, and a way to wake who sleeps.
+// The mesh: messages between shards. It has one ring for every ordered pair, and a way to wake a
+// sleeping shard.
 //
-//   send ... send, publish ----ring----> drain                     (16-byte messages, pointers inside)
-//                      \--- was asleep? the answer names it: wake it (MSG_RING in net/, a flag in the simulator)
+//   send ... send, publish ----ring----> drain       (16-byte messages, pointers inside)
+//                      \--- was asleep? the result names it: wake it
+//                           (MSG_RING in net/, a flag in the simulator)
 //
-// A sleeper sets "sleeping", then looks at every ring once more, then sleeps; a sender publishes, then sets
-// "notified". Both change the one word atomically, so one change comes after the other and sees it: either the
-// sender finds a sleeper to wake, or the sleeper finds what was sent.
+// A sleeper sets "sleeping", looks at every ring once more, then sleeps. A sender publishes, then
+// sets "notified". Both change the one word atomically, so one change comes after the other and
+// sees it: either the sender finds a sleeper to wake, or the sleeper finds the message.
 //
 //   awake --try_sleep--> sleeping --publish by another--> notified --awake()--> awake
 //
-// What does not fit into a ring waits with its sender, in order, so a send never blocks and no cycle of
-// shards can deadlock; what waits is bounded by the requests that connections may have under way.
+// Messages that do not fit into a ring wait with their sender, in order: a send never blocks, and
+// no cycle of shards can deadlock. Their number is bounded by the requests that connections may
+// have under way.
 //
 // Limits: ring_slots messages a pair; shards_max shards.
-// Owner:  a port belongs to its shard's thread; the mesh outlives all of them.
+// Owner:  a port belongs to its shard's thread; the mesh outlives all ports.
 #pragma once
 
 #include <atomic>
@@ -30,11 +33,11 @@ namespace pawl {
 struct MeshMessage {
   enum class Kind : std::uint64_t {
     request,     // Request*: apply it
-    response,    // Request*: it is answered, back to its home
-    cancel,      // Request*: forget the long poll
-    cancelled,   // Request*: the word on that: its answer, if any, came before this
+    response,    // Request*: it is answered and returns to its home
+    cancel,      // Request*: cancel the long poll
+    cancelled,   // Request*: the cancel is done; its response, if any, came before this
     config,      // ConfigChange*: from the control shard
-    known,       // ConfigChange*: taken over
+    known,       // ConfigChange*: applied
     connection,  // a file descriptor, from the acceptor
   };
   Kind kind{};
@@ -67,7 +70,7 @@ class Mesh {
   std::vector<Sleeper> sleepers_;
 };
 
-// One shard's end.
+// One shard's end of the mesh.
 class MeshPort {
  public:
   MeshPort(Mesh& mesh, ShardId self);
@@ -76,12 +79,12 @@ class MeshPort {
   std::uint32_t shards() const { return mesh_->shards(); }
 
   void send(ShardId to, MeshMessage message);
-  // Makes what was sent visible. Returns the shards that sleep and must be woken, a bit each.
+  // Makes the sent messages visible. Returns the sleeping shards that must be woken, a bit each.
   std::uint64_t publish();
-  // Whether something still waits for room in a ring: publish() again soon.
+  // True: messages still wait for space in a ring; call publish() again soon.
   bool backlog() const { return backlog_ > 0; }
 
-  // take(ShardId from, const MeshMessage&), at most `max_each` of each other shard.
+  // Calls take(ShardId from, const MeshMessage&), at most `max_each` times for each other shard.
   template <typename Take>
   std::size_t drain(std::size_t max_each, Take&& take) {
     std::size_t taken = 0;
@@ -94,7 +97,7 @@ class MeshPort {
     return taken;
   }
 
-  // True: nothing has come, and whoever sends from now on will wake this shard.
+  // True: no message has arrived, and each later sender will wake this shard.
   bool try_sleep();
   void awake() {
     mesh_->sleepers_[raw(self_)].state.exchange(Mesh::awake, std::memory_order_acq_rel);
@@ -103,7 +106,7 @@ class MeshPort {
  private:
   Mesh* mesh_;
   ShardId self_;
-  std::vector<RingQueue<MeshMessage>> waiting_;  // per target: no room in its ring
+  std::vector<RingQueue<MeshMessage>> waiting_;  // per target: messages its full ring cannot take
   std::size_t backlog_ = 0;
   std::uint64_t dirty_ = 0;  // targets sent to since the last publish
 };

@@ -13,13 +13,13 @@ Request* Replayer::turn(Instant now, Effects& effects) {
     if (!answered_) return nullptr;
     under_way_ = answered_ = false;
     finish_batch(now, effects);
-    return nullptr;  // how far it is is placed in the log at the end of this turn
+    return nullptr;  // its progress is appended to the log at the end of this turn
   }
   const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
   if (!is_current(task)) {
     if (source_ != QueueId::none) leave();
     if (task != nullptr) begin(*task, now);
-    return nullptr;  // its start may be placed in the log at the end of this turn
+    return nullptr;  // its start may be appended to the log at the end of this turn
   }
   if (task == nullptr || !noted() || now < not_before_) return nullptr;
   not_before_ = {};
@@ -35,8 +35,8 @@ Request* Replayer::turn(Instant now, Effects& effects) {
     if (at_end) shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
     return nullptr;
   }
-  // After a crash the log may be readable where it was passed over. A FIFO queue must not get those
-  // messages behind the ones that follow them, so the task does not come back to that part.
+  // After a crash a skipped part of the log may be readable. A FIFO queue must not get its messages
+  // behind the ones that follow them, so the task does not return to that part.
   if (fifo_ && passed_over_ != log_.send_reader().passed_over()) {
     note(*task, first_at_, 0, effects);
     unnoted_ = true;
@@ -68,8 +68,8 @@ void Replayer::begin(const ReplayTask& task, Instant now) {
   pace_.from(now);
   passed_over_ = 0;
   not_before_ = {};
-  // A crash must not take back a task that has sent something: the next one would have its number,
-  // and a FIFO queue would take its messages for duplicates.
+  // A crash must not lose a task that has sent messages: the next task would get its number, and a
+  // FIFO queue would treat that task's messages as duplicates.
   unnoted_ = true;
   pieces_ = std::vector<Piece>(replay_batch_max);
   log_.send_reader().begin(task.position, task.end);
@@ -85,7 +85,7 @@ void Replayer::leave() {
   log_.send_reader().stop();
 }
 
-// Whether it is durable how far the last batch came.
+// True: the progress of the last batch is durable.
 bool Replayer::noted() {
   if (std::exchange(unnoted_, false)) {
     noted_at_ = log_.appended();
@@ -113,7 +113,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
   pace_.took(used_, now, task.rate);
 }
 
-// What came from another queue counts from when it came.
+// A message from another queue counts from its arrival.
 bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const {
   if (message.queue != source_ || message.relocated) return false;
   if (message.content.replayed && !task.copies && !MUTANT(replay_copies)) return false;
@@ -163,7 +163,8 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
   unnoted_ = true;
 }
 
-// What was passed over counts with the position behind it: whoever begins there again does not meet it any more.
+// Skipped bytes are counted with the position behind them: a task that begins there again does not
+// meet them again.
 void Replayer::note(const ReplayTask& task, Lsn position, std::uint64_t sent, Effects& effects) {
   const std::uint64_t before = passed_over_;
   if (position != task.position) passed_over_ = log_.send_reader().passed_over();

@@ -1,18 +1,20 @@
-// Replayer: goes on with the replay tasks of a shard, one after the other: reads what was sent to the source out of the
-// log, and sends it again as requests of its own.
+// Replayer: runs the replay tasks of a shard, one after the other. It reads the messages sent to
+// the source from the log and sends them again as requests of its own.
 //
-//   task --begin--> gathering a batch --turn()--> under way --answered()--> noted in the log --durable--> gathering ...
+//   task --begin--> gathering a batch --turn()--> under way --answered()--> noted in the log
+//                     ^--durable-----------------------------------------------/
 //
-// The first batch leaves when the start of the task is durable, the next when it is durable how far
-// the one before came: so after a crash one batch at most is sent twice.
-// To a FIFO queue messages go one by one, in their order, each with a deduplication id that is the same every time.
-// Before one of them leaves, the log says durably which part was passed over on the way to it.
-// Without that a task could read the part after a crash, and send its messages behind that one.
+// The first batch leaves when the start of the task is durable, the next when the progress of the
+// one before is durable. So a crash sends at most one batch twice.
+// To a FIFO queue messages go one by one, in their order, each with a deduplication id that is the
+// same every time. Before such a message leaves, the log durably records the part skipped before
+// it. Otherwise a task could read that part after a crash and send its messages behind that one.
 //
 // Units:  Instant ms.
-// Limits: replay_batch_max messages and batch_bytes_max in a batch, looks_a_turn messages looked at in a turn.
-// Errors: what refuses for a while is asked again after a second; a destination that has gone, or whose message
-//         numbers are used up, ends the task as failed.
+// Limits: replay_batch_max messages and batch_bytes_max in a batch, looks_a_turn messages read in a
+//         turn.
+// Errors: a temporary refusal is retried after a second. A destination that was deleted, or whose
+//         message numbers are used up, ends the task as failed.
 // Owner:  the shard loop.
 // Source: core/replay_task.h.
 #pragma once
@@ -31,13 +33,13 @@
 
 namespace pawl {
 
-// Which messages a task wants.
+// Selects the messages of a task.
 class MessageFilter {
  public:
   virtual ~MessageFilter() = default;
   virtual bool wants(const Content& content) const = 0;
 };
-// Null: the text cannot be read.
+// Returns null if the text cannot be parsed.
 using MakeMessageFilter = std::unique_ptr<MessageFilter> (*)(std::string_view text);
 
 class Replayer {
@@ -45,23 +47,23 @@ class Replayer {
   static constexpr std::size_t batch_bytes_max = 1 << 20;
   static constexpr std::size_t piece_bytes_kept = 64 << 10;
   static constexpr std::size_t looks_a_turn = 256;
-  static constexpr Lsn note_bytes = 16
-                                    << 20;  // looked at without finding anything before it is noted
+  // Log bytes read without a match before the progress is noted.
+  static constexpr Lsn note_bytes = 16 << 20;
   static constexpr Duration refused_pause = seconds(1);
 
   Replayer(Shard& shard, Log& log) : shard_(shard), log_(log) {}
   void filter_with(MakeMessageFilter make) { make_filter_ = make; }
 
-  // What is to be submitted to target(); null: nothing now.
+  // The request to submit to target(); null: none now.
   Request* turn(Instant now, Effects& effects);
   ShardId target() const { return target_; }
   bool owns(const Request& request) const { return &request == &request_; }
   void answered() { answered_ = true; }
 
-  // When turn() has something to do if nothing else happens; Instant{0}: at once.
+  // The next time turn() has work if nothing else happens; Instant{0}: at once.
   Instant next_due() const;
   bool under_way() const { return under_way_; }
-  // The server is stopping: begins nothing any more.
+  // The server is stopping: no new task or batch begins.
   void stop() { stopping_ = true; }
 
  private:
@@ -84,29 +86,29 @@ class Replayer {
   MakeMessageFilter make_filter_ = nullptr;
 
   // the task
-  QueueId source_ = QueueId::none;  // none: there is none
+  QueueId source_ = QueueId::none;  // none: no task
   std::uint32_t number_ = 0;
   bool fifo_ = false;
-  bool unreadable_ = false;  // its filter
+  bool unreadable_ = false;  // its filter cannot be parsed
   std::unique_ptr<MessageFilter> filter_;
   Pace pace_;
-  std::uint64_t passed_over_ = 0;  // of what the reader has passed over, what the task knows of
+  std::uint64_t passed_over_ = 0;  // skipped bytes already recorded in the task
   Instant not_before_;
 
   // the batch
   std::vector<Piece> pieces_;
-  std::size_t used_ = 0;            // pieces
-  LogPos first_at_ = 0;             // position of the first
-  std::size_t bytes_ = 0;           // in them
-  bool large_ = false;              // one of them has more memory than is kept for the next batch
-  std::vector<SendEntry> entries_;  // of these, what is still to be sent
+  std::size_t used_ = 0;            // number of used pieces
+  LogPos first_at_ = 0;             // position of the first piece
+  std::size_t bytes_ = 0;           // bytes in the used pieces
+  bool large_ = false;              // a piece has more memory than is kept for the next batch
+  std::vector<SendEntry> entries_;  // unsent pieces
   Request request_;
   ShardId target_{};
   bool under_way_ = false;
   bool answered_ = false;
 
-  bool unnoted_ = false;  // its start, or how far it is, has been said in this turn
-  Lsn noted_at_ = 0;      // when this is durable, so is that
+  bool unnoted_ = false;  // its start or progress was noted in this turn
+  Lsn noted_at_ = 0;      // the note is durable when this position is
 
   bool stopping_ = false;
 };

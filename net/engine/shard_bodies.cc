@@ -1,4 +1,5 @@
-// Bodies of messages: read where they lie in the log's memory, or waited for when they are on the disk alone.
+// Bodies of messages: used in place in the log's memory, or read from the disk when they are only
+// there.
 #include <algorithm>
 
 #include "core/check.h"
@@ -11,8 +12,9 @@ void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) 
   ++unread_;
 }
 
-// Gives the deliveries what the log has of them; what it has to read first comes with take_bodies(). `copy`: they
-// are not read where they lie. If one is waited for, none is: its neighbours may be gone until then.
+// Fills the deliveries from the log's memory; bodies on the disk arrive with take_bodies(). `copy`:
+// the bodies are copied, not used in place. If one body is read from the disk, all are copied: its
+// neighbours may leave the memory before it arrives.
 void ShardLoop::fetch(Request& request, bool copy) {
   stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
@@ -29,7 +31,8 @@ void ShardLoop::fetch(Request& request, bool copy) {
   resolve(request);
 }
 
-// In order and a few at a time, for how large they are is known when they are there.
+// Fetches bodies in order and a few at a time, because the size of a body is known only when it is
+// read.
 void ShardLoop::fetch_on(Request& request) {
   const auto enough = [&](std::uint64_t bytes) { return bytes >= request.receive.bytes_max; };
   while (request.fetched < request.delivered && request.unread < wants_max &&
@@ -47,7 +50,7 @@ void ShardLoop::fetch_on(Request& request) {
   if (request.unread == 0) resolve(request);
 }
 
-// Whether any has come.
+// Returns whether any body has arrived.
 bool ShardLoop::take_bodies() {
   bool any = false;
   WantedBody wanted;
@@ -69,7 +72,8 @@ bool ShardLoop::take_bodies() {
   return any;
 }
 
-// `record` is null if it cannot be read: the message is not handed out, nor will be before the next start.
+// `record` null: the body cannot be read. The message is not delivered, neither now nor before the
+// next startup.
 void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte* record,
                           bool copy) {
   delivery.copy = 0;
@@ -79,7 +83,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
       record = nullptr;
     } else if (copy) {
       const std::size_t bytes = record_length(record);
-      // Of the first it is not known.
+      // The first body replaces the initial maximum.
       request.largest = std::max(request.copied.empty() ? 0 : request.largest, bytes);
       delivery.copy = request.copied.size();
       request.copied.append(reinterpret_cast<const char*>(record), bytes);
@@ -95,7 +99,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
   shard_->set_aside(request.queue, delivery.seq);
 }
 
-// All that can be read has been, or enough.
+// Completes the request: all bodies are read, or enough bytes.
 void ShardLoop::resolve(Request& request) {
   const std::span<Delivery> left =
       request.deliveries.first(request.delivered).subspan(request.fetched);
@@ -120,7 +124,7 @@ void ShardLoop::resolve(Request& request) {
   }
 }
 
-// Messages that leave for another queue are copied out of the log while they are surely in it.
+// Copies messages that move to another queue out of the log while the log surely has them.
 void ShardLoop::send_transfers() {
   for (Transfer* const transfer : effects_.transfers) {
     if (log_->in_memory(transfer->position)) {

@@ -9,7 +9,8 @@
 namespace pawl {
 namespace {
 
-// Each in a record of so many bytes, with all that a sender's message may have in it.
+// True: each message fits into a record of `bytes_max`, with all optional fields of a sender's
+// message.
 bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
   return std::ranges::all_of(sends, [&](const SendEntry& entry) {
     const SendRecord record{
@@ -51,7 +52,8 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
   return false;
 }
 
-// The receive may be queued or held still and would park after its asker has gone: it no longer waits, wherever it is.
+// The receive may still be queued or held and would park after its asker has gone. So its wait time
+// is set to 0 wherever it is.
 void ShardLoop::forget_wait(Request& request) {
   if (MUTANT(park_cancelled)) return;
   request.receive.wait = Duration{0};
@@ -63,7 +65,7 @@ void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
   port_->send(to, message);
 }
 
-// The order is the design: net/README.md says why for each line.
+// The order is the design: net/README.md gives the reason for each line.
 bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   ++stats_.turns;
   now_ = now;
@@ -129,8 +131,8 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
   }
 }
 
-// A change of a queue is made behind the sends to it that wait for space, and behind the changes that
-// wait with them: they came first.
+// A change of a queue is applied after the sends to it that wait for space, and after the changes
+// waiting with them: they came first.
 void ShardLoop::take_change(ShardId from, ConfigChange& change) {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     const Held& held = held_[i];
@@ -152,7 +154,7 @@ void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
 
 void ShardLoop::back_home(Request& request) {
   if (request.cancel_under_way) {
-    request.answered_meanwhile = true;  // the owner may still look at it
+    request.answered_meanwhile = true;  // the owner may still read it
   } else {
     give(request);
   }
@@ -179,7 +181,7 @@ void ShardLoop::decide(Request& request, Instant now) {
   shard_->apply(request, now, effects_);
 }
 
-// False: it is to wait, the disk is only slower than its senders.
+// False: the request must wait; the disk is not full, only slower than the senders.
 bool ShardLoop::send(Request& request, Instant now) {
   std::uint64_t bytes = 0;
   for (const SendEntry& entry : request.sends) {
@@ -187,7 +189,7 @@ bool ShardLoop::send(Request& request, Instant now) {
     bytes += content.body.size() + content.attributes.size() + content.system.size() +
              content.sender.size() + content.group.size() + content.dedup_id.size();
   }
-  // Whoever asks has looked at what SQS allows; this is what the log can hold.
+  // The caller has checked the limits of SQS; this is the limit of the log.
   if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
       !fit(request.sends, log_->max_record_bytes())) {
     request.error = Errc::too_large;
@@ -213,7 +215,7 @@ void ShardLoop::hold(const Held& held) {
     ++held_streams_[held.request->stream];
 }
 
-// Whether a request of the same stream for the same queue is held.
+// True: a request of the same stream for the same queue is held.
 bool ShardLoop::overtakes(const Request& request) const {
   if (request.stream == nullptr || !held_streams_.contains(request.stream)) return false;
   for (std::size_t i = 0; i < held_.size(); ++i) {
@@ -224,12 +226,12 @@ bool ShardLoop::overtakes(const Request& request) const {
   return false;
 }
 
-// Whether any of them could go on.
+// True: at least one held request or change was processed.
 bool ShardLoop::retry_held(Instant now) {
   const std::size_t before = held_.size();
   while (!held_.empty()) {
     const Held held = held_.front();
-    // When it is answered the request may become another one.
+    // After its response the request object may be reused.
     const void* const stream = held.request == nullptr ? nullptr : held.request->stream;
     if (held.request == nullptr) {
       change_queue(held.from, *held.change);
@@ -260,9 +262,9 @@ void ShardLoop::share_memory() {
   const Shard::Memory memory = shard_->memory();
   const std::uint64_t state = memory.sum();
   full_ = state + image_min > memory_max_ || (full_ && MUTANT(stay_full));
-  // Messages from other queues give back as much where they were: what nobody can receive but from there would be in the
-  // way of all else for ever. Nor do this shard's own transfers refuse them: two shards would wait for each other. Nor do
-  // long polls, of which those that send dead letters on their way are some.
+  // Messages from other queues get a higher limit: they free as much at their source, and refusing
+  // them would block the source queue for ever. This shard's own transfers do not count towards it:
+  // two shards would wait for each other. Nor do long polls, some of which move dead letters on.
   crammed_ = state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
   const std::uint64_t left = full_ ? image_min : memory_max_ - state;
   log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
@@ -274,7 +276,7 @@ void ShardLoop::keep_for_replay(Instant now) {
   log_->keep_for_replay(kept == Duration{0} ? never : now - kept, shard_->replay_position());
 }
 
-// Which part of the log a replay task is to read.
+// Sets the part of the log that a replay task reads.
 void ShardLoop::look_into_log(Request& request, Instant now) {
   const ConfigPtr* const config = shard_->directory().find(request.queue);
   if (config == nullptr) return;  // it is refused
@@ -302,27 +304,28 @@ void ShardLoop::append(Instant now) {
     request.unflushed = reply.after_flush && lsn > log_->durable() && !leaves_early(request, now) &&
                         !MUTANT(ack_before_flush);
     if (request.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
-    // What it is to hand out may be deleted by the time it leaves, and another shard cannot read it here.
+    // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
+    // for another shard, because it cannot read them here.
     if (request.op == Op::receive)
       fetch(request, request.unflushed || request.home != port_->self());
     if (request.unflushed) {
       waiting_.push_back({&request, lsn});
       log_->urge();
     } else if (request.unread > 0) {
-      continue;  // answered when the last body has come
+      continue;  // answered when the last body is read
     } else if (reply.after_flush) {
       announce(request);
     } else {
       answer(request);
     }
   }
-  // After the answers: they are read from the log's memory.
+  // Released after the responses, which are read from the log's memory.
   for (const LogPos position : effects_.freed) log_->release(position);
   effects_.clear();
   write_checkpoint(now);
 }
 
-// Whether what is not durable yet need not be waited for.
+// True: the request is answered before it is durable.
 bool ShardLoop::leaves_early(const Request& request, Instant now) {
   const Duration behind = now - log_->unflushed_since();
   const bool in_time = behind < async_window || MUTANT(outlive_window);
@@ -340,7 +343,8 @@ bool ShardLoop::leaves_early(const Request& request, Instant now) {
   return false;
 }
 
-// A slice, when there is one to write. While the server stops none is: the log that is left is short.
+// Writes a checkpoint slice if one is due. During shutdown none is written: the remaining log is
+// short.
 void ShardLoop::write_checkpoint(Instant now) {
   if (draining_ || !(checkpointing_ || log_->wants_checkpoint())) return;
   if (!std::exchange(checkpointing_, true)) {
@@ -357,7 +361,7 @@ void ShardLoop::write_checkpoint(Instant now) {
   more_ |= checkpointing_;
 }
 
-// Says again what is left in a segment that is to be used again, a little in a turn.
+// Relocates live messages out of a segment to be reused, a bounded amount per turn.
 void ShardLoop::relocate(Instant now, bool idle) {
   if (draining_ || !log_->relocation_due()) return;
   std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
@@ -383,8 +387,9 @@ void ShardLoop::progress(Instant now) {
   }
 }
 
-// A durable change of the directory goes to every shard before it is answered; anything else is answered.
-// So is a queue that exists already: its own announcement may still be under way.
+// A durable change of the directory goes to every shard before it is answered; any other request is
+// answered at once. A response "queue exists" goes to every shard first too: the queue's own
+// announcement may still be under way.
 void ShardLoop::announce(Request& request) {
   const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
                          request.op == Op::set_attributes;
@@ -420,7 +425,7 @@ void ShardLoop::give(Request& request) {
   asker_->answered(request);
 }
 
-// A transfer goes to the shard of its next stage.
+// Routes a transfer to the shard of its next stage.
 void ShardLoop::pass_on(Transfer& transfer) {
   using Stage = Transfer::Stage;
   const bool was_at_target = transfer.stage == Stage::arriving || transfer.stage == Stage::settling;
@@ -469,7 +474,7 @@ Instant ShardLoop::next_deadline() {
 
 void ShardLoop::begin_drain() {
   draining_ = true;
-  shard_->release_waiters(effects_);  // and begins no more transfers
+  shard_->release_waiters(effects_);  // it also begins no more transfers
   replayer_.stop();
   log_->flush_all();
 }

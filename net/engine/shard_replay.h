@@ -1,6 +1,6 @@
-// ShardReplay: what a log has, given to its shard.
+// ShardReplay: applies the records of a log to its shard during recovery.
 //
-// Owner: whoever opens the log, for the length of the call.
+// Owner: the caller of Log::open(), for the length of the call.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace pawl {
 
-// How far it is, in bytes of the log; any thread may look.
+// Progress of recovery, in bytes of the log; any thread may read it.
 struct ReplayProgress {
   std::atomic<std::uint64_t> read{0}, total{0};
 };

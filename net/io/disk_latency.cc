@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t block = 4096;
 constexpr std::size_t file_blocks = 512;
-constexpr unsigned turn_writes = 16;  // of one kind before it is the other's turn
+constexpr unsigned turn_writes = 16;  // writes of one kind before the other kind's turn
 
 using Clock = std::chrono::steady_clock;
 

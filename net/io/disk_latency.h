@@ -1,11 +1,13 @@
-// How long one durable 4 KiB write takes on the disk below a directory, in the two ways there are.
+// Measures how long one durable 4 KiB write takes on the disk below a directory, in the two
+// available ways.
 //
-// Writes one at a time into a zero-filled file of its own, which is gone afterwards: what one sender on
-// an idle server waits for, at the least. The kinds take turns, so a neighbour disturbs both alike.
+// It writes one block at a time into a zero-filled file of its own, which is deleted afterwards:
+// the minimum wait of one sender on an idle server. The kinds take turns, so a neighbour disturbs
+// both alike.
 //
 // Units:  microseconds.
-// Errors: Errc::io with errno and the operation: the directory, O_DIRECT or io_uring would not do.
-// Owner:  blocks the calling thread for `seconds` and a little; nothing is shared.
+// Errors: Errc::io with errno and the operation: the directory, O_DIRECT or io_uring failed.
+// Owner:  blocks the calling thread for a little more than `seconds`; nothing is shared.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The clocks of the machine, as the kernel keeps them.
+// The clocks of the machine, read from the kernel.
 //
 // Owner: any thread.
 #pragma once

@@ -39,17 +39,19 @@ void set_options(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
-// Accepted sockets inherit the listener's congestion control. Loopback loses nothing; a system whose default is BBR
-// paces its connections all the same and, every ten seconds, holds each down to four packets for 200 ms. Reno is in
-// every kernel, and every user may choose it. Elsewhere the system's default is right.
+// Accepted sockets inherit the listener's congestion control. Loopback loses no packets, but a
+// system whose default is BBR paces its connections and, every ten seconds, limits each to four
+// packets for 200 ms. Reno is in every kernel, and every user may choose it. For other addresses
+// the system's default is right.
 void avoid_pacing(int fd) {
   constexpr char reno[] = "reno";
   setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof reno - 1);
 }
 
-// Reserves the port for this socket. With SO_REUSEADDR, which connections of an earlier server make necessary,
-// bind() succeeds although another socket has the port, and only listen() finds it. So the socket listens for a
-// moment, and from then on refuses to share. A port chosen by the kernel is free, and would be lost by this.
+// Reserves the port for this socket. SO_REUSEADDR is necessary because of connections of an earlier
+// server. With it bind() succeeds although another socket has the port, and only listen() fails. So
+// the socket listens for a moment, and from then on refuses to share the port. A port chosen by the
+// kernel is free, and this would lose it.
 bool reserve_port(int fd, const addrinfo& wanted) {
   const in_port_t port = wanted.ai_family == AF_INET6
                              ? reinterpret_cast<const sockaddr_in6*>(wanted.ai_addr)->sin6_port
@@ -60,7 +62,7 @@ bool reserve_port(int fd, const addrinfo& wanted) {
   return shutdown(fd, SHUT_RDWR) == 0;
 }
 
-// A descriptor, or -errno.
+// Returns a descriptor, or -errno.
 int bound_socket(const addrinfo& wanted) {
   const int fd = socket(wanted.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
@@ -134,7 +136,7 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
         flag == "admin" ? "" : "ask for signatures with --auth sigv4 --keys FILE, "));
   }
   int error = 0;
-  // A killed server has the port until the kernel has ended what it had under way.
+  // A killed server keeps the port until the kernel has ended its pending operations.
   for (int i = 0; i < bind_tries; ++i) {
     if (i != 0) usleep(bind_pause_us);
     const int fd = bound_socket(*found);

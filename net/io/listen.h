@@ -1,6 +1,6 @@
-// A listening socket's beginnings: an address as the operator wrote it, bound.
+// The start of a listening socket: it binds the address that the operator wrote.
 //
-// Errors: a text for the operator: the flag, the value, what to do.
+// Errors: a text for the operator: the flag, the value, the next step.
 // Owner:  the caller owns the descriptor.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace pawl {
 
-// Binds "ADDR:PORT"; not listening yet, but the port is this socket's. `guarded`: callers are asked who
-// they are, so that others than this machine may reach it.
+// Binds "ADDR:PORT" and reserves the port; the socket does not listen yet. `guarded`: clients must
+// authenticate, so other machines may reach it.
 std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
                                         bool guarded);
 

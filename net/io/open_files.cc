@@ -27,7 +27,7 @@ int OpenFiles::open_now(const std::string& name, int flags) {
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   int fd = direct_ ? openat(directory_, name.c_str(), flags | O_DIRECT, 0600) : -1;
   if (fd < 0 && (!direct_ || errno == EINVAL)) {
-    direct_ = false;  // the page cache is in between; fdatasync still makes it durable
+    direct_ = false;  // writes go through the page cache; fdatasync still makes them durable
     fd = openat(directory_, name.c_str(), flags & ~O_EXCL, 0600);
   }
   return fd < 0 ? -errno : fd;
@@ -42,7 +42,7 @@ int OpenFiles::open_making_room(const std::string& name, int flags) {
   }
 }
 
-// The one that was not used for longest, of those that may be. False: none may be.
+// Closes the least recently used eligible file. False: none is eligible.
 bool OpenFiles::close_one() {
   for (std::uint32_t at = oldest_; at != none; at = rows_[at].newer) {
     Row& row = rows_[at];

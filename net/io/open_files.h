@@ -1,15 +1,15 @@
-// OpenFiles: the files of one directory that their owner has open. Only some of them have a
-// descriptor: a log may have 16,384 segments and more, and a process often has 1,024 descriptors.
+// OpenFiles: the open files of one directory. Only some of them have a descriptor: a log may have
+// 16,384 segments and more, and a process often has 1,024 descriptors.
 //
 //   open(), create() --> with a descriptor --others used later--> without --descriptor_of()--> with
 //
-// A file keeps its descriptor while an operation is under way, while it has writes that were not
-// flushed (an error of their writeback would be lost with it), and when its name has gone. So there
-// may be more than descriptors_max, by so many. Opening again costs about 20 us.
+// A file keeps its descriptor while an operation is under way, while it has unflushed writes (an
+// error of their writeback would be lost with it), and when its name was deleted. Such files may
+// exceed descriptors_max. To open a file again costs about 20 us.
 //
 // Units:  -errno where an int is returned.
-// Limits: descriptors_max, as far as that goes.
-// Errors: EMFILE, ENFILE: also after all others were closed that may be. ENOENT: the name had gone
+// Limits: descriptors_max, except for the files above.
+// Errors: EMFILE, ENFILE: even after all eligible files were closed. ENOENT: the name was deleted
 //         before the file was opened again. ESTALE: the name leads to another file. Else as
 //         openat(2) says.
 // Owner:  net/io/uring_disk.h.
@@ -36,25 +36,25 @@ class OpenFiles {
   OpenFiles& operator=(const OpenFiles&) = delete;
 
   void set_descriptors_max(std::uint32_t max) { descriptors_max_ = max; }
-  // Whether files are opened with O_DIRECT; the first one that cannot be turns it off.
+  // True: files are opened with O_DIRECT. The first file that does not support it turns it off.
   bool direct() const { return direct_; }
   void set_direct(bool direct) { direct_ = direct; }
 
   // `flags`: 0, or O_CREAT | O_EXCL.
   Result<FileId> open(std::string_view name, int flags);
   void close(FileId file);
-  // The directory has changed so.
+  // A name in the directory has changed or was deleted.
   void renamed(std::string_view from, std::string_view to);
   void removed(std::string_view name);
 
-  // It holds until the next call for another file, or until end().
+  // The descriptor is valid until the next call for another file, or until end().
   int descriptor_of(FileId file);
   void begin(FileId file) { ++row(file).under_way; }
   void end(FileId file) { --row(file).under_way; }
-  // A write that is not flushed has ended.
+  // An unflushed write has ended.
   void wrote(FileId file) { ++row(file).writes; }
   std::uint32_t writes(FileId file) { return row(file).writes; }
-  // What was written when writes() was so many is on the disk.
+  // The first `writes` writes, as counted by writes(), are on the disk.
   void flushed(FileId file, std::uint32_t writes) { row(file).flushed = writes; }
 
   std::uint32_t descriptors() const { return descriptors_; }
@@ -63,11 +63,11 @@ class OpenFiles {
   using Names = std::multimap<std::string, FileId, std::less<>>;
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Row {
-    const std::string* name = nullptr;  // null: it has none any more
+    const std::string* name = nullptr;  // null: the name was deleted
     int descriptor = -1;
     std::uint32_t under_way = 0;
     std::uint32_t writes = 0, flushed = 0;
-    std::uint32_t newer = none, older = none;  // of those with a descriptor, by their last use
+    std::uint32_t newer = none, older = none;  // list of files with a descriptor, by last use
     dev_t device = 0;
     ino_t inode = 0;
     bool taken = false;

@@ -1,17 +1,18 @@
-// An io_uring: the one door to the kernel of a shard's thread.
+// An io_uring: the only interface to the kernel for a shard's thread.
 //
 //   sqe() ... -> submit() / wait() -> kernel -> reap(take): take(tag, result, flags)
 //
-// A completion is known by a tag of operation, generation and index, never by a pointer: one that comes
-// late for something that is gone finds another generation and is dropped.
+// A completion is identified by a tag of operation, generation and index, never by a pointer: a
+// late completion for a destroyed object finds another generation and is dropped.
 //
-// Flags: SINGLE_ISSUER and DEFER_TASKRUN, so completions appear only when this thread enters the kernel
-// with "get events", which submit() and wait() always do; COOP_TASKRUN, TASKRUN_FLAG, SUBMIT_ALL, CQSIZE,
-// CLAMP. Kernel 6.1 or newer.
+// Flags: SINGLE_ISSUER and DEFER_TASKRUN, so completions appear only when this thread enters the
+// kernel with "get events", which submit() and wait() always do; COOP_TASKRUN, TASKRUN_FLAG,
+// SUBMIT_ALL, CQSIZE, CLAMP. Kernel 6.1 or newer.
 //
 // Units:  bytes; nanoseconds for wait().
-// Limits: sq_entries submissions between two submits (a full queue is submitted on the way); 8 times as
-//         many completions; receive_buffers of receive_buffer_bytes for all connections of the shard.
+// Limits: sq_entries submissions between two submits (a full queue is submitted on the way); 8
+//         times as many completions; receive_buffers of receive_buffer_bytes for all connections of
+//         the shard.
 // Errors: create() returns errno in Error::sys; net/server/doctor.h explains it.
 // Owner:  the thread that created it.
 // Source: io_uring_setup(2), io_uring_enter(2); liburing 2.3.
@@ -45,19 +46,19 @@ class Ring {
 
   static Result<std::unique_ptr<Ring>> create();
   ~Ring();
-  // The file stays open, and a lock on it held, until the ring has gone: that is when the last of its operations has
-  // ended, which may be after the process has. Once, by the thread of the ring.
+  // Keeps the file open, and a lock on it held, until the kernel frees the ring. That is when its
+  // last operation has ended, possibly after the process has. Call once, on the ring's thread.
   Result<void> hold(int fd);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // A submission to fill, its tag already set. `together` of them can be had in a row without a submit
-  // between: what is linked must not be torn apart.
+  // Returns a submission to fill, its tag already set. `together` submissions can be taken in a row
+  // without a submit in between, because a submit would break a link.
   io_uring_sqe* sqe(RingTag tag, unsigned together = 1);
 
-  // Hands over what is prepared and picks up what has finished; does not wait.
+  // Submits the prepared operations and collects completions; does not wait.
   void submit();
-  // The same, and waits until something has finished or the time is over.
+  // The same, and waits until an operation has finished or the time is over.
   void wait(std::uint64_t timeout_ns);
 
   // Passes finished operations to `take`, at most `max`. Returns how many.
@@ -84,7 +85,7 @@ class Ring {
   void recycle(std::uint32_t cqe_flags);
   unsigned buffers_out() const { return buffers_out_; }
 
-  // Puts a completion {RingOp::wake} into another thread's ring. True if it could be prepared.
+  // Puts a completion {RingOp::wake} into another thread's ring.
   void wake(int ring_fd);
   int fd() const { return ring_.ring_fd; }
 

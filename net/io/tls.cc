@@ -20,7 +20,7 @@
 
 namespace pawl {
 
-// The BIO between OpenSSL and the buffers of a Tls: nothing is copied that OpenSSL does not ask for.
+// The BIO between OpenSSL and the buffers of a Tls: it copies only the bytes that OpenSSL asks for.
 struct TlsBio {
   static Tls& of(BIO* bio) { return *static_cast<Tls*>(BIO_get_data(bio)); }
 
@@ -60,7 +60,8 @@ struct TlsBio {
 
 namespace {
 
-// The account of the connection that OpenSSL works for on this thread; null: what it allocates is for all of them.
+// The account of the connection that OpenSSL works for on this thread; null: its allocations are
+// for all connections.
 thread_local std::int64_t* charged = nullptr;
 
 class Charge {
@@ -79,7 +80,7 @@ std::int64_t bytes_of(void* memory) {
   return static_cast<std::int64_t>(malloc_usable_size(memory));
 }
 
-// What OpenSSL allocates with.
+// The allocation functions of OpenSSL.
 void* allocate(std::size_t size, const char*, int) {
   void* const memory = size == 0 ? nullptr : std::malloc(size);
   charge(bytes_of(memory));
@@ -102,7 +103,7 @@ void* reallocate(void* memory, std::size_t size, const char* file, int line) {
   return moved;
 }
 
-// Before OpenSSL has allocated anything, for afterwards it refuses.
+// This must run before OpenSSL's first allocation; later OpenSSL refuses it.
 const bool counted = CRYPTO_set_mem_functions(allocate, reallocate, release) == 1;
 
 constexpr std::size_t key_file_max = 64 << 10;
@@ -115,7 +116,8 @@ std::string openssl_reason() {
   return reason != nullptr ? reason : "unknown reason";
 }
 
-// The key's bytes, from the very file whose rights were looked at; wiped when done with.
+// The key's bytes, read from the same open file whose permissions were checked; wiped on
+// destruction.
 struct KeyBytes {
   std::string text;
   ~KeyBytes() { OPENSSL_cleanse(text.data(), text.size()); }
@@ -147,7 +149,7 @@ std::expected<void, std::string> read_key_file(const std::string& path, KeyBytes
   return {};
 }
 
-// Asks nobody: a server is started by scripts.
+// Never asks for a passphrase: a server is started by scripts.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 std::expected<void, std::string> use_key(SSL_CTX* context, const std::string& path) {
@@ -172,7 +174,7 @@ std::expected<void, std::string> use_key(SSL_CTX* context, const std::string& pa
   return {};
 }
 
-// A client that offers protocols must offer ours (RFC 7301); one that offers none is taken at its word.
+// A client that offers protocols must offer ours (RFC 7301); a client that offers none is accepted.
 int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* size,
                     const unsigned char* offered, unsigned offered_size, void*) {
   const auto& tls = *static_cast<const Tls*>(SSL_get_app_data(ssl));
@@ -190,9 +192,9 @@ void set_up(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(
       context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // 1.2 with forward secrecy and AEAD alone; all of 1.3 is.
+  // TLS 1.2 only with forward secrecy and AEAD; all ciphers of 1.3 have both.
   CHECK(SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1, "OpenSSL: ciphers");
-  // An idle connection holds no record buffers: 34 KiB less for each.
+  // An idle connection holds no record buffers, which saves 34 KiB each.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets keep no state here
   SSL_CTX_set_num_tickets(context, 1);
@@ -233,7 +235,7 @@ Tls::Tls(const TlsContext& context, std::string_view protocol, std::int64_t& acc
   CHECK(ssl_ != nullptr && bio != nullptr, "OpenSSL: {}", openssl_reason());
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
-  SSL_set_bio(ssl_, bio, bio);  // which takes it over
+  SSL_set_bio(ssl_, bio, bio);  // ssl_ owns the BIO from here on
   SSL_set_app_data(ssl_, this);
   SSL_set_accept_state(ssl_);
 }
@@ -245,7 +247,7 @@ Tls::~Tls() {
 
 Tls::Read Tls::read(std::span<char> into, std::size_t& count) {
   const Charge scope(account_);
-  ERR_clear_error();  // what another connection left on this thread is not about this one
+  ERR_clear_error();  // drops errors of other connections on this thread
   count = 0;
   const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
   established_ = SSL_is_init_finished(ssl_) == 1;

@@ -29,7 +29,7 @@ std::uint64_t now_us() {
                                         .count());
 }
 
-// What the kernel says of the block device under a directory; a partition's is its parent's.
+// Reads the FUA setting of the block device under a directory; a partition has its parent's.
 bool device_has_fua(int directory) {
   struct stat info{};
   if (fstat(directory, &info) != 0) return false;
@@ -46,7 +46,7 @@ bool device_has_fua(int directory) {
   return false;
 }
 
-// How long an operation waits that finds no descriptor.
+// The pause of an operation without a descriptor.
 __kernel_timespec descriptor_pause{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 }  // namespace
@@ -56,8 +56,8 @@ Result<std::unique_ptr<UringDisk>> UringDisk::open_dir(Ring& ring, const std::st
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return fail(Errc::io, "open directory", errno);
   std::unique_ptr<UringDisk> disk(new UringDisk(ring, fd));
-  // Its own name has to be durable, or a power cut takes all that is in it along. Always: whoever made it may have
-  // been killed before this.
+  // The directory's own name must be durable, or a power cut loses the directory and its files.
+  // This runs at every start: the process that created it may have been killed before this sync.
   const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
   if (parent >= 0) ::close(parent);
@@ -67,7 +67,7 @@ Result<std::unique_ptr<UringDisk>> UringDisk::open_dir(Ring& ring, const std::st
 
 UringDisk::~UringDisk() { ::close(directory_); }
 
-// --- blocking --------------------------------------------------------------------------------------------
+// --- blocking ---
 
 Result<std::vector<FileInfo>> UringDisk::list() {
   const int copy = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -84,7 +84,7 @@ Result<std::vector<FileInfo>> UringDisk::list() {
     if (S_ISREG(info.st_mode))
       files.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size)});
   }
-  if (error == 0) error = errno;  // of readdir: what it has not told of is not known to be missing
+  if (error == 0) error = errno;  // of readdir: the list may be incomplete
   closedir(stream);
   if (error != 0) return fail(Errc::io, "list directory", error);
   std::ranges::sort(files, {}, &FileInfo::name);
@@ -156,7 +156,8 @@ Result<void> UringDisk::sync_now(FileId file) {
   if (!fd) return std::unexpected(fd.error());
   if (fsync(*fd) != 0) return fail(Errc::io, "fsync", errno);
   files_.flushed(file, files_.writes(file));
-  // What a flush of an earlier process failed to write may be clean in the page cache: what is read next is what is there.
+  // A failed flush of an earlier process may have left clean pages that are not on the disk. They
+  // are dropped, so that the next read comes from the disk.
   if (!files_.direct()) posix_fadvise(*fd, 0, 0, POSIX_FADV_DONTNEED);
   return {};
 }
@@ -166,7 +167,7 @@ Result<void> UringDisk::sync_dir_now() {
   return {};
 }
 
-// --- asynchronous ----------------------------------------------------------------------------------------
+// --- asynchronous ---
 
 void UringDisk::begin(Io& io, const Operation& operation) {
   CHECK(!io.armed, "an Io is used twice at once");
@@ -215,7 +216,7 @@ void UringDisk::start(std::uint32_t index) {
     case Kind::sync:
     case Kind::sync_dir:
       return io_uring_prep_fsync(entry(index, false, 1), fd, 0);
-    // The kernel has these done by a thread of its own.
+    // The kernel runs these in a thread of its own.
     case Kind::allocate:
       return io_uring_prep_fallocate(entry(index, false, 1), fd, FALLOC_FL_KEEP_SIZE, 0,
                                      static_cast<off_t>(operation.bytes));
@@ -239,7 +240,7 @@ void UringDisk::start_write(std::uint32_t index, int fd) {
     return;
   }
   sqe->flags |=
-      IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled, and we fail
+      IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled and the write fails
   io_uring_prep_fsync(entry(index, false, 1), fd, IORING_FSYNC_DATASYNC);
 }
 
@@ -282,7 +283,7 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
   if (operation.io == nullptr || operation.generation != tag.generation) return;
   if (operation.waits) return start(index);
   if (moves_bytes && result >= 0 && result < operation.expected) result = -EIO;  // short
-  // A write that fails cancels its flush: the write's own error is the one to tell.
+  // A failed write cancels its flush; the write's own error is reported.
   if (result < 0 && (operation.result >= 0 || operation.result == -ECANCELED))
     operation.result = result;
   if (--operation.parts > 0) return;
@@ -295,8 +296,8 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
   operation.generation = (operation.generation + 1) & 0xFF'FFFF;
 }
 
-// Notes which writes of the file are on the disk now. A write with RWF_DSYNC flushes the device's
-// cache; of the page cache it writes its own bytes alone.
+// Notes the writes of the file that are on the disk now. A write with RWF_DSYNC flushes the
+// device's cache, but of the page cache it writes only its own bytes.
 void UringDisk::note_end(const Operation& operation) {
   const bool writes = operation.kind == Kind::write || operation.kind == Kind::flushed_write;
   if (operation.kind == Kind::write || (writes && operation.result < 0)) {
@@ -309,12 +310,13 @@ void UringDisk::note_end(const Operation& operation) {
   files_.end(operation.file);
 }
 
-// --- calibration -----------------------------------------------------------------------------------------
+// --- calibration ---
 
-// The median of durable 4 KiB writes beside a loop that works 20 us a turn and yields, as a shard does.
+// The median of durable 4 KiB writes beside a loop that works 20 us a turn and yields, like a
+// shard.
 double UringDisk::median_us(FileId file, FlushKind kind) {
   constexpr std::size_t writes = 15;
-  constexpr std::uint64_t limit_us = 30'000;  // of all of them
+  constexpr std::uint64_t limit_us = 30'000;  // for all writes together
   alignas(block_bytes) static thread_local std::array<std::byte, block_bytes> block{};
   calibration_.kind = kind;
   std::vector<double> times;
@@ -339,7 +341,7 @@ double UringDisk::median_us(FileId file, FlushKind kind) {
 }
 
 Result<Calibration> UringDisk::calibrate() {
-  unlinkat(directory_, std::string(calibration_file).c_str(), 0);  // of a start that was killed
+  unlinkat(directory_, std::string(calibration_file).c_str(), 0);  // left by a killed startup
   calibration_.fua = device_has_fua(directory_);
   const Result<FileId> file = create(calibration_file);
   if (!file) return not_measured(file.error());

@@ -1,17 +1,19 @@
 // The Disk of a shard: a directory of files, on io_uring.
 //
-// A durable write is one of two kinds; calibrate() finds out at start which suits the device, and says so:
-//   linked: an O_DIRECT write with an fdatasync linked behind it. The flush runs in an io-wq thread, which
-//           is woken like any other; needs nothing of this one.
-//   dsync:  one O_DIRECT write with RWF_DSYNC. Only where the device has FUA; elsewhere the kernel finishes
-//           it in a per-CPU kworker, and a busy thread on that CPU, ours or a client's, keeps it from
-//           running until the next 4 ms tick. No measurement at start can rule such a neighbour out.
+// A durable write is one of two kinds; calibrate() selects the one that suits the device at
+// startup and reports it:
+//   linked: an O_DIRECT write with an fdatasync linked behind it. The flush runs in an io-wq
+//           thread, which is woken like any other; it needs nothing of this thread.
+//   dsync:  one O_DIRECT write with RWF_DSYNC. Only where the device has FUA; elsewhere the kernel
+//           finishes it in a per-CPU kworker. A busy thread on that CPU, ours or a client's, keeps
+//           the kworker from running until the next 4 ms tick. No measurement at startup can rule
+//           out such a neighbour.
 //
 // Units:  bytes, microseconds.
 // Limits: Disk::ios_max operations at once; descriptors as net/io/open_files.h says.
-// Errors: as wal/disk.h says. An operation that finds no descriptor waits, and tries again every
-//         100 ms: that is no error of the disk, and nobody is to take the bytes for unreadable.
-//         Blocking calls fail with EMFILE.
+// Errors: as wal/disk.h says. An operation without a descriptor waits and retries every 100 ms:
+//         that is no error of the disk, and the bytes must not count as unreadable. Blocking calls
+//         fail with EMFILE.
 // Owner:  the shard's thread; its completions come through complete().
 #pragma once
 
@@ -32,31 +34,31 @@ constexpr std::string_view name_of(FlushKind kind) {
 
 struct Calibration {
   FlushKind kind = FlushKind::linked;
-  bool direct = true;    // the file system takes O_DIRECT
+  bool direct = true;    // the file system supports O_DIRECT
   bool fua = false;      // the device makes a single write durable by itself
-  bool measured = true;  // false: the disk had no room for it
+  bool measured = true;  // false: the disk had no space for it
   double linked_us = 0;  // median of a 4 KiB durable write beside a busy loop
   double dsync_us = 0;
 };
 
 class UringDisk final : public Disk {
  public:
-  // Opens the directory, making it if needed; its name is durable then.
+  // Opens the directory, creating it if needed; then its name is durable.
   static Result<std::unique_ptr<UringDisk>> open_dir(Ring& ring, const std::string& path);
   ~UringDisk() override;
 
-  // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on. On a full disk nothing is
-  // measured, and linked flushes, which suit every device, are used.
+  // Measures both kinds on a file of its own (under 0.1 s) and uses the better one from then on. On
+  // a full disk nothing is measured, and linked flushes are used, which suit every device.
   Result<Calibration> calibrate();
   void use(const Calibration& calibration) {
     calibration_ = calibration;
     files_.set_direct(calibration.direct);
   }
-  // Files without an operation under way may be closed and opened again from then on.
+  // After this call files without an operation under way may be closed and opened again.
   void set_descriptors_max(std::uint32_t max) { files_.set_descriptors_max(max); }
   std::uint32_t descriptors() const { return files_.descriptors(); }
 
-  // A completion with RingOp::disk.
+  // Handles a completion with RingOp::disk.
   void complete(RingTag tag, std::int32_t result);
 
   Result<std::vector<FileInfo>> list() override;
@@ -85,15 +87,15 @@ class UringDisk final : public Disk {
     Io* io = nullptr;
     std::uint32_t generation = 0;
     std::uint32_t parts = 0;    // completions still to come
-    std::int32_t expected = 0;  // bytes, of the part that moves them
+    std::int32_t expected = 0;  // bytes of the part that moves bytes
     std::int32_t result = 0;
     Kind kind = Kind::read;
-    bool waits = false;  // for a descriptor; its one part is a timer
+    bool waits = false;  // it waits for a descriptor; its one part is a timer
     FileId file = FileId::none;
-    std::uint32_t writes = 0;  // of the file, when it began
+    std::uint32_t writes = 0;  // number of the file's writes when it began
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
-    const void* memory = nullptr;  // or the name
+    const void* memory = nullptr;  // buffer, or the name to delete
   };
 
   UringDisk(Ring& ring, int directory) : ring_(&ring), directory_(directory), files_(directory) {}
