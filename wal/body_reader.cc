@@ -65,7 +65,7 @@ void BodyReader::begin(const WantedBody& wanted) {
   if (Read* const under_way = reading(extent)) return under_way->wanted.push_back(wanted);
   if (image_.wanted(extent) >= whole_after && begin_whole(extent, false)) {
     reading(extent)->wanted.push_back(wanted);
-    if (image_.has(extent - 1)) ahead_ = extent + 1;  // in order, as it seems
+    if (image_.has(extent - 1)) ahead_ = extent + 1;  // the reads seem to be sequential
     return;
   }
   Read& read = take_read();
@@ -97,7 +97,7 @@ bool BodyReader::begin_whole(std::uint64_t extent, bool ahead) {
   return true;
 }
 
-// From the block where the record begins.
+// Reads from the block where the record begins.
 void BodyReader::begin_piece(Read& read, std::uint64_t bytes) {
   const LogPos position = read.wanted.front().position;
   read.from = position - position % block_bytes;
@@ -122,13 +122,13 @@ void BodyReader::finish(Read& read) {
 
 void BodyReader::finish_whole(Read& read) {
   if (read.bytes == 0) {
-    for (const WantedBody& wanted : read.wanted) waiting_.push_back(wanted);  // one by one
+    for (const WantedBody& wanted : read.wanted) waiting_.push_back(wanted);  // retried one by one
     read.wanted.clear();
   }
   if (read.wanted.empty()) end(read);
 }
 
-// What it says itself is not to be believed yet, but how long it is has to be.
+// The record is not verified yet, but its length must be trusted to read all of it.
 void BodyReader::finish_piece(Read& read) {
   if (read.bytes == 0) return;
   const std::uint64_t skip = read.wanted.front().position - read.from;
@@ -168,7 +168,7 @@ bool BodyReader::next(WantedBody& wanted, std::span<const std::byte>& record) {
   if (idle()) return false;
   for (; !come_.empty(); come_.pop_front()) {
     const WantedBody body = come_.front();
-    if (!image_.has_at(body.position)) {  // and gone again
+    if (!image_.has_at(body.position)) {  // evicted again
       waiting_.push_back(body);
       continue;
     }

@@ -35,8 +35,8 @@ std::uint32_t read_u32(Decoder& in) {
   return static_cast<std::uint32_t>(value);
 }
 
-// Numbers of messages and positions lie close together, so each is its distance from the one before; and of
-// messages that came one after the other the distances are alike.
+// Message numbers and positions lie close together, so each is stored as its distance from the one
+// before. Consecutive messages have similar position distances, so only the change is stored.
 struct PlaceDeltas {
   Seq seq = 0;
   LogPos position = 0;

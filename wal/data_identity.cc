@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<char, 8> magic{'P', 'A', 'W', 'L', 'D', 'A', 'T', 'A'};
 
-// Magic, version and checksum keep their places for ever.
+// Magic, version and checksum never change their offsets.
 struct CopyV1 {
   std::array<char, 8> magic;
   std::uint32_t version;
@@ -20,8 +20,8 @@ struct CopyV1 {
   std::uint64_t segment_bytes;
   std::uint64_t data_id;
   Secret secret;
-  std::uint64_t
-      checksum;  // version 1: of all before it. From version 2 on: of the 4 KiB, this being zero
+  // Version 1: of all bytes before it. Version 2 and later: of the 4 KiB, with this field zero.
+  std::uint64_t checksum;
 };
 static_assert(sizeof(CopyV1) == 232);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t frame_hash_at = offsetof(LogFrameHeader, hash);
 constexpr std::size_t segment_name_digits = 12;
 
-// The two blocks as they lie on disk. The hash covers all 4 KiB, with itself taken as zero.
+// The two blocks as they lie on disk. The hash covers all 4 KiB, with the hash field taken as zero.
 struct BlockHead {
   std::uint32_t magic;
   std::uint32_t version;
@@ -54,13 +54,14 @@ Result<T> read_block(ConstBlock block, std::uint32_t magic) {
   return body;
 }
 
-// Each byte is its neighbour's like, and the first is zero: at the speed of memcmp.
+// The first byte is zero, and each byte equals its neighbour: as fast as memcmp.
 bool all_zero(std::span<const std::byte> bytes) {
   return bytes.empty() || (bytes.front() == std::byte{0} &&
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// The header's first 56 bytes seed the hash of the records: no copy is needed to leave the hash field out.
+// The header's first 56 bytes seed the hash of the records: leaving out the hash field needs no
+// copy.
 std::uint64_t frame_hash(std::span<const std::byte> frame, std::uint64_t stream) {
   return hash_bytes(frame.subspan(log_frame_header_bytes),
                     hash_bytes(frame.first(frame_hash_at), stream));

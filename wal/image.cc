@@ -16,15 +16,16 @@ namespace {
 std::byte* map(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED, "no memory for {} bytes of the log, errno {}", bytes, errno);
-  madvise(memory, bytes, MADV_NOHUGEPAGE);  // a kernel without huge pages refuses, and needs none
+  madvise(memory, bytes, MADV_NOHUGEPAGE);  // fails on a kernel without huge pages, harmlessly
   return static_cast<std::byte*>(memory);
 }
 
 }  // namespace
 
-// mmap and not the heap: freed extents go back to the system at once, and glibc would raise its mmap
-// threshold to their size and keep them. Huge pages are refused, whatever the system's default: the first touch of one
-// took 6.5 ms on the shard's thread where the host gives memory to the guest page by page.
+// mmap, not the heap: freed extents return to the system at once, while glibc would raise its mmap
+// threshold to their size and keep them. Huge pages are disabled, whatever the system's default.
+// The first touch of one took 6.5 ms on the shard's thread where the host gives memory to the guest
+// page by page.
 PageBlock::PageBlock(std::size_t bytes) : data_(map(bytes)), bytes_(bytes) {
   CHECK(bytes > 0 && bytes % block_bytes == 0, "{}", bytes);
 }
@@ -56,7 +57,7 @@ void Image::start(std::uint64_t first_extent) {
 }
 
 void Image::make_rows(std::uint64_t last) {
-  for (; first_ > last; --first_) rows_.push_front({});  // only at a start
+  for (; first_ > last; --first_) rows_.push_front({});  // only during recovery
   while (first_ + rows_.size() <= last) rows_.push_back({});
 }
 
@@ -82,14 +83,14 @@ void Image::ready_ahead() {
   const std::size_t bytes = std::min(touch_bytes_max, ahead_.size() - touched_);
   if (bytes == 0) return;
   madvise(ahead_.data() + touched_, bytes,
-          MADV_POPULATE_WRITE);  // else it is touched when it is used
+          MADV_POPULATE_WRITE);  // on failure: touched when used
   touched_ += bytes;
 }
 
 std::byte* Image::open(std::uint64_t extent) {
   CHECK(extent >= settled_, "extent {} is settled", extent);
   make_rows(extent);
-  if (!row(extent).memory) (void)make_room();  // what is not settled is needed in any case
+  if (!row(extent).memory) (void)make_room();  // unsettled extents are needed in any case
   return memory_of(row(extent));
 }
 
@@ -115,7 +116,7 @@ void Image::make_evictable(std::uint64_t extent) {
   e.evictable = e.touched = true;
   e.wanted = 0;
   ++evictable_;
-  // Of each there is one entry at most: what is freed by its last record does not come back.
+  // Each extent has at most one entry, because an extent freed by its last record does not return.
   if (in_memory_.size() > 2 * evictable_ + 64) {
     for (std::size_t n = in_memory_.size(); n > 0; --n) {
       const std::uint64_t candidate = in_memory_.front();
@@ -147,7 +148,7 @@ void Image::end_load(std::uint64_t extent, bool read) {
   if (e.live == 0) free(e);
 }
 
-// The second chance: what was touched since it was last looked at goes to the end of the line.
+// Second chance: an extent touched since the last check goes to the end of the queue.
 bool Image::evict() {
   for (std::size_t n = 2 * in_memory_.size(); n > 0 && !in_memory_.empty(); --n) {
     const std::uint64_t extent = in_memory_.front();

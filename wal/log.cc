@@ -56,14 +56,15 @@ LogPos Log::relocate(const FoundSend& found, Instant now) {
   return position;
 }
 
-// A start reads what was appended since the last one began: so much at least, and so much more than the checkpoint
-// itself that those are a small part of what is written.
+// Recovery reads the bytes appended since the last checkpoint began. A checkpoint is due after a
+// minimum of them, and after a multiple of its own size: checkpoints stay a small part of all
+// writes.
 bool Log::wants_checkpoint() const {
   if (checkpoint_ || manifest_->busy() || stopping_ || failure_) return false;
   const Manifest& last = manifest_->current();
   const std::uint64_t bytes = checkpoint_bytes_;
   const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
-  // The disk may be full, and a checkpoint makes room.
+  // The disk may be full, and a checkpoint frees space.
   const std::uint64_t due =
       short_of_room() ? std::max(step(), 2 * bytes) : std::max(geometry_.segment_bytes, 8 * bytes);
   return appended() - since >= due && pool_.between(since, appended()) >= due;
@@ -119,7 +120,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   }
   reader_.pump();
   if (!stopping_) {
-    // What is kept for replay gives way on a full disk.
+    // On a full disk, segments kept only for replay are eligible too.
     const std::uint64_t in_log = manifest_->current().first;
     const std::uint64_t below = pool_.full() ? in_log : std::min(in_log, pool_.kept_from());
     relocation_.choose(below, in_log, room_left(From::relocation));
@@ -130,7 +131,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   writer_.submit(now, now_us, idle);
 }
 
-// A checkpoint counts when it is durable, and the manifest that names it too.
+// A checkpoint takes effect when it and the manifest that names it are durable.
 void Log::note_checkpoint() {
   if (manifest_->busy()) {
     const auto finished = manifest_->finish();
@@ -151,7 +152,8 @@ void Log::note_checkpoint() {
   checkpoint_.reset();
 }
 
-// A log at rest has its manifest say how far it is durable, so that damage to its last frame is told from a torn write.
+// A resting log writes its durable position to the manifest, so that damage to its last frame is
+// distinguished from a torn write.
 void Log::note_rest(Instant now) {
   if (pending() || write_in_flight()) {
     resting_since_ = never;
@@ -164,23 +166,24 @@ void Log::note_rest(Instant now) {
   manifest_->write(next);
 }
 
-// Lets segments go that no start reads and in which no message is left.
+// Retires segments that contain no message and that recovery does not read.
 void Log::reclaim() {
   if (stopping_) return;
   pool_.retire(manifest_->current().first, durable());
   image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
 }
 
-// What is kept back so that on a full disk receives and deletes go on. A message may take a block for its receive and one
-// for its delete, which is more than it gives back: those of the segment that the tail is in, and of one more, are
-// written to segments without messages, of which a checkpoint makes room for the next. Without so many messages less
-// is enough.
+// Space reserved so that receives and deletes continue on a full disk. A message may need a block
+// for its receive and one for its delete, which is more than it frees. These blocks, for the
+// messages of the tail's segment and of one more, go to segments without messages. A checkpoint
+// frees those segments for the next ones. With fewer messages a smaller reserve is enough.
 std::uint64_t Log::reserve() const {
   return std::min(least_reserve() + 2 * block_bytes * pool_.live(),
                   2 * geometry_.segment_bytes + last_room());
 }
 
-// For what is appended before the next checkpoint has begun and while it is written; it may have grown.
+// Space for the bytes appended before the next checkpoint begins and while it is written; the
+// checkpoint may have grown.
 std::uint64_t Log::last_room() const {
   return 2 * step() + 2 * frame_bytes_max() + 4 * checkpoint_bytes_;
 }
@@ -191,8 +194,9 @@ std::uint64_t Log::least_reserve() const {
 
 bool Log::short_of_room() const { return pool_.room_behind(appended()) < last_room(); }
 
-// Messages that come from another queue give back as much where they were, but later: they may use what is kept back
-// from senders, for one at the front of its group may be in the way of all that could be deleted to make room.
+// Messages from another queue free as much space at their source, but later. They may use the space
+// reserved from senders: a message at the front of its group may block all deletes that would free
+// space.
 Errc Log::room(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
   if (from == From::sender && span() >= span_max) return Errc::no_space;
@@ -200,7 +204,7 @@ Errc Log::room(std::uint64_t bytes, From from) const {
   return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
 }
 
-// Relocation gives back a whole segment for a part of one, and so has less to leave.
+// Relocation frees a whole segment for a part of one, so its reserve is smaller.
 std::uint64_t Log::room_left(From from) const {
   const std::uint64_t for_queues = from == From::sender ? step() : 0;
   const std::uint64_t kept =

@@ -15,7 +15,7 @@ LogAbsence absence_of(const std::optional<Manifest>& manifest, bool segments, st
   if (!manifest) return segments ? LogAbsence::none : LogAbsence::lost;
   if (manifest->epoch == 0) return LogAbsence::lost;
   const bool right = manifest->start == membership.starts ||
-                     manifest->start == membership.starts + 1;  // a start that was interrupted
+                     manifest->start == membership.starts + 1;  // an interrupted startup
   return right || MUTANT(ignore_start) ? LogAbsence::none : LogAbsence::another_time;
 }
 
@@ -35,7 +35,8 @@ Result<std::optional<Manifest>> ManifestFiles::open() {
     const auto file = there ? disk_.open(manifest_names[i]) : disk_.create(manifest_names[i]);
     if (!file) return std::unexpected(file.error());
     files_[i] = *file;
-    // What a dying process wrote may be in a cache only: make it durable before believing it.
+    // Writes of a crashed process may be in a cache only: they are made durable before they are
+    // trusted.
     if (auto synced = disk_.sync_now(*file); !synced) return std::unexpected(synced.error());
     const auto bytes = disk_.read_now(*file, 0, block_.span());
     if (!bytes) return std::unexpected(bytes.error());
@@ -46,7 +47,7 @@ Result<std::optional<Manifest>> ManifestFiles::open() {
     if (manifest && (!newest || manifest->generation > newest->generation)) newest = *manifest;
   }
   if (auto synced = disk_.sync_dir_now(); !synced)
-    return std::unexpected(synced.error());  // names too
+    return std::unexpected(synced.error());  // the file names too
   if (newest) current_ = *newest;
   return newest;
 }

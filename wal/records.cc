@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
 constexpr std::uint8_t config_gone = 1;
-// Failures of tasks that are on disks already.
+// Values of task failures in existing logs.
 static_assert(static_cast<int>(Errc::no_such_queue) == 1 &&
               static_cast<int>(Errc::source_unknown) == 14 &&
               static_cast<int>(Errc::message_numbers_used_up) == 30);
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
-constexpr std::size_t extensions_bytes = 2 + extension_head_bytes;  // of a copy
+constexpr std::size_t extensions_bytes = 2 + extension_head_bytes;  // of a replayed copy
 
 Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
 std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
@@ -97,7 +97,7 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
   }
   if (fields & field_receive_state) {
     message.carried.receive_count = in.fixed<std::uint32_t>();
-    in.fixed<std::uint32_t>();  // a nonce: no handle of the queue it comes from is good here
+    in.fixed<std::uint32_t>();  // nonce: handles of the source queue are invalid here
     message.carried.first_received = Instant{in.fixed<std::int64_t>()};
     message.carried.last_received = Instant{in.fixed<std::int64_t>()};
   }
@@ -262,7 +262,7 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
   return {};
 }
 
-// One record's head, with its length and hash found right.
+// The head of one record, with its length and hash verified.
 Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t stream) {
   RecordHead head;
   if (bytes.size() < sizeof head) return fail(Errc::corrupt, "record head");
@@ -276,7 +276,8 @@ Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t str
   return head;
 }
 
-// What of a record this version does not know; kind, value and whether it may be passed over.
+// The first part of a record that is unknown to this version: kind, value and whether it is
+// critical.
 std::optional<UnknownPart> unknown_in(const RecordHead& head) {
   const bool may_be_ignored = (head.flags & record_ignorable) != 0;
   if ((head.flags & ~record_ignorable) != 0)
@@ -347,7 +348,7 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
 
 }  // namespace
 
-// With every field that it may have, and padding.
+// A SEND head with every possible field, and padding.
 static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
                   receive_state_bytes + from_bytes + extensions_bytes + 8 <=
               send_head_bytes_max);
@@ -558,7 +559,8 @@ std::size_t receives_bytes_max(std::size_t entries) {
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
                             std::uint64_t stream) {
   CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
-  // The times of a batch lie close together, so each is written as its distance from the last receive.
+  // The times of a batch lie close together, so each is stored as its distance from the last
+  // receive.
   std::uint64_t base = bits(run.front().last_received);
   Encoder to(out);
   to.fixed(raw(run.front().queue));

@@ -75,8 +75,8 @@ std::string Recovery::absence_text() const {
   }
 }
 
-// A log that is new, or whose making was cut short: the manifest says epoch 0 until the first segment is
-// there, and nothing was ever acknowledged.
+// A new log, or one whose creation was interrupted: the manifest has epoch 0 until the first
+// segment exists, and nothing was acknowledged.
 Result<std::unique_ptr<Log>> Recovery::create(std::unique_ptr<ManifestFiles> files,
                                               const std::vector<FileInfo>& listed) {
   geometry_ = {options_.stream, options_.segment_bytes, options_.extent_bytes};
@@ -116,8 +116,8 @@ Result<void> Recovery::open_segments(const std::vector<FileInfo>& listed) {
     const auto file = disk_.open(info.name);
     if (!file) return pass_on(file.error(), "opening a segment");
     segments_.push_back({static_cast<std::uint64_t>(number), info.bytes, *file});
-    // What a dying process wrote may be in a cache only: make it durable before believing it. Not what is older than the
-    // checkpoint: that was durable before it.
+    // Writes of a crashed process may be in a cache only: they are made durable before they are
+    // trusted. Segments older than the checkpoint were durable before it.
     if (static_cast<std::uint64_t>(number) < manifest_.first) continue;
     if (auto synced = disk_.sync_now(*file); !synced)
       return pass_on(synced.error(), "flushing a segment");
@@ -152,7 +152,8 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
   return true;
 }
 
-// When the first frame behind a segment's header was written: that is not worth more than a look at what it says itself.
+// The write time of the first frame behind a segment's header. Only the frame's header is checked:
+// the time is not worth more.
 Instant Recovery::begun(std::span<const std::byte> beginning, std::uint64_t number) const {
   LogFrameHeader first;
   std::memcpy(&first, beginning.data() + block_bytes, sizeof first);
@@ -161,9 +162,9 @@ Instant Recovery::begun(std::span<const std::byte> beginning, std::uint64_t numb
   return ours ? Instant{first.wall_ms} : Instant{};
 }
 
-// The pool makes segments ready in rising order, each durable before the next: from the first one that is read, a whole
-// one behind one that is not whole, or not there, means damage. Of the older ones any may be missing; whether one is
-// missed is known later.
+// The pool makes segments ready in rising order, each durable before the next. So from the first
+// segment to read, a whole segment behind an incomplete or missing one means damage. Any older
+// segment may be missing; whether it is needed is known later.
 Result<void> Recovery::adopt_segments() {
   SegmentPool& pool = log_->pool_;
   std::erase_if(segments_, [](const SegmentFile& s) { return s.adopted; });
@@ -200,8 +201,8 @@ Result<void> Recovery::adopt_segments() {
   return {};
 }
 
-// A segment with a damaged header is adopted and reported: each record in it has a checksum of its own. One whose
-// header names another segment is not the file that it is taken for.
+// A segment with a damaged header is adopted and reported: each record in it has its own checksum.
+// A file whose header names another segment is retired: it is not the segment of its name.
 Result<void> Recovery::adopt_older(SegmentFile& segment) {
   PageBlock block(2 * block_bytes);
   const auto bytes = disk_.read_now(segment.file, 0, block.span());
@@ -223,12 +224,12 @@ Result<void> Recovery::adopt_older(SegmentFile& segment) {
 
 // --- frames ---
 
-// Where reading the log begins.
+// The position where reading the log begins.
 Lsn Recovery::begin() const {
   return manifest_.checkpoint != 0 ? manifest_.checkpoint : geometry_.segment_base(manifest_.first);
 }
 
-// What a damaged frame in it means, the second reading says.
+// Stops at a damaged frame: the second reading decides its meaning.
 Result<void> Recovery::replay_checkpoint() {
   of_checkpoint_ = true;
   tail_ = manifest_.checkpoint;
@@ -260,11 +261,12 @@ Result<void> Recovery::replay_frames() {
   }
 }
 
-// A frame follows at once, or, if it did not fit into the extent, at the start of the next one; `prev` tells
-// whether one is missing between.
+// A frame follows at once or, if it did not fit into the extent, at the start of the next one;
+// `prev` shows whether a frame between them is missing.
 Result<Recovery::Found> Recovery::next_frame() {
   const auto here = look(log_->pool_.frame_place(tail_));
-  // Where the reading begins a frame does, and nothing says what follows another one.
+  // The first frame must lie where reading begins: without a frame before it, `prev` proves
+  // nothing.
   if (!here || here->check.fault == LogFault::none || last_frame_ == 0 ||
       tail_ % geometry_.extent_bytes == 0) {
     return here;
@@ -288,7 +290,8 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
                                              place(at), header.version));
   }
   if (found.check.fault != LogFault::none) return found;
-  // The very first frame has none before it; the one before the first that is left is not known any more.
+  // The very first frame of a log has no predecessor; the predecessor of the first remaining frame
+  // is unknown.
   const bool begins = manifest_.first > 0 || manifest_.checkpoint > 0;
   const bool follows =
       last_frame_ == 0 ? (begins || header.prev == 0) : at - last_frame_ == header.prev;
@@ -300,19 +303,19 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
   return found;
 }
 
-// The log went on without it, in a newer epoch: there, or before.
+// The log continued without this frame in a newer epoch: at its position or before it.
 bool Recovery::stale(const LogFrameHeader& header) const {
   return header.epoch < epoch_ ||
          (header.lsn >= manifest_.durable && header.epoch < manifest_.epoch);
 }
 
-// Those of the checkpoint's own reading are not kept: most of what lies between its slices comes again.
+// Extents of the checkpoint reading are not kept: most bytes between its slices are read again.
 Result<std::byte*> Recovery::load(std::uint64_t extent) {
   Image& image = log_->image_;
   if (!of_checkpoint_) {
     if (image.has(extent)) return image.at(extent * geometry_.extent_bytes);
     const auto memory = read_extent(extent, image.open(extent));
-    // What is in it before the first frame that is read is looked at by nobody.
+    // The bytes before the first frame read are not verified.
     if (extent == geometry_.extent_of(begin())) image.doubt(extent);
     return memory;
   }
@@ -330,7 +333,7 @@ Result<std::byte*> Recovery::read_extent(std::uint64_t extent, std::byte* memory
   return memory;
 }
 
-// How much there was; the rest is zeros.
+// The number of bytes read; the rest is filled with zeros.
 Result<std::uint64_t> Recovery::read(FileId file, std::uint64_t offset, std::span<std::byte> into) {
   const auto bytes = disk_.read_now(file, offset, into);
   if (!bytes) return pass_on(bytes.error(), "reading a segment");
@@ -378,8 +381,8 @@ Result<void> Recovery::replay_frame(const Found& found) {
 
 // --- the end ---
 
-// Reads everything behind the tail for frames that vouch for more than could be read. Segments that are not
-// whole too, and whatever name they have: a frame says itself where it belongs.
+// Scans everything behind the tail for frames that prove a longer durable log than was read.
+// Incomplete segments are scanned too, whatever their names: a frame states its own position.
 Result<void> Recovery::look_ahead() {
   if (!scratch_) scratch_ = PageBlock(geometry_.extent_bytes);
   for (const SegmentFile& segment : segments_) {
@@ -444,7 +447,8 @@ Result<void> Recovery::judge(const Found& bad) {
 Result<std::unique_ptr<Log>> Recovery::finish() {
   for (SegmentFile& segment : segments_) {
     if (segment.adopted) continue;
-    // Filled again, whatever its size: only a header says that its zeros were on disk.
+    // The file is filled again, whatever its size: only a header proves that its zeros were on
+    // disk.
     log_->pool_.adopt_retired(segment.number, segment.file, false);
     segment.adopted = true;
   }
@@ -456,7 +460,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   next.durable = tail_;
   next.clean = 0;
   next.start = options_.membership.starts + 1;
-  // Into both files: one may be damaged, or from before the first segment was there.
+  // Both files are written: one may be damaged, or from before the first segment existed.
   for (int i = 0; i < 2; ++i) {
     if (auto written = log_->manifest_->write_now(next); !written) {
       return pass_on(written.error(), "writing the manifest");
@@ -465,7 +469,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   const std::uint64_t segment = last_frame_ == 0 ? next.first : geometry_.segment_of(last_frame_);
   log_->pool_.enter(segment);
   log_->pool_.adopted(report_.newest);
-  for (const SegmentRecord& sent : log_->pool_.sent()) {  // those with messages
+  for (const SegmentRecord& sent : log_->pool_.sent()) {  // segments with messages
     if (std::ranges::binary_search(damaged_headers_, sent.number))
       report_.unreadable_segments.push_back(sent.number);
   }
@@ -474,8 +478,9 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
   return std::move(log_);
 }
 
-// What lies at the tail was not believed. It might be once the log has gone on behind it: a frame that does not fit into
-// the rest of the extent begins the next one, and nothing would ever be written here. Everywhere else the epoch tells.
+// The bytes at the tail were rejected, but could be accepted once the log has continued behind
+// them. A frame that does not fit into the rest of the extent begins the next one, so nothing would
+// ever overwrite these bytes. Everywhere else the epoch decides.
 Result<void> Recovery::clear_tail() {
   const Lsn at = log_->pool_.frame_place(tail_);
   if (geometry_.segment_of(at) >= whole_end_) return {};
@@ -491,7 +496,7 @@ Result<void> Recovery::clear_tail() {
   return disk_.sync_now(file);
 }
 
-// So that the first message finds room. A disk that is full has none, and is no reason not to start.
+// Makes space for the first message. A full disk has none, and is no reason not to start.
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
   const std::uint64_t room = 2 * log_->least_reserve();
@@ -520,7 +525,8 @@ std::unexpected<Error> Recovery::pass_on(Error error, std::string_view doing) {
 
 // --- records ---
 
-// A checkpoint has settings and what it alone has; the rest comes when all is read.
+// The checkpoint reading takes settings and the records that only a checkpoint has; the second
+// reading takes the rest.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
   const std::size_t bytes = align_record(record_length(records_ + offset));
   if (of_checkpoint_) {
@@ -564,7 +570,7 @@ void Recovery::checkpoint(const CheckpointRecord& record) {
   if (!bad_position_) replay_.checkpoint(record);
 }
 
-// It is of the time when the checkpoint began.
+// The record describes the segment at the time when the checkpoint began.
 void Recovery::segment(const SegmentRecord& record) {
   if (of_checkpoint_) log_->pool_.restore(record);
 }
@@ -583,7 +589,7 @@ void Recovery::task(const TaskRecord& record) {
   release_freed();
 }
 
-// The record has the low bits of the positions.
+// The record contains the low bits of the positions.
 void Recovery::replay(const ReplayRecord& record) {
   ReplayRecord full = record;
   full.task.position = full_position(record.task.position, records_end_);

@@ -17,7 +17,7 @@ void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t
   const bool wasteful = use.bytes > 2 * use.live + dead_max_;
   const bool short_of = pool_.full() && use.left <= room;
   const bool worth_it = use.left < use.room / 4 * 3;
-  // Of so much that is in use the tables are worth their memory.
+  // If segments in use reach half of span_max, the tables are worth their memory.
   const bool sparse = use.bytes / geometry_.segment_bytes < span_max / 2;
   if (pool_.tail() - pool_.first() > span_max && sparse) {
     begin(use.oldest);
@@ -37,7 +37,7 @@ void Relocation::begin(std::uint64_t segment) {
 void Relocation::end() {
   pool_.end_emptying(std::exchange(segment_, none));
   memory_ = PageBlock();
-  looked_tail_ = none;  // there may be another one
+  looked_tail_ = none;  // another segment may be eligible
 }
 
 void Relocation::pump(bool stopping) {
@@ -52,7 +52,7 @@ void Relocation::pump(bool stopping) {
   if (active() && !have_ && !io_.armed && !stopping) read_on();
 }
 
-// The next extent in which a message is.
+// Reads the next extent that contains a message.
 void Relocation::read_on() {
   const std::uint64_t end_extent = geometry_.extent_of(geometry_.segment_base(segment_ + 1));
   while (extent_ < end_extent && image_.live(extent_) == 0) ++extent_;

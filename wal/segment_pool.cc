@@ -11,7 +11,8 @@
 namespace pawl {
 namespace {
 
-// New files are filled with them, for all shards. Not const: a constant would be in the file of the program.
+// Zeros to fill new files, shared by all shards. Not const: a constant would be stored in the
+// executable.
 alignas(block_bytes) std::array<std::byte, SegmentPool::fill_bytes_max> zeros;
 
 }  // namespace
@@ -57,7 +58,7 @@ SegmentPool::Retired SegmentPool::take_retired(std::size_t i) {
 }
 
 SegmentPool::Row& SegmentPool::make_row(std::uint64_t number) {
-  for (; first_ > number; --first_) rows_.push_front({});  // only at a start
+  for (; first_ > number; --first_) rows_.push_front({});  // only during recovery
   while (first_ + rows_.size() <= number) rows_.push_back({});
   return rows_[number - first_];
 }
@@ -70,7 +71,7 @@ void SegmentPool::adopt(std::uint64_t number, FileId file, std::uint64_t room, I
   row(number).room = row(number).zeros = room;
   files_room_ += room;
   if (number > tail_) spare_room_ += room;
-  if (begun.ms != 0) row(number).begun = begun;  // the tail may have come to it before
+  if (begun.ms != 0) row(number).begun = begun;  // the tail may have entered it before
   ready_end_ = number + 1;
   ++files_;
 }
@@ -102,7 +103,7 @@ void SegmentPool::enter(std::uint64_t number, Instant since) {
   grows_ = true;
 }
 
-// --- how much room there is, and is wanted ---
+// --- free space and wanted space ---
 
 std::uint64_t SegmentPool::between(Lsn from, Lsn to) const {
   const std::uint64_t first = geometry_.segment_of(from), last = geometry_.segment_of(to);
@@ -122,7 +123,7 @@ std::uint64_t SegmentPool::room_behind(Lsn end) const {
   return coming - std::min(coming, taken);
 }
 
-// Of the segment that the tail is in.
+// Free space in the segment of the tail.
 std::uint64_t SegmentPool::rest_of_tail(Lsn end) const {
   const Lsn end_of_tail = geometry_.segment_base(tail_) + room_of(tail_);
   return end_of_tail - std::min(end_of_tail, end);
@@ -134,19 +135,20 @@ std::uint64_t SegmentPool::bytes() const {
   return bytes;
 }
 
-// Frames lie in the next segment already when the tail has come to it: then nobody knew that it might be a small one.
+// If the tail has entered the next segment, it contains frames already. They were placed without
+// regard to a small size.
 std::uint64_t SegmentPool::choose_room() const {
   const bool small = ready_end_ > tail_ && spare_room_ < geometry_.segment_bytes / 2;
   return small || files_ == 0 ? small_room() : geometry_.segment_bytes;
 }
 
-// Ready or retired, while the log grows.
+// Wanted files, ready or retired, while the log grows.
 std::uint64_t SegmentPool::wanted_files() const {
   return std::max(spares_,
                   1 + (wanted_bytes_ + geometry_.segment_bytes - 1) / geometry_.segment_bytes);
 }
 
-// While it rests.
+// Wanted retired files while the log rests.
 std::uint64_t SegmentPool::retired_wanted() const {
   const std::uint64_t wanted = wanted_bytes_ + most_beyond();
   const std::uint64_t there = tail_ < ready_end_ ? rest_of_tail(end_) + spare_room_ : 0;
@@ -189,7 +191,7 @@ std::vector<SegmentRecord> SegmentPool::sent() const {
 }
 
 void SegmentPool::restore(const SegmentRecord& record) {
-  if (!ready(record.number)) return;  // it has gone since
+  if (!ready(record.number)) return;  // retired since
   Row& r = row(record.number);
   r.sends = record.sends;
   r.bytes = std::min(record.bytes, r.room);
@@ -231,11 +233,11 @@ void SegmentPool::release(std::uint64_t number, Lsn lsn) {
 void SegmentPool::retire(std::uint64_t below, Lsn durable) {
   CHECK(below <= tail_ && below <= ready_end_, "{} of {}", below, tail_);
   const std::uint64_t kept = std::min(below, kept_from_);
-  std::uint64_t waits = kept;  // the first that is empty, but not durably
+  std::uint64_t waits = kept;  // the first segment that is empty, but not durably
   for (std::uint64_t n = std::max(looked_below_, first_); n < kept; ++n)
     if (!let_go(n, durable)) waits = std::min(waits, n);
   looked_below_ = waits;
-  // What is kept for replay alone gives way, the oldest first.
+  // On a full disk, segments kept only for replay are retired, the oldest first.
   for (std::uint64_t n = std::max(kept_from_, first_); full_ && filled_ == 0 && n < below; ++n)
     let_go(n, durable);
   while (first_ < below && rows_.front().file == FileId::none && rows_.front().live == 0) {
@@ -244,7 +246,7 @@ void SegmentPool::retire(std::uint64_t below, Lsn durable) {
   }
 }
 
-// If it is not needed. False: it is not, but that is not durable yet.
+// Retires a segment that is not needed. False: it is not needed, but not durably yet.
 bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   Row& r = row(number);
   const bool needed = r.live > 0 && !MUTANT(reuse_segment_early);
@@ -257,8 +259,8 @@ bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   return true;
 }
 
-// Times are of the segments' first frames. What one does not say the next one does; and one that is wrong has what it is
-// among kept for longer, not for less.
+// Times are those of the segments' first frames. A segment without a time gets the next one's. A
+// wrong time keeps the segments around it longer, never shorter.
 void SegmentPool::adopted(Instant newest) {
   Instant next = newest;
   for (std::uint64_t n = first_ + rows_.size(); n-- > first_; next = row(n).begun)
@@ -268,7 +270,7 @@ void SegmentPool::adopted(Instant newest) {
     before = row(n).begun = std::clamp(row(n).begun, std::min(before, newest), newest);
 }
 
-// A segment is older than what it is kept for when the next one was begun before that.
+// A segment lies before `since` if the next one was begun before it.
 void SegmentPool::keep_for_replay(Instant since, std::uint64_t number) {
   const std::uint64_t least = tail_ - std::min(tail_, replay_segments_max);
   kept_since_ = std::max({kept_since_, first_, least});
@@ -349,7 +351,7 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       return {};
     }
     removing_.reset();
-    // None of the spares may come back without the one before it.
+    // After a crash, no spare may reappear without the one before it.
     if (std::exchange(removes_spare_, false) && !MUTANT(forget_directory_sync))
       step_ = Step::remove_sync;
     return {};
@@ -401,7 +403,7 @@ Result<void> SegmentPool::step_failed(Instant now, int sys) {
     retry_later(now);
     return {};
   }
-  // A short write hides its reason, which the next one tells.
+  // A short write does not report its reason; the next write does.
   if (step_ == Step::fill && !std::exchange(tried_again_, true)) return {};
   return set_file_aside(sys);
 }
@@ -418,12 +420,12 @@ Result<void> SegmentPool::set_file_aside(int sys) {
   return {};
 }
 
-// A request of the largest size would wait for room.
+// True: a request of the largest size would wait for space.
 bool SegmentPool::is_urgent() const {
   return end_ != UINT64_MAX && room_behind(end_) < wanted_bytes_ + least_beyond();
 }
 
-// Leaves the disk to the tail most of the time.
+// True: filling waits, so that the tail has the disk most of the time.
 bool SegmentPool::fill_waits(Instant now) {
   if (now >= next_fill_at_) return false;
   fill_due_ = next_fill_at_;
@@ -443,16 +445,17 @@ void SegmentPool::begin_top_up(Instant now) {
   }
 }
 
-// After an error the rest stays without zeros: its space is allocated, and the log's own write meets
-// the error.
+// After an error the rest stays without zeros: its space is allocated, and the log's own write
+// meets the error.
 void SegmentPool::end_top_up(std::int32_t result) {
   Row& r = row(std::exchange(topped_up_, UINT64_MAX));
   r.zeros = result < 0 ? r.room : next_zeros(r.zeros, r.room).next;
   step_ = Step::none;
 }
 
-// A file that finds no room gives way to a retired one, which needs none; without one, retired files that are not filled
-// give way to it. False: the file cannot be removed now.
+// A new file without space is deleted in favour of a filled retired one, which needs no space.
+// Without one, unfilled retired files are deleted in favour of the new file. False: the file cannot
+// be deleted now.
 bool SegmentPool::give_back_space(Instant now) {
   const bool gives_way = filled_ > 0;
   if (!gives_way && retired_.empty()) return true;
@@ -472,7 +475,7 @@ bool SegmentPool::give_back_space(Instant now) {
 
 void SegmentPool::made() {
   adopt(ready_end_, making_, making_room_);
-  row(ready_end_ - 1).zeros = std::max<std::uint64_t>(zeros_end_, block_bytes);  // its header stays
+  row(ready_end_ - 1).zeros = std::max<std::uint64_t>(zeros_end_, block_bytes);  // the header stays
   making_ = FileId::none;
   making_room_ = 0;
   step_ = Step::none;
@@ -513,7 +516,7 @@ Result<void> SegmentPool::issue(Instant now) {
   return {};
 }
 
-// The name: a retired file's, or a new one. Blocking, about 20 us.
+// Names the file of the next segment: a renamed retired file, or a new one. Blocking, about 20 us.
 Result<void> SegmentPool::begin(Instant now) {
   const std::string name = segment_name(ready_end());
   if (making_room_ == 0) making_room_ = filled_ > 0 ? geometry_.segment_bytes : choose_room();
@@ -547,7 +550,7 @@ Result<void> SegmentPool::begin(Instant now) {
   return issue(now);
 }
 
-// A file that has the name already must be the one: a rename onto it would lose it to us.
+// A retired file that already has the name must be chosen: a rename onto it would lose it.
 std::size_t SegmentPool::choose_retired() const {
   for (std::size_t i = 0; i < retired_.size(); ++i) {
     if (retired_[i].number == ready_end()) return i;
@@ -556,8 +559,8 @@ std::size_t SegmentPool::choose_retired() const {
   return filled == retired_.end() ? 0 : static_cast<std::size_t>(filled - retired_.begin());
 }
 
-// Gives back to the file system what the next segments will not need. Closed first: the last to let go of a file waits
-// until its space is given back.
+// Deletes files that the next segments will not need. A file is closed first: dropping its last
+// reference waits until its space is freed, and the asynchronous delete does that.
 void SegmentPool::trim() {
   if (!removing_) {
     if (too_many_retired()) {
@@ -575,7 +578,7 @@ void SegmentPool::trim() {
   disk_.remove(*removing_, io_);
 }
 
-// No frame has come to it.
+// The last spare contains no frames.
 void SegmentPool::drop_last_spare() {
   --ready_end_;
   Row& last = rows_.back();
@@ -589,7 +592,7 @@ void SegmentPool::drop_last_spare() {
   removes_spare_ = true;
 }
 
-// Behind the room of a small one its last block alone is written: the file is full size.
+// Behind the space of a small segment only the last block is written: the file is full size.
 SegmentPool::Piece SegmentPool::fill_piece() const {
   if (filled_bytes_ >= making_room_) {
     const std::uint64_t at = geometry_.segment_bytes - block_bytes;

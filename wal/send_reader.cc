@@ -42,7 +42,7 @@ void SendReader::pass_over(Lsn to) {
   at_ = next;
 }
 
-// What is being written is read when all of it that is wanted is on the disk.
+// Reads the next extent as soon as its wanted part is durable.
 void SendReader::read_on(Lsn durable) {
   while (at_ < end_) {
     const std::uint64_t segment = geometry_.segment_of(pool_.frame_place(at_));
@@ -53,7 +53,7 @@ void SendReader::read_on(Lsn durable) {
   if (at_ >= end_ || durable < std::min(end_, geometry_.extent_end(at_))) return;
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
   held_ = geometry_.segment_of(at_);
-  pool_.add_live(held_);  // the file stays while it is read
+  pool_.add_live(held_);  // the file is kept while it is read
   extent_ = geometry_.extent_of(at_);
   const Lsn from = extent_ * geometry_.extent_bytes;
   disk_.read(pool_.file(held_), geometry_.offset_of(from), memory_.span(), io_);

@@ -21,7 +21,7 @@ std::span<const Record> run_of(std::span<const Record> all) {
   return all.first(n);
 }
 
-// Calls encode(run) with at most `max` of them at a time.
+// Calls encode(run) with runs of at most `max` elements.
 template <typename T, typename Encode>
 void in_runs(std::span<T> all, std::size_t max, Encode&& encode) {
   while (!all.empty()) {
@@ -45,7 +45,8 @@ void Writer::start(const Start& start) {
 Lsn Writer::append(Effects& effects, Instant now) {
   if (!effects.has_records()) return tail_;
   wall_ = now;
-  // Rows first: the text of a topic that had its subscriptions in it may go when they are there.
+  // Rows come first: a topic's text with its subscriptions may be replaced only once the rows
+  // exist.
   for (const ConfigRecord& record : effects.configs) {
     append_rows(record);
     commit(encode_config(reserve(config_bytes(*record.config)), record, geometry_.stream));
@@ -206,7 +207,7 @@ void Writer::append_removes(const Effects& effects) {
   }
 }
 
-// The count goes up with what was removed, record by record: each of them alone is the truth.
+// The count rises record by record with the deleted messages: each record alone is correct.
 void Writer::append_task(const TaskRecord& record) {
   MoveTask task = record.task;
   std::span<const Seq> rest(record.removed);
@@ -313,7 +314,8 @@ void Writer::note_progress(std::uint64_t now_us) {
   progress_us_ = std::max<std::uint64_t>(now_us, 1);
 }
 
-// The rule of wal/log.h: no timer, no write of lazy records alone, a second write only for a good reason.
+// The rule of wal/log.h: no timer, no write of lazy records alone, a second write only for a good
+// reason.
 bool Writer::may_write(Instant now, std::uint64_t now_us, bool idle) const {
   if (unwritten() == 0 || under_way_ == writes_max) return false;
   const bool forced = forced_ > handed_end_;
@@ -326,7 +328,8 @@ bool Writer::may_write(Instant now, std::uint64_t now_us, bool idle) const {
   return idle && (unwritten() >= second_write_bytes || waited > flush_us_ / 2);
 }
 
-// Hands the oldest closed frame to the disk, or closes the open one first. False: its segment is not ready.
+// Submits the oldest closed frame; without one it closes the open frame first. False: the frame's
+// segment is not ready.
 bool Writer::hand_over(std::uint64_t now_us) {
   if (handed_ == frames_.size()) close_frame();
   Frame& frame = frames_[handed_];
@@ -385,7 +388,7 @@ Writer::Frame& Writer::frame_at(Lsn start) {
   CHECK(false, "no frame at {} is under way", start);
 }
 
-// durable_ moves over the frames that are done from the oldest on, never past a gap.
+// Advances durable_ over the finished frames from the oldest on, never past a gap.
 void Writer::advance() {
   while (handed_ > 0 && frames_.front().done) {
     CHECK(frames_.front().start >= durable_ || MUTANT(durable_not_contiguous));
@@ -401,9 +404,9 @@ void Writer::advance() {
 }
 
 Instant Writer::next_lazy() const {
-  // While a write is under way its completion brings the next pump anyway.
+  // While a write is under way, its completion triggers the next pump.
   if (lazy_since_ == never || under_way_ > 0 || unwritten() == 0) return never;
-  // The same for a segment that is still being made.
+  // The same holds for a segment in preparation.
   const Lsn next = handed_ < frames_.size() ? frames_[handed_].start : frame_start_;
   if (!pool_.ready(geometry_.segment_of(next))) return never;
   return lazy_since_ + lazy_max_;

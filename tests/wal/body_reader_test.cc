@@ -1,5 +1,5 @@
-// What a user of BodyReader relies on: whatever was wanted comes, whole or as nothing, with as few reads as its
-// neighbours allow, and damage costs what it lies in.
+// The contract of BodyReader: every wanted message arrives, whole or empty, with as few reads as
+// its neighbours allow. Damage costs only the messages it lies in.
 #include "wal/body_reader.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ class BodyReaderTest : public testing::Test {
   }
 
   // --- the medium ---
-  // On the disk alone, behind the one before.
+  // Puts a message on the disk only, behind the one before.
   void put(std::size_t bytes) {
     std::string body = "body " + std::to_string(messages.size()) + " ";
     while (body.size() < bytes) body += static_cast<char>('a' + (body.size() * 7) % 26);
@@ -74,7 +74,7 @@ class BodyReaderTest : public testing::Test {
   void put_many(std::size_t count, std::size_t bytes) {
     for (; count > 0; --count) put(bytes);
   }
-  // `count` messages in each of so many extents: number i of extent e is e * count + i.
+  // Puts `count` messages into each of `extents` extents: number i of extent e is e * count + i.
   void put_extents(std::uint64_t extents, std::size_t count) {
     for (std::uint64_t e = 0; e < extents; ++e) {
       end = e * extent_bytes;
@@ -116,7 +116,7 @@ class BodyReaderTest : public testing::Test {
     image->release(messages[message].position);
     pool->release(geometry.segment_of(messages[message].position), 0);
   }
-  // What has come since, by number; each is right or nothing.
+  // Numbers of the whole messages that arrived since the last call; each body is checked.
   std::vector<std::size_t> whole() {
     std::vector<std::size_t> numbers;
     for (const Come& one : come) {
@@ -145,7 +145,7 @@ class BodyReaderTest : public testing::Test {
   Instant now{1'700'000'000'000};
 };
 
-// --- how much is read ---
+// --- bytes read ---
 
 TEST_F(BodyReaderTest, AFewMessagesOfAnExtentAreReadInPieces) {
   put_extents(2, 20);
@@ -169,7 +169,7 @@ TEST_F(BodyReaderTest, APieceEndsWhereTheExtentDoes) {
 TEST_F(BodyReaderTest, ARecordLongerThanAPieceIsReadInTwo) {
   put(100);
   put(40'000);
-  put(BodyReader::piece_bytes - 100);  // hardly
+  put(BodyReader::piece_bytes - 100);  // a little more than a piece from its block on
   put(100);
   for (const std::size_t message : {1, 3, 2}) want(message);
   run();
@@ -192,7 +192,7 @@ TEST_F(BodyReaderTest, WhenMoreAndMoreOfAnExtentIsWantedAllOfItIsRead) {
   run();
   EXPECT_TRUE(image->has(0));
   EXPECT_EQ(reads(), std::uint64_t{BodyReader::whole_after});
-  want_range(11, 20);  // by somebody who has not looked
+  want_range(11, 20);  // wanted without a look at the image
   run();
   EXPECT_EQ(reads(), std::uint64_t{BodyReader::whole_after});
   EXPECT_EQ(whole().size(), BodyReader::whole_after + 9);
@@ -407,10 +407,10 @@ TEST_F(BodyReaderTest, EveryFlippedBitOfAHeadIsNoticed) {
   EXPECT_EQ(reader->damaged(), 16u * 8);
 }
 
-// --- what becomes of messages meanwhile ---
+// --- messages released meanwhile ---
 
 TEST_F(BodyReaderTest, WhatWasReleasedMeanwhileComesAndHoldsItsSegmentUntilThen) {
-  for (const std::size_t count : {1, 3, 10}) {  // pieces, the whole extent
+  for (const std::size_t count : {1, 3, 10}) {  // pieces, or the whole extent
     SCOPED_TRACE(count);
     open(16);
     put_extents(1, count);

@@ -1,4 +1,4 @@
-// The records of a checkpoint, byte by byte: what is not as an encoder writes it is refused.
+// The records of a checkpoint, byte by byte: a record that no encoder writes is refused.
 #include "wal/checkpoint_records.h"
 
 #include <gtest/gtest.h>
@@ -30,11 +30,11 @@ struct Nothing final : RecordSink {
   void checkpoint(const CheckpointRecord&) override { ++seen; }
   void segment(const SegmentRecord& record) override {
     seen += record.number == 3 ? 1 : 0;
-  }  // the first
+  }  // the first record
   int seen = 0;
 };
 
-// One record, with its hash as it should be.
+// Decodes one record with a correct hash.
 Errc decoded(std::vector<std::byte> record, std::size_t length) {
   record.resize(align_record(length), std::byte{0});
   const auto stored = static_cast<std::uint32_t>(length);
@@ -53,7 +53,7 @@ Errc decoded(std::vector<std::byte> record, std::size_t length) {
 struct Sample {
   const char* name;
   std::function<void(std::byte*)> encode;
-  std::vector<std::size_t> counts;  // where they are
+  std::vector<std::size_t> counts;  // offsets of the counts
 
   std::vector<std::byte> record() const {
     std::vector<std::byte> bytes(4096);

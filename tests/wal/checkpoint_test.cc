@@ -1,5 +1,5 @@
-// What a user of Log relies on from checkpoints: a start reads no more than it has to, never less than was
-// acknowledged, and says what is missing.
+// The contract of checkpoints: recovery reads no more than necessary and no less than was
+// acknowledged, and reports missing data.
 #include "core/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class Checkpoints : public LogTest {
     open();
     settle();
   }
-  // Each durable in a frame of its own.
+  // Sends messages, each durable in a frame of its own.
   void send_some(std::size_t messages, std::size_t bytes = 40) {
     for (; messages > 0; --messages) {
       ++seq;
@@ -39,7 +39,7 @@ class Checkpoints : public LogTest {
       if (s != kept && alive.contains(s)) remove(s);
     }
   }
-  // One message a slice, each slice durable in a frame of its own.
+  // Writes a checkpoint of one message a slice, each slice durable in a frame of its own.
   void checkpoint_in_frames() {
     log->begin_checkpoint();
     for (Seq s = 1; s <= seq; ++s) {
@@ -82,7 +82,7 @@ class Checkpoints : public LogTest {
       EXPECT_EQ(found.messages.at({7, s}).body, body_of(s, bytes));
     }
   }
-  // Of test_queue; without an end.
+  // Appends a slice of test_queue; the checkpoint does not end.
   void append_slice(const std::vector<Seq>& named) {
     CheckpointSlice slice;
     slice.heads.push_back({test_queue, seq + 1});
@@ -92,7 +92,7 @@ class Checkpoints : public LogTest {
     log->append(slice, now);
     appended = log->appended();
   }
-  // Pumps with finished writes until the manifest's is under way, and leaves it so.
+  // Pumps and finishes writes until the manifest's write is under way, and leaves it so.
   void pump_to_manifest() {
     disk->hold = disk->trace = true;
     disk->calls.clear();
@@ -112,15 +112,15 @@ class Checkpoints : public LogTest {
     disk->hold = disk->trace = false;
     settle();
   }
-  // Or the one that is written next.
+  // The newest manifest, or the one that is written next.
   std::string newest_manifest_name(bool newest) {
     return std::string(manifest_names[(manifest().generation + (newest ? 0 : 1)) % 2]);
   }
 
-  Seq seq = 0;  // the latest
+  Seq seq = 0;  // the latest message
 };
 
-// --- what is read ---
+// --- bytes read ---
 
 TEST_F(Checkpoints, AStartReadsFromTheLatestOneOn) {
   send_some(5);
@@ -150,7 +150,7 @@ TEST_F(Checkpoints, WhatIsBeforeItIsNotLookedAt) {
   expect_messages({6});
 }
 
-// It shares an extent with what is read, and is not believed for that.
+// A record before the checkpoint shares an extent with bytes that are read, but is verified on use.
 TEST_F(Checkpoints, WhatIsBeforeItIsLookedAtWhenItIsUsed) {
   send_some(1);
   checkpoint_durably();
@@ -173,8 +173,8 @@ TEST_F(Checkpoints, WhatHappensBetweenItsSlicesIsTrue) {
   append_slice({1, 2, 3});
   remove(2);
   append_receive(3);
-  send_some(1);  // 7, in a later slice too
-  remove(5);     // not named any more
+  send_some(1);  // message 7, also in a later slice
+  remove(5);     // not in a later slice
   send_some(1);
   remove(8);
   append_slice({4, 6, 7});
@@ -203,7 +203,7 @@ TEST_F(Checkpoints, OneOfManyFramesIsReadWhole) {
   EXPECT_EQ(report.frames, all.size());
 }
 
-// --- the one before stays in force ---
+// --- the previous checkpoint stays in force ---
 
 TEST_F(Checkpoints, OneWithoutAnEndCountsForNothing) {
   send_some(3);
@@ -226,7 +226,7 @@ TEST_F(Checkpoints, OneWithoutAnEndCountsForNothing) {
   EXPECT_EQ(report.frames, 1u);
 }
 
-// All of it is on disk; the manifest that names it is not, or half.
+// The checkpoint is on disk; the manifest that names it is missing or half written.
 TEST_F(Checkpoints, OneThatNoWholeManifestNamesCountsForNothing) {
   send_some(3);
   checkpoint_durably();
@@ -277,7 +277,7 @@ TEST_F(Checkpoints, OneWhoseLastFrameIsTornCountsForNothing) {
 
 class OlderSegments : public Checkpoints {
  protected:
-  // The one message left of segment 2, and the tail in segment 5.
+  // One message is left in segment 2, and the tail is in segment 5.
   void SetUp() override {
     Checkpoints::SetUp();
     fill_to(5);
@@ -352,7 +352,7 @@ TEST_F(OlderSegments, AMissingOneIsNamedAndNothingIsLost) {
   }
 }
 
-// A message answers for itself; its segment's header may be believed or not.
+// A message has its own checksum; its segment's header need not be valid.
 TEST_F(OlderSegments, ADamagedHeaderLosesNothing) {
   const Files good = keep();
   for (const std::size_t i : {0, 4, 8, 16, 24, 32, 40, 4095}) {
@@ -387,7 +387,7 @@ TEST_F(OlderSegments, AreRefusedByNameOfWhatIsMissingWhenOnlyTheManifestBeforeIs
   EXPECT_TRUE(found.messages.contains({7, kept}));
 }
 
-// At the same place in each there is a whole message, with a hash that is right.
+// At the same offset each segment contains a whole message with a correct hash.
 TEST_F(Checkpoints, OlderSegmentsThatWereSwappedNeverGiveAnotherMessage) {
   fill_to(5);
   std::map<std::uint64_t, Seq> kept;  // the first message of each segment
@@ -407,7 +407,7 @@ TEST_F(Checkpoints, OlderSegmentsThatWereSwappedNeverGiveAnotherMessage) {
   expect_messages({kept.at(2), kept.at(3)}, 9000);
 }
 
-// --- damage in it ---
+// --- damage in a checkpoint ---
 
 class DamagedCheckpoint : public Checkpoints {
  protected:
@@ -430,7 +430,7 @@ TEST_F(DamagedCheckpoint, IsRefusedByPlaceAndNeverATornEnd) {
       at(frame)[i] ^= std::byte{0x10};
       expect_refused(frame);
     }
-    // What does not look like a frame at all is named, or the last one before it.
+    // The complaint names the position without a frame, or the last frame before it.
     put_back(good);
     std::memset(at(frame), 0, block_bytes);
     EXPECT_EQ(try_open(), Errc::corrupt);

@@ -1,5 +1,6 @@
-// The log against a disk that loses, tears and reorders: random turns, a crash at any step of I/O, and what
-// comes back must be exactly the records up to some point not before the last acknowledgement.
+// The log on a disk that loses, tears and reorders writes: random turns, with a crash at any I/O
+// step. Recovery must find exactly the records up to some point at or after the last
+// acknowledgement.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -44,8 +45,8 @@ class World {
   struct Message {
     std::string body;
     LogPos position = 0;
-    Lsn sent = 0;     // end of its record
-    Lsn removed = 0;  // end of its delete's, 0: there
+    Lsn sent = 0;     // end of the send record
+    Lsn removed = 0;  // end of the delete record; 0: not deleted
   };
 
   Lsn append() {
@@ -85,7 +86,7 @@ class World {
     append();
   }
 
-  // A few messages of a checkpoint, if one is due.
+  // Appends a few messages of a checkpoint, if one is due.
   void slice() {
     if (!slicing_ && !log_->wants_checkpoint()) return;
     if (!std::exchange(slicing_, true)) {
@@ -136,7 +137,7 @@ class World {
     disk_ = std::move(after);
   }
 
-  // Opens, now and then with another crash in the middle of it, and compares.
+  // Opens the log, sometimes with another crash during recovery, and compares.
   void reopen() {
     for (;;) {
       if (random_.chance(1, 3)) disk_->cut_power_after(random_.below(60));

@@ -1,4 +1,5 @@
-// PAWL: what it says is read back; the newest whole copy counts; other files and versions are refused with a sentence.
+// The file PAWL: written values are read back, the newest whole copy counts, and other files and
+// versions are refused with a message.
 #include "wal/data_identity.h"
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ std::vector<std::byte> example() {
   return frame;
 }
 
-// The bytes of the block fenced as ```hex in FORMAT.md; what follows a | is a remark.
+// The bytes of the block fenced as ```hex in FORMAT.md; text behind a | is a remark.
 std::vector<std::byte> documented() {
   std::ifstream file(PAWL_SOURCES "/wal/FORMAT.md");
   std::vector<std::byte> bytes;

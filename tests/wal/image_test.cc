@@ -41,7 +41,7 @@ TEST(Image, WhatIsHeldAtAStartIsOnDiskUntilItIsLoaded) {
   image.start(5);
   image.skip_to(9);
   image.hold(6 * extent_bytes + 100);
-  image.hold(3 * extent_bytes);  // older than anything known so far
+  image.hold(3 * extent_bytes);  // older than all known extents
   EXPECT_FALSE(image.has_at(6 * extent_bytes + 100));
   image.begin_load(6, false);
   image.end_load(6, true);
@@ -60,9 +60,9 @@ TEST(Image, FreedMemoryIsUsedAgain) {
   EXPECT_EQ(image.open(1), first);
 }
 
-// --- settled extents come and go ---
+// --- loading and eviction of settled extents ---
 
-// Extents from `first` on, each with a message, in memory.
+// Extents from `first` on, each in memory and with a message.
 void fill(Image& image, std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t extent = first; extent < first + count; ++extent) {
     image.open(extent);

@@ -1,4 +1,5 @@
-// Words for tests of the log: send, remove, settle, reopen. Small segments (64 KiB, extents of 16 KiB).
+// A fixture for tests of the log: send, remove, settle, reopen. Its segments are small (64 KiB,
+// extents of 16 KiB).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace pawl {
 
 inline constexpr QueueId test_queue{7};
 
-// What a shard would know after replay: messages by queue and number.
+// The recovered state of a shard: messages by queue and number.
 struct Recovered final : Replay {
   struct Message {
     std::string body;
@@ -97,7 +98,7 @@ inline LogOptions small_options() {
   return options;
 }
 
-// The body of a message: from memory, or from the disk while turns are taken. Nothing: it cannot be read.
+// The body of a message, from memory or from the disk while turns run. Empty: it cannot be read.
 template <typename Turn>
 std::optional<std::string> read_body(Log& log, LogPos position, Turn&& turn) {
   const auto body = [](const std::byte* record) {
@@ -114,7 +115,7 @@ std::optional<std::string> read_body(Log& log, LogPos position, Turn&& turn) {
   for (int i = 0; i < 100 && !(come = log.next_body(wanted, record)); ++i) turn();
   if (!come || record.empty()) return std::nullopt;
   const std::string read = body(record.data());
-  log.next_body(wanted, record);  // lets it go
+  log.next_body(wanted, record);  // frees the body
   return read;
 }
 
@@ -141,7 +142,7 @@ class LogTest : public testing::Test {
   }
   void open() { ASSERT_EQ(try_open(), Errc::ok) << complaint; }
 
-  // What is in the directory, to be damaged in one way after the other.
+  // A copy of the directory, restored between damages.
   using Files = std::map<std::string, std::vector<std::byte>>;
   Files keep() const {
     Files files;
@@ -155,7 +156,7 @@ class LogTest : public testing::Test {
       disk->files[name] = std::make_shared<std::vector<std::byte>>(bytes);
   }
 
-  // One turn with one send; not pumped.
+  // One turn with one send, without a pump.
   LogPos append_send(Seq seq, std::string_view body, QueueId queue = test_queue) {
     Content content;
     content.body = body;
@@ -171,7 +172,7 @@ class LogTest : public testing::Test {
     appended = log->append(effects, now);
     if (queue == test_queue) alive.erase(seq);
   }
-  // As the shard loop does: its record is not needed any more.
+  // Deletes as the shard loop does: the message's record is released.
   void remove(Seq seq) {
     const LogPos position = alive.at(seq);
     append_remove(seq);
@@ -182,7 +183,7 @@ class LogTest : public testing::Test {
     effects.receives.push_back({queue, seq, 1, 1, now + seconds(30), now, now});
     appended = log->append(effects, now);
   }
-  // Of test_queue, in one slice.
+  // Writes a checkpoint of test_queue in one slice.
   void checkpoint() {
     auto config = std::make_shared<QueueConfig>();
     config->id = test_queue;
@@ -202,10 +203,10 @@ class LogTest : public testing::Test {
   std::optional<std::string> body_at(LogPos position) {
     return read_body(*log, position, [this] { pump(true); });
   }
-  // Of one that is in memory.
+  // A message that is in memory.
   StoredMessage message(LogPos position) { return trusted_send(log->record(position)); }
   void pump(bool idle = false) { log->pump(now, now_us, idle); }
-  // Pumps until nothing is under way and nothing more happens.
+  // Pumps until no operation is under way and nothing changes.
   void settle() {
     log->flush_all();
     for (int i = 0; i < 1000; ++i) {
@@ -213,7 +214,7 @@ class LogTest : public testing::Test {
       disk->finish_all();
     }
   }
-  // A frame of its own, durable.
+  // Sends a message in a frame of its own and waits until it is durable.
   LogPos send(Seq seq, std::string_view body) {
     const LogPos position = append_send(seq, body);
     settle();
@@ -234,7 +235,7 @@ class LogTest : public testing::Test {
   std::string complaint;
   Effects effects;
   Lsn appended = 0;
-  std::map<Seq, LogPos> alive;  // messages of test_queue that were not removed
+  std::map<Seq, LogPos> alive;  // messages of test_queue that are not deleted
   Instant now{1'700'000'000'000};
   std::uint64_t now_us = 1'000'000;
 };

@@ -13,7 +13,7 @@ namespace {
 
 class Commit : public LogTest {
  protected:
-  // A log whose background work is over, so that what is under way is the log's writes alone.
+  // Opens a log without background work: only the log's own writes are under way.
   void SetUp() override {
     options.segment_bytes = 1 << 20;
     open();
@@ -52,7 +52,7 @@ TEST_F(Commit, ASecondWriteStartsOnlyForAGoodReason) {
   struct Case {
     const char* name;
     std::size_t bytes;        // pending behind the first write
-    std::uint64_t waited_us;  // since it came; flushes take 1000
+    std::uint64_t waited_us;  // wait of the oldest record; flushes take 1000
     bool idle;
     std::size_t want;
   };
@@ -161,7 +161,7 @@ TEST_F(Commit, TheLastFrameIsVouchedForWhenTheLogRests) {
   settle();
   EXPECT_EQ(log->stats().manifests, before + 1);
   EXPECT_EQ(log->next_lazy(), never) << "once for each rest";
-  // One bit of the last frame: it was acknowledged, so it must not be taken for a torn write.
+  // One bit of the last frame changes: the frame was acknowledged, so it is not a torn write.
   const LogPos at = alive.at(1);
   disk->content(segment_name(at / options.segment_bytes))[at % options.segment_bytes + 40] ^=
       std::byte{1};
@@ -323,7 +323,7 @@ TEST_F(Commit, WhatATurnHasAcceptedCountsBeforeItIsAppended) {
   log->accepted(most - 999);
   EXPECT_EQ(log->room(1000), Errc::no_memory);
   EXPECT_EQ(log->room(999), Errc::ok);
-  pump();  // nothing of it was appended after all
+  pump();  // nothing of it was appended
   EXPECT_EQ(log->room(1000), Errc::ok);
 }
 

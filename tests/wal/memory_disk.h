@@ -1,5 +1,5 @@
-// MemoryDisk: files in memory, for tests that say themselves when an operation finishes. What crashes
-// leave behind is tests/sim/sim_disk.h's business.
+// MemoryDisk: files in memory, for tests that choose when an operation finishes.
+// tests/sim/sim_disk.h simulates crashes.
 //
 //   hold = false: an asynchronous operation is done when the call returns.
 //   hold = true:  it waits until finish(i) or finish_all().
@@ -32,14 +32,14 @@ class MemoryDisk final : public Disk {
 
   bool hold = false;
   std::uint64_t capacity = UINT64_MAX;  // bytes of all files
-  int fail_write = 0, fail_sync = 0;    // errno of every asynchronous one from now on
+  int fail_write = 0, fail_sync = 0;    // errno of all later asynchronous calls
   int fail_create = 0, fail_allocate = 0;
   std::uint64_t unflushed_writes = 0;
   bool trace = false;
   std::vector<std::string>
       calls;  // while trace: "write <name> <offset> <bytes>", "rename <from> <to>", ...
 
-  // --- what is under way ---
+  // --- operations under way ---
   std::size_t under_way() const { return count_; }
   const Op& op(std::size_t i) const { return ops_.at(i); }
   void finish(std::size_t i, std::int32_t result = INT32_MIN) {
@@ -145,7 +145,7 @@ class MemoryDisk final : public Disk {
     if (trace) note("sync_dir");
     submit({Kind::sync_dir, FileId::none, 0, {}, &io});
   }
-  // Looks for the space, and does not keep it.
+  // Checks the space, but does not reserve it.
   void allocate(FileId file, std::uint64_t bytes, Io& io) override {
     if (trace) note("allocate " + at(file).name + " " + std::to_string(bytes));
     submit({Kind::allocate, file, bytes, {}, &io});

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t stream = 0xabcdef0123456789;
 
-// Keeps what it was shown; strings are copied, so the source may go.
+// Keeps copies of all records and strings, so that the source may be freed.
 struct Seen final : RecordSink {
   struct Send {
     StoredMessage head;
@@ -528,7 +528,7 @@ TEST(Records, AnotherLogsRecordIsNotOurs) {
   EXPECT_FALSE(decode_records(bytes.span(), 1, stream + 1, seen));
 }
 
-// A record with a changed head and the hash that goes with it.
+// A record with a changed head and a matching hash.
 Bytes forged(std::size_t offset, std::uint8_t value) {
   Bytes bytes = one_send();
   bytes.memory[offset] = std::byte{value};
@@ -564,7 +564,7 @@ TEST(Records, WhatANewerVersionWroteIsCalledThat) {
   }
 }
 
-// A SEND with these extensions, as a newer version may write it.
+// A SEND with these extensions, as a newer version may write them.
 Bytes with_extensions(std::initializer_list<std::pair<std::uint16_t, std::string_view>> all) {
   std::string extensions;
   const auto put = [&](std::uint16_t n) { extensions.append(reinterpret_cast<char*>(&n), 2); };
@@ -597,7 +597,7 @@ TEST(Records, AnIgnorableExtensionIsPassedOverAndStays) {
   EXPECT_TRUE(seen.sends[0].head.content.replayed) << "those that are known are read";
   ASSERT_EQ(seen.unknowns.size(), 1u);
   EXPECT_FALSE(seen.unknowns[0].critical);
-  // Relocation keeps it: a newer version finds it again.
+  // Relocation keeps the extension: a newer version finds it again.
   const std::size_t length = record_length(bytes.memory.data());
   Bytes moved;
   moved.add(encode_relocated(moved.at(), bytes.span().first(length), stream));
@@ -651,7 +651,7 @@ TEST(Records, MoreOrFewerRecordsThanTheFrameSaysIsDamage) {
   }
 }
 
-// Random bodies behind a right head and hash: the decoder of every type meets nonsense.
+// Random bodies behind a valid head and hash: the decoders of all types meet nonsense.
 TEST(Records, NonsenseNeverReadsOutside) {
   Random random(1);
   for (int round = 0; round < 50'000; ++round) {

@@ -19,8 +19,8 @@ constexpr const char* first_segment = "000000000000.seg";
 
 class Recover : public LogTest {
  protected:
-  Recover() { options.spare_segments = 3; }  // so many that few messages want no more
-  // Messages 1 to n, each durable in a frame of its own, before the next is sent.
+  Recover() { options.spare_segments = 3; }  // enough: few messages want no more
+  // Sends messages 1 to n; each is durable in a frame of its own before the next is sent.
   void fill(Seq n, std::size_t bytes = 40) {
     open();
     settle();
@@ -34,7 +34,7 @@ class Recover : public LogTest {
     for (Seq seq = 1; seq <= n; ++seq)
       EXPECT_EQ(found.messages.at({7, seq}).body, body_of(seq, bytes));
   }
-  // Messages 3 and 4 in writes that are under way together; the second one is done first.
+  // Sends messages 3 and 4 in writes that are under way together; the second finishes first.
   void send_two(std::string_view third, std::string_view fourth) {
     disk->hold = true;
     for (const auto& [seq, body] : {
@@ -50,7 +50,7 @@ class Recover : public LogTest {
     disk->finish(0);
     disk->hold = false;
   }
-  // Where frame i (from 0) of a filled log begins in its first segment.
+  // The position of frame i (from 0) of a filled log in its first segment.
   static std::uint64_t frame(std::uint64_t i) { return block_bytes * (i + 1); }
   LogFrameHeader header(std::uint64_t offset) {
     LogFrameHeader read;
@@ -129,11 +129,11 @@ TEST_F(Recover, AFlippedBitIsFoundAndNoWrongBodyIsEverRead) {
     if (offset < frame(n - 1)) {
       ASSERT_EQ(got, Errc::corrupt) << offset;
       ASSERT_NE(complaint.find(first_segment), std::string::npos) << complaint;
-    } else {  // nothing vouches for the last frame: it may have been under way
+    } else {  // no proof of the last frame: its write may have been under way
       ASSERT_EQ(got, Errc::ok) << offset << complaint;
       const std::uint64_t i = offset - frame(n - 1);
-      const bool ours = (i >= 4 && i < 8) ||
-                        i >= 24;  // magic, lsn and stream say that it is a frame of this place
+      const bool ours =
+          (i >= 4 && i < 8) || i >= 24;  // magic, lsn and stream identify a frame of this position
       ASSERT_EQ(report.torn_at != 0, ours) << i;
       expect_messages(n - 1);
     }
@@ -193,8 +193,8 @@ TEST_F(Recover, ATornFrameIsCutOffWhateverPartOfItArrived) {
   }
 }
 
-// The second of two writes arrives, the first does not. The new frame takes the first one's place and size,
-// so that the second's position, hash and prev are all right: only its epoch is not.
+// The second of two writes arrives, the first does not. A new frame has the first one's position
+// and size, so the second frame's position, hash and prev are valid: only its epoch is not.
 TEST_F(Recover, AFrameFromBeforeTheTearIsNeverAcceptedAgain) {
   fill(2);
   const Files before = keep();
@@ -216,8 +216,8 @@ TEST_F(Recover, AFrameFromBeforeTheTearIsNeverAcceptedAgain) {
   EXPECT_FALSE(found.messages.contains({7, 4}));
 }
 
-// Of the first of two writes nothing but the zeros behind its end arrives. They make the frame whole that lay there,
-// cut off for its padding alone, and the second write would follow that.
+// Only the zeros behind the end of the first of two writes arrive. They complete the frame that was
+// cut off there for its padding alone, and the second write would follow it.
 TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   fill(2);
   send(3, "lost");
@@ -241,7 +241,8 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   expect_messages(3);
 }
 
-// What comes after it does not fit there and begins the next extent: nothing is ever written over it.
+// The record after the frame does not fit there and begins the next extent: nothing ever overwrites
+// the frame.
 TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
   fill(2);
   send(3, "lost");
@@ -257,7 +258,7 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
   expect_messages(2);
   send(3, body_of(3, 9000));
   ASSERT_EQ(header(options.extent_bytes).magic, frame_magic);
-  for (int i = 0; i < 3; ++i) {  // the manifest tells of it from the second on
+  for (int i = 0; i < 3; ++i) {  // the manifest vouches for it from the second on
     open();
     EXPECT_EQ(found.messages.size(), 3u) << complaint;
   }
@@ -266,7 +267,7 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
 TEST_F(Recover, AFrameMissingBeforeAnExtentsEndIsNoticed) {
   fill(1);
   send(2, body_of(2, 3000));
-  send(3, body_of(3, 9000));  // does not fit: begins the next extent
+  send(3, body_of(3, 9000));  // does not fit: it begins the next extent
   send(4, "last");
   ASSERT_EQ(header(options.extent_bytes).magic, frame_magic);
   const Files good = keep();
@@ -462,7 +463,7 @@ TEST_F(RecoverSegments, ABlockZeroedDoubledOrSwappedIsNoticed) {
         const bool changed = bytes != good.at(name(segment));
         const Errc got = try_open();
         if (got == Errc::ok) {
-          // Only where no frame lies: what remains of an extent.
+          // A change is accepted only where no frame lies: in the rest of an extent.
           ASSERT_TRUE(!changed || std::memcmp(good.at(name(segment)).data() + i * block_bytes, a,
                                               block_bytes) != 0);
           expect_messages(n, 9000);

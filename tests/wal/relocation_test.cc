@@ -1,4 +1,4 @@
-// Relocation: segments with little left in them are emptied, and nothing is lost on the way.
+// Relocation empties segments with few live bytes, and loses no message.
 #include "wal/relocation.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class Relocations : public LogTest {
       send(seq, body_of(seq, body_bytes));
     }
   }
-  // Of 40 messages every eighth stays; all of them are older than the checkpoint.
+  // Keeps every eighth of 40 messages; all of them are older than the checkpoint.
   void leave_few() {
     remove_most();
     let_go();
@@ -38,12 +38,12 @@ class Relocations : public LogTest {
     }
     send_some(8);
   }
-  // From then on segments are emptied.
+  // From the checkpoint on, segments are emptied.
   void let_go() {
     checkpoint();
     settle();
   }
-  // What the shard loop does in a turn. Whether there was anything to do.
+  // The relocation step of a shard loop's turn. True: there was something to do.
   bool relocate() {
     FoundSend next;
     bool any = false;
@@ -107,7 +107,7 @@ TEST_F(Relocations, LoseNothingInACrashBeforeTheyAreDurable) {
   leave_few();
   const auto was = alive;
   settle();
-  disk->hold = true;  // no write of what is relocated ends
+  disk->hold = true;  // no write of relocated messages finishes
   while (!relocate()) {
     pump(true);
     disk->finish_all();
@@ -141,7 +141,7 @@ TEST_F(Relocations, LeaveSegmentsAloneWhileLittleIsDead) {
   EXPECT_EQ(moved, 0);
 }
 
-// Messages that fill three quarters of their extents leave as much free wherever they are.
+// Messages that fill three quarters of their extents leave as much free wherever they lie.
 TEST_F(Relocations, ComeToRest) {
   send_some(5);
   const auto some_turns = [&] {
@@ -158,7 +158,7 @@ TEST_F(Relocations, ComeToRest) {
   EXPECT_EQ(moved, before);
   expect_all();
 
-  // When some of them have gone, there is something to be won again.
+  // After some deletes, relocation is worthwhile again.
   for (Seq s = 1; s <= 3; ++s) remove(s);
   send_some(8);
   some_turns();
@@ -199,7 +199,7 @@ TEST_F(Relocations, KnowAfterAStartHowMuchWasSentInASegment) {
   leave_few();
   options.dead_bytes_max = 0;
   open();
-  send_some(8);  // the log comes to another segment
+  send_some(8);  // the log enters another segment
   relocate_all();
   EXPECT_GT(moved, 2) << "with nothing known of a segment it counts as full";
   expect_all();

@@ -151,7 +151,8 @@ TEST_F(Pool, ASpareThatCannotBeFilledStaysReady) {
   EXPECT_TRUE(pool->ready(1));
 }
 
-// A write that fails twice in one place finds the same place again in any file that keeps its space.
+// A write that fails twice at one offset would find the same disk blocks in any file that keeps its
+// space.
 TEST_F(Pool, AFileThatCannotBeWrittenIsSetAsideAndAnotherOneMade) {
   disk.hold = true;
   for (int i = 0; i < 3; ++i) {
@@ -179,7 +180,7 @@ TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
     disk.finish_all();
   }
   pump();
-  disk.finish(0, -EIO);  // as a disk says of a short write
+  disk.finish(0, -EIO);  // a disk reports a short write so
   pump();
   disk.finish(0, -ENOSPC);
   pump();
@@ -188,7 +189,7 @@ TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
 }
 
 TEST_F(Pool, AfterSomeFilesSetAsideAnErrorIsFinal) {
-  pool->adopt_set_aside(3);  // by an earlier start
+  pool->adopt_set_aside(3);  // from an earlier start
   disk.fail_write = EIO;
   Result<void> pumped;
   int pumps = 0;
@@ -267,7 +268,7 @@ class SmallSegments : public testing::Test {
  protected:
   static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
   static constexpr std::uint64_t small = 128 << 10;
-  static constexpr std::uint64_t beyond = 80 << 10;  // is kept ahead at rest
+  static constexpr std::uint64_t beyond = 80 << 10;  // kept in advance at rest
 
   void SetUp() override {
     pool->start(0);
@@ -319,7 +320,7 @@ TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsRoomAhead) {
 
 TEST_F(SmallSegments, TheOneThatTheTailHasComeToIsWhole) {
   disk.capacity = geometry.segment_bytes;
-  pool->enter(1, now);  // frames lie in it already
+  pool->enter(1, now);  // it contains frames already
   come_to(geometry.segment_base(1) + small + block_bytes);
   ASSERT_EQ(pool->ready_end(), 1u);
   disk.capacity = UINT64_MAX;
@@ -332,9 +333,9 @@ TEST_F(SmallSegments, TheOneThatTheTailHasComeToIsWhole) {
 TEST_F(SmallSegments, WhatWasChosenStaysWhenAnotherFileIsTaken) {
   disk.hold = true;
   pool->want_ahead(0, small / 2 + block_bytes);
-  ASSERT_TRUE(pool->pump(now, false));  // the space
+  ASSERT_TRUE(pool->pump(now, false));  // the allocation
   disk.finish_all();
-  pool->enter(1, now);  // a frame goes by the room of the file that is being made
+  pool->enter(1, now);  // a frame relies on the size of the new file
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(pool->pump(now, false));
     disk.finish(0, -EIO);
@@ -400,7 +401,7 @@ TEST_F(Pool, ASegmentWithAMessageStaysWhateverIsAroundIt) {
 TEST_F(Pool, AFullDiskIsTriedAgainEverySecondWhereItStopped) {
   struct Case {
     const char* name;
-    std::uint64_t capacity;  // beyond the first segment
+    std::uint64_t capacity;  // bytes beyond the first segment
   };
   constexpr Case cases[] = {
       {"at the create", 0},
@@ -480,7 +481,7 @@ TEST_F(Pool, AFileThatCannotBeHadIsTriedAgain) {
   for (const int error : {EMFILE, ENFILE, ENOMEM}) {
     SCOPED_TRACE(error);
     const std::uint64_t before = pool->ready_end();
-    pool->enter(before - 1);  // one more is wanted
+    pool->enter(before - 1);  // one more segment is wanted
     disk.fail_create = error;
     pump(5);
     EXPECT_TRUE(pool->full());
@@ -541,7 +542,7 @@ class Reuse : public LogTest {
     open();
     settle();
   }
-  // Sends until the tail is in segment `number`; returns the positions of what was sent.
+  // Sends until the tail is in segment `number`; returns the positions of the messages.
   std::vector<LogPos> fill_to(std::uint64_t number) {
     std::vector<LogPos> positions;
     while (appended / options.segment_bytes < number) {
@@ -686,7 +687,7 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
   EXPECT_EQ(log->room(9000), Errc::no_space);
   EXPECT_GE(seq, 4u) << "a spare segment was there, besides what is for deletes";
   EXPECT_NE(log->next_lazy(), never) << "the disk is to be tried again";
-  // The deletes fit, and when they are durable a segment is free.
+  // The deletes fit, and a segment is free when they are durable.
   for (std::size_t i = 0; i < positions.size(); ++i) {
     append_remove(i + 1);
     log->release(positions[i]);
@@ -705,7 +706,7 @@ TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
   fill_to(2);
   Seq wait = seq;
   while (appended / options.segment_bytes < 3)
-    append_send(++wait, "x"), settle();  // heedless of room()
+    append_send(++wait, "x"), settle();  // regardless of room()
   EXPECT_TRUE(log->pending());
   EXPECT_FALSE(log->failure());
   EXPECT_NE(log->next_lazy(), never);

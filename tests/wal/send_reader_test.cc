@@ -1,4 +1,4 @@
-// What has gone is kept for a while, and read again.
+// SendReader: deleted messages are retained for a while and can be read again.
 #include "wal/send_reader.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class SendReaderTest : public LogTest {
     open();
     settle();
   }
-  // One a second; each has gone when the next comes.
+  // Sends one message a second; each is deleted before the next.
   void send_and_remove(Seq first, Seq count) {
     for (Seq seq = first; seq < first + count; ++seq) {
       now = now + seconds(1);
@@ -32,7 +32,7 @@ class SendReaderTest : public LogTest {
     }
     settle();
   }
-  // The numbers of all messages from there to there; the first read may fail.
+  // The numbers of all messages between two positions; the first read may fail.
   std::vector<Seq> read(Lsn from, Lsn end, int error = 0) {
     log->send_reader().begin(from, end);
     std::vector<Seq> seqs;
@@ -57,7 +57,7 @@ class SendReaderTest : public LogTest {
     for (Seq seq = first; seq <= last; ++seq) all.push_back(seq);
     return all;
   }
-  // All from `first` to 60 are there, and no more than a segment's before.
+  // All messages from `first` to 60 are present, and at most one segment's before.
   void expect_from(Seq first, const std::vector<Seq>& seqs) {
     ASSERT_FALSE(seqs.empty());
     EXPECT_LE(seqs.front(), first);
@@ -104,7 +104,7 @@ TEST_F(SendReaderTest, AndThroughAStart) {
     settle();
     expect_from(30, read_since(since));
   }
-  // As time goes on it goes.
+  // The retained messages expire.
   log->keep_for_replay(now - seconds(10), no_position);
   settle();
   EXPECT_LT(log->stats().segments, 6u);
@@ -160,7 +160,7 @@ TEST_F(SendReaderTest, GoesOnBehindARecordThatEndsWithItsExtent) {
   while (bytes_with(exact + 1) <= room) ++exact;
   const LogPos first = send(1, body_of(1, body_bytes));
   const LogPos second = append_send(2, std::string(options.extent_bytes / 2, 'x'));
-  append_send(3, std::string(exact, 'x'));  // in one frame with the one before
+  append_send(3, std::string(exact, 'x'));  // in one frame with the message before
   settle();
   const LogPos last = send(4, body_of(4, body_bytes));
   ASSERT_EQ(second / options.extent_bytes, first / options.extent_bytes + 1);
@@ -214,7 +214,7 @@ TEST_F(SendReaderTest, PassesOverWhatIsDamaged) {
   const std::uint64_t damaged = log->send_reader().passed_over();
   EXPECT_GE(damaged, body_bytes);
   EXPECT_LE(damaged, body_bytes + 2 * block_bytes);
-  // Whoever goes on behind it does not meet it again.
+  // A reader that begins behind the damage does not meet it again.
   EXPECT_EQ(read(position + body_bytes, appended), numbers(2, 20));
   EXPECT_EQ(log->send_reader().passed_over(), 0u);
 }
