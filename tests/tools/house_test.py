@@ -4,7 +4,6 @@
 import importlib.machinery
 import importlib.util
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -64,8 +63,6 @@ class House(unittest.TestCase):
             for path, text in files.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text)
-            subprocess.run(["git", "init", "-q", root], check=True)
-            subprocess.run(["git", "-C", root, "add", "."], check=True)
             figures, details = house.measure(root)
             self.assertEqual(details["include circles inside rooms"], ["core/a core/shard"])
             self.assertEqual(details["files over 500 lines"], ["core/a.cc (501)"])
