@@ -40,10 +40,6 @@ struct Context {
   EVP_MD_CTX* ctx;
 };
 
-std::string_view view_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 template <typename Digest>
 Digest digest_with(const Context& c, std::string_view bytes) {
   Digest out;

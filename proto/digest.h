@@ -22,6 +22,11 @@ namespace pawl {
 using Md5 = std::array<std::uint8_t, 16>;
 using Sha256 = std::array<std::uint8_t, 32>;
 
+// A digest, or a part of it, as the bytes of another call.
+inline std::string_view view_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 Md5 md5(std::string_view bytes);
 Sha256 sha256(std::string_view bytes);
 

@@ -26,10 +26,6 @@ static_assert(algorithm.size() + 1 + date_form.size() + 1 + scope_max + 1 + term
                   64 <=
               hmac_message_max);
 
-std::string_view view_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 bool all_digits(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }

@@ -9,6 +9,13 @@
 namespace pawl {
 namespace {
 
+constexpr ErrcSubjects subjects{.queue = "q1",
+                                .attribute = "a1",
+                                .receipt = "r1",
+                                .visibility = "v1",
+                                .attempt = "t1",
+                                .message_size_max = 77};
+
 TEST(Status, IsAnotherOneForEachErrcAndHasAName) {
   std::set<Status> seen;
   for (int code = 0; code <= static_cast<int>(errc_count) - 1; ++code) {
@@ -32,13 +39,7 @@ TEST(SqsErrors, EachErrcHasAFaultAndAText) {
   for (std::size_t i = 1; i < errc_count; ++i) {
     const auto code = static_cast<Errc>(i);
     Refusal refusal;
-    refuse(refusal, code,
-           {.queue = "q1",
-            .attribute = "a1",
-            .receipt = "r1",
-            .visibility = "v1",
-            .attempt = "t1",
-            .message_size_max = 77});
+    refuse(refusal, code, subjects);
     EXPECT_TRUE(refusal) << name_of(code);
     EXPECT_FALSE(refusal.text.empty()) << name_of(code);
     EXPECT_EQ(refusal.text.find_first_of("{}"), std::string::npos) << refusal.text;
@@ -50,13 +51,7 @@ TEST(SqsErrors, EachErrcHasAFaultAndAText) {
 TEST(SqsErrors, TextsNameWhatTheySpeakOf) {
   const auto text = [](Errc code) {
     Refusal refusal;
-    refuse(refusal, code,
-           {.queue = "q1",
-            .attribute = "a1",
-            .receipt = "r1",
-            .visibility = "v1",
-            .attempt = "t1",
-            .message_size_max = 77});
+    refuse(refusal, code, subjects);
     return refusal.text;
   };
   EXPECT_EQ(text(Errc::queue_exists),
