@@ -1,4 +1,4 @@
-// SQS errors: their names in both protocols, their status, and the refusals of calls and of entries.
+// SQS errors: names in both protocols, HTTP statuses, and refusals of calls and batch entries.
 //
 // Which SQS error an Errc becomes, and its text, is a row of proto/errors.
 //

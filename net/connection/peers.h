@@ -1,4 +1,4 @@
-// Who is at the other end of a connection, and limits on the number of connections.
+// The address of a peer, and limits on the number of connections.
 //
 // Limits: total_max connections, each_max from one address; an IPv6 address counts with all of its /64,
 //         because one host has a whole /64 to choose from.

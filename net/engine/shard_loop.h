@@ -11,8 +11,8 @@
 // Units:  Instant ms; `now_us` is a monotonic clock in microseconds.
 // Limits: mesh_a_turn messages of each other shard a turn. memory_max: the image of the log gets
 //         the memory that the state leaves, but at least an eighth. When the state takes more than
-//         the other seven eighths, sends are refused; a sixteenth later messages from other queues
-//         are refused too.
+//         the other seven eighths, sends are refused; a sixteenth later messages from queues of
+//         other shards are refused too.
 // Errors: failure() of the log is final; the caller must stop the process.
 // Owner:  one shard's thread. Requests belong to their submitter until answered() names them.
 #pragma once
@@ -192,7 +192,7 @@ class ShardLoop {
   std::size_t from_mesh_ = 0;
   std::uint64_t unread_ = 0;  // pending body reads
   bool full_ = false;         // memory is full: sends are refused
-  bool crammed_ = false;      // messages from other queues are refused too
+  bool crammed_ = false;      // messages from other shards are refused, too
   bool draining_ = false;
   bool more_ = false;  // there is more work at once
   CheckpointSlice slice_;

@@ -32,7 +32,8 @@ TEST(Text, EveryCharacterIsJudgedAsSqsSays) {
   }
 }
 
-// The scan goes over 64 plain bytes at a time: a bad one is found wherever it stands, whatever surrounds it.
+// The scan skips 64 plain bytes at a time. A bad character is found at each place, between any
+// neighbours.
 TEST(Text, ABadCharacterIsFoundAtEveryPlace) {
   const auto repeated = [](std::string_view text, std::size_t times) {
     std::string all;

@@ -296,7 +296,8 @@ void Model::answered_list_replays(const Call& call, const Turn& turn) {
   if (!fine) return trace_->broken("one task runs", "replays of queue {}", raw(queue.id));
   if (replays.listed_step > call.asked_step) return;  // another list was faster
   replays.listed_step = turn.step;
-  // From the oldest on: numbers follow the order of the requests, and see_replay() takes the first row that fits.
+  // Oldest first: numbers follow the order of the requests, and see_replay() takes the first row
+  // that fits.
   for (const ReplayTask& task : tasks | std::views::reverse) see_replay(call, queue, task, turn);
   const bool starting = call.was_busy || replays.starts > 0;
   for (ReplayRow& row : replays.rows) {

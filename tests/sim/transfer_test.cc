@@ -199,8 +199,8 @@ class TwoFullShards : public TwoShards {
   }
 };
 
-// In flight messages of another queue fill the memory beyond the limit of transfers. Dead letters leave all the same
-// when both queues are of one shard: they free as much as they take.
+// Messages in flight in another queue fill the memory beyond the limit of transfers. Dead letters
+// still move between queues of the shard: they free as much as they take.
 TEST_F(TwoFullShards, DeadLettersLeaveAFullShardForAnotherQueueOfIt) {
   const std::string back_name = name_on(zero, "back");
   const QueueId back = make_queue(back_name, {});
