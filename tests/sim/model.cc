@@ -461,6 +461,7 @@ void Model::conclude() {
         trace_->broken("an acknowledged send is kept",
                        "message {} (seq {} of queue {}) did not come", id, message.seq,
                        raw(queue.id));
+      if (message.wanders) ++queue.unseen_hops;
       lose(message, "did not come in the end");
     }
     tidy(queue);

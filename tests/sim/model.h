@@ -195,6 +195,7 @@ struct QueueRow {
   std::uint64_t emptied_seen = 0;  // and known to be in this one
   Instant emptied_fired;
   bool start_lost = false;  // a crash came before a task's start was known to be on disk
+  std::uint64_t unseen_hops = 0;  // at most: messages that may have been deleted while they moved
   std::uint64_t hops = 0;   // messages seen that a task has taken from here
 
   ReplaysOfQueue replays;

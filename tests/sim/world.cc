@@ -402,6 +402,11 @@ bool World::turn(std::uint32_t shard) {
     machine.fired = turn.now - ShardLoop::timers_late;
   turn.fires = machine.fired;
   machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
+  if (due > turn.now) {
+    machine.hasty_turns = 0;
+  } else {
+    machine.hasty_turns = worked ? 1 : machine.hasty_turns + 1;
+  }
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
                worked ? "worked" : "idle", due.ms);
   // What was asked after a message had gone in this turn misses it, rightly.

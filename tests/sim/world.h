@@ -104,6 +104,12 @@ class World {
   bool runnable(std::uint32_t shard) const;
   // Runnable, but its last turns found nothing to do: it only polls for what another shard or the disk does.
   bool spinning(std::uint32_t shard) const { return machines_[shard]->idle_turns >= spins_max; }
+  // The shard asked for another turn at once, and has not asked in vain hasty_turns_max times in a
+  // row: it may still be refused something that only time brings.
+  bool hurries(std::uint32_t shard) const {
+    const Machine& machine = *machines_[shard];
+    return machine.hasty_turns > 0 && machine.hasty_turns < hasty_turns_max;
+  }
   // Runs one turn; false: the log failed and the process must die, or a message was set aside.
   bool turn(std::uint32_t shard);
   // Time goes on, disks finish what is due.
@@ -162,6 +168,7 @@ class World {
     bool asleep = false;
     bool drowsy = false;  // nothing to do: sleeps when it is its turn again and nothing has come
     std::uint32_t idle_turns = 0;  // in a row, without sleep
+    std::uint32_t hasty_turns = 0;  // idle turns in a row after which another was due at once
     bool kicked = false;
     bool closed = false;
     std::unique_ptr<SimDisk> older;  // a copy of the directory, made after start `older_start`
@@ -175,6 +182,7 @@ class World {
   };
 
   static constexpr std::uint32_t spins_max = 4;
+  static constexpr std::uint32_t hasty_turns_max = 64;
 
   struct Clocks final : MachineClocks {
     explicit Clocks(const World& of) : world(&of) {}
