@@ -1,9 +1,9 @@
-// Call: a request with the memory it refers to, and what the simulator knows about its way.
+// Call: a request, the memory it refers to, and the simulator's record of its progress.
 //
 //   under way --(decided by its shard)--> answered | cancelled
 //
-// Units:  steps are the turns of all shards, in the order in which they were run.
-// Owner:  the clients; a call lives as long as the broker runs, so that a second answer is noticed.
+// Units:  steps are turns, numbered in the order in which all shards ran them.
+// Owner:  the clients; a call lives as long as the broker runs, to detect a second response.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace pawl::sim {
 
-// Numbers of which one is true, both ends included.
+// Bounds of an unknown number, both ends included.
 struct Range {
   std::int64_t low = 0, high = 0;
   bool exact() const { return low == high; }
@@ -32,52 +32,54 @@ struct Call {
   enum class State : std::uint8_t { under_way, answered, cancelled };
 
   Request request;
-  Op op = Op::none;  // as it was asked; the request's own may become undeliver
+  Op op = Op::none;  // as submitted; the request's own op may become undeliver
   State state = State::under_way;
   std::uint64_t number = 0;
   std::uint32_t client = 0;
   ShardId home{}, target{};
-  std::uint32_t queue = 0;  // row of the model; not for create_queue
+  std::uint32_t queue = 0;  // row of the model; unused by create_queue
 
-  // The memory.
+  // Memory that the request refers to.
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
   std::vector<Delivery> deliveries;
-  std::forward_list<std::string>
-      texts;  // of `deliveries`, for the model: contents do not outlive the turn
+  // Copies of texts in `deliveries` for the model: contents do not outlive the turn.
+  std::forward_list<std::string> texts;
   std::vector<AttributeChange> changes;
   QueueSpec spec;
-  std::string destination;  // of start_move and start_replay
-  std::string filter;       // of start_replay
+  std::string destination;  // for start_move and start_replay
+  std::string filter;       // for start_replay
   ReplayParams replay;
-  std::string attempt_text;   // of a receive
-  std::uint32_t attempt = 0;  // its number; 0: none
-  // The messages that `sends` or `receipts` are about; of what was delivered once it is known.
+  std::string attempt_text;   // attempt id of a receive
+  std::uint32_t attempt = 0;  // number of the attempt; 0: none
+  // Messages that `sends` or `receipts` name; for a receive the delivered messages, once known.
   std::vector<std::uint32_t> messages;
-  std::vector<Seq> seqs;             // of what was delivered
+  std::vector<Seq> seqs;             // of the delivered messages
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
-  std::size_t undecided = 0;         // of `sends`, for all the model knows
+  std::size_t undecided = 0;         // sends without a decision that the model knows
 
-  // When.
-  std::uint64_t asked_step = 0;  // turns up to this one came before it
+  // Times of the request and of its decision.
+  std::uint64_t asked_step = 0;  // turns up to this one ended before the request
   Instant asked_at;
-  Instant fired_when_asked;  // timers of the target
-  bool exact = false;        // decided in the very next turn of the target
+  Instant fired_when_asked;  // timers of the target shard, at the request
+  bool exact = false;        // the target's very next turn decides the call
   std::uint64_t decided_step = 0;
   Instant decided_at;
 
-  Range wait;  // ms, of a receive
-  std::set<std::uint32_t>
-      in_time;  // messages that had surely not begun to move when the delete was decided
+  Range wait;  // ms, wait time of a receive
+  // Messages that had surely not begun to move when the delete was decided.
+  std::set<std::uint32_t> in_time;
 
-  bool abandoned = false;  // the client has gone: nobody reads the answer
-  bool applied = false;    // the model knows what it delivered
+  bool abandoned = false;  // the client disconnected: nobody reads the response
+  bool applied = false;    // the model knows the deliveries
   std::uint64_t delivered_step = 0;
-  bool again = false;               // a receive that got what the same attempt had got before
-  std::uint64_t starts_before = 0;  // start_move: so many had been asked for, this one included
-  // When it was asked: start_move and start_replay, a task may have been running; list and cancel, a start was under way.
+  bool again = false;  // a receive that repeats an earlier one of its attempt
+  // start_move: number of starts requested for the queue so far, this one included.
+  std::uint64_t starts_before = 0;
+  // State at the request: for start_move and start_replay, a task may have been running; for list
+  // and cancel, a start was under way.
   bool was_busy = false;
-  bool alone = false;  // nothing else was under way but parked long polls
+  bool alone = false;  // only parked long polls were under way at the request
 };
 
 }  // namespace pawl::sim

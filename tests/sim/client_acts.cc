@@ -1,4 +1,4 @@
-// What clients ask for.
+// Requests of the simulated clients.
 #include <algorithm>
 
 #include "core/check.h"
@@ -12,7 +12,7 @@ constexpr std::uint32_t no_message = UINT32_MAX;
 
 constexpr std::size_t dedups_kept = 24;
 constexpr std::string_view account = "000000000000";
-constexpr std::size_t replays_a_queue = 9;  // or the first are forgotten
+constexpr std::size_t replays_a_queue = 9;  // with more the broker forgets the first
 
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
 
@@ -36,7 +36,7 @@ bool Clients::pick_queue(std::uint32_t& queue) {
   const auto deleted = [&] { return model_->queues()[queue].state == QueueRow::State::deleted; };
   queue = static_cast<std::uint32_t>(random_.below(known));
   if (random_.chance(1, 30)) return !is_own(queue);
-  // Mostly one of the latest, and one that exists.
+  // Mostly one of the latest queues, and one that exists.
   for (int tries = 0; tries < 4; ++tries) {
     const std::size_t recent = std::min<std::size_t>(known, plan_.queue_names);
     queue = static_cast<std::uint32_t>(known - 1 - random_.below(recent));
@@ -45,8 +45,8 @@ bool Clients::pick_queue(std::uint32_t& queue) {
   return false;
 }
 
-// Queues of the move tasks' own: nobody receives from them before the end, so that what a task says it has
-// moved can be counted.
+// Whether it is a queue for move or replay tasks alone. Nobody receives from these before the end,
+// so that the messages that a task reports as moved can be counted.
 bool Clients::is_own(std::uint32_t queue) const {
   return model_->queues()[queue].name.starts_with("own-");
 }
@@ -139,7 +139,8 @@ void Clients::receive(std::uint32_t client, std::uint32_t queue) {
   ReceiveParams& params = call.request.receive;
   params.max = static_cast<std::uint32_t>(random_.chance(1, 2) ? random_.between(1, 10) : 1);
   call.deliveries.resize(params.max);
-  if (random_.chance(1, 4)) params.bytes_max = random_.between(1, 3000);  // the rest comes empty
+  // Messages beyond that size come without content.
+  if (random_.chance(1, 4)) params.bytes_max = random_.between(1, 3000);
   params.wait = milliseconds(0);
   if (random_.chance(plan_.long_polls, 100)) {
     const std::int64_t waits[] = {-1, 1, 50, 1000, 20'000};
@@ -161,7 +162,7 @@ std::uint32_t Clients::pick_group() {
   return 1 + static_cast<std::uint32_t>(random_.below(plan_.groups));
 }
 
-// Some are used again and again: soon, after a purge, a crash, or when the window is over.
+// Repeats some ids again and again: soon, after a purge, after a crash, or after the window.
 std::uint32_t Clients::pick_dedup(std::uint32_t queue) {
   std::vector<std::uint32_t>& used = dedups_[model_->queues()[queue].name];
   if (!used.empty() && random_.chance(plan_.duplicates, 100))
@@ -172,7 +173,7 @@ std::uint32_t Clients::pick_dedup(std::uint32_t queue) {
   return used.back();
 }
 
-// Mostly the newest handle, which is then forgotten; sometimes one that will be used again.
+// Takes mostly the newest handle, which is then forgotten; sometimes one that will be used again.
 Clients::Held Clients::take_held(bool keep) {
   const std::size_t back = random_.chance(2, 3)
                                ? random_.below(std::min<std::size_t>(held_.size(), 4))
@@ -183,7 +184,8 @@ Clients::Held Clients::take_held(bool keep) {
   return held;
 }
 
-// A receive that sends a message on its way to another queue, and a delete of the message right behind it.
+// Submits a receive that starts moving a message to another queue, and directly after it a delete
+// of the message.
 bool Clients::delete_under_way(std::uint32_t client) {
   if (world_->inside_turn()) return false;
   const auto at = std::ranges::find_if(held_, [&](const Held& held) {
@@ -278,7 +280,7 @@ void Clients::create(std::uint32_t client) {
   submit(call);
 }
 
-// Of a queue, by its name alone.
+// Returns the attributes of a FIFO queue, which depend on its name and the seed only.
 std::vector<AttributeChange> Clients::fifo_attributes(std::uint64_t name) const {
   std::vector<AttributeChange> changes{number(Attribute::fifo_queue, 1)};
   if ((name + plan_.seed) % 2 == 0) {
@@ -301,7 +303,8 @@ std::string Clients::full_name(std::string_view name) {
   return QueueName{.account = account, .name = name}.text();
 }
 
-// Dead letters go to their own queue or to queues of a higher number: in a wider circle they would go round for ever.
+// Dead letters go to their own queue or to queues of a higher number: in a wider circle they would
+// go round for ever.
 void Clients::add_policy(std::uint64_t name, std::vector<AttributeChange>& changes) {
   std::string target;
   if (random_.chance(5, 6)) target = full_name(queue_name(name + random_.below(3)));
@@ -325,7 +328,7 @@ void Clients::set(std::uint32_t client, std::uint32_t queue) {
   submit(call);
 }
 
-// What a crash may have left without anybody knowing.
+// Creates every queue, because a crash may have left queues that the model does not know.
 void Clients::create_all() {
   const auto submit_one = [&](std::string name, bool fifo) {
     Call& call = make(Op::create_queue, plan_.clients, 0);
@@ -353,14 +356,15 @@ bool Clients::move(Act act, std::uint32_t client, std::uint32_t queue) {
   const bool own = is_own(queue);
   if (act == Act::start_move) {
     if (own && row.tasks.size() + row.starts + 2 > tasks_kept)
-      return false;  // or they are forgotten
+      return false;  // with more the broker forgets some
     Call& call = make(Op::start_move, client, queue);
     const std::uint32_t rates[] = {0, 0, 0, 1, 20, 500};
     call.request.move.rate = rates[random_.below(std::size(rates))];
     if (own) {
       call.destination = full_name(own_name(false));
     } else if (random_.chance(1, 2)) {
-      // All of a seed go up, or all go down: two in a circle would move the same messages for ever.
+      // All tasks of a seed go up, or all go down: two in a circle would move the same messages for
+      // ever.
       const bool up = plan_.seed / 2 % 2 == 0;
       for (int tries = 0; tries < 4 && call.destination.empty(); ++tries) {
         const std::string to = queue_name(random_.below(plan_.queue_names));
@@ -395,7 +399,8 @@ void Clients::list_all() {
 
 // --- replay tasks ---
 
-// A queue of their own, from which nobody receives before the end; or one of the others, if no copy can go on from there.
+// Returns a queue for copies alone, from which nobody receives before the end; or another queue, if
+// no copy can move on from there.
 std::string Clients::replay_destination(const QueueRow& source) {
   const bool others = plan_.dead_letters == 0 && !plan_.moves;
   if (!others || random_.chance(1, 2)) return full_name(copies_name(source.fifo));
@@ -440,9 +445,9 @@ bool Clients::replay(Act act, std::uint32_t client, std::uint32_t queue) {
   return true;
 }
 
-// --- the scheduler's own ---
+// --- for the scheduler ---
 
-// More than a ring of the mesh holds, so that some must wait on the sender's side.
+// Submits more than a ring of the mesh holds, so that some requests must wait on the sender's side.
 std::uint64_t Clients::burst() {
   std::uint32_t queue = 0;
   if (!pick_queue(queue)) return 0;

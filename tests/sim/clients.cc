@@ -1,4 +1,4 @@
-// Calls on their way, and what their answers mean. What clients ask for is in client_acts.cc.
+// Calls under way and the meaning of their responses. client_acts.cc makes the requests.
 #include "tests/sim/clients.h"
 
 #include <algorithm>
@@ -82,12 +82,13 @@ void Clients::answered(ShardId home, Request& request) {
   call.state = Call::State::answered;
   if (request.op == Op::receive) call.applied ? put_in_order(call) : recognise(call);
   answers_.push_back(&call);
-  // A connection may go on at once with what its client sent ahead.
+  // A client may submit its next request within the response, as a connection handles pipelined
+  // requests.
   if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
     act_as(call.client);
 }
 
-// What this turn decided, in the order of decisions as far as it can be told; then the answers.
+// Reports the decisions of this turn, in their order as far as it is known, then the responses.
 void Clients::turned(const Turn& turn) {
   bool undecided = false;
   for (Call* call : under_way_) {
@@ -107,7 +108,8 @@ void Clients::turned(const Turn& turn) {
       model_->decided_sends(*call, true, turn);
   }
   const auto comes_first = [](const Call* call) {
-    // A delete that did not wait for the disk may have been decided behind a receive of the same turn.
+    // A delete that did not wait for the disk may have been decided after a receive of the same
+    // turn.
     const bool at_once =
         call->request.op == Op::remove && call->request.durability != Durability::fsync;
     return !at_once && call->request.op != Op::receive &&
@@ -124,7 +126,7 @@ void Clients::turned(const Turn& turn) {
   answers_.swap(heard_);
   deliver_in_order(turn);
   heard_.swap(answers_);
-  // Changes, then receives: what was ready is judged when all is known.
+  // Changes, then receives: ready messages are judged when everything else is known.
   const auto is_receive = [](const Call* call) { return call->request.op == Op::receive; };
   hear_all(std::not_fn(is_receive));
   hear_all(is_receive);
@@ -133,8 +135,8 @@ void Clients::turned(const Turn& turn) {
   for (const Call* call : under_way_) model_->check_overdue(*call, turn);
 }
 
-// Deliveries of one shard carry rising nonces. Those to other shards, and those that wait for the disk, are
-// read from the request as soon as they are there: their answers come later.
+// Deliveries of one shard carry rising nonces. Deliveries to other shards, and those that wait for
+// the disk, are read from the request as soon as they are there: their responses come later.
 void Clients::deliver_in_order(const Turn& turn) {
   struct Item {
     std::uint32_t nonce;
@@ -163,11 +165,11 @@ void Clients::deliver_in_order(const Turn& turn) {
     collect(call);
   }
   if (items.empty()) return;
-  // Nonces wrap; those of one turn are close together.
+  // Nonces wrap; nonces of one turn are close together.
   const std::uint32_t around = items.front().nonce;
   std::ranges::stable_sort(
       items, {}, [&](const Item& item) { return static_cast<std::int32_t>(item.nonce - around); });
-  // Two of an attempt in one turn: which of them was the first is not known.
+  // Two receives of an attempt in one turn: it is unknown which of them was the first.
   for (std::size_t i = 1; i < items.size(); ++i)
     if (items[i].nonce == items[i - 1].nonce)
       items[i].call->again = items[i - 1].call->again = true;
@@ -176,10 +178,11 @@ void Clients::deliver_in_order(const Turn& turn) {
   for (const Call* call : decided) model_->check_short(*call, turn);
 }
 
-// While the contents hold: their memory may be gone at the end of the turn.
+// Identifies the deliveries while their contents are valid: the memory may be freed at the end of
+// the turn.
 void Clients::recognise(Call& call) {
   const std::size_t all = call.request.delivered + call.request.unreadable;
-  call.again |= call.request.unreadable > 0;  // it may be short
+  call.again |= call.request.unreadable > 0;  // the response may be short
   for (std::size_t i = 0; i < all; ++i) {
     Delivery& delivery = call.deliveries[i];
     if (call.request.unread > 0 || i >= call.request.delivered - call.request.unfetched) {
@@ -193,7 +196,7 @@ void Clients::recognise(Call& call) {
   }
 }
 
-// What could not be read is behind what is in the answer, and in nobody's hands.
+// Unreadable messages follow the messages in the response, and no client holds them.
 void Clients::put_in_order(Call& call) {
   std::vector<std::uint32_t> messages;
   const std::size_t all = call.request.delivered + call.request.unreadable;
@@ -206,7 +209,7 @@ void Clients::put_in_order(Call& call) {
                      call.deliveries[i].seq);
   }
   call.messages = std::move(messages);
-  call.again |= call.request.unreadable > 0;  // it may be short
+  call.again |= call.request.unreadable > 0;  // the response may be short
 }
 
 void Clients::hear(Call& call, const Turn& turn) {
@@ -246,7 +249,7 @@ void Clients::drop(std::uint32_t client) {
     if (call.client != client || call.abandoned || call.op != Op::receive) continue;
     if (call.state != Call::State::under_way) continue;
     call.abandoned = true;
-    if (!world_->cancel(call.request, call.home, call.target)) continue;  // it will be answered
+    if (!world_->cancel(call.request, call.home, call.target)) continue;  // a response will come
     call.state = Call::State::cancelled;
     model_->cancelled(call);
     finish(call);

@@ -1,8 +1,8 @@
-// Clients: who sends, receives and deletes. They are the Audience of the World: every answer is told to the
-// Model, in the order in which the shards decided.
+// Clients: the simulated clients, which send, receive and delete. As the Audience of the World they
+// pass every response to the Model, in the order in which the shards decided.
 //
-// A client that is dropped does what a closing connection does (net/connection/connection.cc): its long polls are
-// cancelled, and what is delivered to one all the same is given back.
+// A dropped client does the same as a closing connection (net/connection/connection.cc): it cancels
+// its long polls, and returns messages that are delivered to one of them nevertheless.
 //
 // Owner: one simulation.
 #pragma once
@@ -26,17 +26,17 @@ class Clients final : public Audience {
   Clients(const Plan& plan, Trace& trace);
   void use(World& world, Model& model);
 
-  // One client does one thing, if any has a call free. Returns the operations begun.
+  // One random client begins one action, if it has a free call. Returns the operations begun.
   std::uint64_t act() { return act_as(static_cast<std::uint32_t>(random_.below(plan_.clients))); }
-  // Many requests at once from one shard to another.
+  // Submits more requests at once than a mesh ring holds. Returns the operations to count for them.
   std::uint64_t burst();
   void drop(std::uint32_t client);
   void drop_all();
 
-  // --- for the scheduler's own use: receives, deletes and counts of everything ---
+  // --- for the scheduler: receives, deletes and counts on all queues ---
   void count_all();
   bool receive_and_delete(std::uint32_t queue);
-  bool delete_held();  // false: there were none
+  bool delete_held();  // false: no receipt handle was held
   void send_one(std::uint32_t queue);
   void list_all();
   void create_all();
@@ -44,7 +44,7 @@ class Clients final : public Audience {
   std::size_t under_way() const { return under_way_.size(); }
   void check_rest();
   void crashed();
-  // Whether clients may ask again from within an answer.
+  // Whether a client may submit its next request while it handles a response.
   void go_on(bool may) { may_go_on_ = may; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t deliveries() const { return deliveries_; }
@@ -99,19 +99,20 @@ class Clients final : public Audience {
   World* world_ = nullptr;
   Model* model_ = nullptr;
   Random random_;
-  std::vector<ShardId> homes_;       // of clients
-  std::vector<std::uint32_t> busy_;  // calls of each client
-  std::deque<Call> calls_;           // since the last start
+  std::vector<ShardId> homes_;       // home shard of each client
+  std::vector<std::uint32_t> busy_;  // calls under way of each client
+  std::deque<Call> calls_;           // all calls since the last start
   std::vector<Call*> under_way_;
-  std::vector<Call*> answers_;  // of the turn that is being run
-  std::vector<Call*> heard_;    // memory for turned()
+  std::vector<Call*> answers_;  // responses of the current turn
+  std::vector<Call*> heard_;    // reused memory of turned()
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
-  std::uint32_t next_text_ = 1000;  // above the groups
+  std::uint32_t next_text_ = 1000;  // next number of a text; smaller numbers are group texts
   std::vector<std::uint32_t> attempts_;
-  std::map<std::string, std::vector<std::uint32_t>> dedups_;  // used, by queue name
+  // Deduplication ids in use, by queue name.
+  std::map<std::string, std::vector<std::uint32_t>> dedups_;
   bool may_go_on_ = true;
-  std::uint64_t replays_ = 0;  // starts asked for
+  std::uint64_t replays_ = 0;  // replay tasks started so far
   std::uint64_t refused_ = 0;
   std::uint64_t deliveries_ = 0;
 };

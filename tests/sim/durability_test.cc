@@ -1,4 +1,4 @@
-// Answers that leave before the flush: how far the log may be behind.
+// Responses that leave before the flush, and the allowed lag of the log.
 #include "tests/sim/shard_loop_fixture.h"
 
 namespace pawl::sim {
@@ -9,7 +9,7 @@ class DurabilityTest : public ShardLoopTest {
   void start_with(Durability durability) {
     Plan plan = calm_plan(1);
     plan.disk.delay_us_min = plan.disk.delay_us_max = 2000;
-    plan.log.segment_bytes = 1 << 20;  // room for what is sent while the disk is slow
+    plan.log.segment_bytes = 1 << 20;  // holds all sends while the disk is slow
     plan.log.small_segments = false;
     start(plan);
     queue = make_queue(zero);
@@ -22,7 +22,7 @@ class DurabilityTest : public ShardLoopTest {
     world->submit(set, zero, control_shard);
     run(100'000);
     ASSERT_TRUE(is_answered(set));
-    send();  // reserves numbers
+    send();  // reserves message numbers
     run(100'000);
     ASSERT_TRUE(is_answered(sends.front()->request));
     sends.clear();

@@ -1,4 +1,5 @@
-// The end of a run: everything heals, comes to rest, is received and deleted; then nothing may be left.
+// The end of a run: faults heal, everything comes to rest, and all messages are received and
+// deleted. Then the broker must be empty.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +12,8 @@ constexpr std::uint64_t longest_poll_us = 25'000'000;
 constexpr std::uint64_t name_wait_us = 1000 * (deleted_name_wait.ms + 1);
 constexpr std::uint64_t window_us = 301'000'000;
 constexpr int drain_rounds_max = 2000;
-// A message may go through all queues before it is to be had, a second for each that has no room.
+// A message may pass through all queues before it can be received, with a second in each queue that
+// has no free space.
 constexpr int quiet_rounds = 6;
 
 }  // namespace
@@ -39,7 +41,7 @@ void Simulation::end() {
   drain();
   if (in_trouble()) return;
   check_empty();
-  // Empty is what it is after a stop in order, and takes new messages.
+  // After a stop in order the broker must still be empty, and take new messages.
   if (in_trouble() || !stop()) return;
   start();
   if (in_trouble()) return;
@@ -48,7 +50,7 @@ void Simulation::end() {
   const std::uint64_t refused = clients_.refused();
   for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue)
     if (model_.queues()[queue].state == QueueRow::State::live) clients_.send_one(queue);
-  run_until(world_.now_us() + 1'100'000);  // what waits for company has its answer, too
+  run_until(world_.now_us() + 1'100'000);  // responses that wait for group commit come, too
   if (!settle()) return;
   if (clients_.refused() != refused)
     return trace_.broken("an empty broker takes a message", "refused");
@@ -56,7 +58,7 @@ void Simulation::end() {
   if (!in_trouble()) check_empty();
 }
 
-// Receives and deletes until all has come, waiting for what is delayed or in flight.
+// Receives and deletes all messages; waits for delayed and in-flight ones.
 void Simulation::drain() {
   int quiet = 0;
   bool waited_for_room = false;
@@ -66,10 +68,10 @@ void Simulation::drain() {
     if (in_trouble()) return;
     quiet = came ? 0 : quiet + 1;
     if (came) continue;
-    // Before it counts as quiet: what is in flight may be a dead letter when it comes back.
+    // First waits for messages in flight: they may be dead letters when they become visible.
     Instant last;
     for (const QueueRow& queue : model_.queues()) last = std::max(last, model_.last_ready(queue));
-    if (last >= begun) {  // a timer fires in the millisecond behind its own
+    if (last >= begun) {  // a timer fires in the millisecond after its own
       quiet = 0;
       const std::int64_t ms = std::max<std::int64_t>(0, (last - world_.now()).ms) + 2;
       run_until(world_.now_us() + static_cast<std::uint64_t>(ms) * 1000);
@@ -82,7 +84,7 @@ void Simulation::drain() {
       if (!settle()) return;
       continue;
     }
-    // What is remembered of sends to FIFO queues takes room that what moves may need.
+    // Deduplication entries of FIFO queues take memory that moving messages may need.
     if (model_.any_wanders() && plan_.memory != 0 && !std::exchange(waited_for_room, true)) {
       run_until(world_.now_us() + window_us);
       if (!settle()) return;
@@ -92,7 +94,7 @@ void Simulation::drain() {
     if (model_.any_replay()) {
       quiet = 0;
       clients_.list_all();
-      run_until(world_.now_us() + 3'100'000);  // what a task sends may be delayed
+      run_until(world_.now_us() + 3'100'000);  // messages of a replay task may be delayed
       if (!settle()) return;
       continue;
     }
@@ -103,11 +105,11 @@ void Simulation::drain() {
   trace_.broken("every queue can be drained", "not in {} rounds", drain_rounds_max);
 }
 
-// Whether anything came or went, or was about to when the broker died.
+// Whether a message came or was deleted, or the broker died.
 bool Simulation::drain_round() {
   const std::uint64_t before = clients_.deliveries();
   const std::uint64_t crashes = outcome_.crashes;
-  // What is behind those that are deleted, in their groups, comes in the next round.
+  // Messages behind deleted ones of their group come in the next round.
   bool freed = false;
   for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue) {
     if (model_.queues()[queue].state == QueueRow::State::deleted) continue;
@@ -119,7 +121,8 @@ bool Simulation::drain_round() {
   return clients_.deliveries() != before || outcome_.crashes != crashes || freed;
 }
 
-// Deletes are made while the window of deduplication holds segments back.
+// Checks that nothing is left, after the last deletes and one deduplication window: until its end
+// the window keeps segments in use.
 void Simulation::check_empty() {
   clients_.delete_held();
   clients_.list_all();
@@ -137,19 +140,20 @@ void Simulation::check_empty() {
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
-    // What a start reads: a checkpoint, and as much as is written before the next.
+    // A start reads a checkpoint, and as much log as is written before the next one.
     const LogStats stats = loop.log().stats();
     if (stats.used_bytes - stats.replay_bytes >
         3 * plan_.log.segment_bytes + 10 * stats.checkpoint_bytes)
       return trace_.broken("nothing is left", "shard {}: {} bytes in {} segments", i,
                            stats.used_bytes, stats.segments);
-    // What is being filled, and what is not durable: no more than a few extents.
+    // The extent that is being filled, and extents that are not durable: a few at most.
     if (image > 4 * plan_.log.extent_bytes)
       return trace_.broken("nothing is left", "shard {}: {} bytes of memory", i, image);
   }
 }
 
-// Nothing may be between two queues, and every source has confirmed what it gave away.
+// Whether a message is between two queues, or a source has not confirmed a transfer. Either is a
+// broken invariant.
 bool Simulation::on_the_way(std::uint32_t shard) {
   const Shard& at = world_.loop(shard).shard();
   if (at.transfers() == 0 && at.unsettled().empty()) return false;

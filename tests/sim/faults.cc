@@ -1,4 +1,4 @@
-// What goes wrong.
+// Faults, crashes and starts of a simulated run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void Simulation::heal() {
   model_.disks_healed();
 }
 
-// --- death ---
+// --- crashes and stops ---
 
 void Simulation::crash() {
   ++outcome_.crashes;
@@ -72,7 +72,8 @@ void Simulation::crash() {
   start();
 }
 
-// The disks stop between two operations of one turn, and the broker notices or not before it is gone too.
+// Cuts the power of the disks between two operations of a turn; the broker may notice it before it
+// dies too.
 void Simulation::lose_power() {
   trace_.note("{} us: the disks lose power soon", world_.now_us());
   for (std::uint32_t i = 0; i < plan_.shards; ++i)
@@ -86,7 +87,7 @@ void Simulation::stop_and_start() {
   if (stop()) start();
 }
 
-// In order: everybody is answered, everything is durable, then the logs are closed.
+// Stops in order: every request gets its response, everything is durable, then the logs are closed.
 bool Simulation::stop() {
   trace_.note("{} us: stopping", world_.now_us());
   heal();
@@ -97,7 +98,7 @@ bool Simulation::stop() {
   bool drained = false;
   for (std::uint64_t rounds = 0; !drained && rounds < 30'000 && !in_trouble(); ++rounds) {
     run_until(world_.now_us() + 1000);
-    if (outcome_.crashes != crashes) return false;  // an error of the disk came first
+    if (outcome_.crashes != crashes) return false;  // a disk error came first
     drained = clients_.under_way() == 0;
     for (std::uint32_t i = 0; i < plan_.shards; ++i) {
       world_.wake(i);  // a stopping broker looks every millisecond
@@ -128,9 +129,10 @@ bool Simulation::stop() {
   return true;
 }
 
-// --- birth ---
+// --- starts ---
 
-// Recovery may be cut short, again and again; what it finds is the same each time.
+// Starts the broker. Recovery may be interrupted, again and again; it finds the same state each
+// time.
 void Simulation::start() {
   std::int64_t jump_ms = 0;
   if (random_.chance(plan_.clock_jumps, 100)) {
@@ -167,7 +169,7 @@ void Simulation::start() {
   model_.started();
 }
 
-// False: the disk failed, which was arranged, or (a broken invariant) the log was refused.
+// Returns false if a disk failed by arrangement, or if the log was refused (a broken invariant).
 bool Simulation::try_start(std::int64_t jump_ms) {
   ++outcome_.starts;
   Start started = world_.start(jump_ms);
@@ -183,7 +185,8 @@ bool Simulation::try_start(std::int64_t jump_ms) {
   return false;
 }
 
-// Somebody has moved the directories of logs, or copied old ones back. No start goes on without a log that was made.
+// Moves the directories of logs, or puts an old copy back. No start goes on without a log that was
+// made.
 void Simulation::misplace() {
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   const bool copied = world_.has_older_copy(shard);
@@ -203,8 +206,8 @@ void Simulation::misplace() {
   world_.put_back();
 }
 
-// A bit flips in a file of a broker that was stopped. Recovery may refuse the log, or not need the bit; or it is
-// in a message that is read later.
+// Flips a bit in a file of a stopped broker. Recovery may refuse the log, or not need the bit; or
+// the bit belongs to a message that is read later.
 void Simulation::rot() {
   world_.flip_back();
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
@@ -219,8 +222,8 @@ void Simulation::rot() {
   model_.bit_flipped();
 }
 
-// Runs until the shard's log has had 250 ms without a record. Returns its end, or nothing when timers of messages
-// write again and again.
+// Runs until the shard's log has had 250 ms without a record. Returns its end, or nothing when
+// timers of messages keep writing.
 std::optional<Lsn> Simulation::come_to_rest(std::uint32_t shard) {
   for (int tries = 0; tries < 20; ++tries) {
     if (!settle()) return std::nullopt;
@@ -232,8 +235,8 @@ std::optional<Lsn> Simulation::come_to_rest(std::uint32_t shard) {
   return std::nullopt;
 }
 
-// The process dies when nothing has been written for a while, and a bit of what it wrote last flips: everything was
-// acknowledged, so a start must not take it for a torn write.
+// Kills the process when nothing has been written for a while, and flips a bit of the last bytes of
+// the log. Everything was acknowledged, so a start must not take the damage for a torn write.
 void Simulation::rot_at_rest() {
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   clients_.go_on(false);
@@ -254,7 +257,8 @@ void Simulation::rot_at_rest() {
   start();
 }
 
-// A message was set aside, because it cannot be read. The disk is mended, and the next start finds the message.
+// Repairs the disk after a message was set aside because it cannot be read; the next start finds
+// the message.
 void Simulation::repair() {
   if (!world_.flip_back() && !read_fails_)
     return trace_.broken("what is whole is read", "at {} us", world_.now_us());

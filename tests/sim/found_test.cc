@@ -1,4 +1,4 @@
-// What the simulator found, as small as it gets.
+// Bugs that the simulator found, each as a minimal test.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -52,7 +52,7 @@ TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {
   EXPECT_NE(world->loop(1).shard().directory().find(second.config->id), nullptr);
 }
 
-// The broker came down after the source's removal was on disk, and before the target knew of that.
+// The broker crashed after the source's delete was on disk, and before the target knew of it.
 TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
   const Instant now{1'700'000'000'000};
   Shard shard({.id = zero, .shards = 1}, {}, now);
@@ -174,8 +174,8 @@ TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
     }
     log->pump(now, 1, true);
     disk.settle();
-    disk.fail_next_write(EIO);  // that of the segment which is being filled
-    pump(*log);                 // the file may have its full size all the same
+    disk.fail_next_write(EIO);  // the write that fills the next segment
+    pump(*log);                 // the file may have its full size nevertheless
     ASSERT_TRUE(log->close_clean());
     log.reset();
     log = open_log(disk);
@@ -187,7 +187,8 @@ TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
   }
 }
 
-// The first start dies before the names of the manifests are durable, the second at a flush of the first segment.
+// The first start dies before the names of the manifests are durable, the second at a flush of the
+// first segment.
 TEST(FoundInTheLog, WhatADyingFirstStartNamedIsMadeDurable) {
   std::uint64_t died_twice = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {

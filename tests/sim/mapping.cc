@@ -1,6 +1,6 @@
-// Memory for the log's image, kept instead of given back: recovery maps and unmaps an extent at a time, and
-// a third of the simulator's time went into page faults. Linked into pawl_sim alone, with --wrap; not with
-// sanitizers, which want to see a use of what was unmapped.
+// Mapped memory for the log's image is kept for reuse instead of unmapped. Recovery maps and unmaps
+// one extent at a time, and a third of the simulator's time went into page faults. Linked into
+// pawl_sim only, with --wrap; not with sanitizers, which must see a use of unmapped memory.
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -20,8 +20,8 @@ int __wrap_munmap(void* address, std::size_t bytes);
 
 namespace {
 
-constexpr std::size_t kept_max = 256;            // of one size
-constexpr std::size_t kept_bytes_max = 1 << 20;  // larger ones are rare
+constexpr std::size_t kept_max = 256;            // blocks of one size
+constexpr std::size_t kept_bytes_max = 1 << 20;  // larger blocks are rare
 
 std::vector<void*>& kept(std::size_t bytes) {
   static std::map<std::size_t, std::vector<void*>> by_size;

@@ -10,12 +10,12 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c}
-                                    << 32;  // above the id in `attributes`
+// Upper half of `attributes`; the message's id is the lower half.
+constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
 constexpr std::size_t pool_bytes = 256 << 10;
 constexpr Instant long_ago{0};
 
-// What bodies are cut from: the same in every run.
+// Random bytes from which bodies are cut: the same in every run.
 const std::vector<char>& pool() {
   static const std::vector<char> bytes = [] {
     Random random(7);
@@ -103,7 +103,7 @@ std::uint32_t Model::recognise(const Call& call, const Delivery& delivery) {
   return delivery.content.replayed ? copy_of(call, id, delivery) : id;
 }
 
-// --- what is known of a message ---
+// --- state of a message ---
 
 void Model::lose(Message& message, const char* why) {
   message.gone = Message::Gone::yes;
@@ -112,7 +112,7 @@ void Model::lose(Message& message, const char* why) {
   trace_->note("  message {}/{} is gone: {}", raw(row(message).id), message.seq, why);
 }
 
-// Views that no crash can bring back any more are dropped.
+// Sets a view, and drops earlier views that no crash can restore any more.
 void Model::set_view(Message& message, View view) {
   const std::uint64_t durable_step = shards_[raw(row(message).owner)].durable_step;
   message.past.push_back(message.view);
@@ -126,7 +126,7 @@ void Model::set_view(Message& message, View view) {
   may_leave(message);
 }
 
-// A crash brings back the last view that is durable, or any later one.
+// A crash restores the last view that is durable, or any later one.
 void Model::roll_back(Message& message, std::uint64_t durable_step) {
   View result = message.view;
   if (message.view.step > durable_step) {
@@ -168,7 +168,7 @@ bool Model::surely_alive(const Message& message) const {
          queue.deletes == 0 && !may_be_expired(message);
 }
 
-// In every turn from `step` on, timers up to `fired` having fired before the first of them.
+// In every turn from `step` on, if timers up to `fired` had fired before the first of these turns.
 bool Model::surely_ready(const Message& message, std::uint64_t step, Instant fired) const {
   return surely_alive(message) && message.acked_step < step && message.view.step < step &&
          message.moves == 0 && message.view.from_high <= fired && !message.wanders;
@@ -198,7 +198,7 @@ void Model::durable(ShardId shard, std::uint64_t step) {
   });
 }
 
-// What was deleted and answered before that was on disk may be back.
+// A delete that was answered before it was on disk may be undone: its message may be back.
 void Model::removes_undone(ShardView& shard) {
   for (const auto& [id, step] : shard.removed_early) {
     Message& message = messages_[id];
@@ -211,7 +211,7 @@ void Model::removes_undone(ShardView& shard) {
   shard.early.clear();
 }
 
-// An answer says no less than the queue is set to.
+// Checks that a response promises no less than the queue's setting.
 void Model::check_promise(const Call& call) {
   const QueueRow& queue = row(call);
   const auto promised = static_cast<std::int64_t>(call.request.durability);
@@ -221,7 +221,7 @@ void Model::check_promise(const Call& call) {
                    promised, call.number, queue.durability.low, queue.durability.high);
 }
 
-// All that a crash has taken from async queues was answered within one window.
+// All messages that one crash took from async queues were answered within one window.
 void Model::check_windows() const {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<Instant, Instant>> windows;
   for (const QueueRow& queue : queues_) {
@@ -281,7 +281,7 @@ void Model::asked(Call& call) {
         if (!is_message(call.messages[i])) continue;
         Message& message = messages_[call.messages[i]];
         ++message.moves;
-        // By a handle that is older than a delivery that was undone it counts as received again.
+        // A handle older than a returned delivery makes the message count as received again.
         message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
         message.moved = std::max(message.moved, call.receipts[i].visibility);
       }
@@ -382,7 +382,7 @@ void Model::turned(const Turn& turn) {
 void Model::started() {
   draining_ = false;
   ++starts_;
-  // The clock may be behind what was seen last: the log had not heard of that.
+  // The clock may be behind the last time seen: that time had not reached the log.
   for (Message& message : messages_) message.received = std::min(message.received, world_->now());
   for (std::uint32_t i = 0; i < world_->shards(); ++i) {
     shards_[i].now = world_->now();

@@ -1,19 +1,19 @@
-// Model: what the broker may do, as a table of messages. It is fed by requests, by their answers, and by the
-// parts of a request that its shard fills in when it decides (read when that turn is over); it never looks
-// into the broker.
+// Model: the permitted behaviour of the broker, as a table of messages. Its input is requests,
+// their responses, and the fields that a shard fills in when it decides a request (read after that
+// turn). It never looks into the broker.
 //
 //   asked --decided--> unacked --answered--> acked --> gone (deleted, purged, expired, queue deleted)
 //                        |\--crash--> doubtful --delivered--> acked
 //                        \--answered before it is on disk--> early --known to be on disk--> acked
 //                                                              \--crash--> doubtful
 //
-// What cannot be known is a range: a request of another shard is decided somewhere between its submission
-// and its answer; after a crash a lazy record (a delivery, a change of visibility) is there or not. As soon
-// as a delivery shows which, the range is a number again. A check fails only when no value of the range
-// could explain what was seen.
+// An unknown value is a range. The decision on a request of another shard falls somewhere between
+// submission and response. After a crash a lazy record (a delivery, a change of visibility) may be
+// there or not. Once a delivery shows which, the range is a number again. A check fails only when
+// no value of the range could explain the observation.
 //
 // Units:  Instant of the broker's clock; steps are turns.
-// Errors: a broken invariant goes to the Trace under its name; README.md has the table of names.
+// Errors: a broken invariant is reported to the Trace by name; README.md lists the names.
 // Owner:  one simulation.
 #pragma once
 
@@ -35,12 +35,12 @@
 
 namespace pawl::sim {
 
-// What a message's record of deliveries may say.
+// Possible contents of a message's delivery record.
 struct View {
-  std::uint64_t step = 0;       // the turn, or the answer, that made it so
+  std::uint64_t step = 0;       // turn or response that caused it
   Range received;               // receive count
-  Instant from_low, from_high;  // when it may be received (again)
-  Instant first;                // of its first delivery; 0: none, or not known
+  Instant from_low, from_high;  // bounds of the time from which it may be received (again)
+  Instant first;                // time of the first delivery; 0: none, or unknown
   std::uint32_t nonce = 0;
   bool nonce_known = true;
 };
@@ -50,7 +50,7 @@ struct Message {
   enum class Gone : std::uint8_t { no, maybe, yes };
 
   std::uint32_t queue = 0;
-  std::uint64_t body_at = 0;  // in the pool of bytes
+  std::uint64_t body_at = 0;  // position in the pool of random bytes
   std::uint32_t body_bytes = 0, system_bytes = 0, sender_bytes = 0;
   bool with_md5 = false;
   std::uint32_t group = 0, dedup = 0;  // numbers of texts; 0: none
@@ -59,45 +59,45 @@ struct Message {
   Gone gone = Gone::no;
   const char* why = "";
   Seq seq = 0;
-  Durability promised = Durability::fsync;  // by the answer
-  std::uint64_t start = 0;                  // the broker's, at which it was answered early
+  Durability promised = Durability::fsync;  // durability in the response
+  std::uint64_t start = 0;                  // number of the broker's start at the early response
   std::uint64_t decided_step = 0;
-  std::uint64_t acked_step = 0;  // since then it is known to be on disk
+  std::uint64_t acked_step = 0;  // step from which it is known to be on disk
   Instant sent_at;
-  Instant latest;    // the newest time that was ever seen when it was sent
-  Instant aged;      // the earliest that its retention may count from
-  Instant received;  // last
+  Instant latest;    // newest time that the broker had shown when it was sent
+  Instant aged;      // earliest time from which its retention may count
+  Instant received;  // time of the last delivery
   bool sender_is_local = false;
 
-  // Moves. Until it is seen again, a message that wanders may be in any queue that its own one leads to.
+  // Moves. A wandering message may be in any queue reachable from its own, until it is seen again.
   bool wanders = false;
   std::uint64_t arrived_step = 0;
-  bool returned = false;  // was delivered to nobody, once: its queue's delay is over for it
-  std::string origin;     // of a dead letter
-  std::string uuid;       // what it is deduplicated by since it was a dead letter of a FIFO queue
-  QueueId born_queue = QueueId::none;  // what its id is made of
+  bool returned = false;  // a delivery was returned: its queue's delay no longer applies
+  std::string origin;     // original queue of a dead letter
+  std::string uuid;       // deduplication id since it was a dead letter of a FIFO queue
+  QueueId born_queue = QueueId::none;  // its message id derives from this and born_seq
   Seq born_seq = 0;
 
   View view;
-  std::vector<View> past;     // views that a crash may bring back, oldest first
-  std::uint32_t removes = 0;  // requests under way
+  std::vector<View> past;     // views that a crash may restore, oldest first
+  std::uint32_t removes = 0;  // deletes under way
   std::uint32_t moves = 0;    // changes of visibility and returns under way
-  std::uint32_t returns = 0;  // of these
-  Duration moved{0};          // the longest timeout that one of them asks for
+  std::uint32_t returns = 0;  // the returns among `moves`
+  Duration moved{0};          // longest timeout that one of `moves` requests
 };
 
-// A set of queue names, by the number that the model gives each of them; runs know only a few.
+// A set of queue names: one bit for each name. A run uses only a few names.
 using Names = std::uint64_t;
 inline constexpr std::size_t names_max = 64;
 
-// Where dead letters go; `target` empty: nowhere.
+// Redrive policy: target of dead letters (empty: none) and receive limit.
 struct Policy {
   std::string target;
   std::int64_t max = 0;
   bool operator==(const Policy&) const = default;
 };
 
-// Who was accepted under a deduplication id.
+// A message that was accepted under a deduplication id.
 struct First {
   Seq seq = 0;
   Instant at;
@@ -105,44 +105,45 @@ struct First {
   bool sure = true;
 };
 
-// The deduplication scopes of a queue, true: of a group. The older one is in force until a window after the change.
+// Deduplication scopes of a queue; true means per group. The older scope stays in force for one
+// window after a change.
 struct ScopeState {
   bool before = false, now = false;
   bool changed = false;
-  Instant low, high;   // when it was changed
-  bool fresh = false;  // by a request that is under way
-  // The state that the change was made in.
+  Instant low, high;   // bounds of the time of the change
+  bool fresh = false;  // made by a request that is under way
+  // State before the change.
   bool base_before = false, base_now = false, base_changed = false;
   Instant base_low, base_high;
 
-  // Whether that scope may be in force at a time between the two.
+  // Whether the scope may be in force at some time between `from` and `to`.
   bool may_hold(bool of_group, Instant from, Instant to) const;
   bool both_count(Instant at) const { return changed && at < low + dedup_window * 2; }
   bool both_may_count(Instant at) const { return changed && at < high + dedup_window * 2; }
   bool operator==(const ScopeState&) const = default;
 };
 
-// What a ReceiveRequestAttemptId got.
+// Result of a receive with a ReceiveRequestAttemptId.
 struct Attempt {
   Instant at;
   std::uint64_t step = 0;
   bool sure = true;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> messages;  // and their nonces
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> messages;  // messages and their nonces
 };
 
 struct TaskRow {
-  MoveTask sure;  // as it was seen last, and is on disk
+  MoveTask sure;  // last state seen that is on disk
   MoveTask seen;
   std::uint64_t step = 0;
-  std::uint64_t low_step = 0;  // it was seen so after this turn
+  std::uint64_t low_step = 0;  // the list that showed `seen` was decided after this turn
   Instant low_fired;
-  bool answered = false;  // its start; until then only lists have told of it
+  bool answered = false;  // the start has a response; until then only lists show the task
 };
 
-// When the queues of a name were deleted last.
+// Time of the last deletion of a queue with this name.
 struct Deletion {
-  Instant sure;    // not before this, and the deletion was answered
-  Instant latest;  // not after this, if one that was never answered took place
+  Instant sure;    // lower bound of the last answered deletion
+  Instant latest;  // upper bound, unanswered deletions included
 
   void may_be(Instant at) { latest = std::max(latest, at); }
   void was(Instant low, Instant high) { sure = low, may_be(high); }
@@ -155,118 +156,124 @@ struct QueueRow {
   QueueId id = QueueId::none;
   ShardId owner{};
   std::string name, full_name;  // "account/name"
-  Names bit = 0;                // its own
+  Names bit = 0;                // bit of its own name
   std::uint64_t deleted_step = 0;
   std::uint32_t deletes = 0, purges = 0, sets = 0;  // requests under way
   std::uint64_t set_step = 0;
   Range visibility, delay, wait;  // ms
   Range durability;
-  std::int64_t retention_min = 0, retention_max = 0;  // ms, ever
-  Range purged{-1,
-               -1};  // when the last purge that was answered happened, ms; -1: none, or forgotten
-  Instant purged_high = Instant{-1};              // the latest that any may have happened
-  std::vector<std::uint32_t> messages;            // not known to be gone
-  std::unordered_map<Seq, std::uint32_t> by_seq;  // numbers may be far apart
+  std::int64_t retention_min = 0, retention_max = 0;  // ms, smallest and largest so far
+  // Time of the last answered purge, ms; -1: none.
+  Range purged{-1, -1};
+  Instant purged_high = Instant{-1};              // upper bound of the time of any purge
+  std::vector<std::uint32_t> messages;            // messages not known to be gone
+  std::unordered_map<Seq, std::uint32_t> by_seq;  // a hash map: numbers may be far apart
 
   // FIFO.
   bool fifo = false;
-  std::vector<ScopeState> scopes;  // one of them holds
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // group, id
+  std::vector<ScopeState> scopes;  // possible states; one is true
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // by group and id
   std::map<std::uint32_t, Attempt> attempts;
-  std::map<std::uint32_t, std::uint64_t> lost_step;  // when one of the group was last known to go
+  std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went
   std::set<std::uint32_t> attempts_asked;            // since the start
-  // One of the group has come to another queue, and this one may not have heard of it: until all rests, or a start.
+  // Groups with a message that has arrived in another queue while this queue may not know it yet.
+  // Cleared at rest and by a crash.
   std::set<std::uint32_t> letting_go;
 
   // Moves.
-  std::vector<Policy> policies;  // one of them holds
-  Instant policy_known;          // since when there is one alone
+  std::vector<Policy> policies;  // possible policies; one is in force
+  Instant policy_known;          // time since when only one is possible
   Names exits = 0;               // queues that messages may have gone to, ever
-  bool moves_home = false;       // and those that dead letters of this one came from
-  bool may_move = false;         // a task may be running
-  std::uint32_t starts = 0;      // requests under way
+  bool moves_home = false;       // and to the original queues of its dead letters
+  bool may_move = false;         // a move task may be running
+  std::uint32_t starts = 0;      // start requests under way
   std::uint64_t start_step = 0;
   std::uint64_t starts_asked = 0;
   std::vector<TaskRow> tasks;
-  std::vector<const Call*> receives;  // under way
-  Instant looked;                     // all others were decided by then
+  std::vector<const Call*> receives;  // receives under way
+  Instant looked;                     // all other receives were decided by then
   std::uint64_t moves_listed_step = 0;
-  std::uint64_t emptied_step = 0;  // a task was completed after this turn
-  std::uint64_t emptied_seen = 0;  // and known to be in this one
+  std::uint64_t emptied_step = 0;  // a task was completed in this turn or later
+  std::uint64_t emptied_seen = 0;  // the turn that showed the completion
   Instant emptied_fired;
-  bool start_lost = false;  // a crash came before a task's start was known to be on disk
-  std::uint64_t unseen_hops = 0;  // at most: messages that may have been deleted while they moved
-  std::uint64_t hops = 0;   // messages seen that a task has taken from here
+  bool start_lost = false;        // a crash came before a task's start was known to be on disk
+  std::uint64_t unseen_hops = 0;  // upper bound of the messages deleted while they moved
+  std::uint64_t hops = 0;         // messages seen elsewhere that a task moved from here
 
   ReplaysOfQueue replays;
-  std::uint64_t known_step = 0;  // its create was answered after this turn
+  std::uint64_t known_step = 0;  // turn of the response to its create
 };
 
-// The redrive policy that the changes set, if they set one.
+// The redrive policy that the changes set; none if they set none.
 std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes);
 
 class Model {
  public:
   Model(const World& world, Trace& trace);
 
-  // --- content: messages are made here, so that what is delivered can be told from its id ---
+  // --- content: each message carries its id, which identifies a delivery ---
   std::uint32_t make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random);
-  // What users of FIFO and fair queues add; 0: none.
+  // Sets the group and deduplication id for FIFO and fair queues; 0: none.
   void name_group(std::uint32_t message, std::uint32_t group, std::uint32_t dedup);
   std::string_view text_of(std::uint32_t number) const;
   void fill(std::uint32_t message, Content& content, const std::uint64_t& name) const;
-  // Which message or copy this is; checks every byte of it. UINT32_MAX: a broken invariant.
+  // Returns the message or copy of a delivery, and checks every byte. UINT32_MAX: a broken
+  // invariant.
   std::uint32_t recognise(const Call& call, const Delivery& delivery);
 
   // --- requests ---
   void asked(Call& call);
-  // Those that were accepted, of all calls of the turn; then what is a duplicate of them.
+  // Called for all calls of a turn: first for the accepted sends, then for their duplicates.
   void decided_sends(Call& call, bool duplicates, const Turn& turn);
-  // One delivery, in the order of the deciding shard.
+  // Records one delivery. Deliveries come in the order of the deciding shard.
   void delivered(Call& call, std::size_t index, const Turn& turn);
-  // All of a call's deliveries are told.
+  // To be called after delivered() for every delivery of the call.
   void attempted(const Call& call, const Turn& turn);
   void answered(Call& call, const Turn& turn);
   void cancelled(const Call& call) { looked(call); }
-  // A delete that was decided in this very turn.
+  // Records a delete that was decided in this very turn.
   void decided_remove(Call& call, const Turn& turn);
-  void gives_back(
-      const Call& call);  // an abandoned receive was delivered to, and is on its way back
+  // Records that the deliveries of an abandoned receive are on their way back.
+  void gives_back(const Call& call);
 
   // --- the broker ---
   void turned(const Turn& turn);
   void draining() { draining_ = true; }
-  void rested(std::uint64_t step);  // long enough for what was decided by then to be on disk
+  // To be called after a rest long enough for everything decided by `step` to be on disk.
+  void rested(std::uint64_t step);
   void crashed(bool in_order = false);
   void stopped();
-  // The disk of the shard may let go of what is kept for replay; until it is healed.
+  // Until disks_healed(), the shard may drop data that it keeps for replay.
   void disk_is_full(std::uint32_t shard);
   void disks_healed();
   void bit_flipped();
   void started();
 
   // --- checks ---
-  // At rest nobody may be parked while something is ready, and nothing else may be under way.
+  // Checks that at rest no receive is parked while a message is ready, and nothing else is under
+  // way.
   void check_rest(const Call& call);
-  // A long poll that is still under way after this turn of its shard.
+  // Checks a long poll that is still under way after this turn of its shard.
   void check_overdue(const Call& call, const Turn& turn);
-  // A receive came back with room left: was anything ready that it should have got?
+  // Checks that a receive with space left in its response missed no ready message.
   void check_short(const Call& call, const Turn& turn);
 
-  // All that could be received was: what did not come must have been allowed not to.
+  // Called after everything receivable was received: a message that did not come must be allowed to
+  // be missing.
   void conclude();
 
   // --- for clients ---
   const std::vector<QueueRow>& queues() const { return queues_; }
   const Message& message(std::uint32_t id) const { return messages_[id]; }
-  // Messages of the queue that must still come, and the time by which the last of them must be ready.
+  // Messages of the queue that must still come, and the time by which all of its messages are
+  // ready.
   std::size_t owed(const QueueRow& queue) const;
   Instant last_ready(const QueueRow& queue) const;
-  // The next receive from the queue sends the message to another one.
+  // Whether the next receive from the queue moves the message to another one.
   bool about_to_move(std::uint32_t id, std::uint32_t at) const;
-  // Messages may be on their way between queues.
+  // Whether messages may be on their way between queues.
   bool any_wanders() const;
-  // After everything was drained, and the tasks were listed again.
+  // To be called after everything was drained and the tasks were listed again.
   void check_tasks_ended();
   bool any_replay() const;
   void check_replays();
@@ -279,12 +286,12 @@ class Model {
   const QueueRow& row(const Message& message) const { return queues_[message.queue]; }
   struct ShardView {
     Instant now, fired;
-    Instant
-        swept;  // messages past their retention had gone by then; after a start the first turn does it
-    std::uint64_t durable_step = 0;    // what was decided up to this turn survives a crash
-    std::vector<std::uint32_t> early;  // messages answered before that was known
-    std::vector<std::pair<std::uint32_t, std::uint64_t>>
-        removed_early;  // in which turn at the latest
+    // Messages that had expired by then are gone. 0 after a start: its first turn removes them.
+    Instant swept;
+    std::uint64_t durable_step = 0;    // a crash keeps everything decided up to this turn
+    std::vector<std::uint32_t> early;  // messages answered before they were known to be durable
+    // Messages that were deleted before that was durable, and the last turn in which it happened.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> removed_early;
   };
 
   // model_queues.cc
@@ -357,7 +364,7 @@ class Model {
     return copied_into_.contains(queue.full_name);
   }
   bool may_wander_to(std::uint32_t original, std::uint32_t at) const;
-  bool may_be_copied_into(std::uint32_t original, std::uint32_t at, std::size_t tasks) const;
+  bool may_be_copied_into(std::uint32_t original, std::uint32_t target) const;
   static bool sends_again(const ReplayRow& replay, const QueueRow& source, std::uint32_t original);
   void asked_replay(Call& call, QueueRow& queue);
   void answered_replay(const Call& call);
@@ -390,7 +397,7 @@ class Model {
   bool surely_ready(const Message& message, std::uint64_t step, Instant fired) const;
   bool may_be_expired(const Message& message) const;
   bool must_be_expired(const Message& message, Instant fired) const;
-  // The first and last time at which the call may have been decided, as of the turn that answers it.
+  // Earliest and latest decision time of the call, as of the turn that answers it.
   Instant decided_low(const Call& call) const;
   Instant decided_high(const Call& call, const Turn& turn) const;
   void durable(ShardId shard, std::uint64_t step);
@@ -408,16 +415,16 @@ class Model {
   std::map<std::string, Deletion> deletions_;     // by name
   std::vector<ShardView> shards_;
   std::uint64_t starts_ = 0;
-  std::uint64_t rested_step_ = 0;             // whatever had been moved by then is settled
-  std::int64_t retention_least_ = INT64_MAX;  // of any queue, ever; ms
+  std::uint64_t rested_step_ = 0;             // transfers decided by this step are settled
+  std::int64_t retention_least_ = INT64_MAX;  // smallest retention of any queue so far, ms
   bool draining_ = false;
   std::deque<Copy> copies_;
   std::set<std::string> copied_into_;  // full names of the destinations of replay tasks
   std::set<std::uint32_t> full_disks_;
-  std::uint64_t replays_proved_ = 0;                   // messages that had to come again, and did
-  bool any_wandered_ = false;                          // if not, nobody needs to look for what does
-  std::vector<std::string> names_;                     // full ones, by number
-  mutable std::vector<std::optional<Names>> reached_;  // known answers
+  std::uint64_t replays_proved_ = 0;  // copies that had to come, and came
+  bool any_wandered_ = false;         // false: scans for wandering messages are skipped
+  std::vector<std::string> names_;    // full names, by number
+  mutable std::vector<std::optional<Names>> reached_;  // cached results
 };
 
 }  // namespace pawl::sim

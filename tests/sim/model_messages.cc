@@ -1,4 +1,4 @@
-// What the model makes of sends, deliveries, deletes and changes of visibility.
+// Model of sends, deliveries, deletes and changes of visibility.
 #include <algorithm>
 
 #include "net/engine/shard_loop.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr Instant long_ago{0};
 
-// A receive that finds only dead letters waits for them to land.
+// Longest wait of a receive that finds only dead letters: until their transfers are settled.
 constexpr Duration settling_max = seconds(5);
 
 Duration longest(const Call& call, const QueueRow& queue) {
@@ -17,7 +17,7 @@ Duration longest(const Call& call, const QueueRow& queue) {
                                                : std::max(Duration{call.wait.high}, settling_max);
 }
 
-// When a message is there again that was hidden for so long.
+// Returns the time from which a message is visible again that was hidden for so long.
 Instant end_of(Instant begun, Duration hidden) {
   return hidden.ms > 0 ? begun + hidden + ShardLoop::timers_late : begun;
 }
@@ -55,7 +55,8 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     message.sent_at = message.aged = turn.now;
     message.latest = world_->newest_now();
     message.view.step = turn.step;
-    message.view.from_low = turn.now + Duration{delay.low};  // durable only then, it comes at once
+    // A message that is durable only after its delay comes at once.
+    message.view.from_low = turn.now + Duration{delay.low};
     message.view.from_high = turn.now + Duration{delay.high};
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
@@ -79,8 +80,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   lose(other, "lost in a crash, its number is another's");
 }
 
-// The last number was given out: to a message that was seen, or to one that came from another queue
-// or from a replay and was not seen yet; or a crash cost it a queue that answers early.
+// The last number is in use: by a message that was seen, or by one from another queue or a replay
+// that was not seen yet. Or a queue that answers early lost it in a crash.
 void Model::check_used_up(const QueueRow& queue) {
   const bool seen = queue.by_seq.contains(seq_newest_max);
   bool unseen = queue.replays.relaxed || may_have_copies(queue);
@@ -90,7 +91,7 @@ void Model::check_used_up(const QueueRow& queue) {
     trace_->broken("an error has a reason", "queue {} has numbers left", raw(queue.id));
 }
 
-// A refusal is decided in the turn that answers it.
+// Checks a refusal for want of memory; the turn that answers it also decided it.
 void Model::check_memory(const Call& call) {
   std::uint64_t bytes = 0;
   for (const std::uint32_t id : call.messages) bytes += messages_[id].body_bytes + 200;
@@ -156,8 +157,8 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   if (queue.fifo) check_order(call, index);
   message.wanders = false;
   message.received = turn.now;
-  if (message.moves >
-      0) {  // one of them may have been decided before this, and a crash may stop at it
+  // A change or return may have been decided before this delivery, and a crash may stop after it.
+  if (message.moves > 0) {
     View between = message.view;
     between.step = turn.step;
     between.received.low = std::max<std::int64_t>(0, between.received.low - 1);
@@ -173,7 +174,8 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   view.received = {delivery.receive_count, delivery.receive_count};
   view.from_low = end_of(turn.now, Duration{visibility.low});
   view.from_high = turn.now + Duration{visibility.high};
-  if (again && message.view.step == turn.step) {  // two of an attempt in one turn, in any order
+  // Two receives of an attempt in one turn, in any order.
+  if (again && message.view.step == turn.step) {
     view.from_low = std::min(view.from_low, message.view.from_low);
     view.from_high = std::max(view.from_high, message.view.from_high);
   }
@@ -192,7 +194,7 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
   if (message.sent == Sent::refused || message.sent == Sent::asked)
     return trace_->broken("only what was sent is delivered", "message {}", id);
   if (message.sent == Sent::early && message.promised == Durability::async)
-    durable(row(message).owner, message.decided_step);  // or it would not have come
+    durable(row(message).owner, message.decided_step);  // only a durable message is delivered
   if (message.sent == Sent::unacked && message.sender_is_local)
     return trace_->broken("nothing is delivered before it is durable", "message {}", id);
   if (message.gone == Message::Gone::yes)
@@ -213,7 +215,7 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
   if (!expected.holds(delivery.receive_count))
     return trace_->broken("the receive count counts", "message {}: {}, expected {}..{}", id,
                           delivery.receive_count, expected.low, expected.high);
-  // A first delivery is one of a message whose earlier deliveries, if any, are forgotten or undone.
+  // With a count of 1 this is the first delivery: earlier ones, if any, were forgotten or returned.
   const Instant first = delivery.receive_count == 1 && !again ? turn.now : view.first;
   if (first.ms != 0 && delivery.first_received != first && message.moves == 0)
     return trace_->broken("the first delivery is remembered", "message {}: {}, expected {}", id,
@@ -230,7 +232,7 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
   if (call.request.error == Errc::attempt_not_retryable) return refused_attempt(call, turn);
   if (!queue_answers(call)) return;
   const QueueRow& queue = row(call);
-  // What it rests on is on disk: order must hold across a crash.
+  // The response waited until everything before it was on disk: order must hold across a crash.
   if (queue.fifo && call.request.delivered > 0) durable(call.target, call.delivered_step);
   const bool waited = call.request.delivered > 0 || call.again || call.abandoned || draining_ ||
                       queue.sets > 0 || queue.set_step > call.asked_step ||
@@ -243,7 +245,8 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
 void Model::check_short(const Call& call, const Turn& turn) {
   if (call.request.error != Errc::ok || call.request.delivered == call.request.receive.max) return;
   if (call.again) return;
-  // What it delivered says when it was decided; an empty answer does so only when its shard is at home.
+  // A delivery shows when the receive was decided; an empty response does so only for
+  // a receive from the same shard.
   const bool now =
       call.target == turn.shard && (call.home == turn.shard || call.request.delivered > 0);
   const std::uint64_t step = now ? turn.step : call.asked_step + 1;
@@ -266,7 +269,7 @@ void Model::check_short(const Call& call, const Turn& turn) {
 
 void Model::check_overdue(const Call& call, const Turn& turn) {
   if (call.op != Op::receive || !call.exact || call.target != turn.shard || call.abandoned) return;
-  if (call.applied) return;  // its answer waits for the disk
+  if (call.applied) return;  // the response waits for the disk
   const QueueRow& queue = row(call);
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
   if (turn.step <= call.decided_step || turn.fires < call.decided_at + longest(call, queue)) return;
@@ -323,7 +326,7 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     if (!taken || message.gone == Message::Gone::yes) continue;
     const bool in_time = call.in_time.contains(id) && call.receipts[i].error == Errc::ok;
     if (!in_time && !names_place(call.receipts[i], message)) {
-      // It has moved on; if its source has not heard of that, the delete follows it.
+      // It has moved on. If its source does not know that yet, the delete follows it.
       if (message.arrived_step > rested_step_) message.gone = Message::Gone::maybe;
       continue;
     }
@@ -340,10 +343,10 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     trace_->note("  message {} deleted", id);
     lose(message, "deleted");
     if (!early) continue;
-    // One that waited for a dead letter to arrive was decided in this turn.
+    // A delete that waited for a dead letter to arrive was decided in this turn.
     shards_[raw(call.target)].removed_early.emplace_back(id, turn.step);
-    row(call).lost_step[message.group] =
-        turn.step + 1;  // receives of this turn may have come first
+    // Receives of this turn may have come first.
+    row(call).lost_step[message.group] = turn.step + 1;
   }
 }
 
@@ -384,8 +387,8 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     changed.received.high = std::max<std::int64_t>(view.received.high, 1);
     changed.from_low = end_of(low, entry.visibility);
     changed.from_high = high + entry.visibility;
-    // By an old handle the message remains the latest receiver's. A message that counts as never received becomes this
-    // one's.
+    // After a change by an old handle the message still belongs to the latest receiver. A message
+    // that counts as never received then belongs to this handle.
     if (view.received.high == 0) {
       changed.nonce = nonce;
       changed.nonce_known = true;
@@ -419,7 +422,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (!taken || !names_place(call.receipts[i], message)) continue;
     View view = message.view;
     const std::uint32_t nonce = nonce_of(world_->receipt_key(), call.receipts[i].handle);
-    if (view.nonce_known && view.nonce != nonce) continue;  // received again since
+    if (view.nonce_known && view.nonce != nonce) continue;  // received again since then
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
     if (untouched && view.from_low > high) {

@@ -1,7 +1,7 @@
-// What the model makes of messages that go from queue to queue: dead letters and move tasks.
+// Model of messages that move between queues: dead letters and move tasks.
 //
-// A message that may have left its queue wanders: it is in its queue or in one that can be reached from there,
-// by name, through what was ever set or asked for. The next delivery says where it is.
+// A message that may have left its queue wanders: it is in its queue or in a queue reachable from
+// there, through names that were ever set or requested. The next delivery shows where it is.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +38,7 @@ void Model::add_policy(QueueRow& queue, const Policy& policy) {
   lead_on(queue);
 }
 
-// There is a new way out of the queue.
+// Updates all messages after the queue got a new exit.
 void Model::lead_on(QueueRow& queue) {
   may_leave(queue);
   const Names reached = reach(static_cast<std::uint32_t>(&queue - queues_.data()));
@@ -56,7 +56,7 @@ Names Model::bit_of(std::string_view full_name) {
   return Names{1} << number;
 }
 
-// The queues that messages of this one may be in, itself not counted unless they may come back.
+// Queues where messages of this one may be; the queue itself only if messages may come back.
 Names Model::reach(std::uint32_t from) const {
   if (reached_.size() != queues_.size()) reached_.assign(queues_.size(), std::nullopt);
   std::optional<Names>& known = reached_[from];
@@ -95,7 +95,7 @@ void Model::may_leave(QueueRow& queue) {
     if (messages_[id].decided_step > 0) may_leave(messages_[id]);
 }
 
-// The queue is to be purged or deleted: so may be what has come to it.
+// A purge or delete of the queue is under way: messages that moved into it may be gone with it.
 void Model::may_vanish(const QueueRow& queue) {
   if (!any_wandered_) return;
   const auto at = static_cast<std::uint32_t>(&queue - queues_.data());
@@ -118,15 +118,15 @@ const QueueRow* Model::surely_there(const std::string& target, const QueueRow& s
   return nullptr;
 }
 
-// A receive has been decided by now, and may have sent dead letters on their way.
+// A receive was decided by now, and may have started moves of dead letters.
 void Model::looked(const Call& call) {
   QueueRow& queue = row(call);
   queue.looked = std::max(queue.looked, world_->newest_now());
   std::erase(queue.receives, &call);
 }
 
-// Whether nothing can have sent the message on its way before this turn: no receive, since it may be visible, and no
-// task.
+// Whether nothing can have started to move the message before this turn: no receive since it may be
+// visible, and no task.
 bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint64_t step) const {
   const bool alone = std::ranges::all_of(queue.receives, [&](const Call* receive) {
     return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
@@ -138,7 +138,7 @@ bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint
          !may_be_expired(message);
 }
 
-// These deletes are in time, if their messages are moved at all.
+// Records the deletes that are in time, if their messages are moved at all.
 void Model::decided_remove(Call& call, const Turn& turn) {
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     if (!is_message(call.messages[i])) continue;
@@ -161,7 +161,7 @@ bool Model::names_place(const ReceiptEntry& entry, const Message& message) const
   return receipt && receipt->queue == row(message).id && receipt->seq == message.seq;
 }
 
-// --- a message comes out of another queue ---
+// --- a message arrives from another queue ---
 
 void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn) {
   Message& message = messages_[id];
@@ -194,7 +194,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   }
   trace_->note("  message {} has moved from queue {} to {}/{}", id, raw(from.id), raw(to.id),
                delivery.seq);
-  // Its queue may not have let go of it yet, nor those that it went through.
+  // Its source may still have a record of it, and so may the queues that it passed through.
   for (QueueRow& queue : queues_) {
     const bool on_its_way = &queue == &from || (queue.bit & reached) != 0;
     if (on_its_way && queue.fifo && &queue != &to) queue.letting_go.insert(message.group);
@@ -215,7 +215,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   take_seq(id, delivery.seq);
 }
 
-// It says who lost patience with it, and goes on as what it was.
+// A dead letter names the queue that it comes from, and keeps its identity.
 bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
                         Names reached) {
   const bool known = std::ranges::any_of(queues_, [&](const QueueRow& queue) {
@@ -237,7 +237,8 @@ bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueR
   return true;
 }
 
-// What a delivery says of where the message has been; and that it is not one too many.
+// Checks the origin and identity of a delivered message, and that this delivery is not one too
+// many.
 bool Model::check_place(const Call& call, const Message& message, const Delivery& delivery,
                         bool again) {
   const MessageId id = message.origin.empty()
@@ -252,7 +253,7 @@ bool Model::check_place(const Call& call, const Message& message, const Delivery
     return false;
   }
   const QueueRow& queue = row(message);
-  // Where numbers run out, the target may have none left.
+  // Where message numbers run out, the target may have none left.
   if (queue.policies.size() == 1 && queue.sets == 0 && !again && !world_->numbers_run_out()) {
     const Policy& policy = queue.policies.front();
     if (!policy.target.empty() && delivery.receive_count > policy.max &&
@@ -262,14 +263,16 @@ bool Model::check_place(const Call& call, const Message& message, const Delivery
       return false;
     }
   }
-  // A dead letter that was refused is hidden for a second, from tasks too, whatever the policy is by then.
+  // A dead letter that its target refused is hidden for a second, from tasks too, even if the
+  // policy changes meanwhile.
   constexpr Duration refused_pause = seconds(1);
+  // The receive must come after the completion was seen: others may have been faster.
   const bool was_ready = !queue.fifo && queue.policy_known + refused_pause <= queue.emptied_fired &&
                          message.view.step < queue.emptied_step && message.acked_step > 0 &&
                          message.acked_step < queue.emptied_step &&
                          message.arrived_step < queue.emptied_step && message.moves == 0 &&
                          message.view.from_high <= queue.emptied_fired &&
-                         call.asked_step > queue.emptied_seen;  // others may have been faster
+                         call.asked_step > queue.emptied_seen;
   const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
     return !policy.target.empty() && message.view.received.high >= policy.max;
   });
@@ -343,7 +346,7 @@ void Model::answered_cancel(const Call& call) {
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
   if (known == queue.tasks.end()) return;
   known->seen.status = known->sure.status = MoveTask::Status::cancelled;
-  queue.moves_listed_step = world_->step();  // a list that was asked before may say that it runs
+  queue.moves_listed_step = world_->step();  // a list requested earlier may show it as running
 }
 
 void Model::answered_list(const Call& call, const Turn& turn) {
@@ -376,7 +379,7 @@ void Model::see_task(const Call& call, QueueRow& queue, const MoveTask& task, co
   using Status = MoveTask::Status;
   auto known = std::ranges::find(queue.tasks, task.number,
                                  [](const TaskRow& row) { return row.seen.number; });
-  if (known == queue.tasks.end()) {  // its start is not answered, or never will be
+  if (known == queue.tasks.end()) {  // its start has no response yet, or never will
     queue.tasks.push_back({{}, task, turn.step, call.asked_step, call.fired_when_asked});
     std::ranges::sort(queue.tasks, {}, [](const TaskRow& row) { return row.seen.number; });
     return;
@@ -439,7 +442,7 @@ void Model::tasks_crashed(QueueRow& queue, std::uint64_t durable_step) {
   for (TaskRow& row : queue.tasks) {
     if (row.step <= durable_step) continue;
     row.seen = row.sure;
-    // Nobody knows how far it had come, or (number 0) whether it was started.
+    // The model does not know how far the task had come, or (number 0) whether it was started.
     if (row.seen.status == MoveTask::Status::running) queue.may_move = true;
   }
   std::erase_if(queue.tasks, [](const TaskRow& row) { return row.seen.number == 0; });
@@ -452,14 +455,14 @@ void Model::check_tasks_ended() {
     std::uint64_t moved = 0;
     for (std::size_t i = 0; i < queue.tasks.size(); ++i) {
       const TaskRow& row = queue.tasks[i];
-      // Older ones are in no list any more.
+      // Older tasks are in no list any more.
       const bool listed = queue.tasks.size() - i <= tasks_kept;
       if (row.seen.status == MoveTask::Status::running && listed)
         trace_->broken("a task ends", "{} of queue {}", row.seen.number, raw(queue.id));
       moved += row.seen.moved;
     }
     if (!queue.name.starts_with("own-source") || queue.tasks.size() > tasks_kept) continue;
-    // What a task has moved whose start a crash took back is in no count.
+    // Messages moved by a task whose start was lost in a crash are in no count.
     if (moved > queue.hops + queue.unseen_hops || (moved < queue.hops && !queue.start_lost))
       trace_->broken("a task counts what it moves", "queue {}: {}, and {} came", raw(queue.id),
                      moved, queue.hops);

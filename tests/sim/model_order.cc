@@ -1,4 +1,4 @@
-// What the model makes of FIFO queues: order, deduplication, attempts, handles that run out.
+// Model of FIFO queues: order, deduplication, receive attempts, and receipt handles that expire.
 #include <algorithm>
 #include <utility>
 
@@ -16,9 +16,9 @@ constexpr Duration clock_back_max = seconds(3600);
 
 // --- order ---
 
-// The message that was delivered must be the first of its group that is not delivered with it.
+// A delivered message must be the first of its group, apart from messages delivered with it.
 void Model::check_order(const Call& call, std::size_t index) {
-  if (trace_->lenient()) return;  // one that is set aside is passed over, and is back after a start
+  if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a start
   const QueueRow& queue = row(call);
   const Message& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {
@@ -40,12 +40,12 @@ void Model::check_order(const Call& call, std::size_t index) {
   }
 }
 
-// Of each group: what is in front, and was not delivered by this call, must not be ready. What went out of the
-// way may have done so after the call, unless it was known by the turn `known`.
+// For each group: the first message that this call did not deliver must not be ready. Messages in
+// front of it may have gone after the call, unless they were known to be gone by the turn `known`.
 void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
                          std::string_view name) {
   const QueueRow& queue = row(call);
-  if (may_have_copies(queue)) return;  // one of them may be in front
+  if (may_have_copies(queue)) return;  // a copy may be in front
   std::vector<std::uint32_t> sorted;
   for (const std::uint32_t id : queue.messages)
     if (messages_[id].seq != 0) sorted.push_back(id);
@@ -53,7 +53,7 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
     return std::pair(messages_[id].group, messages_[id].seq);
   });
   const std::set<std::uint32_t> arriving = groups_arriving(call.queue);
-  std::uint32_t passed = 0;  // the group whose front is not ready, for all we know
+  std::uint32_t passed = 0;  // group whose first message may not be ready
   for (const std::uint32_t id : sorted) {
     const Message& message = messages_[id];
     if (message.group == passed || arriving.contains(message.group)) continue;
@@ -68,8 +68,8 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
   }
 }
 
-// A receive that meets so many dead letters may stop short, and so may one when as many of other queues are under way: a
-// shard counts them together.
+// A receive that meets so many dead letters may return fewer messages. So may a receive while that
+// many moves of other queues are under way, because a shard counts them together.
 bool Model::may_stop_short(const Call& call) const {
   if (!any_wandered_) return false;
   std::size_t letters = 0;
@@ -79,11 +79,11 @@ bool Model::may_stop_short(const Call& call) const {
     if (queues_[from].messages.empty() || !counts) continue;
     for (const std::uint32_t id : queues_[from].messages) letters += messages_[id].wanders ? 1 : 0;
   }
-  // With little memory fewer are under way at a time.
+  // With little memory fewer moves are under way at a time.
   return letters >= letters_max || ((draining_ || world_->little_memory()) && letters > 0);
 }
 
-// Groups of messages that may have come from other queues, in front of others.
+// Groups of messages that may have arrived from other queues, in front of others.
 std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
   std::set<std::uint32_t> groups;
   if (!any_wandered_) return groups;
@@ -95,7 +95,7 @@ std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
   return groups;
 }
 
-// --- delay: the queue's, for all that nobody has received ---
+// --- delay: the queue's delay applies to all messages that were never received ---
 
 void Model::redelay(QueueRow& queue) {
   if (!queue.fifo) return;
@@ -120,7 +120,7 @@ void Model::redelay(QueueRow& queue) {
 
 // --- deduplication ---
 
-// --- which scope holds ---
+// --- scope in force ---
 
 bool ScopeState::may_hold(bool of_group, Instant from, Instant to) const {
   if (!changed) return now == of_group;
@@ -137,7 +137,7 @@ void Model::asked_scope(QueueRow& queue, bool of_group, Instant at) {
   }
 }
 
-// The change may be made at any time from `at` on, or never.
+// Adds the states after a change that may be made at any time from `at` on, or never.
 void Model::may_change_scope(QueueRow& queue, bool of_group, Instant at) {
   const std::vector<ScopeState> states = queue.scopes;
   for (const ScopeState& base : states) {
@@ -161,7 +161,7 @@ void Model::may_change_scope(QueueRow& queue, bool of_group, Instant at) {
   }
 }
 
-// It was made between the two, and no other one meanwhile.
+// The change was made between `low` and `high`, with no other change in between.
 void Model::settle_scope(QueueRow& queue, bool of_group, Instant low, Instant high) {
   std::erase_if(queue.scopes, [&](ScopeState& state) {
     if (state.now != of_group) return true;
@@ -177,15 +177,15 @@ void Model::settle_scope(QueueRow& queue, bool of_group, Instant low, Instant hi
   });
 }
 
-// Nothing changes it any more, and what was asked for may have been done or not.
+// No change is under way any more; a change without a response was made or not.
 void Model::end_scope_changes(QueueRow& queue) {
   if (queue.sets > 0) return;
   for (ScopeState& state : queue.scopes)
     if (std::exchange(state.fresh, false)) state.high = world_->newest_now();
 }
 
-// A message is accepted under the key of the scope in force. It is looked for under that key, and for two windows after
-// a change under the other one too.
+// The key of the scope in force is the key under which a message is accepted. A send is looked up
+// under that key, and for two windows after a change under the other key too.
 void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
                        const Turn& turn) {
   if (!queue.fifo) {
@@ -194,13 +194,13 @@ void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry&
   }
   struct Key {
     std::vector<First>* firsts = nullptr;
-    bool may_hold = false, holds = true;  // its scope
-    bool may_look = false, looks = true;  // the shard, under this key
+    bool may_hold = false, holds = true;  // the scope of the key
+    bool may_look = false, looks = true;  // the shard looks it up under this key
   } keys[2];
   for (const bool of_group : {false, true}) {
     Key& key = keys[of_group ? 1 : 0];
     key.firsts = &queue.firsts[{of_group ? message.group : 0, message.dedup}];
-    // The clock may go back over what a crash has undone: what is over is not forgotten at once.
+    // The clock may go back to before a crash: entries are kept for longer than their window.
     std::erase_if(*key.firsts,
                   [&](const First& f) { return f.at + dedup_window + clock_back_max <= turn.now; });
     for (const ScopeState& state : queue.scopes) {
@@ -228,7 +228,7 @@ void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry&
     }
     return;
   }
-  // One that was accepted in this very turn may have come behind the duplicate.
+  // A message accepted in this very turn may have come after the duplicate.
   bool found = false;
   for (const Key& key : keys) {
     const auto first = std::ranges::find_if(
@@ -255,7 +255,7 @@ void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry&
   }
 }
 
-// A purge, decided in this turn or later.
+// Forgets entries at a purge, which was decided in turn `step` (`exact`), or then or later.
 void Model::forget_firsts(QueueRow& queue, std::uint64_t step, bool exact) {
   for (auto& [key, firsts] : queue.firsts) {
     std::erase_if(firsts, [&](const First& first) { return first.step < step; });
@@ -273,7 +273,7 @@ void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
 
 // --- attempts ---
 
-// Whether this is a delivery that the same attempt had before: any other has a new nonce.
+// Whether the same attempt had this delivery before: any other delivery has a new nonce.
 bool Model::is_again(const Call& call, const Message& message, std::uint32_t nonce) const {
   const View& view = message.view;
   return call.attempt != 0 && view.nonce_known && view.nonce == nonce && view.received.high > 0;
@@ -302,7 +302,7 @@ void Model::attempted(const Call& call, const Turn& turn) {
   if (before.sure && before.step <= call.asked_step)
     return trace_->broken("an attempt is one receive", "call {}, attempt {}", call.number,
                           call.attempt);
-  // Two of them were under way at the same time: which one counts is not known.
+  // Two receives of the attempt were under way at the same time: it is unknown which one counts.
   queue.attempts[call.attempt].sure = false;
 }
 
@@ -331,7 +331,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
 
 // --- handles ---
 
-// Whether the message was with the holder of this handle all the time that the call was under way.
+// Whether the holder of this handle had the message all the time while the call was under way.
 bool Model::surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
                         Instant high) const {
   const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);

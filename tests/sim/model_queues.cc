@@ -1,4 +1,4 @@
-// What the model makes of the directory, of purges and of counts.
+// Model of the directory, of purges and of counts.
 #include <algorithm>
 
 #include "tests/sim/model.h"
@@ -22,7 +22,7 @@ Range number_of(const QueueConfig& config, Attribute attribute) {
 
 }  // namespace
 
-// Whether the request was taken. Everything else it may have been told is judged here.
+// Whether the request was accepted. Judges every other result.
 bool Model::queue_answers(const Call& call) {
   QueueRow& queue = row(call);
   const Errc error = call.request.error;
@@ -38,7 +38,7 @@ bool Model::queue_answers(const Call& call) {
     }
     return false;
   }
-  // Refused for want of room before anybody looks at the queue.
+  // A send for which space is missing is refused before the queue is looked up.
   const bool full = error == Errc::no_memory || error == Errc::no_space || error == Errc::io;
   if (full && call.op == Op::send) return false;
   if (queue.state == State::deleted && queue.deleted_step <= call.asked_step)
@@ -125,7 +125,7 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
   }
 }
 
-// What a shard says the queue is set to, when nothing is changing it.
+// Adopts the settings that a shard reports, if no change of them is under way.
 void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue) {
   if (queue.sets > 0 || queue.set_step > call.asked_step) return;
   const bool known = queue.visibility.holds(config.visibility().ms) &&
@@ -192,7 +192,7 @@ void Model::answered_create(const Call& call) {
                    name_of(request.error));
 }
 
-// A create was refused because its name waits.
+// Judges a create that was refused because the queue name is not usable yet.
 void Model::check_name_waits(const Call& call) {
   const auto known = deletions_.find(call.spec.name);
   const bool waits =
@@ -312,7 +312,7 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     add(in_flight, alive && hidden && received, !ready && !(settled && never));
     add(delayed, alive && hidden && never, !ready && !(settled && received));
   }
-  // Those that may have come from elsewhere.
+  // Messages that may have arrived from other queues.
   for (std::uint32_t from = 0; any_wandered_ && from < queues_.size(); ++from) {
     if (from == call.queue || queues_[from].messages.empty() || !leads_to(from, call.queue))
       continue;

@@ -1,7 +1,8 @@
-// What the model makes of replay tasks: which messages may come again, which must, and how often.
+// Model of replay tasks: which messages may come again, which must, and how often.
 //
-// The start of a task is a row of its source. A copy that is received must be explained by one of the rows; in the end
-// the copies of each message are counted against the rows that may have sent it, and those that must have.
+// The start of a task is a row of its source. A received copy must be explained by one of the rows.
+// At the end the copies of each message are counted against the rows that may have sent it and the
+// rows that must have.
 #include <algorithm>
 #include <charconv>
 #include <ranges>
@@ -12,7 +13,7 @@
 namespace pawl::sim {
 namespace {
 
-// The number behind the prefix; what follows it stays in `text`.
+// Returns the number after the prefix, and removes both from `text`.
 std::uint64_t take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return 0;
   text.remove_prefix(prefix.size());
@@ -45,7 +46,7 @@ void Model::delivered_copy(Call& call, std::size_t index, const Turn& turn) {
   const Delivery& delivery = call.deliveries[index];
   Copy& copy = copies_[call.messages[index] ^ copy_mark];
   QueueRow& queue = row(call);
-  if (call.attempt != 0) call.again = true;  // it may be the same attempt again
+  if (call.attempt != 0) call.again = true;  // the same attempt may have received it before
   if (copy.gone)
     return trace_->broken("what is gone does not come back", "seq {}, a copy of {}", copy.seq,
                           copy.original);
@@ -57,7 +58,7 @@ void Model::delivered_copy(Call& call, std::size_t index, const Turn& turn) {
     lose(other, "lost in a crash, its number is a copy's");
   }
   if (copy.seen_step == 0) {
-    if (!may_be_copied_into(copy.original, call.queue, queues_.size()))
+    if (!may_be_copied_into(copy.original, call.queue))
       return trace_->broken("a replay sends what was sent to its source",
                             "message {} into queue {}, seq {}", copy.original, raw(queue.id),
                             copy.seq);
@@ -72,7 +73,7 @@ void Model::delivered_copy(Call& call, std::size_t index, const Turn& turn) {
                call.client);
 }
 
-// The copies of a task have a deduplication id that says where each was in the log.
+// A copy has a deduplication id that states its position in the log.
 void Model::check_copied_order(QueueRow& queue, const Copy& copy, std::string_view dedup) {
   const auto source = static_cast<std::uint32_t>(take_number(dedup, "replay-"));
   const auto number = static_cast<std::uint32_t>(take_number(dedup, "-"));
@@ -96,7 +97,7 @@ void Model::check_copied_order(QueueRow& queue, const Copy& copy, std::string_vi
                    raw(queue.id), place);
 }
 
-// A purge: what was received by then is gone.
+// Marks copies that were received before a purge as gone.
 void Model::forget_copies(QueueRow& queue, std::uint64_t step) {
   for (const auto& [seq, index] : queue.replays.copies) {
     Copy& copy = copies_[index];
@@ -112,7 +113,7 @@ bool Model::sends_again(const ReplayRow& replay, const QueueRow& source, std::ui
          sent->second < replay.to && (!replay.odd || original % 2 == 1);
 }
 
-// Whether a dead letter or a move task may have brought the message to the queue.
+// Whether a dead-letter move or a move task may have brought the message to the queue.
 bool Model::may_wander_to(std::uint32_t original, std::uint32_t at) const {
   if (!any_wandered_) return false;
   for (std::uint32_t from = 0; from < queues_.size(); ++from)
@@ -120,25 +121,28 @@ bool Model::may_wander_to(std::uint32_t original, std::uint32_t at) const {
   return false;
 }
 
-// `tasks`: that it may have come through, one after the other.
-bool Model::may_be_copied_into(std::uint32_t original, std::uint32_t at, std::size_t tasks) const {
-  if (tasks == 0) return false;
-  for (std::uint32_t from = 0; from < queues_.size(); ++from) {
-    const QueueRow& source = queues_[from];
-    for (const ReplayRow& replay : source.replays.rows) {
-      if (replay.destination != queues_[at].full_name || (replay.odd && original % 2 == 0))
-        continue;
-      if (sends_again(replay, source, original) || may_wander_to(original, from)) return true;
-      const bool further = replay.copies && from != at && may_have_copies(source);
-      if (further && may_be_copied_into(original, from, tasks - 1)) return true;
+// Whether a chain of replay tasks may have copied the message into the queue.
+bool Model::may_be_copied_into(std::uint32_t original, std::uint32_t target) const {
+  std::vector<std::uint32_t> reached{target};  // queues that the rest of a chain leads from
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::uint32_t at = reached[i];
+    for (std::uint32_t from = 0; from < queues_.size(); ++from) {
+      const QueueRow& source = queues_[from];
+      for (const ReplayRow& replay : source.replays.rows) {
+        if (replay.destination != queues_[at].full_name || (replay.odd && original % 2 == 0))
+          continue;
+        if (sends_again(replay, source, original) || may_wander_to(original, from)) return true;
+        const bool further = replay.copies && from != at && may_have_copies(source);
+        if (further && std::ranges::find(reached, from) == reached.end()) reached.push_back(from);
+      }
     }
   }
   return false;
 }
 
-// --- what is kept ---
+// --- data kept for replay ---
 
-// Until it is answered the shorter of the two times may hold.
+// Until the change has a response, the shorter of the two times may hold.
 void Model::asked_retention(QueueRow& queue, std::int64_t kept_s) {
   ReplaysOfQueue& replays = queue.replays;
   const std::int64_t least = std::min(kept_s, replays.retention.low);
@@ -156,7 +160,8 @@ void Model::settle_retention(QueueRow& queue, std::int64_t kept_s) {
   if (kept_s == 0 || full_disks_.contains(raw(queue.owner))) {
     replays.kept_since = never;
   } else if (replays.kept_since == never) {
-    replays.kept_since = now + milliseconds(1);  // in this one messages were sent before, too
+    // Messages were also sent earlier in this millisecond.
+    replays.kept_since = now + milliseconds(1);
   } else if (replays.retention.low != kept_s) {
     replays.kept_since = std::max(replays.kept_since, now - seconds(replays.retention.low));
   }
@@ -229,9 +234,9 @@ void Model::answered_replay(const Call& call) {
     return trace_->broken("tasks are numbered", "{} of queue {}, a replay", number, raw(queue.id));
   if (known && replays.retention.high == 0)
     return trace_->broken("an error has a reason", "queue {} keeps nothing", raw(queue.id));
-  // The model had to guess which row a task belongs to when a list came before the answer. If the
-  // guess was wrong, each row gets back its own task, with the interval that the list said. If no
-  // list has shown this task, the row has the interval that was asked for.
+  // The model had to guess the row of a task when a list came before this response. If the guess
+  // was wrong, each row gets its own task, with the interval from the list. If no list has shown
+  // this task, the row has the interval of the request.
   if (mine->number != number) {
     std::optional<ReplayTask> seen;
     std::uint64_t seen_step = 0;
@@ -371,7 +376,7 @@ void Model::replays_crashed(QueueRow& queue, std::uint64_t durable_step, bool in
     row.call = nullptr;
     if (row.seen && row.seen_step > durable_step) {
       row.seen.reset();
-      // The guess may have been wrong, see answered_replay(), and no answer comes now to correct it.
+      // The guess may have been wrong, see answered_replay(), and no response will correct it now.
       if (!row.answered) {
         row.number = 0;
         row.find_interval();
@@ -390,7 +395,8 @@ bool Model::any_replay() const {
   });
 }
 
-// Everything was drained: all copies were seen, but those that may have gone unseen.
+// Judges the copies after everything was drained: all were seen, except copies that may have gone
+// unseen.
 void Model::check_replays() {
   for (const QueueRow& queue : queues_) {
     if (queue.state != QueueRow::State::live) continue;
@@ -416,7 +422,7 @@ void Model::check_copies(std::uint32_t at) {
   for (const auto& [seq, index] : queue.replays.copies) ++came[copies_[index].original];
   const bool all_seen = keeps_copies(queue);
   std::uint64_t slack = 0, sent = 0, uncounted = 0;
-  bool counted = true;  // nothing came but what the tasks say
+  bool counted = true;  // no copy came that the tasks do not report
   bool once = true;     // a task sends a message once
   std::vector<std::pair<std::uint32_t, const ReplayRow*>> tasks;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
@@ -428,7 +434,7 @@ void Model::check_copies(std::uint32_t at) {
       once &= !replay.copies;
       counted &= replay.ended() && source.state == QueueRow::State::live;
       sent += replay.seen ? replay.seen->sent : 0;
-      // A batch that is under way when the task is cancelled arrives, and is not counted.
+      // A batch that is under way at the cancel arrives, and is not counted.
       if (replay.seen && replay.seen->status == ReplayTask::Status::cancelled)
         uncounted += replay_batch_max;
       const bool whole = replay.ended() && replay.answered &&

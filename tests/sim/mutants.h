@@ -1,4 +1,4 @@
-// The mistakes of core/mutant.h by name.
+// The mutants of core/mutant.h by name.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array<std::byte, Pages::page_bytes> zeros{};
 
-// Calls `with(page, place in it, how many bytes, place in the range)` for each page of a range.
+// Calls `with(page, position in it, number of bytes, position in the range)` for each page of a
+// range.
 template <typename With>
 void for_pages(std::uint64_t offset, std::uint64_t bytes, With with) {
   for (std::uint64_t done = 0; done < bytes;) {

@@ -1,11 +1,11 @@
 // Pages: the bytes of a file, in pages that copies share until one of them is written to.
 //
-// A write to a disk is in memory three times: under way, in the cache and durable. Here it is one page with three
-// users. What was never written, or is written as zeros, has no memory.
+// A write to a disk is in memory three times: under way, in the cache and durable. Here all three
+// share one page. A page that was never written, or was written whole as zeros, uses no memory.
 //
 // Units:  bytes.
 // Errors: none; reading beyond the end is a CHECK.
-// Owner:  values of one thread: users are counted without a lock.
+// Owner:  values of one thread; the counts of users have no lock.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@ class Pages {
   static constexpr std::size_t page_bytes = 4096;
 
   std::uint64_t size() const { return size_; }
-  // What is new is zeros.
+  // New bytes are zeros.
   void resize(std::uint64_t bytes);
-  // Grows when it has to.
+  // Grows the file if necessary.
   void write(std::uint64_t offset, std::span<const std::byte> data);
   void read(std::uint64_t offset, std::span<std::byte> into) const;
   bool equals(std::uint64_t offset, std::span<const std::byte> data) const;
-  // Writes bytes of `from`, which lie at the same place of a page there.
+  // Copies from offset `at` of `from`; both offsets must have the same position within a page.
   void copy(std::uint64_t offset, const Pages& from, std::uint64_t at, std::uint64_t bytes);
 
  private:
@@ -36,7 +36,7 @@ class Pages {
     std::array<std::byte, page_bytes> bytes;
     std::uint32_t users = 1;
   };
-  class PageRef {  // of a page that has memory, or none: zeros
+  class PageRef {  // a reference to a page; empty: a page of zeros without memory
    public:
     PageRef() = default;
     explicit PageRef(Page* page) : page_(page) {}
@@ -53,7 +53,7 @@ class Pages {
     }
     explicit operator bool() const { return page_ != nullptr; }
     const std::byte* bytes() const { return page_->bytes.data(); }
-    // Its only user's; a copy if there were more.
+    // Returns the page for writing, after copying it if it has other users.
     std::byte* own();
 
    private:

@@ -39,7 +39,7 @@ TEST(Pages, WhatWasCutOffIsZerosWhenItComesBack) {
   EXPECT_EQ(content(pages), expected);
 }
 
-// Three files that copy ranges from each other, and plain vectors that do the same.
+// Compares three files that copy ranges from each other with plain vectors that do the same.
 TEST(Pages, AreWhatVectorsOfBytesWouldBe) {
   Random random(1);
   Pages pages[3];

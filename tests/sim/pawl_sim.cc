@@ -1,4 +1,5 @@
-// pawl_sim: runs the simulator over many seeds, replays one, or hunts the seeded mistakes of core/mutant.h.
+// pawl_sim: runs the simulator over many seeds, replays one, or searches for the mutants of
+// core/mutant.h.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ constexpr unsigned mutant_seconds_max = 600;
 
 struct Options {
   std::uint64_t first = 1, seeds = 100, operations = 2000;
-  std::uint32_t shards = 0;  // 0: the seed chooses
+  std::uint32_t shards = 0;  // 0: by the seed
   bool trace = false, mutants = false, help = false;
   Mutant mutant = Mutant::none;
 };
@@ -109,7 +110,7 @@ std::string replay_command(const Options& options, std::uint64_t seed) {
   return command + " --trace";
 }
 
-// A CHECK of the broker ends the process; what it was doing must not be lost.
+// A CHECK of the broker ends the process; its command line must not be lost.
 char last_words[256];
 void on_abort(int) {
   const std::size_t length = std::strlen(last_words);
@@ -172,12 +173,12 @@ int run_seeds(const Options& options) {
 // --- mutants ---
 
 struct Hunt {
-  std::uint64_t seeds = 0;  // begun
+  std::uint64_t seeds = 0;  // seeds begun
   bool found = false;
   char how[120] = {};
 };
 
-// In a process of its own: a mistake may well end it.
+// Runs in a child process, because a mutant may end the process.
 void hunt(Options options, Mutant mutant, Hunt& hunt) {
   const pid_t child = fork();
   if (child == 0) {

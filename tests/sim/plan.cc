@@ -14,8 +14,8 @@ std::uint64_t one_of(Random& random, std::initializer_list<std::uint64_t> choice
 }
 
 void choose_log(Plan& plan, Random random) {
-  // Four extents a segment at least: room() of the log keeps two back, and with one spare segment it would
-  // never accept anything otherwise.
+  // At least four extents per segment: room() of the log holds two back, and with one spare segment
+  // it would otherwise accept nothing.
   plan.log.extent_bytes = one_of(random, {16 << 10, 16 << 10, 32 << 10});
   plan.log.segment_bytes = one_of(random, {4, 4, 8}) * plan.log.extent_bytes;
   plan.log.spare_segments = static_cast<std::uint32_t>(random.between(1, 3));
@@ -27,7 +27,7 @@ void choose_log(Plan& plan, Random random) {
   plan.log.dead_bytes_max = one_of(random, {0, 4, 4096}) * plan.log.segment_bytes;
   plan.disk.delay_us_min = one_of(random, {5, 50, 50, 200});
   plan.disk.delay_us_max = plan.disk.delay_us_min + one_of(random, {100, 1000, 5000, 20000});
-  // A quarter of the logs comes to position 2^48, from where on the low bits of positions repeat.
+  // A quarter of the logs reaches position 2^48, from where on the low bits of positions repeat.
   const std::uint64_t before_wrap = random.between(1, 8);
   if (random.chance(1, 4))
     plan.log.first_segment = (log_pos_max + 1) / plan.log.segment_bytes - before_wrap;
@@ -38,7 +38,7 @@ void choose_load(Plan& plan, Random random) {
   plan.clients = static_cast<std::uint32_t>(random.between(1, 6));
   plan.calls_a_client = static_cast<std::uint32_t>(random.between(1, 12));
   plan.batch_max = static_cast<std::uint32_t>(one_of(random, {1, 3, 10, 10}));
-  // What fits a record, with room for what is not the body.
+  // The largest body that fits a record, with space for the parts that are not the body.
   const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 256;
   plan.body_max = std::min<std::uint64_t>(largest, one_of(random, {30, 300, 2000, 6000, 60000}));
   if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, 3u);
@@ -55,8 +55,8 @@ void choose_load(Plan& plan, Random random) {
   plan.long_polls = one_of(random, {0, 20, 50, 90});
 }
 
-// A third of the seeds has no FIFO queue, a quarter nothing else; half have no dead letters, two thirds no
-// move tasks.
+// A third of the seeds has no FIFO queue, a quarter has nothing else. Half of the seeds have no
+// dead letters, two thirds no move tasks.
 void choose_kinds(Plan& plan, Random random) {
   const std::uint64_t all = plan.queue_names;
   plan.fifo_names = one_of(random, {0, 0, 0, 0, all, all, all, random.below(all + 1)});
@@ -65,15 +65,16 @@ void choose_kinds(Plan& plan, Random random) {
   plan.fair = one_of(random, {0, 0, 50, 100});
   plan.dead_letters = one_of(random, {0, 0, 30, 70});
   plan.relaxed = one_of(random, {0, 0, 30, 100});
-  if (plan.relaxed > 0 &&
-      random.chance(1, 3)) {  // what async queues answer early then may be far ahead
+  // Early responses of async queues may then be far ahead of the disk.
+  if (plan.relaxed > 0 && random.chance(1, 3)) {
     plan.disk.delay_us_min = one_of(random, {50, 20'000, 60'000});
     plan.disk.delay_us_max = 300'000;
   }
   plan.moves = random.chance(1, 3);
   plan.own_fifo = random.chance(1, 3);
-  // A dead letter that found no room is hidden for a second, from move tasks too. The model does not know that: when
-  // its policy has gone meanwhile, a task is completed with a message left that should have been there.
+  // A dead letter without space at its target is hidden for a second, from move tasks too. The
+  // model does not know that: if its policy changes meanwhile, a task completes although a message
+  // seems to be left.
   if (!plan.moves) {
     plan.memory = one_of(random, {0, 0, 0, 384 << 10});
   } else {
@@ -115,7 +116,8 @@ void choose_faults(Plan& plan, Random random) {
   plan.inside = one_of(random, {0, 0, 20, 60});
 }
 
-// Half of the seeds with little memory fill it with what is known of messages: small ones, of which few are deleted.
+// Half of the seeds with little memory fill it with metadata: small messages, few of which are
+// deleted.
 void choose_backlog(Plan& plan, Random random) {
   if (plan.memory == 0 || !random.chance(1, 2)) return;
   plan.body_max = 30;
@@ -126,7 +128,7 @@ void choose_backlog(Plan& plan, Random random) {
   plan.weights[static_cast<std::size_t>(Act::remove)] = 10;
 }
 
-// A third of the seeds replays, and keeps messages for that in most queues.
+// A third of the seeds runs replay tasks, and keeps messages for them in most queues.
 void choose_replays(Plan& plan, Random random) {
   if (!random.chance(1, 3)) return;
   plan.replays = one_of(random, {2, 5, 10});
@@ -155,7 +157,7 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   plan.misplaced = one_of(misplaced, {0, 0, 5, 20});
   Random strict = random.split("strict");
   plan.strict = strict.chance(1, 3);
-  // A fifth of the seeds has queues that run out of numbers.
+  // A fifth of the seeds has queues that run out of message numbers.
   Random numbers = random.split("numbers");
   if (numbers.chance(1, 5)) plan.first_number = seq_newest_max - one_of(numbers, {3, 30, 100, 300});
   choose_replays(plan, random.split("replays"));

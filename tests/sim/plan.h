@@ -1,6 +1,6 @@
-// Plan: what a seed means. Every choice that holds for a whole run is made here; a run that always mixes
-// everything evenly misses what happens when something is rare or missing, so each seed leaves some
-// operations and faults out and exaggerates others.
+// Plan: the meaning of a seed. Every choice that holds for a whole run is made here. A run that
+// always mixes everything evenly misses faults of rare or missing operations. So each seed omits
+// some operations and faults and exaggerates others.
 //
 // Units:  chances are per 10,000 actions of the scheduler.
 // Owner:  values.
@@ -36,15 +36,15 @@ enum class Act : std::uint8_t {
 inline constexpr std::size_t acts = 16;
 
 enum class Fault : std::uint8_t {
-  crash,       // of everything, at once
-  stop,        // in order, and start again
-  stall,       // a shard is not run for long
-  disk_error,  // an operation of a disk fails
-  disk_full,   // no more room for new segments
-  burst,       // more requests for another shard than its ring holds
-  long_pause,  // time goes on by seconds
-  quiet,       // everything comes to rest, and is looked at
-  clock_step,  // somebody sets the wall clock
+  crash,       // the whole broker crashes at once
+  stop,        // an orderly stop, then a start
+  stall,       // a shard does not run for 1 ms to 3 s
+  disk_error,  // one operation of a disk fails
+  disk_full,   // a disk has space for at most one more segment
+  burst,       // more requests at once than a mesh ring holds
+  long_pause,  // time advances by 50 ms to 290 s
+  quiet,       // everything comes to rest and is checked
+  clock_step,  // the wall clock is set
 };
 inline constexpr std::size_t faults = 9;
 
@@ -56,9 +56,9 @@ struct Plan {
   std::uint32_t shards = 1;
   LogOptions log;
   SimDiskOptions disk;
-  std::uint64_t memory =
-      0;  // of state and image together; 0: the log's options say how large that is
-  std::uint64_t slice_entries = 512;  // of a checkpoint, a turn
+  // Limit of the shard's state and log image together; 0: the log's options set it.
+  std::uint64_t memory = 0;
+  std::uint64_t slice_entries = 512;  // entries of a checkpoint that are written in one turn
 
   std::uint32_t queue_names = 3;
   std::uint32_t clients = 4;
@@ -66,34 +66,36 @@ struct Plan {
   std::uint32_t batch_max = 10;
   std::uint64_t body_max = 1000;
   std::array<std::uint32_t, acts> weights{};
-  bool short_retention = false;    // queues keep messages for a minute
-  bool delays = false;             // queues and sends may delay
-  std::uint64_t long_polls = 0;    // of 100 receives
-  std::uint64_t fifo_names = 0;    // so many of the queues are FIFO
-  std::uint64_t groups = 3;        // message groups of a queue
-  std::uint64_t duplicates = 0;    // of 100 sends to FIFO queues
-  std::uint64_t fair = 0;          // of 100 sends to other queues have a group
-  std::uint64_t dead_letters = 0;  // of 100 changes of attributes set a policy
-  std::uint64_t relaxed = 0;       // of 100 changes of attributes set the durability
-  std::uint64_t kept = 0;  // of 100 changes of attributes have what was sent kept for replay
-  bool strict = false;     // names of deleted queues wait
-  Seq first_number = 1;    // of each queue's messages
-  bool moves = false;      // move tasks, and two queues of their own for them
+  bool short_retention = false;    // some queues keep messages for a minute only
+  bool delays = false;             // queues and sends may have delays
+  std::uint64_t long_polls = 0;    // per 100 receives
+  std::uint64_t fifo_names = 0;    // number of FIFO queues
+  std::uint64_t groups = 3;        // message groups per queue
+  std::uint64_t duplicates = 0;    // per 100 sends to FIFO queues
+  std::uint64_t fair = 0;          // sends with a group, per 100 sends to standard queues
+  std::uint64_t dead_letters = 0;  // changes of the redrive policy, per 100 attribute changes
+  std::uint64_t relaxed = 0;       // changes of the durability, per 100 attribute changes
+  std::uint64_t kept = 0;          // changes of the replay retention, per 100 attribute changes
+  bool strict = false;             // the name of a deleted queue is unusable for a time
+  Seq first_number = 1;            // message number at which each queue begins
+  bool moves = false;              // there are move tasks, and two queues for them alone
   bool own_fifo = false;
-  std::uint64_t replays = 0;  // replay tasks that are started at most
-  std::uint64_t scopes = 0;   // of 100 changes of a FIFO queue change its deduplication scope
+  std::uint64_t replays = 0;  // maximum of replay tasks in a run
+  // Changes of the deduplication scope, per 100 attribute changes of FIFO queues.
+  std::uint64_t scopes = 0;
 
   std::array<std::uint32_t, faults> chances{};
-  std::uint64_t power_cuts = 50;     // of 100 crashes; the others are kills of the process
-  std::uint64_t nested_crashes = 0;  // of 100 starts
-  std::uint64_t double_starts = 0;   // of 100 starts
-  std::uint64_t clock_jumps = 0;     // of 100 starts
-  std::uint64_t misplaced = 0;  // of 100 starts: a part of the data directory is not there at first
-  std::uint64_t rot = 0;        // of 100 stops: a bit of a file flips meanwhile
-  std::uint64_t step_us_max = 500;  // between two actions
-  std::uint64_t wake_us_max = 100;  // how long a wake-up may take
-  std::uint64_t extra_turns = 5;    // of 100: a shard is run without need
-  std::uint64_t inside = 0;         // of 100 answers: the client asks again from within
+  std::uint64_t power_cuts = 50;     // per 100 crashes; the others kill the process only
+  std::uint64_t nested_crashes = 0;  // per 100 starts
+  std::uint64_t double_starts = 0;   // per 100 starts
+  std::uint64_t clock_jumps = 0;     // per 100 starts
+  // Starts, per 100, that first find a part of the data directory lost, swapped or old.
+  std::uint64_t misplaced = 0;
+  std::uint64_t rot = 0;            // flips of one bit of a file, per 100 stops or rests
+  std::uint64_t step_us_max = 500;  // us, maximum between two actions
+  std::uint64_t wake_us_max = 100;  // us, maximum delay of a wake-up
+  std::uint64_t extra_turns = 5;    // per 100 idle turns: the shard takes another one
+  std::uint64_t inside = 0;  // per 100 responses: the client submits again while it handles one
 };
 
 Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shards);

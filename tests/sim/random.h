@@ -1,9 +1,10 @@
-// Random: xoshiro256**, so that a seed means the same run on every machine and library.
+// Random: xoshiro256**, so that a seed gives the same run on every machine and library.
 //
-// Streams: split(label) gives a generator that depends on the seed and the label alone, not on what was
-//          drawn before: a new draw in one part of a test does not disturb the others.
+// Streams: split(label) returns a generator that depends on the seed and the label only, not on
+//          earlier draws: a new draw in one part of a test does not disturb the others.
 // Owner:  values; not thread-safe, not for secrets.
-// Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators"; splitmix64 seeds it.
+// Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators";
+//         splitmix64 seeds it.
 #pragma once
 
 #include <array>
@@ -43,13 +44,13 @@ class Random {
     return result;
   }
 
-  // In [0, n): the high half of a 128-bit product; its bias is below n / 2^64.
+  // Returns a number in [0, n): the high half of a 128-bit product; its bias is below n / 2^64.
   constexpr std::uint64_t below(std::uint64_t n) {
     CHECK(n > 0);
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((Wide{next()} * n) >> 64);
   }
-  // In [low, high], both ends included.
+  // Returns a number in [low, high], both ends included.
   constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     CHECK(low <= high);
     return low + below(high - low + 1);

@@ -1,4 +1,4 @@
-// Replay tasks: what was sent to a queue comes again, also into a queue of another shard, through crashes.
+// Replay tasks: messages are sent again, also into a queue of another shard, through crashes.
 #include <map>
 
 #include "tests/sim/random.h"
@@ -7,7 +7,7 @@
 namespace pawl::sim {
 namespace {
 
-// Wants messages whose attributes contain the text.
+// Selects messages whose attributes contain the text.
 class Contains final : public MessageFilter {
  public:
   explicit Contains(std::string_view text) : text_(text) {}
@@ -37,12 +37,12 @@ class ReplayTest : public TwoShards {
     set(source, {Attribute::replay_retention, 3600, {}});
   }
   QueueId make(const std::string& path) { return make_queue(path.substr(2), {}); }
-  // Nothing happens for so long.
+  // Advances the time without a turn, then runs for 2 ms.
   void rest(std::uint64_t us) {
     world.advance(us);
     run(2000);
   }
-  // Sends `count` messages, "1" and so on, and purges them.
+  // Sends `count` messages, with bodies from `first` upwards, and purges them.
   void send_and_forget(int first, int count) {
     std::vector<std::string> bodies;
     for (int i = first; i < first + count; ++i) bodies.push_back(std::to_string(i));
@@ -83,7 +83,7 @@ class ReplayTest : public TwoShards {
   void run_to_end() {
     for (int i = 0; i < 200 && tasks().front().status == Status::running; ++i) run(50'000);
   }
-  // All bodies that a queue has, with how often each comes.
+  // Returns all bodies in a queue, and how often each comes.
   std::map<int, int> bodies_of(QueueId queue, ShardId owner) {
     std::map<int, int> seen;
     for (;;) {
@@ -101,7 +101,8 @@ class ReplayTest : public TwoShards {
   std::string source_path, target_path;
 };
 
-// The README's two commands, twice: before, 20 and then 40 messages came.
+// Runs the README's command twice, then once with copies. If copies were always replayed, the
+// second task would send 40 messages.
 TEST_F(ReplayTest, ASecondReplayLeavesOutWhatTheFirstHasSent) {
   send_and_forget(1, 20);
   for (const bool copies : {false, false, true}) {
@@ -111,11 +112,11 @@ TEST_F(ReplayTest, ASecondReplayLeavesOutWhatTheFirstHasSent) {
     EXPECT_EQ(tasks().front().copies, copies);
     run(1000);
     purge(source, zero);
-    rest(61'000'000);  // purges have to wait
+    rest(61'000'000);  // a second purge within a minute is refused
   }
 }
 
-// A copy is one wherever it goes, also over a restart.
+// A copy is marked as a copy after a restart too: the second task does not send it again.
 TEST_F(ReplayTest, ACopyIsOneAfterARestart) {
   send_and_forget(1, 5);
   ASSERT_EQ(replay({.destination = source_path}).error, Errc::ok);
@@ -141,7 +142,7 @@ TEST_F(ReplayTest, WhatWasDeletedComesAgainIntoAQueueOfAnotherShard) {
   expect_once(bodies_of(target, one), 1, 300);
 }
 
-// What was sent after it is not read: the part of the log ends with the time that was asked for.
+// Later messages are not read: the part of the log to read ends at the requested time.
 TEST_F(ReplayTest, OfATimeLongAgoDoesNotReadToTheEnd) {
   send_and_forget(1, 10);
   const Instant then = world.now();
@@ -166,7 +167,7 @@ TEST_F(ReplayTest, IntoTheQueueItselfItEnds) {
 
 TEST_F(ReplayTest, TakesATimeRangeAlone) {
   send_and_forget(1, 20);
-  rest(61'000'000);  // the next purge
+  rest(61'000'000);  // allows the next purge
   const Instant begin = world.now();
   send_and_forget(21, 20);
   rest(61'000'000);
@@ -235,7 +236,7 @@ TEST_F(ReplayTest, OneRunsAtATimeAndCanBeCancelled) {
   EXPECT_EQ(tasks()[0].sent, 200u);
 }
 
-// The other one has the lower number: it was made before.
+// Queue `source`, which waits, has the lower id: it was created before `late`.
 TEST_F(ReplayTest, OfASecondQueueWaitsAndDoublesNothing) {
   set(target, {Attribute::replay_retention, 3600, {}});
   const QueueId late = make("0/" + name_on(zero, "late"));
@@ -309,7 +310,7 @@ TEST_F(ReplayTest, FailsWhenItsDestinationHasGone) {
   EXPECT_EQ(tasks()[0].failure, Errc::no_such_queue);
 }
 
-// The source has 300 numbers and no more, and the target too.
+// Source and target have 300 message numbers each.
 class UsedUpReplay : public ReplayTest {
  protected:
   static Plan plan() {
@@ -361,7 +362,7 @@ TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {
     }
   };
   const auto files = [&] { return world.loop(0).log().stats().segments; };
-  send_large(100);  // 1.2 MB in 100 minutes, of which an hour is kept
+  send_large(100);  // 1.2 MB in 100 minutes; an hour of it is kept
   EXPECT_GT(files(), 12u);
   EXPECT_LT(files(), 24u);
   EXPECT_GT(world.loop(0).log().stats().replay_bytes, 0u);
@@ -389,7 +390,7 @@ TEST_F(ReplayTest, TellsHowMuchItCouldNotRead) {
   world.crash(Crash::power);
   ASSERT_EQ(world.start(0), Start::up);
   EXPECT_EQ(tasks()[0], first);
-  // The next one can read it.
+  // The next task can read all of it.
   ASSERT_EQ(replay({.destination = target_path}).error, Errc::ok);
   run_to_end();
   EXPECT_EQ(tasks()[0].unreadable, 0u);
@@ -411,7 +412,8 @@ TEST_F(ReplayTest, AStopWaitsForWhatIsUnderWayAndTheNextStartGoesOn) {
   expect_once(bodies_of(target, one), 1, 500);
 }
 
-// The process dies, or power fails, at any moment: nothing is left out, and a crash doubles one batch at most.
+// The process dies, or power fails, at any moment: no message is left out, and a crash duplicates
+// at most one batch.
 TEST_F(ReplayTest, SurvivesCrashes) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -447,7 +449,7 @@ TEST_F(ReplayTest, SurvivesCrashes) {
   }
 }
 
-// A crash would take the task back and leave what it has sent, and the next task would have its
+// Otherwise a crash could undo the task but not its messages, and the next task would get its
 // number.
 TEST_F(ReplayTest, SendsNothingBeforeItsStartIsDurable) {
   send_and_forget(1, 700);  // several extents: the task can read the first ones
@@ -476,7 +478,7 @@ TEST_F(ReplayTest, SendsNothingBeforeItsStartIsDurable) {
   EXPECT_EQ(count_of(target, one), 701u);
 }
 
-// From a FIFO queue to another one.
+// Replay from a FIFO queue to another one.
 class FifoReplay : public ReplayTest {
  protected:
   static constexpr int all = 40;
@@ -508,7 +510,7 @@ class FifoReplay : public ReplayTest {
     world.crash(kind);
     ASSERT_EQ(world.start(0), Start::up);
   }
-  // So many messages come out of the target, those of each group in order.
+  // Receives all messages of the target, checks the order in each group, and returns their number.
   int take_in_order() {
     std::map<std::string, int> last;
     int got = 0;
@@ -542,8 +544,7 @@ TEST_F(FifoReplay, KeepsOrderAndDoublesNothing) {
   EXPECT_EQ(take_in_order(), all);
 }
 
-// After a crash the part that was passed over can be read, but its messages must not come any more
-// when later ones have come.
+// After a crash the skipped part can be read, but its messages must not come after later ones.
 TEST_F(FifoReplay, DoesNotComeBackToWhatItPassedOver) {
   int whole = 0;
   constexpr int times = 60;
@@ -574,7 +575,7 @@ TEST_F(FifoReplay, DoesNotComeBackToWhatItPassedOver) {
   EXPECT_LT(whole, times);
 }
 
-// --- with everything else going on ---
+// --- with all other traffic ---
 
 Plan busy_plan(std::uint64_t seed) {
   Random random = Random(seed).split("plan");
@@ -584,17 +585,19 @@ Plan busy_plan(std::uint64_t seed) {
   plan.slice_entries = 1 + random.below(50);
   plan.disk.delay_us_min = 50;
   plan.disk.delay_us_max = 50 + random.below(10'000);
-  plan.log.dead_bytes_max = 0;  // relocates whatever it may
+  plan.log.dead_bytes_max = 0;  // relocates as much as possible
   plan.log.memory_max = 64 * plan.log.extent_bytes;
   return plan;
 }
 
-// Senders and receivers go on, segments are used again and relocated, processes die, power fails.
+// Senders and receivers go on while segments are reused and relocated, processes die and power
+// fails.
 class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::uint64_t> {
  protected:
   BusyReplay() : ReplayTest(busy_plan(GetParam())) {}
 
-  // False: the broker died meanwhile, and has started again.
+  // Submits a request and waits for the response. False: the broker died meanwhile, and has started
+  // again.
   bool ask_or_die(Request& request, ShardId to) {
     submit(request, to);
     for (int i = 0; i < 1000 && !answers.contains(&request); ++i) {
@@ -629,7 +632,7 @@ class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::ui
     if (!ask_or_die(request, zero) || request.error != Errc::ok) return;
     for (int n = first; n < next; ++n) sent[n] = asked;
   }
-  // Most of them are deleted at once; some of them much later.
+  // Receives messages and deletes most of them at once; the others are visible again after 2 s.
   void receive_some() {
     std::vector<Delivery> room(10);
     Request request;
@@ -667,7 +670,7 @@ class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::ui
   Random random{GetParam()};
   int next = 1;
   int crashes = 0;
-  std::map<int, Instant> sent;  // what was acknowledged, and when it was asked for at the latest
+  std::map<int, Instant> sent;  // acknowledged messages, with the times of their requests
 };
 
 TEST_P(BusyReplay, LeavesNothingOutAndDoublesOneBatchACrashAtMost) {

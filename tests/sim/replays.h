@@ -1,6 +1,6 @@
-// What the model knows of replay tasks and of the messages that they send: the copies.
+// The model's records of replay tasks and of copies, the messages that these tasks send.
 //
-// A copy has a number of its own for the model, behind copy_mark, so that it is told from the messages of clients.
+// Copies are numbered separately, behind copy_mark, to tell them from the messages of clients.
 //
 // Units: Instant of the broker's clock; steps are turns.
 // Owner: the model.
@@ -28,32 +28,33 @@ constexpr bool is_message(std::uint32_t id) { return id < copy_mark; }
 struct Copy {
   std::uint32_t queue = 0, original = 0;
   Seq seq = 0;
-  std::uint64_t seen_step = 0;  // 0: it is not judged yet
+  std::uint64_t seen_step = 0;  // 0: not judged yet
   Instant until;                // it is visible again by then
-  bool gone = false;            // its delete or a purge was answered
+  bool gone = false;            // its delete or a purge has a response
 };
 
-// A start of a replay task that was asked for and not refused.
+// A start of a replay task that was requested and not refused.
 struct ReplayRow {
-  const Call* call = nullptr;  // while it is under way
-  std::uint32_t number = 0;    // 0: not known
-  bool answered = false;       // so it is durable
-  bool lost = false;           // a crash came before its start was durable
+  const Call* call = nullptr;  // set while the start is under way
+  std::uint32_t number = 0;    // number of the task; 0: unknown
+  bool answered = false;       // the start has a response, so it is durable
+  bool lost = false;           // a crash came before the start was durable
   std::string destination;
   std::uint32_t rate = 0;
   bool copies = false;
-  bool odd = false;                      // wants messages of odd numbers alone
-  Instant asked_from, asked_to = never;  // the request said so
-  // What was sent from the one on and before the other may come again.
+  bool odd = false;                      // the filter selects odd message numbers only
+  Instant asked_from, asked_to = never;  // interval in the request
+  // Interval of send times, `to` excluded: messages that the task may send again.
   Instant from, to = never;
-  Instant kept_from = never;  // what was sent since then is in the log for sure
+  Instant kept_from = never;  // messages sent since then are in the log for sure
   std::uint64_t asked_step = 0;
-  std::uint64_t crashes = 0;  // while it may have been running
-  bool damaged = false;       // a bit of a file had flipped meanwhile
+  std::uint64_t crashes = 0;  // crashes while it may have been running
+  bool damaged = false;       // a bit of a file flipped while it may have been running
   std::optional<ReplayTask> seen;
   std::uint64_t seen_step = 0;
 
-  // A row needs this when it turns out to belong to another task.
+  // Sets the interval from `seen` or from the request, when the row turns out to belong to another
+  // task.
   void find_interval() {
     from = seen ? seen->from : asked_from;
     to = seen ? seen->to : asked_to;
@@ -62,18 +63,20 @@ struct ReplayRow {
   bool may_run() const { return number != 0 ? !ended() : !lost; }
 };
 
-// What a queue knows of replays, as their source or as their destination.
+// Replay state of a queue, as a source or as a destination.
 struct ReplaysOfQueue {
-  std::vector<ReplayRow> rows;  // in the order in which they were asked for
-  std::uint32_t starts = 0;     // requests under way
+  std::vector<ReplayRow> rows;  // in the order of the requests
+  std::uint32_t starts = 0;     // start requests under way
   std::uint64_t listed_step = 0;
-  Range retention;                                  // seconds
-  Instant kept_since = never;                       // see ReplayRow::kept_from
-  std::unordered_map<std::uint32_t, Instant> sent;  // all that clients ever sent here
-  bool relaxed = false;                             // it was not always fsync
-  bool lossy = false;                               // it was purged, or may have been
-  std::map<Seq, std::uint32_t> copies;              // that were received from here
-  // FIFO: where the tasks' messages were in the log, and the highest number that each got here.
+  Range retention;             // x-replay-retention, s
+  Instant kept_since = never;  // see ReplayRow::kept_from
+  // All messages that clients ever sent here, with their times.
+  std::unordered_map<std::uint32_t, Instant> sent;
+  bool relaxed = false;                 // its durability was not always fsync
+  bool lossy = false;                   // it was purged or deleted, or may have been
+  std::map<Seq, std::uint32_t> copies;  // copies received from here
+  // FIFO: for each task, positions in the log and the highest number of the copy from each
+  // position.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint64_t, Seq>> places;
 };
 

@@ -1,4 +1,4 @@
-// Room for messages: on a disk that is slow, on one that is full, in memory.
+// Space for messages: on a slow disk, on a full disk, and in memory.
 #include <algorithm>
 
 #include "tests/sim/shard_loop_fixture.h"
@@ -11,7 +11,7 @@ class RoomTest : public ShardLoopTest {
   void send_many(QueueId queue, int count, std::size_t bytes) {
     for (int i = 0; i < count; ++i) send(queue, std::string(bytes, 'x'));
   }
-  // And forgets what was sent so far.
+  // Also forgets all earlier sends.
   void purge(QueueId queue) {
     Request request;
     request.op = Op::purge;
@@ -21,7 +21,7 @@ class RoomTest : public ShardLoopTest {
     sends.clear();
     answers.clear();
   }
-  // A disk of 1.5 MiB, with what is sent in each round; how many there were.
+  // Repeats `round` on a disk of 1.5 MiB until it is full. Returns the number of accepted sends.
   template <typename Round>
   std::size_t fill_the_disk(Round&& round) {
     world->disk(0).set_capacity(24 * (64 << 10));
@@ -38,14 +38,14 @@ class RoomTest : public ShardLoopTest {
   std::size_t fill_with_small(QueueId queue) {
     return fill_the_disk([&] { send_many(queue, 100, 64); });
   }
-  // Whether it is answered within ten seconds, and well.
+  // Whether the response comes within ten seconds, without an error.
   bool ask(Request& request) {
     answers.clear();
     world->submit(request, zero, zero);
     for (int ms = 0; ms < 10'000 && !is_answered(request); ++ms) run(1000);
     return is_answered(request) && request.error == Errc::ok;
   }
-  // One message, and nothing else is written with it.
+  // Receives one message; nothing else is written with its record.
   bool receive(QueueId queue, Delivery& into) {
     Request request;
     request.op = Op::receive;
@@ -74,7 +74,7 @@ class RoomTest : public ShardLoopTest {
 TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
   start(1);
   const QueueId queue = make_queue(zero);
-  send_many(queue, 200, 2000);  // six segments at once, two are there
+  send_many(queue, 200, 2000);  // six segments at once; two exist
   run(100);
   EXPECT_LT(with(Errc::ok), 200u) << "they do not fit, or there is nothing to show";
   run(2'000'000);
@@ -82,7 +82,8 @@ TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
   EXPECT_EQ(world->loop(0).stats().refused, 0u);
 }
 
-// The sends of a connection wait for space, and what it asks behind them waits with them; nobody else does.
+// Sends of a connection wait for space, and later requests of that connection for the queue wait
+// behind them. Other requests do not wait.
 TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
   for (const Op op : {Op::purge, Op::receive, Op::delete_queue}) {
     for (const ShardId owner : {zero, ShardId{1}}) {
@@ -129,8 +130,8 @@ TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
   }
 }
 
-// Changes of a queue are made in their order, also when one waits behind sends and these are gone
-// before the next comes.
+// Changes of a queue keep their order, also when one waits behind sends and these are gone before
+// the next change comes.
 TEST_F(RoomTest, ADeleteDoesNotOvertakeAChangeThatWaits) {
   start(2);
   const ShardId owner{1};
@@ -170,7 +171,7 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   EXPECT_TRUE(world->loop(0).log().stats().disk_full);
 
   world->disk(0).set_capacity(UINT64_MAX);
-  run(1'100'000);  // it is tried again
+  run(1'100'000);  // the disk is tried again
   EXPECT_FALSE(world->loop(0).log().stats().disk_full);
   sends.clear();
   answers.clear();
@@ -179,7 +180,8 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
-// Each message takes 120 bytes, and two blocks of 4 KiB to go: one says that it was received, one that it was deleted.
+// Each message takes 120 bytes, and two blocks of 4 KiB until it is gone: for the records of its
+// receive and its delete.
 TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   start(1);
   const QueueId queue = make_queue(zero);
@@ -187,7 +189,7 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   EXPECT_GT(sent, 5000u);
   std::size_t gone = 0;
   for (Delivery delivery; receive(queue, delivery); ++gone) {
-    if (gone == sent / 3) {  // a start finds its way on as well
+    if (gone == sent / 3) {  // a start finds a way to continue, too
       world->crash(Crash::power);
       ASSERT_EQ(world->start(0), Start::up);
     }
@@ -199,8 +201,8 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
-// Small messages of another queue are left in each segment, so many that all that is kept from senders is kept for them.
-// They are relocated, or nothing would be won.
+// Each segment keeps small messages of another queue, so many that they need all the space held
+// back from senders. Without relocation no space would be freed.
 TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
   start(1);
   const QueueId queue = make_queue(zero), other = make_queue(zero, "other");
@@ -225,7 +227,7 @@ TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
   for (std::size_t times = 0; times < sent; ++times) {
     Delivery delivery;
     ASSERT_TRUE(receive(queue, delivery)) << times << " of " << sent;
-    run(15'000);  // it is written alone
+    run(15'000);  // the record is written alone
   }
   world->crash(Crash::power);
   ASSERT_EQ(world->start(0), Start::up);
@@ -246,7 +248,7 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   EXPECT_GT(state(), plan.memory - plan.memory / 8);
   EXPECT_LT(state(), plan.memory);
 
-  // What is deleted makes room.
+  // Deleted messages free memory.
   purge(queue);
   send_many(queue, 1, 1);
   run(100'000);
@@ -277,7 +279,7 @@ TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
   EXPECT_LT(memory.sum() - memory.queues, plan.memory / 3);
 }
 
-// Of messages on the disk, as of those that another shard is to read: no more of them is copied than was asked for.
+// Bodies on the disk, also for a receive of another shard: no more bytes are copied than requested.
 TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
   Plan plan = calm_plan(2);
   plan.log.memory_max = 6 * plan.log.extent_bytes;

@@ -1,4 +1,4 @@
-// A broker without faults and who asks it, for tests of the shard loop.
+// Fixture for tests of the shard loop: a broker without faults, and the owner of the requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline Plan calm_plan(std::uint32_t shards) {
   return plan;
 }
 
-// A broker and who asks it.
+// A broker and the owner of its requests.
 class ShardLoopTest : public testing::Test, public Audience {
  protected:
   void answered(ShardId, Request& request) override { answers.insert(&request); }
@@ -48,7 +48,7 @@ class ShardLoopTest : public testing::Test, public Audience {
         }
     }
   }
-  // A queue that the shard owns; one of each prefix.
+  // Creates a queue that the shard owns; one for each prefix.
   QueueId make_queue(ShardId owner, const std::string& prefix = "q") {
     for (int n = 0;; ++n) {
       QueueSpec spec{.account = "0", .name = prefix + std::to_string(n), .changes = {}, .tags = {}};
@@ -86,7 +86,7 @@ class ShardLoopTest : public testing::Test, public Audience {
   Trace trace{false};
   std::unique_ptr<World> world;
   std::unordered_set<const Request*> answers;
-  std::vector<std::unique_ptr<Send>> sends;  // to queues of shard 0
+  std::vector<std::unique_ptr<Send>> sends;  // sends to queues of shard 0
 };
 
 }  // namespace pawl::sim

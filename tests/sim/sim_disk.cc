@@ -91,7 +91,7 @@ void SimDisk::heal() {
   options_.capacity = UINT64_MAX;
 }
 
-// The errno this operation shall fail with, or 0.
+// Returns the errno with which this operation must fail, or 0.
 int SimDisk::fault(IoKind kind) {
   std::optional<Fault>& fault = faults_[static_cast<std::size_t>(kind)];
   if (!fault) return 0;
@@ -161,7 +161,7 @@ Result<void> SimDisk::remove(std::string_view name) {
   return {};
 }
 
-// A change whose ground was lost in a crash changes nothing.
+// Applies a change of names. A rename or remove has no effect if a crash lost its file's name.
 void SimDisk::apply_name(Names& names, const NameChange& change) {
   if (change.kind == IoKind::create) {
     names.insert_or_assign(change.name, change.inode);
@@ -257,7 +257,7 @@ void SimDisk::begin(Operation operation, Io& io) {
   io.result = 0;
   operation.io = &io;
   operation.order = ++counter_;
-  // Most operations are quick; one in eight meets the tick, a full queue, a busy device.
+  // Most operations are quick; one in eight meets the tick, a full queue, or a busy device.
   const std::uint64_t quick = std::min(options_.delay_us_max, options_.delay_us_min * 4);
   operation.due = now_ + random_.between(options_.delay_us_min,
                                          random_.chance(1, 8) ? options_.delay_us_max : quick);
@@ -391,8 +391,8 @@ std::int32_t SimDisk::finish_read(const Operation& operation) {
   return static_cast<std::int32_t>(copy_out(*operation.inode, operation.offset, operation.into));
 }
 
-// Writes that had finished at `clock` become durable in the order in which they finished, then the one
-// the flush belongs to.
+// Writes that had finished at `clock` become durable in the order in which they finished; last
+// comes the write that the flush belongs to.
 std::int32_t SimDisk::finish_sync(Inode& file, std::uint64_t clock, std::uint64_t pending_id) {
   const int error = fault(IoKind::sync);
   const auto is_covered = [&](const Pending& p) {
@@ -409,7 +409,7 @@ std::int32_t SimDisk::finish_sync(Inode& file, std::uint64_t clock, std::uint64_
     else
       put(file.durable, *p);
   }
-  // What is on the medium now is newer than what a failed write may have left there.
+  // These writes are newer than anything that a failed write may have left on the medium.
   for (Pending& old : file.pending) {
     if (!old.orphaned || error != 0) continue;
     for (const Pending* p : covered) {

@@ -1,20 +1,20 @@
-// SimDisk: a directory of files in memory that keeps what wal/disk.h promises and nothing more.
+// SimDisk: a directory of files in memory that keeps the promises of wal/disk.h and no others.
 //
 //   write under way --step()--> finished (in the cache) --flush--> durable
 //          \                        \                                |
 //           +---- crash(): any subset of its sectors ----+           +-- crash(): all of it
 //
 // Asynchronous operations finish only in step(), 50 us to 5 ms after they began and in any order. A
-// flush makes durable what wal/disk.h says: writes of the file that had finished when it was submitted,
-// and the write it belongs to; not those that finished meanwhile. After a failed flush its writes may
-// or may not be on the medium, and no later flush changes that: pages are marked clean.
-// Names are durable after sync_dir; a crash keeps any plausible part of what came later.
+// flush makes durable the writes of the file that had finished when it was submitted, and the write
+// it belongs to (wal/disk.h); not writes that finished meanwhile. After a failed flush its writes
+// may or may not be on the medium, and no later flush changes that: pages are marked clean. Names
+// are durable after sync_dir; a crash keeps any plausible part of later name changes.
 //
-// Power:  cut_power_after(n) lets n more steps of I/O happen, then nothing: blocking calls fail,
+// Power:  cut_power_after(n) allows n more steps of I/O, and then none: blocking calls fail,
 //         asynchronous ones never finish. crash() turns the power on again.
-// Checks: alignment; memory that changes while it is being written; two writes under way in one place.
+// Checks: alignment; memory that changes while it is being written; overlapping writes under way.
 // Units:  bytes; microseconds of the scheduler's own time.
-// Owner:  a test. After crash() all FileIds and Ios are dead and no Io is touched again.
+// Owner:  a test. After crash() all FileIds and Ios are invalid, and no Io is touched again.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ namespace pawl::sim {
 
 enum class Crash : std::uint8_t {
   process,  // kill -9: the cache survives; operations under way happen, or not, or in part
-  power,    // only what is durable survives for certain
+  power,    // only durable data surely survives
 };
 
 enum class IoKind : std::uint8_t {
@@ -63,8 +63,8 @@ struct SimDiskOptions {
 };
 
 struct SimDiskStats {
-  std::uint64_t steps =
-      0;  // of I/O: calls, submissions, completions; what cut_power_after() counts
+  // Steps of I/O: calls, submissions, completions. cut_power_after() counts them.
+  std::uint64_t steps = 0;
   std::uint64_t writes = 0, flushes = 0, reads = 0, bytes_written = 0;
   std::uint64_t sectors_lost = 0, names_lost = 0, faults = 0;
 };
@@ -77,7 +77,7 @@ class SimDisk final : public Disk {
   // --- the scheduler's side ---
   // Finishes every operation due at `now_us` or earlier. Time does not go back.
   void step(std::uint64_t now_us);
-  std::optional<std::uint64_t> next_due() const {  // none: nothing is under way
+  std::optional<std::uint64_t> next_due() const {  // none: no operation is under way
     if (!has_power() || operations_.empty()) return std::nullopt;
     return first_due_;
   }
@@ -86,33 +86,34 @@ class SimDisk final : public Disk {
   void settle();
 
   void crash(Crash kind);
-  // What a crash at this moment, with this luck, would leave; this disk goes on undisturbed.
+  // Returns the disk that a crash now, with luck by `seed`, would leave; this disk goes on
+  // undisturbed.
   std::unique_ptr<SimDisk> copy_after_crash(Crash kind, std::uint64_t seed) const;
   void cut_power_after(std::uint64_t steps) { power_left_ = steps; }
   bool has_power() const { return power_left_ > 0; }
-  // Is called before each step of I/O; it may look at the disk and no more.
+  // Sets a function to be called before each step of I/O; it may only read the disk.
   void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
 
   // --- faults, by call ---
-  // Fails one operation of that kind with errno `error`, after letting `skip` of them pass; with
-  // `forever` every later one too. A failed write may have reached the disk in part.
+  // Fails one operation of that kind with errno `error`, after `skip` successes; with `forever`
+  // every later one too. A failed write may have reached the disk in part.
   void fail(IoKind kind, int error, std::uint64_t skip = 0, bool forever = false);
   void fail_next_write(int error) { fail(IoKind::write, error); }
   void fail_next_sync(int error) { fail(IoKind::sync, error); }
   void fail_next_read(int error) { fail(IoKind::read, error); }
   void short_next_read(std::size_t bytes) { short_read_ = bytes; }
   void set_capacity(std::uint64_t bytes) { options_.capacity = bytes; }
-  // What is asked for from now on takes so long.
+  // Sets the duration of all operations that begin from now on.
   void set_delay(std::uint64_t us) { options_.delay_us_min = options_.delay_us_max = us; }
-  void heal_errors();  // no faults any more, but no more room either
-  void heal();         // no faults any more
+  void heal_errors();  // ends all faults; a full disk stays full
+  void heal();         // ends all faults and the capacity limit
 
   // --- the medium, for tests that damage or inspect it; the file must exist ---
   void flip_bit(std::string_view name, std::uint64_t offset, unsigned bit);
   void overwrite(std::string_view name, std::uint64_t offset, std::span<const std::byte> with);
   void truncate(std::string_view name, std::uint64_t bytes);
   std::vector<std::byte> content(std::string_view name) const;
-  // What a read would see, as far as the file reaches; no step, no fault.
+  // Reads as read() does, up to the end of the file, but without a step or a fault.
   void peek(std::string_view name, std::uint64_t offset, std::span<std::byte> into) const;
   bool exists(std::string_view name) const { return names_.contains(name); }
   std::uint64_t bytes_used() const;
@@ -142,22 +143,22 @@ class SimDisk final : public Disk {
  private:
   friend class PowerCut;  // tests/exhaustive/
 
-  // A write that is not durable. `finished` orders them; 0 while under way.
+  // A write that is not durable yet. `finished` orders the writes; 0: under way.
   struct Pending {
     std::uint64_t id = 0;
     std::uint64_t finished = 0;
     std::uint64_t offset = 0, bytes = 0;
-    Pages data;             // from the start of the page that `offset` is in
-    bool orphaned = false;  // its flush failed
+    Pages data;             // from the start of the page that contains `offset`
+    bool orphaned = false;  // the write or its flush failed
 
     std::uint64_t base() const { return offset - offset % Pages::page_bytes; }
     std::uint64_t end() const { return offset + bytes; }
   };
   struct Inode {
-    Pages cache;    // what reads see
-    Pages durable;  // what a power cut leaves for certain
+    Pages cache;    // contents that reads return
+    Pages durable;  // contents that surely survive a power cut
     std::vector<Pending> pending;
-    std::uint64_t allocated = 0;  // space that is its own, however long it is
+    std::uint64_t allocated = 0;  // bytes reserved for it, whatever its size
 
     std::uint64_t space() const { return std::max<std::uint64_t>(cache.size(), allocated); }
   };
@@ -173,8 +174,8 @@ class SimDisk final : public Disk {
   struct Operation {
     IoKind kind{};
     std::uint64_t due = 0, order = 0;
-    std::uint64_t clock =
-        0;  // finished writes up to here, or name changes, are covered by its flush
+    // Its flush covers finished writes, or name changes, up to this number.
+    std::uint64_t clock = 0;
     InodePtr inode;
     Flush flush = Flush::no;
     std::uint64_t pending_id = 0;
@@ -221,12 +222,12 @@ class SimDisk final : public Disk {
   std::uint64_t power_left_ = UINT64_MAX;
   Names names_;                      // as the running system sees them
   Names durable_names_;              // as of the last finished sync_dir
-  std::vector<NameChange> changes_;  // since then
-  std::uint64_t changes_base_ = 0;   // changes ever made durable: the number of changes_[0]
+  std::vector<NameChange> changes_;  // changes since then
+  std::uint64_t changes_base_ = 0;   // durable changes so far: the number of changes_[0]
   std::vector<std::pair<std::int32_t, InodePtr>> open_;
-  std::int32_t next_file_ = 0;  // never reused, so that a dead FileId is noticed
+  std::int32_t next_file_ = 0;  // never reused, so that a stale FileId is noticed
   std::vector<Operation> operations_;
-  std::uint64_t first_due_ = UINT64_MAX;  // of operations_
+  std::uint64_t first_due_ = UINT64_MAX;  // earliest due time in operations_
   std::array<std::optional<Fault>, io_kinds> faults_;
   std::optional<std::size_t> short_read_;
   std::function<void()> watcher_;

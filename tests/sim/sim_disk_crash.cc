@@ -1,4 +1,4 @@
-// What a crash leaves of a SimDisk, and the ways in which a test damages its medium.
+// Crashes of a SimDisk, and damage that a test does to its medium.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -30,7 +30,7 @@ void SimDisk::crash(Crash kind) {
   power_left_ = UINT64_MAX;
 }
 
-// Mostly a journal that lost its tail; sometimes any subset, in order.
+// Usually keeps a journal without its tail; sometimes any subset, in order.
 void SimDisk::crash_names() {
   const std::size_t kept = random_.below(changes_.size() + 1);
   const bool journal = random_.chance(3, 4);
@@ -49,7 +49,7 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
   if (kind == Crash::power) file.allocated = 0;
   if (file.pending.empty() && file.cache.size() == file.durable.size()) return;  // all is durable
   std::vector<Pending> writes = std::exchange(file.pending, {});
-  random_.shuffle(std::span(writes));  // those under way have no order among themselves
+  random_.shuffle(std::span(writes));  // writes under way have no order among themselves
   std::stable_sort(writes.begin(), writes.end(), [](const Pending& a, const Pending& b) {
     return a.finished - 1 < b.finished - 1;
   });
@@ -69,7 +69,7 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
     }
   }
   if (kind == Crash::process) {
-    // The running system goes on with its size of the file, and its next flush makes that durable.
+    // The running system keeps its size of the file, and its next flush makes that size durable.
     if (const std::size_t end = file.cache.size(); end < running) {
       file.cache.resize(running);
       ++counter_;
@@ -78,13 +78,13 @@ void SimDisk::crash_file(Inode& file, Crash kind, std::size_t sector) {
     }
     return;
   }
-  // The size of the file is metadata of its own: it may be behind the data, or ahead of it.
+  // The size of the file is separate metadata: it may be behind the data, or ahead of it.
   if (file.cache.size() > certain && random_.chance(1, 4)) file.cache.resize(certain);
   if (running > file.cache.size() && random_.chance(1, 4)) file.cache.resize(running);
   file.durable = file.cache;
 }
 
-// Some of the sectors of a write: none, all, the first ones, the last ones, any.
+// Returns some of the sectors of a write: none, all, the first ones, the last ones, or any.
 std::vector<SimDisk::Pending> SimDisk::tear(const Pending& write, std::size_t sector) {
   const std::uint64_t first = write.offset / sector;
   const std::uint64_t sectors = (write.end() + sector - 1) / sector - first;

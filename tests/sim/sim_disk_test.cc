@@ -12,7 +12,7 @@
 namespace pawl::sim {
 namespace {
 
-// Memory as io_uring wants it, filled with one letter.
+// Block-aligned memory for io_uring, filled with one letter.
 class Blocks {
  public:
   explicit Blocks(std::size_t blocks, char fill = 0) : storage_((blocks + 1) * block_bytes) {
@@ -40,7 +40,7 @@ FileId made(SimDisk& disk, std::string_view name) {
   return *file;
 }
 
-// Writes and waits until it has finished.
+// Writes, and waits until the write has finished.
 std::int32_t write(SimDisk& disk, FileId file, std::uint64_t offset, char fill, Flush flush,
                    std::size_t blocks = 1) {
   Blocks memory(blocks, fill);
@@ -132,7 +132,7 @@ TEST(SimDisk, AFlushDoesNotCoverAWriteThatFinishedAfterTheFlushBegan) {
     disk.write(file, 0, memory.span(), Flush::no, written);
     disk.sync(file, synced);
     while (!synced.done) disk.step(*disk.next_due());
-    if (!written.done) continue;  // the interesting case: the write was quicker than the flush
+    if (!written.done) continue;  // the case under test: the write was quicker than the flush
     ++cases;
     disk.crash(Crash::power);
     lost += letters(disk, "a", 512)[0] == '0';
@@ -175,7 +175,7 @@ TEST(SimDisk, AProcessCrashKeepsWhatHadFinishedAndAnyPartOfWhatHadNot) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SimDisk disk(seeded(seed));
-    const FileId file = *disk.create("a");  // the name is not synced, and yet survives
+    const FileId file = *disk.create("a");  // the name is not synced, and survives nevertheless
     write(disk, file, 0, 'f', Flush::no);
     Blocks memory(1, 'w');
     Io io;
@@ -185,7 +185,7 @@ TEST(SimDisk, AProcessCrashKeepsWhatHadFinishedAndAnyPartOfWhatHadNot) {
     const std::string after = letters(disk, "a", 512);
     EXPECT_EQ(after.substr(0, 8), "ffffffff");
     seen.insert(after.substr(8));
-    // What a reader sees and then flushes is durable.
+    // Data that a reader sees and then flushes is durable.
     ASSERT_TRUE(disk.sync_now(*disk.open("a")));
     ASSERT_TRUE(disk.sync_dir_now());
     EXPECT_EQ(letters(*disk.copy_after_crash(Crash::power, seed), "a", 512), after);
@@ -350,8 +350,8 @@ TEST(SimDisk, ABitThatFlipsBackIsWholeAfterAFlushAndACrash) {
   ASSERT_TRUE(disk.sync_now(file));
   disk.flip_bit("a", 7, 0);
   EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xxx");
-  write(disk, file, block_bytes, 'z',
-        Flush::no);  // so that the crash takes the rest from what is durable
+  // With a write pending, the crash takes all other bytes from the durable ones.
+  write(disk, file, block_bytes, 'z', Flush::no);
   disk.crash(Crash::power);
   EXPECT_EQ(letters(disk, "a", 1).substr(6, 3), "xxx");
 }

@@ -1,4 +1,4 @@
-// The ordinary course of things: clients act, shards take turns, time goes on.
+// The normal course of a run: clients act, shards take turns, time advances.
 #include "tests/sim/simulation.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void Simulation::act() {
   const std::uint64_t begun = clients_.act();
   outcome_.operations += begun;
   if (begun == 0 || random_.chance(1, 2)) run_some_turns();
-  if (begun == 0 && random_.chance(1, 4))  // everybody waits
+  if (begun == 0 && random_.chance(1, 4))  // every client waits
     return run_until(std::min(world_.next_event(true), world_.now_us() + 1'000'000));
   const std::uint64_t us = random_.below(plan_.step_us_max + 1);
   if (random_.chance(1, 4)) {
@@ -77,7 +77,7 @@ bool Simulation::turn(std::uint32_t shard) {
   return false;
 }
 
-// One turn of every shard that has something to do; those that only spin run too. False: nothing did, and
+// Runs one turn of every runnable shard, also of shards that only spin. False: nothing worked, and
 // nothing will before the next event. A broker that dies and starts again counts as work.
 bool Simulation::round() {
   bool worked = false;
@@ -92,7 +92,7 @@ bool Simulation::round() {
   return worked;
 }
 
-// Event after event, up to `us`.
+// Runs event after event, up to `us`.
 void Simulation::run_until(std::uint64_t us) {
   for (std::uint64_t rounds = 0; !in_trouble(); ++rounds) {
     if (rounds > rounds_max)
@@ -127,13 +127,14 @@ bool Simulation::settle() {
     for (std::uint32_t shard = 0; shard < plan_.shards; ++shard) spinning |= world_.runnable(shard);
     if (!spinning) return true;
     ++spins;
-    world_.advance(1000);  // a log that waits for company is due soon
+    world_.advance(1000);  // a log write that waits for more records is due soon
   }
   if (!in_trouble()) trace_.broken("the broker comes to rest", "at {} us", world_.now_us());
   return false;
 }
 
-// A disk that was full is tried again every second.
+// Checks the broker at rest. The wait is longer than a second, because a full disk is tried again
+// every second.
 void Simulation::look_at_rest() {
   trace_.note("{} us: rest", world_.now_us());
   heal();

@@ -1,6 +1,7 @@
 // Simulation: one run of a seed, from an empty disk to a drained broker.
 //
-//   start -> act, turn, advance, fail, crash, stop, start ... -> heal -> rest -> drain -> stop -> start: empty
+//   start -> act, turn, advance, fail, crash, stop, start ...
+//         -> heal -> rest -> drain -> stop -> start: empty
 //
 // Owner: the caller; runs of different seeds share nothing.
 #pragma once
@@ -22,16 +23,16 @@ namespace pawl::sim {
 
 struct Outcome {
   bool ok = false;
-  std::string invariant;  // the first that was broken
+  std::string invariant;  // first broken invariant
   std::string what;
-  std::uint64_t hash = 0;  // of everything that happened
+  std::uint64_t hash = 0;  // hash of all events
   std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
   std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
-  std::uint64_t set_aside = 0;       // times a message could not be read, and could after a start
+  std::uint64_t set_aside = 0;       // messages that could not be read until the next start
   std::uint64_t bodies_read = 0;     // bytes
   std::uint64_t relocated = 0;       // bytes
-  std::uint64_t copies = 0;          // that replay tasks sent and clients received
-  std::uint64_t replays_proved = 0;  // of these, that had to come
+  std::uint64_t copies = 0;          // copies that replay tasks sent and clients received
+  std::uint64_t replays_proved = 0;  // copies that had to come, and came
   std::uint64_t simulated_us = 0;
 };
 
@@ -41,13 +42,14 @@ class Simulation {
   Outcome run();
 
  private:
-  // --- simulation.cc: the ordinary course of things ---
+  // --- simulation.cc: the normal course of a run ---
   void act();
   void run_some_turns();
   bool turn(std::uint32_t shard);
   bool round();
   void run_until(std::uint64_t us);
-  // Everything runs until only time could change anything. False: it does not come to rest.
+  // Runs everything until only the passage of time could change anything. False: the broker does
+  // not come to rest.
   bool settle();
   void look_at_rest();
   bool in_trouble() const { return !trace_.ok(); }
@@ -84,7 +86,7 @@ class Simulation {
   Model model_;
   Random random_;
   Outcome outcome_;
-  bool read_fails_ = false;  // a read of a disk fails, or has since the start
+  bool read_fails_ = false;  // a disk read fails, or has failed since the start
 };
 
 }  // namespace pawl::sim

@@ -1,4 +1,4 @@
-// A day of a broker whose depth stays the same, with messages among the others that nobody fetches: what its log takes.
+// Log size during a day of a broker with a constant depth, while some messages are never received.
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -65,7 +65,7 @@ class SteadyTest : public ShardLoopTest {
 
 TEST_F(SteadyTest, ADayOfAQueueKeepsItsLogSmall) {
   Plan plan = calm_plan(1);
-  plan.log.dead_bytes_max = 16 * plan.log.segment_bytes;  // 1 GiB of segments of 64 MiB
+  plan.log.dead_bytes_max = 16 * plan.log.segment_bytes;  // 1 GiB with segments of 64 MiB
   start(plan);
   const QueueId hot = make_queue(zero), cold = make_queue(zero, "cold");
   for (int i = 0; i < 30; ++i) send(hot, 10);
@@ -88,7 +88,7 @@ TEST_F(SteadyTest, ADayOfAQueueKeepsItsLogSmall) {
   EXPECT_GT(written, 20 * most) << "the log went round many times";
   EXPECT_GT(stats.relocated_bytes, 0u);
   EXPECT_LT(stats.relocated_bytes, written / 4) << "and not by saying everything again and again";
-  // The tail, and what became dead since the log came to its latest segment.
+  // The tail, and data that died since the log reached its latest segment.
   EXPECT_LE(most, plan.log.dead_bytes_max + 3 * plan.log.segment_bytes);
 
   world->crash(Crash::power);

@@ -1,4 +1,5 @@
-// A topic with a thousand subscriptions, each a row of its own, through checkpoints, crashes and starts.
+// A topic with a thousand subscriptions, each in its own row, through checkpoints, crashes and
+// starts.
 #include <fmt/format.h>
 
 #include <map>
@@ -60,7 +61,7 @@ class TopicRows : public TwoShards {
       change(std::move(changes));
     }
   }
-  // Every seventh unsubscribes, every fifth changes.
+  // Deletes every seventh subscription, and changes every fifth.
   void change_some() {
     for (std::uint64_t number = 5; number <= many; ++number) {
       if (number % 7 == 0) {
@@ -70,7 +71,8 @@ class TopicRows : public TwoShards {
       }
     }
   }
-  // Messages that come and go, until the log's first segments are free and a start reads a checkpoint.
+  // Sends and deletes messages until the log's first segments are free and a start reads a
+  // checkpoint.
   void make_checkpoint() {
     const std::uint64_t first = world.loop(0).log().first_since({});
     for (int i = 0; i < 400 && world.loop(0).log().first_since({}) == first; ++i) {
@@ -93,7 +95,8 @@ class TopicRows : public TwoShards {
   void expect_all() {
     for (const std::uint32_t shard : {0u, 1u}) EXPECT_EQ(rows_of(shard), expected) << shard;
   }
-  // What the directory counts is what it would count if it had got the topic as it is.
+  // The directory's counts equal those of a new directory that receives the topic in its present
+  // state.
   void expect_counted() {
     const Directory& directory = world.loop(0).shard().directory();
     Directory fresh;
@@ -122,12 +125,13 @@ TEST_F(TopicRows, AreThereAfterACheckpointAndWhatCameBehindIt) {
     expect_all();
     expect_counted();
   }
-  make_checkpoint();  // has all of it
+  make_checkpoint();  // contains all changes
   restart(Crash::power);
   expect_all();
 }
 
-// Rows that are changed together are all changed or none, as the answer says; of one that was not answered either.
+// Rows that are changed together are all changed or none, as the response says; also without a
+// response.
 TEST_F(TopicRows, AreAsBeforeOrAsAskedForAfterACrashInTheMiddle) {
   subscribe_many();
   make_checkpoint();

@@ -1,5 +1,5 @@
-// What happened in a simulated run: a hash of every event, their text when it is asked for, and the first
-// invariant that was broken.
+// Trace: a hash of all events of a simulated run, their text on request, and the first broken
+// invariant.
 //
 // Two runs of one seed have the same hash, or something in them depends on more than the seed.
 //
@@ -37,7 +37,7 @@ class Trace {
   std::uint64_t hash() const { return hash_; }
   std::uint64_t events() const { return events_; }
 
-  // The first broken invariant is the one that counts: what follows may only be its consequence.
+  // Reports a broken invariant. Only the first one counts: later ones may be its consequences.
   template <typename... Args>
   void broken(std::string_view invariant, fmt::format_string<Args...> text, Args&&... args) {
     if (!ok() || lenient_) return;
@@ -45,7 +45,7 @@ class Trace {
     what_ = fmt::format(text, std::forward<Args>(args)...);
     note("BROKEN {}: {}", invariant_, what_);
   }
-  // Until it is taken back, what is broken does not count: the broker is about to die, and for a reason.
+  // While lenient, broken invariants do not count: the broker is about to die for a known reason.
   void be_lenient(bool lenient) { lenient_ = lenient; }
   bool lenient() const { return lenient_; }
   bool ok() const { return invariant_.empty(); }
@@ -53,7 +53,8 @@ class Trace {
   const std::string& what() const { return what_; }
 
  private:
-  // One multiplication a value: the turns of a run note more than a hundred thousand. note() ends with a whole mix().
+  // One multiplication per value: a run notes more than a hundred thousand turns. note() ends with
+  // a full mix().
   void mix_in_word(std::uint64_t word) {
     hash_ = (std::rotl(hash_, 29) ^ word) * 0x9fb21c651e98df25;
   }

@@ -1,4 +1,4 @@
-// Messages on their way between queues of two shards.
+// Transfers of messages between queues of two shards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
   send({"a"});
   EXPECT_EQ(receive(source, zero).size(), 1u);
   run(61'000'000);
-  // The target's shard is busy: the message and its end come in one turn.
+  // The target's shard is busy: the message arrives and expires in one turn.
   Request nudge;
   std::vector<Delivery> room(1);
   nudge.op = Op::receive;
@@ -62,7 +62,7 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
   EXPECT_EQ(world.loop(0).shard().messages(), 0u);
 }
 
-// A queue that was deleted had taken it; that its source has let go may be on the disk or not.
+// A deleted queue had accepted the message; the source's delete may be on the disk or not.
 TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
   const std::string letters_name = name_on(zero, "letters");
   const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(letters_name));
@@ -162,7 +162,7 @@ class TwoFullShards : public TwoShards {
  protected:
   TwoFullShards() : TwoShards(little_memory()) {}
 
-  // Until its memory takes no more.
+  // Sends until the memory accepts no more.
   void fill(QueueId queue, ShardId owner) {
     std::vector<SendEntry> entries(1000);
     for (SendEntry& entry : entries) entry.content.body = "x";
@@ -176,7 +176,8 @@ class TwoFullShards : public TwoShards {
     }
     FAIL() << "a million messages and it is not full";
   }
-  // A short poll of each: they send the dead letters on their way. The most that were at a time, of a shard.
+  // Starts transfers of dead letters by a short poll of each queue. Returns the maximum that was
+  // under way in one shard.
   std::size_t move_some(QueueId worn) {
     std::vector<Delivery> room(10), other_room(10);
     Request first, second;
@@ -218,7 +219,7 @@ TEST_F(TwoFullShards, DeadLettersLeaveAFullShardForAnotherQueueOfIt) {
   EXPECT_EQ(count(back, zero).visible, 10u);
 }
 
-// Messages on their way are limited where they start, and neither shard is in the other's way for ever.
+// Transfers are limited at their source, and neither shard blocks the other for ever.
 TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
   const std::string back_name = name_on(zero, "back");
   const QueueId back = make_queue(back_name, {});
@@ -239,7 +240,7 @@ TEST_F(TwoFullShards, TransfersBothWaysTakeTheirShareOfTheMemoryAndArrive) {
   const auto arrived = [&] { return count(target, one).visible + count(back, zero).visible; };
   for (int round = 0; round < 20 && arrived() < 80; ++round) {
     most = std::max(most, move_some(worn));
-    run(1'100'000);  // what found no space in the target's log yet is tried again
+    run(1'100'000);  // transfers without space in the target's log are tried again
   }
   EXPECT_EQ(count(target, one).visible, 40u);
   EXPECT_EQ(count(back, zero).visible, 40u);
@@ -268,7 +269,7 @@ TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
     world.crash(us % 120 == 0 ? Crash::power : Crash::process);
     ASSERT_EQ(world.start(0), Start::up) << world.complaint();
     run(1'100'000);
-    receive(source, zero);  // what was not moved is now
+    receive(source, zero);  // moves the messages that have not moved yet
     run(20'000);
     EXPECT_EQ(count(source, zero).visible, 0u);
     EXPECT_EQ(transfers(), 0u);

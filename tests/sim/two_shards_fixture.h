@@ -1,4 +1,4 @@
-// Two shards, a queue on each; requests are asked one after the other.
+// Fixture with two shards and a queue on each; requests run one after the other.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Received {
   ReceiptHandle handle{};
 };
 
-// Two shards, a queue on each: the dead letters of `source` go to `target`.
+// Two shards with a queue on each; the dead letters of `source` go to `target`.
 class TwoShards : public testing::Test, public Audience {
  protected:
   explicit TwoShards(const Plan& plan = calm_plan(2)) : world(plan, trace, *this) {}
@@ -55,7 +55,7 @@ class TwoShards : public testing::Test, public Audience {
     }
   }
   void submit(Request& request, ShardId to) {
-    answers.erase(&request);  // of an earlier one at the same place
+    answers.erase(&request);  // an earlier request may have had the same address
     world.submit(request, zero, to);
   }
   bool ask(Request& request, ShardId to, std::uint64_t patience_us = 20'000) {
@@ -63,7 +63,7 @@ class TwoShards : public testing::Test, public Audience {
     run(patience_us);
     return answers.contains(&request);
   }
-  // That name, or one that begins so, of a queue on that shard.
+  // Returns the name, extended until its queue belongs to that shard.
   static std::string name_on(ShardId owner, std::string name) {
     while (place("0", name, 2) != owner) name += "x";
     return name;
@@ -123,7 +123,7 @@ class TwoShards : public testing::Test, public Audience {
     request.receipts = entries;
     EXPECT_TRUE(ask(request, owner));
   }
-  // What a short poll gets.
+  // Returns the messages of a short poll.
   std::vector<Received> receive(QueueId queue, ShardId owner) {
     std::vector<Delivery> room(10);
     Request request;
@@ -143,7 +143,7 @@ class TwoShards : public testing::Test, public Audience {
     EXPECT_TRUE(ask(request, owner));
     return request.counts;
   }
-  // Messages that the next receive moves instead of delivering.
+  // Makes messages that the next receive moves instead of delivering.
   void make_dead_letters(const std::vector<std::string>& bodies) {
     send(bodies);
     EXPECT_EQ(receive(source, zero).size(), bodies.size());

@@ -9,7 +9,7 @@
 namespace pawl::sim {
 namespace {
 
-// Takes down what the log said.
+// Adds the records that recovery reads to a hash.
 class Listening final : public ShardReplay {
  public:
   Listening(Shard& shard, std::uint64_t& said) : ShardReplay(shard), said_(&said) {}
@@ -187,7 +187,8 @@ Start World::refused(const Error& error) {
   return error.code == Errc::io ? Start::no_disk : Start::refused;
 }
 
-// A wall clock that is set moves nothing while the machine runs on, and after a restart only when it is believed.
+// A step of the wall clock changes nothing while the machine runs, and after a restart only when
+// the wall clock is trusted.
 void World::check_clock() const {
   if (last_boots_ == 0) return;
   const Instant on_time =
@@ -298,7 +299,7 @@ void World::keep_copy(std::uint32_t shard) {
   machine.older_start = identity_.starts;
 }
 
-// Its manifest may have the number of the next start, when that was interrupted.
+// The manifest of a copy may have the number of the next start, if that start was interrupted.
 bool World::has_older_copy(std::uint32_t shard) const {
   return machines_[shard]->older && machines_[shard]->older_start + 1 < identity_.starts;
 }
@@ -366,7 +367,8 @@ bool World::runnable(std::uint32_t shard) const {
   return !machine.asleep || machine.kicked || machine.wake_at <= now_us_ || machine.due <= now();
 }
 
-// Between an idle turn and the sleep that follows it others may run: what they send meanwhile must be seen.
+// Other shards may run between an idle turn and the sleep after it: input that they send meanwhile
+// must be seen.
 bool World::turn(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   if (machine.asleep) {
@@ -409,7 +411,7 @@ bool World::turn(std::uint32_t shard) {
   }
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
                worked ? "worked" : "idle", due.ms);
-  // What was asked after a message had gone in this turn misses it, rightly.
+  // A request decided after a message was set aside in this turn rightly misses the message.
   const bool set_aside = machine.engine->shard().set_aside() > 0;
   trace_->be_lenient(set_aside);
   audience_->turned(turn);
@@ -493,7 +495,7 @@ StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
 // --- time ---
 
 bool World::falls_asleep(Machine& machine) {
-  if (machine.kicked || machine.due <= now()) return false;  // not kicked: due is what it was
+  if (machine.kicked || machine.due <= now()) return false;  // not kicked: `due` has not changed
   machine.asleep = machine.port->try_sleep();
   return machine.asleep;
 }
@@ -516,7 +518,7 @@ std::uint64_t World::next_event(bool with_timers) const {
     };
     next = std::min(next, machine->disk->next_due().value_or(UINT64_MAX));
     consider(!machine->asleep || machine->kicked ? 0 : machine->wake_at);
-    if (with_timers) consider(at_us(machine->due));  // of those that spin too
+    if (with_timers) consider(at_us(machine->due));  // also for spinning shards
   }
   return next;
 }
@@ -529,7 +531,7 @@ void World::unstall() {
 
 void World::submit(Request& request, ShardId home, ShardId target) {
   machines_[raw(home)]->engine->loop().submit(request, target);
-  if (!inside_turn_) kick(raw(home));  // else the turn under way must see to it
+  if (!inside_turn_) kick(raw(home));  // otherwise the turn under way must handle it
 }
 
 bool World::cancel(Request& request, ShardId home, ShardId target) {

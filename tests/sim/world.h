@@ -1,15 +1,15 @@
-// World: one broker, simulated. The real Shard, Log, Mesh and ShardLoop of every shard, each on a SimDisk of
-// its own, one clock, one thread.
+// World: one simulated broker. It runs the real Shard, Log, Mesh and ShardLoop of every shard on
+// one clock and in one thread; each shard has its own SimDisk.
 //
 //   down --start()--> up --turn(shard), advance()...--> up --crash(), stopped()--> down
 //
-// A shard sleeps when its turn found nothing to do, as net/server/worker.cc does it, but without that file's longest
-// sleep: here it wakes only for a reason (a wake-up of the mesh, a finished disk operation, a request, a
-// deadline), so a reason that gets lost leaves something stuck.
+// A shard sleeps when its turn found nothing to do, as in net/server/worker.cc, but without that
+// file's limit on a sleep. Here it wakes only for a reason: a wake-up of the mesh, a finished disk
+// operation, a request, a deadline. So a lost reason leaves something stuck.
 //
-// Units:  now_us() counts from 1 s; now() is the broker's clock, which may jump when it starts. The wall clock may jump
-//         at any time.
-// Errors: what must not happen is a broken invariant of the Trace.
+// Units:  now_us() counts from 1 s; now() is the broker's clock, which may jump when it starts. The
+//         wall clock may jump at any time.
+// Errors: a violation is a broken invariant of the Trace.
 // Owner:  one simulation.
 #pragma once
 
@@ -32,24 +32,25 @@
 
 namespace pawl::sim {
 
-// A turn that was run. `fired`: all timers up to this time had fired before the turn; `fires`: after it.
+// A turn that has ended. `fired`: all timers up to this time had fired before the turn; `fires`:
+// after it.
 struct Turn {
   ShardId shard{};
-  std::uint64_t step = 0;  // turns of all shards are numbered from 1
+  std::uint64_t step = 0;  // number of the turn; turns of all shards count from 1
   Instant now;
   Instant fired;
   Instant fires;
 };
 
-// Who is told what the broker does: the clients.
+// Receiver of the broker's responses and turns: the clients.
 class Audience {
  public:
   virtual ~Audience() = default;
-  virtual void answered(ShardId home, Request& request) = 0;  // within a turn
-  virtual void turned(const Turn& turn) = 0;                  // after it
+  virtual void answered(ShardId home, Request& request) = 0;  // called within a turn
+  virtual void turned(const Turn& turn) = 0;                  // called after a turn
 };
 
-// The filter of replay tasks that wants messages of odd numbers alone.
+// The filter of replay tasks that selects messages of odd numbers only.
 inline constexpr std::string_view odd_filter = "odd";
 
 enum class Start : std::uint8_t { up, refused, no_disk };
@@ -60,17 +61,18 @@ class World {
   ~World();
 
   // --- the broker ---
-  // Opens the logs and recovers. Not up: nothing is open, `complaint()` says why.
+  // Opens the logs and recovers. If the result is not `up`, nothing is open and complaint() has the
+  // reason.
   Start start(std::int64_t jump_ms);
   const std::string& complaint() const { return complaint_; }
   bool up() const { return up_; }
-  // The process dies, or the machine with it.
+  // Ends the process, or the machine with it.
   void crash(Crash kind);
-  // The log of every shard is closed in order; false: not yet, run it on.
+  // Closes the log of every shard in order. False: not finished; run the shards and call it again.
   bool close_logs();
-  // After close_logs(): the process has ended.
+  // To be called after close_logs(): the process has ended.
   void stopped();
-  // What every log said when it was read back; equal before and after a start that changes nothing.
+  // Hash of the records that recovery read; equal before and after a start that changes nothing.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   // --- rot ---
@@ -79,51 +81,53 @@ class World {
     std::string file;
     std::uint64_t offset = 0;
     unsigned bit = 0;
-    std::vector<std::byte> around = {};  // it, when it had flipped
+    std::vector<std::byte> around = {};  // the bytes around it after the flip
   };
   void flip(const Flip& flip);
   bool has_flip() const { return flip_.has_value(); }
-  // False: there is none, or its place has been written since.
+  // Undoes the flip. False: there is none, or its place has been written since.
   bool flip_back();
-  // What was sent, of a delivery whose body may not have been read yet. It holds until the next call.
+  // Returns the stored message of a delivery whose body may not have been read yet. It is valid
+  // until the next call.
   StoredMessage stored(ShardId shard, const Delivery& delivery);
 
-  // Bytes of bodies that came back from the disks, up to the last crash or stop.
+  // Bytes of bodies that were read from the disks, up to the last crash or stop.
   std::uint64_t bodies_read() const { return bodies_read_; }
   std::uint64_t relocated() const { return relocated_; }
 
   // --- time and turns ---
   std::uint64_t now_us() const { return now_us_; }
-  // As a shard sees it: what the clock is slewed back by does not count until the next start.
+  // The clock as a shard sees it: it does not follow the broker's clock back until the next start.
   Instant now() const { return seen_ = std::max(seen_, clock_->now()); }
-  Instant newest_now() const { return newest_now_; }  // the latest it ever was
+  Instant newest_now() const { return newest_now_; }  // its maximum so far
   std::uint64_t step() const { return step_; }
   Instant fired(ShardId shard) const { return machines_[raw(shard)]->fired; }
   bool inside_turn() const { return inside_turn_; }
 
   bool runnable(std::uint32_t shard) const;
-  // Runnable, but its last turns found nothing to do: it only polls for what another shard or the disk does.
+  // Whether a runnable shard found nothing to do in its last turns: it only polls for another shard
+  // or the disk.
   bool spinning(std::uint32_t shard) const { return machines_[shard]->idle_turns >= spins_max; }
-  // The shard asked for another turn at once, and has not asked in vain hasty_turns_max times in a
-  // row: it may still be refused something that only time brings.
+  // Whether the shard wants another turn at once, after fewer than hasty_turns_max turns in a row
+  // without work: it may be waiting for something that only time brings.
   bool hurries(std::uint32_t shard) const {
     const Machine& machine = *machines_[shard];
     return machine.hasty_turns > 0 && machine.hasty_turns < hasty_turns_max;
   }
-  // Runs one turn; false: the log failed and the process must die, or a message was set aside.
+  // Runs one turn. False: the log failed and the process must die, or a message was set aside.
   bool turn(std::uint32_t shard);
-  // Time goes on, disks finish what is due.
+  // Advances the time; disks finish the operations that are due.
   void advance(std::uint64_t us);
-  // When something happens next by itself; UINT64_MAX: never. Timers of shards count only `with_timers`.
+  // Time of the next event by itself; UINT64_MAX: never. Timers of shards count only `with_timers`.
   std::uint64_t next_event(bool with_timers) const;
   void stall(std::uint32_t shard, std::uint64_t us) {
     machines_[shard]->stalled_until = now_us_ + us;
   }
   void unstall();
   void step_wall_clock(std::int64_t ms) { wall_ms_ahead_ += ms; }
-  // It says what the broker's clock says.
+  // Sets the wall clock to the broker's clock.
   void set_wall_clock_right() { wall_ms_ahead_ += now().ms - clocks_.wall_us() / 1000; }
-  // A worker that stops looks every millisecond, whether anything happened or not.
+  // Wakes a shard without a reason, as a stopping worker does every millisecond.
   void wake(std::uint32_t shard) { kick(shard); }
 
   // --- requests ---
@@ -132,7 +136,8 @@ class World {
 
   std::uint32_t shards() const { return plan_.shards; }
   bool little_memory() const { return plan_.memory != 0; }
-  // Whether messages and the log's image took most of the shard's memory in its latest turn, with so many bytes more.
+  // Whether messages and the log image took three quarters of the shard's memory in its latest
+  // turn, with so many bytes more.
   bool short_of_memory(ShardId shard, std::uint64_t bytes) const;
   bool strict() const { return plan_.strict; }
   bool numbers_run_out() const { return plan_.first_number > 1; }
@@ -143,14 +148,14 @@ class World {
 
   // --- the data directory ---
   bool is_made(std::uint32_t shard) const { return identity_.is_made(shard); }
-  // While the broker is down. What was there comes back with put_back().
+  // To be called while the broker is down. put_back() restores the directories.
   enum class Misplaced : std::uint8_t { lost, swapped, of_another_time, none_left };
   void misplace(std::uint32_t shard, Misplaced how);
   void put_back();
-  // A copy of the shard's directory as it is now, for later.
+  // Keeps a copy of the shard's directory as it is now.
   void keep_copy(std::uint32_t shard);
   bool has_older_copy(std::uint32_t shard) const;
-  // One bit of a copy in PAWL flips; the other one does.
+  // Flips one bit of one of the two copies in PAWL; the other copy is enough.
   void flip_identity();
 
  private:
@@ -166,16 +171,16 @@ class World {
     std::unique_ptr<ShardEngine> engine;  // none: the broker is down
     Desk desk;
     bool asleep = false;
-    bool drowsy = false;  // nothing to do: sleeps when it is its turn again and nothing has come
-    std::uint32_t idle_turns = 0;  // in a row, without sleep
+    bool drowsy = false;            // idle: it sleeps at its next turn unless input has come
+    std::uint32_t idle_turns = 0;   // consecutive idle turns without a sleep
     std::uint32_t hasty_turns = 0;  // idle turns in a row after which another was due at once
     bool kicked = false;
     bool closed = false;
-    std::unique_ptr<SimDisk> older;  // a copy of the directory, made after start `older_start`
+    std::unique_ptr<SimDisk> older;  // a copy of the directory, from after start `older_start`
     std::uint64_t older_start = 0;
     std::uint64_t wake_at = UINT64_MAX;
     std::uint64_t stalled_until = 0;
-    std::uint64_t held_before = 0;  // bytes, when its latest turn began
+    std::uint64_t held_before = 0;  // bytes, at the beginning of its latest turn
     Instant due = never;
     Instant now;
     Instant fired;
@@ -210,7 +215,7 @@ class World {
   std::vector<std::byte> around(const Flip& flip) const;
   void tear_down();
   static std::uint64_t bytes_held(const Machine& machine);
-  // Input of its own, a request or a finished disk operation, ends a shard's sleep.
+  // Ends a shard's sleep for input of its own: a request or a finished disk operation.
   void kick(std::uint32_t shard) { machines_[shard]->kicked = true; }
   bool falls_asleep(Machine& machine);
   std::uint64_t at_us(Instant instant) const;
@@ -219,9 +224,9 @@ class World {
   Trace* trace_;
   Audience* audience_;
   Random random_;
-  std::unique_ptr<SimDisk> root_;  // PAWL
+  std::unique_ptr<SimDisk> root_;  // holds PAWL
   DataIdentity identity_;
-  std::vector<std::unique_ptr<SimDisk>> away_;  // of misplaced shards
+  std::vector<std::unique_ptr<SimDisk>> away_;  // the directories while misplace() is in effect
   bool identity_flipped_ = false;
   std::unique_ptr<Mesh> mesh_;
   std::vector<std::unique_ptr<Machine>> machines_;
@@ -235,16 +240,16 @@ class World {
   mutable Instant seen_;
   std::uint64_t followed_us_ = 0;
   Instant newest_now_;
-  Instant last_now_;  // of the broker, when it ended last
+  Instant last_now_;  // broker's clock at its last end
   std::uint64_t last_now_us_ = 0;
   std::uint32_t last_boots_ = 0;  // 0: it has not run yet
-  bool last_waited_ = false;      // the time before the restart was not counted then
+  bool last_waited_ = false;      // at its last end, the time before the reboot was not counted yet
   std::uint64_t step_ = 0;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t bodies_read_ = 0;
   std::uint64_t relocated_ = 0;
   std::optional<Flip> flip_;
-  std::vector<std::byte> extent_;  // of what stored() tells
+  std::vector<std::byte> extent_;  // memory of the result of stored()
   bool up_ = false;
   bool inside_turn_ = false;
   std::string complaint_;
