@@ -1,16 +1,18 @@
-// BodyReader: messages whose bodies are on the disk alone, read back.
+// BodyReader: reads message bodies that are on the disk only.
 //
 //   want() -> waiting -> reading (a piece, or the whole extent) -> next()
 //
-// A few messages of an extent are read one by one; when more and more of it is wanted, all of it is, into the
-// image, and while one extent after the other is drained the one behind it is read ahead. What cannot be read as a
-// whole is read piece by piece: damage costs the messages it lies in, not their neighbours.
+// The first few wanted messages of an extent are read one by one. When more are wanted, the whole
+// extent is read into the image. While extents are drained in order, the next one is read ahead. An
+// extent that cannot be read whole is read piece by piece: damage costs the messages it lies in,
+// not their neighbours.
 //
-// A wanted message holds its segment, whatever becomes of it meanwhile.
+// A wanted message keeps its segment on disk until it is delivered, even if it is deleted
+// meanwhile.
 //
-// Limits: reads_max under way; the rest waits in order.
-// Errors: none here; next() says which messages cannot be read.
-// Owner:  the log of one shard. The disk must have nothing of it under way any more when it is destroyed.
+// Limits: reads_max reads under way; further wanted messages wait in order.
+// Errors: none; next() returns an empty record for a message that cannot be read.
+// Owner:  the log of one shard. Destroy it only when none of its reads is under way.
 #pragma once
 
 #include <array>
@@ -28,37 +30,37 @@
 
 namespace pawl {
 
-// A message's body, and whom it is for.
+// The position of a wanted body, and the request that waits for it.
 struct WantedBody {
   LogPos position = log_pos_none;
   Request* request = nullptr;
-  std::uint32_t delivery = 0;  // of the request
+  std::uint32_t delivery = 0;  // index in the request's deliveries
 };
 
 class BodyReader {
  public:
   static constexpr std::size_t reads_max = 8;
-  static constexpr std::uint32_t whole_after = 8;  // messages wanted of an extent
+  static constexpr std::uint32_t whole_after = 8;  // wanted messages of an extent
   static constexpr std::uint64_t piece_bytes = 16 << 10;
 
   BodyReader(Disk& disk, const Geometry& geometry, Image& image, SegmentPool& pool)
       : disk_(disk), geometry_(geometry), image_(image), pool_(pool) {}
 
   void want(const WantedBody& wanted);
-  // Its segment stays until let_go().
+  // Keeps the record's segment until let_go().
   void hold(LogPos position);
   void let_go(LogPos position);
-  // An extent that was read ahead is used now: the next one.
+  // Requests the read-ahead of `extent`, because the one before it is in use.
   void read_ahead(std::uint64_t extent);
-  // Looks at finished reads, begins new ones.
+  // Handles finished reads and begins new ones.
   void pump();
-  // The next that has come: its record, or nothing if that cannot be read. Holds until the call after this one;
-  // the position is released then.
+  // Returns the next wanted message that was read; `record` is empty if it cannot be read. The
+  // record is valid until the next call, which releases the position.
   bool next(WantedBody& wanted, std::span<const std::byte>& record);
 
-  // Nothing is wanted, and the disk has nothing of it.
+  // No message is wanted, and no read is under way.
   bool idle() const { return wanted_ == 0 && reading_ == 0; }
-  // There is something to do for pump() or next() now.
+  // pump() or next() has work now.
   bool due() const {
     return finished_ > 0 || !come_.empty() || (!waiting_.empty() && reading_ < reads_max);
   }
@@ -69,13 +71,13 @@ class BodyReader {
   struct Read {
     enum class State : std::uint8_t { free, under_way, finished };
     State state = State::free;
-    bool whole = false;  // of an extent, into the image
+    bool whole = false;  // reads a whole extent into the image
     Io io;
     Lsn from = 0;
-    std::uint64_t bytes = 0;         // 0: they could not be read
-    PageBlock memory;                // of a piece
-    std::vector<WantedBody> wanted;  // one, of a piece
-    std::size_t given = 0;           // of these
+    std::uint64_t bytes = 0;         // 0: the read failed
+    PageBlock memory;                // piece only
+    std::vector<WantedBody> wanted;  // a piece has one
+    std::size_t given = 0;           // delivered entries of `wanted`
   };
 
   Read& take_read();
@@ -96,12 +98,12 @@ class BodyReader {
   Image& image_;
   SegmentPool& pool_;
   std::array<Read, reads_max> reads_;
-  std::size_t reading_ = 0;   // of reads_: not free
-  std::size_t finished_ = 0;  // of these
+  std::size_t reading_ = 0;   // entries of reads_ in use
+  std::size_t finished_ = 0;  // entries of reads_ in state finished
   RingQueue<WantedBody> waiting_;
-  RingQueue<WantedBody> come_;  // in the image since they were wanted
-  std::uint64_t wanted_ = 0;    // and not given yet
-  std::uint64_t ahead_ = 0;     // an extent to be read ahead; 0: none
+  RingQueue<WantedBody> come_;  // wanted bodies found in the image
+  std::uint64_t wanted_ = 0;    // messages not delivered yet
+  std::uint64_t ahead_ = 0;     // extent to read ahead; 0: none
   LogPos given_ = log_pos_none;
   std::uint64_t bytes_read_ = 0;
   std::uint64_t damaged_ = 0;

@@ -1,7 +1,9 @@
-// Records of a checkpoint (core/checkpoint.h) as bytes; wal/records.h has the others and the rules.
+// Encoders for the records of a checkpoint (core/checkpoint.h). The other records and the rules are
+// in wal/records.h.
 //
-// Limits: entries of one record, so that it fits any extent: places_max, states_max, times_max, dedup_max, segments_max.
-// Errors: as wal/records.h.
+// Limits: places_max, states_max, times_max, dedup_max and segments_max entries a record, so that
+//         it fits any extent.
+// Errors: as in wal/records.h.
 // Owner:  values.
 // Source: wal/FORMAT.md.
 #pragma once
@@ -22,7 +24,7 @@ inline constexpr std::size_t times_max = 256;  // buckets and aged arrivals toge
 inline constexpr std::size_t dedup_max = 256;
 inline constexpr std::size_t segments_max = 256;
 
-// The most that so many entries take.
+// The largest size of a record with `entries` entries.
 std::size_t places_bytes_max(std::size_t entries);
 std::size_t states_bytes_max(std::size_t entries);
 std::size_t times_bytes_max(std::size_t entries);
@@ -30,7 +32,8 @@ std::size_t dedup_bytes_max(std::size_t entries);
 std::size_t segments_bytes_max(std::size_t entries);
 inline constexpr std::size_t unsettled_bytes = 32;
 
-// Into `out`, which has that much room; the bytes used are returned, aligned. `entries` are of the record's queue.
+// The encoders write to `out`, which has the size from above, and return the bytes used, aligned.
+// All `entries` belong to `queue`.
 std::size_t encode_places(std::byte* out, QueueId queue,
                           std::span<const PlacesRecord::Entry> entries, std::uint64_t stream);
 std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
@@ -39,7 +42,7 @@ std::size_t encode_times(std::byte* out, const TimesRecord& record, std::uint64_
 std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::Entry> entries,
                          std::uint64_t stream);
 std::size_t encode_unsettled(std::byte* out, const UnsettledRecord& record, std::uint64_t stream);
-// By rising number.
+// `run` is in rising order of number.
 std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
                             std::uint64_t stream);
 

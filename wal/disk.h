@@ -1,14 +1,15 @@
-// Disk: one directory of files, as the log needs it. net/io/uring_disk.h implements it on io_uring,
-// tests/sim/ in memory, where it loses, tears and reorders what was not flushed.
+// Disk: one directory of files, as the log needs it. net/io/uring_disk.h implements it on io_uring.
+// tests/sim/ implements it in memory, and loses, tears and reorders writes that were not flushed.
 //
-// Two kinds of calls. Blocking ones are for start-up and for rare metadata (20-200 us). Asynchronous
-// ones take an Io: the disk marks it done and nothing else; its owner looks at it in its own turn, so
-// no completion ever runs another object's code.
+// There are two kinds of calls. Blocking calls are for startup and for rare metadata changes
+// (20-200 us). Asynchronous calls take an Io. The disk only marks it done, and the owner checks it
+// in its own turn: no completion runs another object's code.
 //
 // Durability: a finished write with Flush::yes is on the medium, and so is every byte of that file
-//             whose write finished before it was submitted. A created, renamed or removed name is
+//             whose write finished before it was submitted. A created, renamed or deleted name is
 //             durable after sync_dir. Nothing else is promised.
-// Units:  bytes. Asynchronous writes and reads are aligned to block_bytes in offset, length and memory.
+// Units:  bytes. Asynchronous writes and reads are aligned to block_bytes in offset, length and
+//         memory.
 // Limits: ios_max asynchronous operations at once.
 // Errors: Errc::io with errno; Io::result is -errno. A short write is reported as -EIO.
 // Owner:  one shard; not thread-safe.
@@ -32,10 +33,10 @@ enum class FileId : std::int32_t { none = -1 };
 
 enum class Flush : bool { no, yes };
 
-// One asynchronous operation. Lives in its owner and does not move while armed.
+// One asynchronous operation. It is a member of its owner and does not move while armed.
 struct Io {
   bool armed = false;       // under way
-  bool done = false;        // finished; the owner clears it when it has looked
+  bool done = false;        // finished; the owner clears it after reading the result
   std::int32_t result = 0;  // bytes, or -errno
 };
 
@@ -51,7 +52,8 @@ class Disk {
 
   // --- blocking ---
   virtual Result<std::vector<FileInfo>> list() = 0;
-  // Opens an existing file for reading and writing; create makes it (it must not exist).
+  // open() opens an existing file for reading and writing; create() makes a file, which must not
+  // exist.
   virtual Result<FileId> open(std::string_view name) = 0;
   virtual Result<FileId> create(std::string_view name) = 0;
   virtual void close(FileId file) = 0;
@@ -65,15 +67,17 @@ class Disk {
   virtual Result<void> sync_now(FileId file) = 0;
   virtual Result<void> sync_dir_now() = 0;
 
-  // --- asynchronous; one system call or none each, finished some turns later ---
+  // --- asynchronous: at most one system call each, finished some turns later ---
   virtual void write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
                      Flush flush, Io& io) = 0;
   virtual void read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) = 0;
   virtual void sync(FileId file, Io& io) = 0;
   virtual void sync_dir(Io& io) = 0;
-  // Takes space for the file's first `bytes` bytes; the file does not get longer. -EOPNOTSUPP: the file system cannot.
+  // Allocates space for the file's first `bytes` bytes; its length does not change. -EOPNOTSUPP:
+  // the file system does not support it.
   virtual void allocate(FileId file, std::uint64_t bytes, Io& io) = 0;
-  // A file that nobody has open: giving back its space may take 20 ms. `name` holds until it is done.
+  // Deletes a file that is not open: freeing its space may take 20 ms. `name` stays valid until the
+  // operation is done.
   virtual void remove(std::string_view name, Io& io) = 0;
 };
 

@@ -1,6 +1,6 @@
-// ManifestFiles: the two manifests of a log, written in turn, so that one whole one is always there.
+// ManifestFiles: the two manifests of a log, written in turn, so that one is always whole.
 //
-//   idle --write()--> armed --finish()--> idle       (write_now() goes there and back at once)
+//   idle --write()--> armed --finish()--> idle       (write_now() does both at once)
 //
 // Errors: Errc::corrupt (none is whole), Errc::version, Errc::io.
 // Owner:  the log of one shard.
@@ -15,17 +15,17 @@
 
 namespace pawl {
 
-// What a data directory knows of one of its logs (wal/data_identity.h). A log without a directory is made if it is not
-// there.
+// The facts that a data directory records about one of its logs (wal/data_identity.h). A missing
+// log without a data directory is made.
 struct LogMembership {
-  bool made = false;         // it has been there: when it is not, it is lost
-  std::uint64_t starts = 0;  // of the directory, before this one
+  bool made = false;         // the log was made; if missing, it is lost
+  std::uint64_t starts = 0;  // startups of the directory before this one
 };
 
-// How what is found may not be the directory's log: there is nothing, or the files are those of another log, or of
-// another time of this one.
+// The reason why the files found are not the directory's log: there are none, or they belong to
+// another log, or to this log at another time.
 enum class LogAbsence : std::uint8_t { none, lost, another_log, another_time };
-// `segments`: whether there are any.
+// `segments`: true if there are segment files.
 LogAbsence absence_of(const std::optional<Manifest>& manifest, bool segments, std::uint64_t stream,
                       const LogMembership& membership);
 
@@ -36,8 +36,8 @@ class ManifestFiles {
   ManifestFiles(const ManifestFiles&) = delete;
   ManifestFiles& operator=(const ManifestFiles&) = delete;
 
-  // Opens what is there and makes what is not, durably. The newest whole manifest, or nothing if neither
-  // is whole. A manifest of a newer version is Errc::version.
+  // Opens the two files and durably makes missing ones. Returns the newest whole manifest, or
+  // nothing if neither is whole. A manifest of a newer version is Errc::version.
   Result<std::optional<Manifest>> open();
 
   const Manifest& current() const { return current_; }
@@ -46,7 +46,7 @@ class ManifestFiles {
 
   // Writes `next` as the newest; its generation is set here. Blocking.
   Result<void> write_now(Manifest next);
-  // The same without waiting: when busy() was true and finish() says true, it is on disk and current().
+  // The same without waiting. When finish() returns true, `next` is on disk and is current().
   void write(Manifest next);
   Result<bool> finish();
 

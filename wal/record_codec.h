@@ -1,8 +1,9 @@
-// How a record is put into bytes and taken out again: its head, and numbers and texts one behind the other.
+// Encoder and Decoder of a record: its head, followed by numbers and texts.
 //
 // Units:  bytes; little endian.
-// Errors: the Encoder has none: room is the caller's care. The Decoder stops where something does not fit.
-// Owner:  wal/records.cc and wal/checkpoint_records.cc alone include it.
+// Errors: the Encoder has none: the caller provides enough space. The Decoder stops where a value
+//         does not fit.
+// Owner:  included only by wal/records.cc, wal/checkpoint_records.cc and wal/send_scan.cc.
 // Source: wal/FORMAT.md, "A record".
 #pragma once
 
@@ -32,7 +33,8 @@ inline constexpr std::size_t hash_from = head_bytes;
 
 inline constexpr std::size_t varint_bytes_max = 10;
 
-// The first 8 bytes go in as the seed, the rest as the data: no copy is needed to leave the hash field out.
+// The first 8 bytes are part of the seed, the bytes behind the hash field are the data: leaving out
+// the hash field needs no copy.
 inline std::uint32_t record_hash(const std::byte* record, std::size_t length,
                                  std::uint64_t stream) {
   std::uint64_t first;
@@ -64,7 +66,7 @@ class Encoder {
     for (; value >= 0x80; value >>= 7) *at_++ = static_cast<std::byte>(value | 0x80);
     *at_++ = static_cast<std::byte>(value);
   }
-  // The difference may wrap: reading adds it back modulo 2^64.
+  // The difference may wrap: the Decoder adds it modulo 2^64.
   void delta(std::uint64_t value, std::uint64_t base) { varint(zigzag(value - base)); }
   void bytes(std::string_view text) {
     if (!text.empty()) std::memcpy(at_, text.data(), text.size());
@@ -94,7 +96,7 @@ class Encoder {
   std::byte* at_;
 };
 
-// Reads until something does not fit; then everything reads as zero and ok() is false.
+// Reads until a value does not fit; from then on all values are zero and ok() is false.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes)
@@ -153,7 +155,7 @@ class Decoder {
   bool ok_ = true;
 };
 
-// wal/checkpoint_records.cc: those of a checkpoint.
+// Reads a record of a checkpoint; defined in wal/checkpoint_records.cc.
 Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink);
 
 }  // namespace pawl

@@ -1,13 +1,15 @@
-// Records: what a turn decided, as bytes. A frame's records lie one after another, each on 8 bytes.
+// Records: the decisions of a turn, encoded. The records of a frame follow each other, each aligned
+// to 8 bytes.
 //
-//   | type 1 | flags 1 | fields 2 | length 4 | hash 4 | what the type says ... | zeros to 8 |
+//   | type 1 | flags 1 | fields 2 | length 4 | hash 4 | body of the type ... | zeros to 8 |
 //
-// The encoders write in place: ask for the size (or the most it can be), give that much room. The
-// decoder takes any bytes and never looks outside of them.
+// The encoders write in place: ask for the size (or its maximum) and provide that much space. The
+// decoder accepts any bytes and never reads outside its span.
 //
-// Limits: record_bytes_max; a batched record holds at most batch_max entries, so that it fits any extent.
-// Errors: Errc::corrupt (a length, a hash or a value that no encoder wrote), Errc::version (a type, flag or
-//         field of a newer version). A sink has seen the records before the bad one.
+// Limits: record_bytes_max; a batched record holds at most batch_max entries, so that it fits any
+//         extent.
+// Errors: Errc::corrupt (a length, a hash or a value that no encoder wrote), Errc::version (a type,
+//         flag or field of a newer version). The sink has received the records before the bad one.
 // Owner:  values.
 // Source: wal/FORMAT.md.
 #pragma once
@@ -29,7 +31,7 @@ namespace pawl {
 
 inline constexpr std::size_t record_bytes_max =
     (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
-inline constexpr std::size_t send_head_bytes_max = 192;  // of a SEND, besides its texts
+inline constexpr std::size_t send_head_bytes_max = 192;  // a SEND without its texts
 inline constexpr std::size_t batch_max = 128;
 
 enum class RecordType : std::uint8_t {
@@ -41,21 +43,21 @@ enum class RecordType : std::uint8_t {
   heads = 6,
   task = 7,
   settled = 8,
-  // Of a checkpoint: wal/checkpoint_records.h.
+  // Records of a checkpoint only: wal/checkpoint_records.h.
   places = 9,
   states = 10,
   times = 11,
   dedup = 12,
   unsettled = 13,
   segments = 14,
-  // Of the log and of a checkpoint.
+  // Records of turns and of a checkpoint.
   replay = 15,
   row = 16,
 };
 inline constexpr RecordType last_record_type = RecordType::row;
 
-// Bits of a SEND's `fields`: which optional parts are there, in this order. Those above `known_fields` have
-// their place and size fixed, but no part of this version writes or reads them.
+// Bits of a SEND's `fields`: the optional parts present, in this order. Parts outside known_fields
+// have a fixed place and size, but this version neither writes nor reads them.
 enum SendField : std::uint16_t {
   field_deliver_at = 1 << 0,     // i64 ms
   field_body_md5 = 1 << 1,       // 16
@@ -71,19 +73,19 @@ enum SendField : std::uint16_t {
   field_expiry = 1 << 11,        // i64 ms
   field_priority = 1 << 12,      // u8
   field_from = 1 << 13,          // shard u8, queue u32, seq u48, arrived i64 ms, task u32
-  field_relocated = 1 << 14,     // nothing: the message was there before, elsewhere in the log
-  field_extensions = 1 << 15,    // u16 bytes, then of each: u16 SendExtension, u16 length, bytes
+  field_relocated = 1 << 14,     // no bytes: the message existed before, elsewhere in the log
+  field_extensions = 1 << 15,    // u16 bytes, then for each: u16 SendExtension, u16 length, bytes
 };
 
-// What an extension of a SEND is. One whose number has `ignorable` is passed over by a version that does not know it;
-// any other stops that version.
+// The kind of an extension of a SEND. A version that does not know an extension skips it if its
+// number has `ignorable`; any other unknown extension stops that version.
 enum class SendExtension : std::uint16_t {
-  replayed = 1,  // nothing: Content::replayed
+  replayed = 1,  // no bytes: Content::replayed
   producer = 2,  // not written yet: id u64, sequence u64 of the client that sent it
 };
 inline constexpr std::uint16_t ignorable = 1 << 15;
 
-// A record with this flag is passed over by a version that does not know its type.
+// A version that does not know the type of a record skips the record if it has this flag.
 inline constexpr std::uint8_t record_ignorable = 1 << 0;
 
 // A part of a record that this version does not know.
@@ -100,42 +102,42 @@ inline constexpr std::uint16_t known_fields =
     field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
     field_from | field_relocated | field_extensions;
 
-// The bit of a HEADS' `fields`: all its numbers are HeadRecord::reserved.
+// The bit of a HEADS' `fields`: all its entries have HeadRecord::reserved.
 inline constexpr std::uint16_t heads_reserved = 1 << 0;
 
 // The bits of a REPLAY's `fields`: ReplayRecord::progress, ReplayTask::copies.
 inline constexpr std::uint16_t replay_progress = 1 << 0;
 inline constexpr std::uint16_t replay_of_copies = 1 << 1;
 
-// What was sent in a segment, dead or alive. Of a checkpoint.
+// The messages sent in a segment, deleted ones included. Part of a checkpoint.
 struct SegmentRecord {
   std::uint64_t number = 0;
   std::uint64_t sends = 0;
-  std::uint64_t bytes = 0;  // of these
+  std::uint64_t bytes = 0;  // size of the sends
   bool operator==(const SegmentRecord&) const = default;
 };
 
-// The content of a stored message; spans point into the bytes it was read from. Out of a Log they hold until
-// the record is released.
+// The content of a stored message; spans point into the bytes it was read from. From a Log they are
+// valid as long as its record (Log::record, Log::next_body).
 struct StoredMessage {
   QueueId queue = QueueId::none;
   Seq seq = 0;
   Instant sent;
   Instant deliver_at;
-  Content content;  // body_md5 too points into those bytes
+  Content content;  // its body_md5 also points into those bytes
   TextKey dedup;
   Carried carried;
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
   bool relocated = false;
-  // A critical extension that this version does not know, or 0; and how many it has passed over.
+  // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;
   std::uint16_t passed_over = 0;
 };
 
 constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
 
-// --- writing: `out` has room for the size asked for beforehand; the bytes used are returned, aligned ---
+// --- writing: `out` has the size from these functions; encoders return the bytes used, aligned ---
 
 std::size_t send_bytes(const SendRecord& record);
 std::size_t config_bytes(const QueueConfig& config);
@@ -149,24 +151,24 @@ std::size_t task_bytes_max(const MoveTask& task, std::size_t removed);
 std::size_t replay_bytes(const ReplayRecord& record);
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
-// A SEND of this log as it is, but that its message was there before.
+// Copies a SEND of this log unchanged, but with field_relocated.
 std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
                              std::uint64_t stream);
 std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint64_t stream);
-// A text that is empty: the row is gone.
+// An empty text: the row is deleted.
 std::size_t encode_row(std::byte* out, QueueId topic, std::uint64_t number, std::string_view text,
                        std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
 std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream);
-// At most batch_max of them removed.
+// `removed` has at most batch_max entries.
 std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
                         std::uint64_t stream);
-// All entries of one queue, at most batch_max.
+// All entries belong to one queue; at most batch_max.
 std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run, std::uint64_t stream);
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
                             std::uint64_t stream);
-// Of any queues, at most batch_max; all of them reserved, or none.
+// Entries of any queues, at most batch_max; all are reserved, or none is.
 std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::uint64_t stream);
 
 // --- reading ---
@@ -175,7 +177,7 @@ class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual void send(const StoredMessage& message,
-                    std::size_t offset) = 0;  // of the record in the bytes given
+                    std::size_t offset) = 0;  // of the record in the decoded bytes
   virtual void receive(const ReceiveRecord& record) = 0;
   virtual void remove(const RemoveRecord& record) = 0;
   virtual void purge(const PurgeRecord& record) = 0;
@@ -187,7 +189,7 @@ class RecordSink {
   virtual void replay(const ReplayRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void segment(const SegmentRecord& record) = 0;
-  // A critical one stops the reading with Errc::version.
+  // A critical part ends the decoding with Errc::version.
   virtual void unknown(const UnknownPart&) {}
 };
 
@@ -195,13 +197,13 @@ class RecordSink {
 Result<void> decode_records(std::span<const std::byte> bytes, std::uint32_t count,
                             std::uint64_t stream, RecordSink& sink);
 
-// One SEND at the start of `bytes`, with its hash looked at.
+// Decodes one SEND at the start of `bytes` and checks its hash.
 Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream);
 
-// Its length as it says itself, which nobody has looked at; `record` has the first 12 bytes.
+// The length in the record's head, unchecked; `record` has the first 12 bytes.
 std::size_t record_length(const std::byte* record);
 
-// One SEND that was written or verified by this process: CHECKs instead of errors, no hash.
+// Decodes a SEND written or verified by this process: CHECKs instead of errors, no hash.
 StoredMessage trusted_send(const std::byte* record);
 
 }  // namespace pawl

@@ -1,15 +1,16 @@
-// Recovery: reads a log back, once, and makes the Log that goes on from its end.
+// Recovery: reads a log once, at startup, and makes the Log that continues from its end.
 //
-//   manifest -> segments (whole, none missing) -> the latest checkpoint -> frames from where it begins -> first bad place
-//                                                   (replayed)          |-- acknowledged frames behind it: refuse
-//                                                                       \-- none: the tail; a new epoch from here
+//   manifest -> segments (whole) -> latest checkpoint -> frames from its start -> first bad place
+//                                   |-- acknowledged frames behind it: refuse
+//                                   \-- none: the tail; a new epoch from here
 //
-// A frame was acknowledged if something written later says so: a frame behind it, by its `durable`, or a
-// manifest. What nobody vouches for was under way when the power went and nobody was told of it.
+// A frame was acknowledged if something written later proves it: the `durable` of a frame behind
+// it, or a manifest. A frame without such proof was under way at the crash, not acknowledged.
 //
-// Limits: one extent is read at a time, straight into the image, which keeps to its memory.
-// Errors: as Log::open(); `complaint` is a sentence for the operator.
-// Owner:  Log::open(), for the length of the call.
+// Limits: one extent is read at a time, directly into the image, which keeps its memory limit. The
+//         checkpoint and the bytes behind the tail are read into a scratch extent.
+// Errors: as for Log::open(); `complaint` is a sentence for the operator.
+// Owner:  Log::open(), for the duration of the call.
 // Source: wal/FORMAT.md, "The torn end".
 #pragma once
 
@@ -45,10 +46,10 @@ class Recovery final : private RecordSink {
     FileId file = FileId::none;
     bool whole = false;  // full size, with the right header
     std::uint64_t room = 0;
-    Instant begun;         // when its first frame was written; 0: not known
+    Instant begun;         // when its first frame was written; 0: unknown
     bool adopted = false;  // the pool closes the file
   };
-  // A frame that was found where one may be.
+  // The check of a position where a frame may start.
   struct Found {
     Lsn at = 0;
     FrameCheck check;
@@ -112,29 +113,28 @@ class Recovery final : private RecordSink {
   std::unique_ptr<Log> log_;
   static constexpr std::uint64_t none = UINT64_MAX;
   PageBlock scratch_;                    // one extent
-  std::uint64_t scratch_extent_ = none;  // which, while a checkpoint is read
+  std::uint64_t scratch_extent_ = none;  // the extent in scratch_ while a checkpoint is read
   Geometry geometry_;
   Manifest manifest_;
-  std::vector<SegmentFile>
-      segments_;  // from manifest_.first on, rising; the files are the pool's once adopted
-  std::uint64_t whole_end_ = 0;  // segments below it are whole and in the pool
+  std::vector<SegmentFile> segments_;  // all segment files, rising; the pool owns the adopted ones
+  std::uint64_t whole_end_ = 0;        // segments below it are whole and in the pool
 
-  std::uint64_t read_ = 0;      // bytes, of
-  std::uint64_t to_read_ = 0;   // so many
-  bool of_checkpoint_ = false;  // only what checkpoints are made of is read
-  bool bad_position_ = false;   // a checkpoint names a message that cannot have been there
+  std::uint64_t read_ = 0;      // bytes read
+  std::uint64_t to_read_ = 0;   // estimate of all bytes to read
+  bool of_checkpoint_ = false;  // only records of checkpoints are read
+  bool bad_position_ = false;   // a checkpoint contains an impossible position
   Lsn tail_ = 0;                // end of the last good frame
-  Lsn last_frame_ = 0;          // its start; 0: none yet
-  Lsn records_at_ = 0;          // of the frame being replayed
+  Lsn last_frame_ = 0;          // start of the last good frame; 0: none yet
+  Lsn records_at_ = 0;          // records of the frame being read
   Lsn records_end_ = 0;
   const std::byte* records_ = nullptr;
   std::uint64_t epoch_ = 0;
-  std::uint64_t epoch_seen_ = 0;  // the highest on disk, behind the tail too
-  std::string witness_;           // where a frame says that more was acknowledged than can be read
-  bool remains_ = false;          // frames behind the tail, not acknowledged
-  UnknownPart unknown_;           // the critical one that stopped the reading
+  std::uint64_t epoch_seen_ = 0;  // the highest on disk, also behind the tail
+  std::string witness_;           // proof that more was acknowledged than can be read
+  bool remains_ = false;          // frames behind the tail exist
+  UnknownPart unknown_;           // the critical part that stopped the reading
   std::vector<LogPos> freed_;
-  std::vector<std::uint64_t> damaged_headers_;  // of segments behind the checkpoint
+  std::vector<std::uint64_t> damaged_headers_;  // numbers of segments older than the checkpoint
 };
 
 }  // namespace pawl

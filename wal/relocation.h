@@ -1,20 +1,25 @@
-// Relocation: the few messages that are left in a segment are said again at the end of the log, so that the segment can
-// be used again. Without it a message that waits for a year would keep 64 MiB on disk.
+// Relocation: copies the few messages left in a segment to the end of the log, so that the segment
+// can be reused. Without it, a message that waits for a year would keep 64 MiB on disk.
 //
-//   idle --choose()--> reading an extent --> its SENDs one by one: next() --> ... the next extent ... --> idle
+//   idle --choose()--> reading an extent --> its SENDs one by one: next() --> next extent --> idle
 //
-// Chosen is the segment with the least left in it, when more lies dead than is alive and `dead_bytes_max` more; when the
-// disk is full, if what is left of it finds room; and the oldest when the log has become very long and most of it
-// is not in use, for the tables of segments and extents reach from there to the end. Not chosen, but as the oldest, is one that was filled by relocation
-// while most of that is there: large messages do not fill extents, and it would go on for ever.
+// The emptiest segment is chosen, if less than three quarters of it are live, in two cases:
+//   - the dead bytes in segments exceed the live bytes by more than `dead_bytes_max`;
+//   - the disk is full, and the segment's live bytes fit into the free space.
+// The oldest segment is chosen when the log spans more than span_max segments and most of them are
+// not in use: the tables of segments and extents reach from the oldest to the end. A segment filled
+// by relocation is chosen only as the oldest, while most of its messages are live: large messages
+// do not fill extents, and relocation would never end.
 //
-// next() names all SENDs, of messages that have gone too: the shard alone knows. What cannot be read stays where it is,
-// and its segment is not chosen again before the next start.
+// next() returns all SENDs, also those of deleted messages: only the shard knows the difference. An
+// unreadable record stays in place, and its segment is not chosen again before the next startup.
 //
-// Units:  bytes; how much is left in a segment is an estimate: what was sent in it by the share of messages left.
-// Limits: one segment, one extent of memory and one read at a time; span_max segments from the oldest to the end.
+// Units:  bytes; the live bytes of a segment are an estimate: the bytes sent in it, multiplied by
+//         the share of its messages that are left.
+// Limits: one segment, one extent of memory and one read at a time; about span_max segments from
+//         the oldest to the end.
 // Errors: none.
-// Owner:  the log of one shard. The disk must have nothing of it under way any more when it is destroyed.
+// Owner:  the log of one shard. Destroy it only when none of its reads is under way.
 #pragma once
 
 #include <cstddef>
@@ -43,19 +48,20 @@ class Relocation {
         dead_max_(dead_bytes_max),
         scan_(geometry) {}
 
-  // Begins with a segment below `below`, if it is time; those from there on and below `in_log` are kept for replay and
-  // no waste. `room`: bytes that can be said again now. Looks at the segments only when the log has come to another one.
+  // Begins with a segment below `below` if one is due. Segments from `below` to `in_log` are kept
+  // for replay and are not waste. `room`: bytes that can be relocated now. Examines the segments
+  // only after a change of the tail segment, of `below` or of the pool's full().
   void choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t room);
   void set_dead_bytes_max(std::uint64_t bytes) {
     dead_max_ = bytes;
     looked_tail_ = none;
   }
-  // Looks at a finished read, begins the next unless `stopping`.
+  // Handles a finished read and begins the next one, unless `stopping`.
   void pump(bool stopping);
-  bool next(FoundSend& found);  // holds until the next call
+  bool next(FoundSend& found);  // valid until the next call
 
   bool active() const { return segment_ != none; }
-  bool due() const { return have_; }  // next() has something to look at
+  bool due() const { return have_; }  // next() has work
   bool reading() const { return io_.armed || io_.done; }
 
  private:
@@ -71,16 +77,16 @@ class Relocation {
   SegmentPool& pool_;
   std::uint64_t dead_max_;
 
-  std::uint64_t looked_tail_ = 0;  // when the segments were looked at last
+  std::uint64_t looked_tail_ = 0;  // values at the last examination of the segments
   std::uint64_t looked_below_ = 0;
   bool looked_full_ = false;
 
   std::uint64_t segment_ = none;
-  std::uint64_t extent_ = 0;  // that is read next, or has been
-  PageBlock memory_;          // of it
+  std::uint64_t extent_ = 0;  // the extent being read or scanned
+  PageBlock memory_;          // the extent's bytes
   Io io_;
-  bool have_ = false;  // it has been read, and there may be more in it
-  SendScan scan_;      // of it
+  bool have_ = false;  // the extent is read and may contain more SENDs
+  SendScan scan_;
 };
 
 }  // namespace pawl

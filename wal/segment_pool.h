@@ -1,35 +1,39 @@
 // SegmentPool: the files of the log, and the spare ones made ready ahead of its tail.
 //
-//   absent --create--> allocated, filled with zeros --+
-//                                                     +--> header, sync dir --> ready --tail enters--> in use
-//   retired (not needed) --rename---------------------+                                                  |
-//      ^-------------------- no message left in it, and a start does not read it ------------------------+
+//   absent --create--> allocated, zeros --+
+//                                         +-> header, sync dir -> ready --tail enters--> in use
+//   retired (not needed) --rename---------+                                                |
+//      ^-------------------- no message left in it, and recovery does not read it ---------+
 //
-// Those that a start reads, from the latest checkpoint on, are all there. Of older ones those are left that hold a
-// message: the table has gaps.
+// All segments that recovery reads, from the latest checkpoint on, exist. Older segments are kept
+// only while they hold a message: the table has gaps.
 //
-// A segment has room for frames in all of its file, or, while little room is ahead of the tail, in the first quarter alone:
-// a new log takes little of the disk, and the next segment is soon ready. The rest of such a file is a hole.
+// Frames may use a segment's whole file, or only its first quarter while little free space is ahead
+// of the tail. So a new log takes little of the disk, and its next segment is soon ready. The rest
+// of such a file is a hole.
 //
-// A segment gets its header when it is full size, and is ready when its name is durable too: recovery
-// trusts a header. Steps are asynchronous and go on at pump(), one segment at a time in rising order, so
-// that none can be missing before one that is there. A turn waits for nothing longer than a create or a rename.
-// Zeros are written in small pieces, each durable and one each fill_every, so that they take little
-// of the disk from the tail. When requests would soon wait for room, a segment is ready as soon as
-// its space is allocated. It is filled afterwards, while the tail is not in it.
+// A segment gets its header when it is full size, and is ready when its name is durable too:
+// recovery trusts a header. Steps are asynchronous and continue at pump(), one segment at a time in
+// rising order, so that none can be missing before an existing one. A turn waits at most for a
+// create or a rename; on a full disk also for a delete.
 //
-// A file is set aside if a write or a flush failed in it before it was ready and it never held a
-// record of this log: it keeps its bad place and the name of set_aside_name(), and another one is
-// made.
+// Zeros are written in small durable pieces, one each fill_every, so that the tail has the disk
+// most of the time. When requests would soon wait for free space, a segment is ready as soon as its
+// space is allocated. It is filled afterwards, while the tail is not in it.
 //
-// Limits: while the log grows, `spares` ready ahead, and so many files more as want_ahead() asks for, ready or retired; of
-//         retired ones as many are kept for the next segments, more are removed. A log rests when it is new, and when the
-//         tail has been in one segment for rest_after: then there is half of a small segment, or room for the largest request, ahead besides what
-//         want_ahead() asks for, and files that are not wanted go, one each shrink_every. set_aside_max files set aside,
-//         those of earlier starts too.
-// Errors: ENOSPC and EDQUOT: the step is tried again four times a second. Any other error of a new file sets it aside,
-//         after set_aside_max of them it is final; so is one of a name or of the directory's flush. A final one is the
-//         log's failure.
+// A file is set aside if a write or flush fails in it before it is ready: its bad place is not
+// reused. It gets the name set_aside_name(), and another file is made.
+//
+// Limits: while the log grows, `spares` segments are ready ahead, and ready and retired files
+//         together provide the space of want_ahead(). Further retired files are deleted. A log
+//         rests when it is new, and when the tail has been in one segment for rest_after. Then the
+//         space ahead exceeds want_ahead() by half a small segment, or by the largest request if
+//         that is more; unwanted files are deleted, one each shrink_every. set_aside_max files are
+//         set aside, those of earlier startups included.
+// Errors: disk full (ENOSPC, EDQUOT), no descriptor and no memory: the step is tried again four
+//         times a second. Any other error of a file sets it aside; after set_aside_max files it is
+//         final. An error of a create, a rename or the directory's flush is final: it is the log's
+//         failure.
 // Owner:  the log of one shard.
 #pragma once
 
@@ -50,9 +54,10 @@
 
 namespace pawl {
 
-// An errno that is no failure: it is tried again.
+// True for an errno of a full disk, which is no failure: the step is tried again.
 bool disk_is_full(int sys);
-// The same, of a file that cannot be had now: connections have them all, or memory is short.
+// The same, also for a file that cannot be opened now: connections use all descriptors, or memory
+// is short.
 bool file_is_refused(int sys);
 
 class SegmentPool {
@@ -60,7 +65,7 @@ class SegmentPool {
   static constexpr Duration retry_after{250};
   static constexpr Duration rest_after = seconds(300);
   static constexpr Duration shrink_every = seconds(60);
-  static constexpr std::size_t fill_bytes_max = 256 << 10;  // in one write
+  static constexpr std::size_t fill_bytes_max = 256 << 10;  // per write
   static constexpr Duration fill_every_default{16};         // 16 MiB a second
   static constexpr std::uint64_t set_aside_max = 4;
 
@@ -72,10 +77,10 @@ class SegmentPool {
 
   // --- start-up ---
   void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
-  // It is whole; numbers rise. `begun`: when its first frame was written; 0: not known.
-  // `room`: for frames, in bytes.
+  // Adds a whole segment; numbers rise. `begun`: when its first frame was written; 0: unknown.
+  // `room`: space for frames, in bytes.
   void adopt(std::uint64_t number, FileId file, std::uint64_t room, Instant begun = {});
-  // All are there that will be, and `newest` is when the last frame was written.
+  // Ends the adoption. `newest`: when the last frame was written.
   void adopted(Instant newest);
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
   void adopt_set_aside(std::uint64_t number);
@@ -92,76 +97,78 @@ class SegmentPool {
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
   std::uint64_t used_bytes() const { return files_room_ - spare_room_; }
-  std::uint64_t bytes() const;  // on the disk; one that is being made counts in full
+  std::uint64_t bytes() const;  // on the disk; a segment being made counts in full
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
-  // Where a frame may begin: behind a segment's header, and in the next one if this one has no room left.
+  // The next position where a frame may begin: behind the segment's header, or in the next segment
+  // if this one has no space left.
   Lsn frame_place(Lsn lsn) const {
     const std::uint64_t number = geometry_.segment_of(lsn);
     const bool fits = geometry_.offset_of(lsn) < room_of(number);
     return geometry_.frame_place(fits ? lsn : geometry_.segment_base(number + 1));
   }
-  // Bytes from one position to a later one, without those that are no room.
+  // Bytes between two positions, without those unusable for frames.
   std::uint64_t between(Lsn from, Lsn to) const;
-  // What the log can take behind its end without more of the disk: a retired file that is filled takes none to be ready
-  // again.
+  // The bytes that the log can append without more disk space. A filled retired file counts: it
+  // needs none to be ready again.
   std::uint64_t room_behind(Lsn end) const;
   std::uint64_t live() const { return live_; }  // messages in all segments
 
-  // So many bytes of room are to be ahead of the tail, besides a segment that is filled.
-  // `end`: where the log ends now.
+  // Sets the free bytes wanted ahead of the tail, in addition to one segment being filled. `end`:
+  // the current end of the log.
   void want_ahead(std::uint64_t bytes, Lsn end);
-  // The tail is in this segment now; since then, if it is a new one.
+  // Notes that the tail is in this segment; `since`: when it entered it, for a new segment.
   void enter(std::uint64_t number);
   void enter(std::uint64_t number, Instant since);
   void add_live(std::uint64_t number);
-  // The same of one that was sent in it with so many bytes; one that is only held, or named by a checkpoint, was not.
+  // Counts a message sent in the segment, with the size of its record. add_live() alone counts one
+  // that is only held or named by a checkpoint.
   void add_send(std::uint64_t number, std::uint64_t bytes, bool relocated);
-  // A message in it has gone; what says so is below `lsn`.
+  // A message of the segment is deleted or released; the record that proves it is below `lsn`.
   void release(std::uint64_t number, Lsn lsn);
-  // Retires segments below `below` in which no message is left, as far as that is durable. None of those that are kept
-  // for replay.
+  // Retires segments below `below` that are durably without messages. Segments kept for replay are
+  // retired only on a full disk.
   void retire(std::uint64_t below, Lsn durable);
-  // The first that has messages and no file; ready_end() if there is none.
+  // The first segment with messages but without a file; ready_end() if none.
   std::uint64_t first_missing() const;
 
-  // --- what is left in them ---
-  // What was sent in those with messages, and out of a checkpoint.
+  // --- live bytes ---
+  // The messages sent in each segment that still has some: for a checkpoint, and from one.
   std::vector<SegmentRecord> sent() const;
   void restore(const SegmentRecord& record);
   struct Use {
-    std::uint64_t bytes = 0;     // of all that are in use
-    std::uint64_t live = 0;      // of the messages in them, about
-    std::uint64_t emptiest = 0;  // of those that it is worth to empty; ready_end(): none
-    std::uint64_t left = 0;      // in it, about
-    std::uint64_t room = 0;      // of it
-    std::uint64_t oldest = 0;    // with messages, of those that may be emptied; ready_end(): none
+    std::uint64_t bytes = 0;     // space of all segments in use
+    std::uint64_t live = 0;      // estimated bytes of their messages
+    std::uint64_t emptiest = 0;  // emptiest segment eligible for relocation; ready_end(): none
+    std::uint64_t left = 0;      // its estimated live bytes
+    std::uint64_t room = 0;      // its space
+    std::uint64_t oldest = 0;    // oldest segment with messages below `below`; ready_end(): none
   };
-  // `below`: of those the oldest and the emptiest are. Those from there on and below `in_log` do not count.
+  // The oldest and the emptiest are below `below`. Segments from `below` to `in_log` do not count.
   Use use(std::uint64_t below, std::uint64_t in_log) const;
-  // Holds it, and does not offer it again.
+  // Keeps the segment until end_emptying(); use() never returns it again.
   void begin_emptying(std::uint64_t number);
   void end_emptying(std::uint64_t number) { release(number, 0); }
 
-  // --- what is kept for replay: everything written at `since` or later, and from segment `number` on. But of more than
-  // replay_segments_max, and when the disk is full, the oldest goes ---
+  // --- kept for replay: everything written at `since` or later, and from segment `number` on. The
+  // oldest segment is retired beyond replay_segments_max, and when the disk is full ---
   static constexpr std::uint64_t replay_segments_max = 16'384;
   void keep_for_replay(Instant since, std::uint64_t number);
   std::uint64_t kept_from() const { return kept_from_; }
-  // The oldest in which something may be that was written at `since` or later.
+  // The oldest segment that may contain a record written at `since` or later.
   std::uint64_t first_since(Instant since) const;
-  // The first that was begun after it; one past the tail if there is none.
+  // The first segment begun after `at`; one past the tail if none.
   std::uint64_t first_after(Instant at) const;
-  std::uint64_t bytes_for_replay(std::uint64_t below) const;  // of those kept for nothing else
+  std::uint64_t bytes_for_replay(std::uint64_t below) const;  // of segments kept only for replay
 
-  // Goes on with what is under way; starts more unless `stopping`. An error is final.
+  // Continues work under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
   bool busy() const { return io_.armed || io_.done; }
   bool making() const { return step_ != Step::none && step_ < Step::remove; }
-  // The disk had no room for the last one that was tried.
+  // The last attempt to make a segment failed: the disk is full, or a file is refused.
   bool full() const { return full_; }
   std::uint64_t set_aside() const { return set_aside_; }
-  int set_aside_errno() const { return set_aside_errno_; }  // of the latest since the start
-  // When pump() wants to be called even if no operation finishes; Instant{0}: at once.
+  int set_aside_errno() const { return set_aside_errno_; }  // of the latest since startup
+  // The time of the next pump() even if no operation finishes; Instant{0}: at once.
   Instant next_due() const {
     if (retry_at_ != never) return retry_at_;
     if (step_ != Step::none) return fill_due_;
@@ -188,22 +195,22 @@ class SegmentPool {
     std::uint64_t room = 0;   // bytes
     std::uint64_t zeros = 0;  // bytes of its room that were filled; only of a spare
     std::uint64_t live = 0;   // messages
-    Lsn emptied = 0;          // when this is durable, none is left
-    Instant begun;            // when the tail came to it; never falls with the number
-    std::uint64_t sends = 0;  // in it, of messages that have gone too; 0: not known
-    std::uint64_t bytes = 0;  // of these
+    Lsn emptied = 0;          // once this is durable, no message is left
+    Instant begun;            // when the tail entered it; never falls as the number rises
+    std::uint64_t sends = 0;  // messages sent in it, deleted ones included; 0: unknown
+    std::uint64_t bytes = 0;  // size of the sends
     std::uint64_t moved =
-        0;  // of these, relocated into it; not known of what is before a start's checkpoint
-    bool tried = false;  // to be emptied
+        0;  // sends relocated into it; recovery counts only those behind the checkpoint
+    bool tried = false;  // relocation was begun
   };
   struct Retired {
     std::uint64_t number = 0;
     FileId file = FileId::none;
-    bool filled = false;      // all of it is room already
+    bool filled = false;      // the whole file is usable space
     std::uint64_t bytes = 0;  // on the disk
   };
 
-  // Made if it is not there.
+  // The row of a segment, made if missing.
   Row& row(std::uint64_t number) {
     return number - first_ < rows_.size() ? rows_[number - first_] : make_row(number);
   }
@@ -211,7 +218,8 @@ class SegmentPool {
   std::uint64_t left_in(const Row& row) const {
     return row.sends == 0 ? row.room : row.bytes * row.live / row.sends;
   }
-  // Most of it was relocated into it and is there still: what is between its messages would be between them again.
+  // True: most of its messages were relocated into it and are live. Relocating them again would
+  // leave the same gaps between them.
   bool packed(const Row& row) const {
     return 4 * std::min(row.live, row.moved) >= 3 * row.sends && 4 * left_in(row) >= row.room;
   }
@@ -229,7 +237,7 @@ class SegmentPool {
     const std::uint64_t quarter = geometry_.segment_bytes / 4;
     return std::max(geometry_.extent_bytes, quarter - quarter % geometry_.extent_bytes);
   }
-  // At rest, beyond what is wanted: any one request finds room.
+  // Free bytes ahead at rest, in addition to the wanted ones: any single request finds space.
   std::uint64_t least_beyond() const {
     return std::max(small_room() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
   }
@@ -264,7 +272,7 @@ class SegmentPool {
   struct Piece {
     std::uint64_t at = 0;
     std::span<const std::byte> bytes;
-    std::uint64_t next = 0;  // filled_bytes_ when it is written
+    std::uint64_t next = 0;  // filled_bytes_ after the write
   };
   Piece fill_piece() const;
   Piece next_zeros(std::uint64_t from, std::uint64_t end) const;
@@ -275,47 +283,48 @@ class SegmentPool {
   Disk& disk_;
   Geometry geometry_;
   bool small_segments_;
-  Duration fill_every_;   // while there is room
+  Duration fill_every_;   // pause between zero writes, while space is left
   std::uint64_t spares_;  // ready ahead while the log grows
   std::uint64_t wanted_bytes_ =
-      0;  // of room, retired ones too: these may serve for what is beyond the spares
-  Lsn end_ = UINT64_MAX;  // of the log
+      0;                  // wanted space; retired files may provide the part beyond the spares
+  Lsn end_ = UINT64_MAX;  // end of the log
   std::uint64_t first_ = 0;
   std::uint64_t tail_ = 0;
-  RingQueue<Row> rows_;  // from first_ on, up to ready_end_ or the tail, which may be ahead of it
+  RingQueue<Row> rows_;  // from first_ to ready_end_, or to the tail if that is ahead
   std::uint64_t ready_end_ = 0;
   std::uint64_t files_ = 0;         // below ready_end_
-  std::uint64_t files_room_ = 0;    // of all of these
-  std::uint64_t spare_room_ = 0;    // of those behind the tail
-  std::uint64_t looked_below_ = 0;  // of those below it none can be retired
+  std::uint64_t files_room_ = 0;    // space of these files
+  std::uint64_t spare_room_ = 0;    // space of the ready segments ahead of the tail
+  std::uint64_t looked_below_ = 0;  // no segment below it can be retired
   std::uint64_t live_ = 0;
   std::vector<Retired> retired_;
-  std::uint64_t filled_ = 0;              // of the retired
-  std::uint64_t kept_from_ = UINT64_MAX;  // for replay
-  std::uint64_t kept_since_ = 0;          // those below it are too old for it
+  std::uint64_t filled_ = 0;              // number of filled retired files
+  std::uint64_t kept_from_ = UINT64_MAX;  // first segment kept for replay
+  std::uint64_t kept_since_ = 0;          // segments below it are too old for replay
 
   // the segment being made: number ready_end()
   Step step_ = Step::none;
   FileId making_ = FileId::none;
   std::uint64_t making_room_ =
-      0;  // 0: not chosen yet. It stays when another file is taken: frames may lie in it already
+      0;  // 0: not chosen yet. Another file keeps the value: frames may be placed already
   std::uint64_t filled_bytes_ = 0;
-  std::uint64_t zeros_end_ = 0;  // of its zeros; filled_bytes_ is past it when the rest waits
-  std::uint64_t topped_up_ = UINT64_MAX;  // the ready one that a piece of zeros is written to
-  bool allocated_ = false;                // all of its space
-  Instant next_fill_at_;                  // while there is room
-  Instant fill_due_ = never;              // something waits for it
-  bool tried_again_ = false;              // its latest write, after an error
-  bool can_allocate_ = true;              // the file system
+  std::uint64_t zeros_end_ =
+      0;  // end of its zeros; filled_bytes_ is past it if the rest is postponed
+  std::uint64_t topped_up_ = UINT64_MAX;  // ready segment being written with zeros
+  bool allocated_ = false;                // all of its space is allocated
+  Instant next_fill_at_;                  // earliest next write of zeros
+  Instant fill_due_ = never;              // time of a postponed write of zeros
+  bool tried_again_ = false;              // its latest write is a second try
+  bool can_allocate_ = true;              // the file system supports it
   Io io_;
-  std::optional<std::string> removing_;  // the name of a file that is to go
-  bool removes_spare_ = false;           // it is ahead of the tail
+  std::optional<std::string> removing_;  // name of a file to delete
+  bool removes_spare_ = false;           // that file is a spare
   bool full_ = false;
   Instant retry_at_ = never;
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest pump()
   Instant shrink_at_ = never;
-  bool grows_ = false;    // it does not rest
-  bool shrinks_ = false;  // one file may go now
+  bool grows_ = false;    // the log does not rest
+  bool shrinks_ = false;  // one file may be deleted now
   std::uint64_t set_aside_ = 0, next_aside_ = 1;
   int set_aside_errno_ = 0;
   PageBlock header_;

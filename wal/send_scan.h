@@ -1,11 +1,12 @@
-// SendScan: the SENDs in an extent that was read back, one by one.
+// SendScan: finds the SENDs in an extent read from the disk, one by one.
 //
-// Whole frames alone are looked at: their hash says that their records are as they were written. What lies between them
-// is damaged, or from another time: a frame of an older epoch than one before it is from before a torn end.
+// Only whole frames are scanned: their hash proves that the records are as written. Bytes between
+// them are damaged or obsolete: a frame of an older epoch than one before it was cut off by a torn
+// end.
 //
-// Limits: an extent at a time, in memory of the caller's.
-// Errors: none; what cannot be read is not there. Frames whose hash is wrong are counted.
-// Owner:  whoever reads the extents.
+// Limits: one extent at a time, in the caller's memory.
+// Errors: none; unreadable records are skipped. The bytes of frames with a wrong hash are counted.
+// Owner:  the reader of the extents.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +30,13 @@ class SendScan {
  public:
   explicit SendScan(const Geometry& geometry) : geometry_(geometry) {}
 
-  // The extents of a scan come in rising order. What is damaged before `from` does not count.
+  // Begins a scan; its extents come in rising order. Damage before `from` does not count.
   void begin(Lsn from);
   void begin_extent(std::uint64_t extent, std::span<const std::byte> bytes);
-  bool next(FoundSend& found);  // false: that was all of this extent
-  // Bytes of frames that begin as they should and are not as they were written.
+  bool next(FoundSend& found);  // false: no more in this extent
+  // Bytes of frames with a plausible header but a wrong hash.
   std::uint64_t damaged() const { return damaged_; }
-  // Everything before it has been looked at.
+  // Everything before this position is scanned.
   Lsn at() const { return records_ > 0 ? record_ : at_; }
 
  private:
@@ -43,11 +44,11 @@ class SendScan {
 
   Geometry geometry_;
   std::span<const std::byte> bytes_;
-  std::uint32_t epoch_ = 0;    // of the frame before
-  Lsn at_ = 0;                 // where the next frame may be
-  Lsn end_ = 0;                // of the extent
-  Lsn record_ = 0;             // the next record of the frame before
-  std::uint32_t records_ = 0;  // left of it
+  std::uint32_t epoch_ = 0;    // epoch of the previous frame
+  Lsn at_ = 0;                 // where the next frame may start
+  Lsn end_ = 0;                // end of the extent
+  Lsn record_ = 0;             // next record of the previous frame
+  std::uint32_t records_ = 0;  // its remaining records
   Lsn from_ = 0;
   std::uint64_t damaged_ = 0;
 };

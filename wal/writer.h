@@ -3,13 +3,13 @@
 //   records --append--> open frame --close--> closed --hand over--> under way --> done --> durable
 //                        (no header yet)      (padded) (hash, at most two)     (in order only)
 //
-// A frame is closed when it is handed over, or before when the next record does not fit into it. Its
-// hash is made when it is handed over, because it says how far the log was durable then.
+// A frame is closed when it is handed over, or earlier if the next record does not fit into it. Its
+// hash is made at the handover, because the header states how far the log was durable then.
 //
-// Units:  Lsn; microseconds for the flush estimate.
-// Limits: writes_max under way, one frame each. A frame has at most log_frame_bytes_max unless one record is
-//         larger, and never crosses an extent.
-// Errors: pump() says what failed, once; the owner stops calling then.
+// Units:  Lsn; microseconds for flush and wait times.
+// Limits: writes_max writes under way, one frame each. A frame has at most log_frame_bytes_max
+//         bytes unless one record is larger, and never crosses an extent.
+// Errors: reap() reports a failed write; the owner stops calling then.
 // Owner:  the log of one shard.
 #pragma once
 
@@ -34,19 +34,19 @@ namespace pawl {
 class Writer {
  public:
   static constexpr std::size_t writes_max = 2;
-  static constexpr std::uint64_t second_write_bytes = 32
-                                                      << 10;  // enough for a second write when idle
-  static constexpr std::uint64_t lazy_bytes_max = 256 << 10;  // lazy records are written beyond it
+  static constexpr std::uint64_t second_write_bytes =
+      32 << 10;  // enough bytes for a second write when idle
+  static constexpr std::uint64_t lazy_bytes_max = 256 << 10;  // beyond it, lazy records are written
 
   struct Failure {
     int sys = 0;
     Lsn lsn = 0;
   };
   struct Start {
-    Lsn tail = 0;        // where the next frame may begin
-    Lsn last_frame = 0;  // where the frame before it began; 0: there is none
+    Lsn tail = 0;        // where the next frame may start
+    Lsn last_frame = 0;  // start of the frame before it; 0: none
     std::uint32_t epoch = 0;
-    std::uint64_t segment = 0;  // the last one begun
+    std::uint64_t segment = 0;  // the last segment begun
   };
 
   Writer(Disk& disk, const Geometry& geometry, Image& image, SegmentPool& pool, Duration lazy_max)
@@ -55,17 +55,18 @@ class Writer {
   void start(const Start& start);
 
   Lsn append(Effects& effects, Instant now);
-  // A part of a checkpoint. Nobody waits for it.
+  // Appends a slice of a checkpoint, as lazy records: no response waits for it.
   void append(const CheckpointSlice& slice, Instant now);
-  // What was sent in segments, of a checkpoint.
+  // Appends the checkpoint's records of the messages sent in each segment.
   void append(std::span<const SegmentRecord> segments, Instant now);
-  // A SEND that is there already, elsewhere in the log; nobody waits for it. Where it is now.
+  // Appends a copy of an existing SEND, as a lazy record, and returns its new position.
   LogPos append_relocated(std::span<const std::byte> record, Instant now);
-  // A reader that begins there finds everything that is appended from now on; no frame may begin there yet.
+  // A reader that begins at this position finds everything appended from now on. There may be no
+  // frame yet.
   Lsn frame_start() const { return open_ ? frame_start_ : tail_; }
-  // The first frame at `lsn` or behind it, of those not yet handed to the disk.
+  // The first frame at or behind `lsn` among the frames not yet handed to the disk.
   Lsn first_frame_from(Lsn lsn) const;
-  // Completions first; then, unless `hold`, what is to be written.
+  // Call reap() first: it handles finished writes. submit() then starts the due writes.
   std::optional<Failure> reap(std::uint64_t now_us);
   void submit(Instant now, std::uint64_t now_us, bool idle);
   void flush_all() { forced_ = tail_; }
@@ -73,8 +74,8 @@ class Writer {
 
   Lsn appended() const { return tail_; }
   Lsn durable() const { return durable_; }
-  std::uint64_t segment() const { return segment_; }  // the last one begun
-  // When the oldest of what is not durable was appended; `never`: everything is.
+  std::uint64_t segment() const { return segment_; }  // the last segment begun
+  // The time when the oldest non-durable record was appended; `never`: everything is durable.
   Instant unflushed_since() const {
     return !frames_.empty() ? frames_.front().since : open_ ? frame_since_ : never;
   }
@@ -86,13 +87,13 @@ class Writer {
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t padding_bytes() const { return padding_bytes_; }
   std::uint64_t flush_us_ewma() const { return flush_us_; }
-  // The longest time in which a reply waited and no write was begun or finished, since the start.
+  // The longest time since startup in which a response waited and no write began or finished.
   std::uint64_t gap_us_max() const { return gap_us_max_; }
 
  private:
   struct Frame {
     Lsn start = 0;
-    Lsn end = 0;  // padded
+    Lsn end = 0;  // with padding
     std::uint32_t length = 0;
     Instant since;  // when its first record was appended
     bool done = false;
@@ -117,7 +118,7 @@ class Writer {
   void commit_send(std::size_t bytes, bool relocated);
   void append_receives(const Effects& effects);
   void append_removes(const Effects& effects);
-  // Room for `bytes` at the tail, in the open frame or a new one; commit() says how many were used.
+  // Reserves `bytes` at the tail, in the open frame or a new one. commit() takes the bytes used.
   std::byte* reserve(std::size_t bytes);
   void commit(std::size_t bytes);
   void begin_frame(std::size_t bytes);
@@ -142,10 +143,10 @@ class Writer {
   bool open_ = false;
   Lsn frame_start_ = 0;
   Lsn frame_limit_ = 0;
-  std::byte* frame_memory_ = nullptr;  // of frame_start_
+  std::byte* frame_memory_ = nullptr;  // at frame_start_
   std::uint32_t frame_records_ = 0;
-  Instant wall_;         // of the last append
-  Instant frame_since_;  // of its first record
+  Instant wall_;         // time of the last append
+  Instant frame_since_;  // time of its first record
   Lsn last_frame_ = 0;
   std::uint64_t segment_ = 0;
 
@@ -153,17 +154,17 @@ class Writer {
   Lsn handed_end_ = 0;  // end of everything handed to the disk
   Lsn durable_ = 0;
 
-  RingQueue<Frame> frames_;  // under way or done (the first handed_), then closed
+  RingQueue<Frame> frames_;  // the first handed_ are under way or done, the others closed
   std::size_t handed_ = 0;
   std::size_t under_way_ = 0;
   std::array<Write, writes_max> writes_;
 
-  Lsn urgent_ = 0;  // end of the last record that starts a write
-  Lsn forced_ = 0;  // flush_all() wants everything up to here
+  Lsn urgent_ = 0;  // end of the last record that is not lazy
+  Lsn forced_ = 0;  // flush_all() forces writes up to here
   Instant lazy_since_ = never;
-  std::uint64_t pending_since_us_ = 0;  // 0: nothing to be written was seen yet
+  std::uint64_t pending_since_us_ = 0;  // 0: nothing pending was seen yet
   std::uint64_t flush_us_ = 0;
-  std::uint64_t progress_us_ = 0;  // the latest write was begun or finished; 0: no reply waits
+  std::uint64_t progress_us_ = 0;  // time of the latest write's begin or end; 0: no response waits
   std::uint64_t gap_us_max_ = 0;
 
   std::uint64_t frames_written_ = 0;
