@@ -34,7 +34,7 @@ constexpr double number_max = 1e9;
 
 using Parser = std::unique_ptr<simdjson::dom::parser>;
 
-// `out` is valid until the parser's next text.
+// `out` is valid until the parser's next parse.
 bool parse_json(Parser& parser, std::string_view text, element& out) {
   if (text.empty()) return false;
   if (!parser || parser->capacity() > FilterBody::keep_max)
@@ -51,7 +51,7 @@ bool parse_json(std::string_view text, element& out) {
   return parse_json(parser, text, out);
 }
 
-// What a message has under a key.
+// A message's value under a key.
 struct Value {
   enum class Kind : std::uint8_t { text, number, truth, null };
   Kind kind = Kind::null;
@@ -76,7 +76,7 @@ std::optional<Value> value_of(const element& e) {
 
 struct Matcher;
 
-// Of texts, with a seed of the process: nobody can choose texts that collide.
+// Hash of texts with a random seed of the process, so that a client cannot choose colliding texts.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -86,16 +86,16 @@ struct TextHash {
   }
 };
 
-// Matchers of which any may match. Exact texts are looked for together.
+// Alternative matchers, one of which must match. Exact texts are looked up in one hash set.
 class Choices {
  public:
   Choices() = default;
   explicit Choices(std::vector<Matcher> matchers);
   bool any(const Value& value) const;
-  bool any_of_absence() const;  // {"exists": false} is among them
+  bool any_of_absence() const;  // true if {"exists": false} is a choice
   std::size_t size() const;
   std::size_t memory() const;  // bytes besides its own size
-  // Comparisons with one value, at most.
+  // Maximum comparisons with one value.
   std::size_t cost() const { return cost_; }
 
  private:
@@ -113,8 +113,8 @@ struct Matcher {
     prefix,
     suffix,
     ignore_case,
-    numeric,  // low .. high, each with or without the end itself
-    exists,   // or not: truth
+    numeric,  // low .. high; low_open and high_open exclude the ends
+    exists,   // truth: the key must exist; false: it must not
     network,
     anything_but,  // none of `not_these`
   };
@@ -126,7 +126,7 @@ struct Matcher {
   Network network;
   Choices not_these;
 
-  // About, in comparisons of short texts.
+  // Approximate cost, in comparisons of short texts.
   std::size_t cost() const {
     if (kind == Kind::network) return 10;
     return kind == Kind::anything_but ? 1 + not_these.cost() : 1;
@@ -201,7 +201,8 @@ bool Choices::any_of_absence() const {
       others_, [](const Matcher& m) { return m.kind == Matcher::Kind::exists && !m.truth; });
 }
 
-// The comparisons of one message with one policy so far; beyond the limit they end, whatever the result.
+// The comparisons of one message with one policy so far. Beyond the limit, matching stops and the
+// result is void.
 struct Effort {
   std::size_t comparisons = 0;
 
@@ -209,18 +210,18 @@ struct Effort {
   bool over() const { return comparisons > FilterPolicy::comparisons_max; }
 };
 
-constexpr std::size_t parsed_a_comparison = 2;  // bytes of JSON, which cost as much
+constexpr std::size_t parsed_a_comparison = 2;  // bytes of JSON that cost one comparison to parse
 
 }  // namespace
 
 struct FilterPolicy::Node {
   struct Field {
     std::string key;
-    Choices choices;               // of a leaf
-    std::unique_ptr<Node> nested;  // of an object in a body
+    Choices choices;               // for a leaf
+    std::unique_ptr<Node> nested;  // for an object in a body
   };
-  std::vector<Field> fields;           // all of them
-  std::vector<std::vector<Node>> ors;  // of each, one
+  std::vector<Field> fields;           // all must match
+  std::vector<std::vector<Node>> ors;  // in each, one node must match
 
   // Bytes besides its own size.
   std::size_t memory() const {
@@ -237,8 +238,9 @@ struct FilterPolicy::Node {
     return bytes;
   }
 
-  // `each(key, visit)` calls visit(Value) until it says true, and says whether it did; `there(key)` whether
-  // there is anything; `into(key, node)` whether what is nested there matches.
+  // A Source has three functions: `each(key, visit)` calls visit(Value) until it returns true, and
+  // returns whether it did; `there(key)` returns whether the key exists (a binary attribute counts
+  // as missing); `into(key, node)` returns whether the nested object matches.
   template <typename Source>
   bool matches(const Source& source) const {
     return std::ranges::all_of(fields, [&](const Field& f) { return matches(f, source); }) &&
@@ -260,7 +262,7 @@ struct FilterPolicy::Node {
 
 namespace {
 
-// Values of a list, and of lists in it. Levels are limited by the parser.
+// Visits the values of a list and of its nested lists. The parser limits the depth.
 template <typename Visit>
 bool each_value(const element& e, Effort& effort, const Visit& visit) {
   array list;
@@ -302,14 +304,14 @@ struct AttributeSource {
     if (found.type.starts_with("Number")) {
       value.kind = Value::Kind::number;
       std::string_view digits = found.value;
-      if (digits.starts_with('+')) digits.remove_prefix(1);  // std::from_chars takes no plus
+      if (digits.starts_with('+')) digits.remove_prefix(1);  // std::from_chars accepts no plus
       std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
     }
     return visit(value);
   }
   template <typename Node>
   bool into(std::string_view, const Node&) const {
-    return false;  // the reader takes no nested policy for attributes
+    return false;  // the reader refuses nested policies for attributes
   }
 };
 
@@ -330,7 +332,7 @@ struct BodySource {
     element found;
     return find(key, found) && each_value(found, effort, visit);
   }
-  // A list of objects matches by any of them.
+  // A list matches if one of its objects matches.
   template <typename Node>
   bool into(std::string_view key, const Node& node) const {
     element found;
@@ -347,7 +349,7 @@ struct BodySource {
     return e.get_array().get(list) == simdjson::SUCCESS &&
            std::ranges::any_of(list, [&](const element& i) { return any_object(i, node); });
   }
-  // What is not there has no members either: {"exists": false} may still hold.
+  // A missing object counts as one without members: {"exists": false} may still match.
   static object empty() {
     thread_local simdjson::dom::parser parser;
     thread_local const object none = parser.parse(std::string_view("{}")).get_object().value();
@@ -357,7 +359,7 @@ struct BodySource {
 
 }  // namespace
 
-// Makes nodes of JSON; the first fault ends it.
+// Parses JSON into nodes; stops at the first error.
 class FilterPolicyReader {
  public:
   FilterPolicyReader(FilterPolicy::Scope scope, std::string& why) : scope_(scope), why_(why) {}
@@ -385,7 +387,7 @@ class FilterPolicyReader {
     why_ = fmt::format(format, std::forward<Args>(args)...);
     return false;
   }
-  // Else it is a key of that name.
+  // False: "$or" is an ordinary key.
   static bool is_or(const element& value) {
     array list;
     return value.get_array().get(list) == simdjson::SUCCESS && list.size() >= 2 &&
@@ -530,7 +532,7 @@ class FilterPolicyReader {
     }
     return true;
   }
-  // A value, a list of values, {"prefix": ".."} and its kin, or a list in those.
+  // A value, a list of values, or an object such as {"prefix": ".."} with one text or a list.
   bool read_anything_but(const element& argument, Matcher& to) {
     std::vector<Matcher> matchers;
     if (!read_not_these(argument, matchers)) return false;
@@ -560,7 +562,7 @@ class FilterPolicyReader {
              return read_text_match(type, item, out.emplace_back());
            });
   }
-  // Each value of a message is compared with all of them.
+  // Limits the list, because each value of a message is compared with all its elements.
   bool few_enough(const array& list) {
     return list.size() <= FilterPolicy::combinations_max ||
            wrong("anything-but has {} values; the limit is {}", list.size(),
@@ -639,7 +641,7 @@ FilterBody::~FilterBody() = default;
 FilterBody::FilterBody(FilterBody&&) noexcept = default;
 FilterBody& FilterBody::operator=(FilterBody&&) noexcept = default;
 
-// Of simdjson: a word of the tape for each byte that may begin a value, and the texts.
+// simdjson allocates a word of tape for each byte that may begin a value, and space for the texts.
 std::size_t FilterBody::memory() const {
   return parsed_ == nullptr || !parsed_->parser ? 0 : parsed_->parser->capacity() * 12;
 }

@@ -1,15 +1,17 @@
-// FilterPolicy: which messages of a topic a subscription wants.
+// FilterPolicy: decides which of a topic's messages a subscription wants.
 //
-//   {"store": ["shop"], "price": [{"numeric": [">", 10]}], "$or": [{"a": [1]}, {"b": [{"exists": true}]}]}
+//   {"store": ["shop"], "price": [{"numeric": [">", 10]}],
+//    "$or": [{"a": [1]}, {"b": [{"exists": true}]}]}
 //
-// All keys must match, each by one of its values. A key looks at the attribute of that name or, with scope
-// body, at the member of the body, which is JSON then; a list there matches by any of its elements.
+// All keys must match, each by one of its values. A key is compared with the attribute of the same
+// name or, with scope body, with that member of the JSON body. A list in the message matches if one
+// of its elements does.
 //
 // Limits: bytes_max, keys_max keys, combinations_max combinations of values, depth_max levels;
-//         comparisons_max of a message.
-// Errors: a text that says what is wrong with the policy. What cannot be looked into (a body that is no
-//         JSON) matches no policy.
-// Owner:  a value; compiled once, then matched without an allocation of its own.
+//         comparisons_max for one message.
+// Errors: a text that describes the error in the policy. With scope body, a body that is no JSON
+//         object matches no policy.
+// Owner:  a value; compiled once. Matching allocates only in the JSON parser.
 // Source: SNS Developer Guide, "Amazon SNS subscription filter policies".
 #pragma once
 
@@ -21,12 +23,12 @@
 
 namespace pawl {
 
-// The body of a message as filters look at it: parsed once, when the first policy asks for it.
+// A message's body for filters: parsed once, when the first policy needs it.
 //
-// Owner: the caller, as long as the text itself lives. set() keeps the parser for the next body.
+// Owner: the caller, while the text itself lives. set() keeps the parser for the next body.
 class FilterBody {
  public:
-  static constexpr std::size_t keep_max = 1 << 20;  // a parser of longer texts is freed by set()
+  static constexpr std::size_t keep_max = 1 << 20;  // a larger parser is freed at the next parse
 
   explicit FilterBody(std::string_view text = {});
   ~FilterBody();
@@ -36,8 +38,8 @@ class FilterBody {
   void set(std::string_view text);
   std::string_view text() const { return text_; }
   bool is_parsed() const { return is_parsed_; }
-  std::size_t memory() const;     // bytes held, about
-  static std::uint64_t parses();  // by this thread, since it began
+  std::size_t memory() const;     // approximate bytes held
+  static std::uint64_t parses();  // parses by this thread since it started
 
  private:
   struct Parsed;
@@ -53,14 +55,15 @@ class FilterPolicy {
  public:
   static constexpr std::size_t bytes_max = 256 << 10;
   static constexpr std::size_t keys_max = 5;
-  static constexpr std::size_t combinations_max = 150;  // and values of one "anything-but"
-  // Of one message with one policy: each value of a list in the message with the values of its key,
-  // of which all exact texts together count as six. Some 25 instructions each.
+  static constexpr std::size_t combinations_max = 150;  // also values of one "anything-but"
+  // Limit for one message and one policy. Each value of a list in the message is compared with the
+  // values of its key; all exact texts together count as six. A comparison takes some 25
+  // instructions.
   static constexpr std::size_t comparisons_max = 200'000;
 
   enum class Scope : std::uint8_t { attributes, body };
 
-  // Null, and `why` says what is wrong.
+  // Null on error; `why` then has the reason.
   static std::shared_ptr<const FilterPolicy> parse(std::string_view text, Scope scope,
                                                    std::string& why);
 
@@ -70,10 +73,10 @@ class FilterPolicy {
   FilterPolicy& operator=(const FilterPolicy&) = delete;
 
   enum class Verdict : std::uint8_t { unwanted, wanted, too_many_comparisons };
-  // `attributes` are encoded as proto/attributes.h says. Adds to `comparisons` how many it took.
+  // `attributes` are encoded as in proto/attributes.h. Adds its cost to `comparisons`.
   Verdict matches(std::string_view attributes, FilterBody& body, std::size_t& comparisons) const;
-  std::size_t memory() const { return memory_; }  // bytes held, about
-  // Of a replay, which leaves nothing out for its cost: also true for too_many_comparisons.
+  std::size_t memory() const { return memory_; }  // approximate bytes held
+  // For replay: also true for too_many_comparisons, so that cost never excludes a message.
   bool matches(std::string_view attributes, std::string_view body) const;
 
  private:

@@ -18,7 +18,7 @@ using simdjson::dom::object;
 
 constexpr std::size_t depth_max = 32;
 
-// What others may be allowed to do. The rest is the owner's.
+// Actions that may be allowed to other accounts. All other actions are the owner's.
 constexpr std::string_view grantable[] = {
     "ChangeMessageVisibility",
     "DeleteMessage",
@@ -47,7 +47,7 @@ bool parse(std::string_view text, object& out) {
   return parser.parse(text.data(), text.size()).get(out) == simdjson::SUCCESS;
 }
 
-// The parser takes the first of two members of one name, where another reader may take the last.
+// Repeated keys are ambiguous: simdjson finds the first, another parser may find the last.
 bool keys_differ(const object& of) {
   std::vector<std::string_view> keys;
   for (const auto field : of) keys.push_back(field.key);
@@ -55,7 +55,7 @@ bool keys_differ(const object& of) {
   return std::ranges::adjacent_find(keys) == keys.end();
 }
 
-// "Statement" may be a list, or the one statement itself.
+// "Statement" may be a list or a single statement.
 bool statements_of(const object& policy, std::vector<object>& out) {
   if (!keys_differ(policy)) return false;
   element value;
@@ -81,7 +81,7 @@ std::string_view label_of(const object& statement) {
   return statement.at_key("Sid").get(sid) == simdjson::SUCCESS ? sid : std::string_view();
 }
 
-// One text alone, several as a list; each with `before` and `after` around it.
+// Writes one text alone, several as a list; each is enclosed in `before` and `after`.
 void append_texts(JsonWriter& json, std::string_view before,
                   std::span<const std::string_view> texts, std::string_view after) {
   const auto whole = [&](std::string_view text) {
@@ -109,7 +109,7 @@ void append_statement(std::string& out, std::string_view queue_arn, const Permis
   json.end_object();
 }
 
-// The policy with other statements in place of its own.
+// The policy with its statements replaced.
 std::string with_statements(const object& policy, std::string_view statements) {
   std::string out;
   JsonWriter json(out);
@@ -205,11 +205,11 @@ bool check_grant(const PermissionGrant& grant, Refusal& refusal) {
 
 // --- evaluating ---
 
-// How far a part of a statement is about the question. In this order, so that the worst of several
-// parts is their minimum and the best of several alternatives their maximum.
+// Whether a part of a statement applies to the question. The order makes the minimum of several
+// parts the worst, and the maximum of several alternatives the best.
 enum class Match : std::uint8_t { no, unknown, yes };
 
-// * stands for any characters, ? for one.
+// * matches any characters, ? matches one.
 bool glob(std::string_view pattern, std::string_view text, bool ignoring_case) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
   const auto same = [&](char a, char b) {
@@ -231,7 +231,7 @@ bool glob(std::string_view pattern, std::string_view text, bool ignoring_case) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-// A text, or the best of a list of texts.
+// The match of a text, or the best match in a list of texts.
 template <typename Matches>
 Match best_of(const element& value, const Matches& matches) {
   std::string_view text;
@@ -251,7 +251,7 @@ Match matches_pattern(std::string_view pattern, std::string_view text, bool igno
   return glob(pattern, text, ignoring_case) ? Match::yes : Match::no;
 }
 
-// Our keys stand for whole accounts: of users and roles in them we cannot tell.
+// Access keys stand for whole accounts: for a user or role within one, the match is unknown.
 Match matches_principal(std::string_view principal, std::string_view account) {
   constexpr std::string_view head = "arn:aws:iam::", tail = ":root";
   if (principal == "*" || principal == account) return Match::yes;

@@ -62,7 +62,7 @@ const SnsFaultInfo& info(SnsFault fault) { return faults[static_cast<std::size_t
 bool SnsRefusal::broker(Errc code) {
   Refusal in_words_of_sqs;
   refuse(in_words_of_sqs, code, {});
-  if (code == Errc::directory_full)  // a row of a topic has no less room than a topic
+  if (code == Errc::directory_full)  // topics and their rows share one limit
     return because(SnsFault::topic_limit, "{}", in_words_of_sqs.text);
   const bool later = in_words_of_sqs.fault == SqsFault::request_throttled ||
                      in_words_of_sqs.fault == SqsFault::over_limit;

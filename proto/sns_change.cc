@@ -10,7 +10,7 @@ namespace {
 using Next = SqsCall::Next;
 using F = SnsFault;
 
-// Puts the change of `row` on its way. The topic that comes out of it must fit.
+// Sends the change of `row` to the control shard. Refuses a result beyond topic_bytes_max.
 Next send_change(SnsState& s) {
   const auto before = topic_of(s.row);
   SnsTopic topic = *before;
@@ -25,7 +25,7 @@ Next send_change(SnsState& s) {
   return s.route_to_control();
 }
 
-// Whose topic it is may not be told to others, nor that there is none.
+// The one refusal for ARNs of other accounts: it does not reveal whether the topic exists.
 bool refuse_access(SnsState& s, std::string_view arn) {
   return s.refusal.because(F::authorization_error,
                            "User: {} is not authorized to perform: SNS:{} on resource: {}",
@@ -70,7 +70,7 @@ bool find_topic(SnsState& s, std::string_view arn) {
   const bool own = parsed->account == s.account;
   if (!own && s.config->keys != nullptr) return refuse_access(s, arn);
   const ConfigPtr* row = s.directory->find(topic_account(parsed->account), parsed->name);
-  // Without signatures anybody may write any account there.
+  // Without keys, the account in an ARN is not checked: fall back to the caller's own topic.
   if (row == nullptr) row = s.directory->find(topic_account(s.account), parsed->name);
   if (row == nullptr) return s.refusal.because(F::not_found, "Topic does not exist");
   s.row = *row;

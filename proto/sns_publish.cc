@@ -23,9 +23,9 @@ using Next = SqsCall::Next;
 
 constexpr std::size_t subject_max = 100;
 
-// --- what is published -------------------------------------------------------------------------------
+// --- messages ------------------------------------------------------------------------------------
 
-// {"default": "..", "sqs": ".."}: to each protocol its own text.
+// Chooses the text for sqs from {"default": "..", "sqs": ".."}.
 bool choose_text(SnsMessage& m, std::string_view message) {
   const auto members = json_members(message);
   if (!members) {
@@ -136,7 +136,7 @@ bool check_ids(SnsState& s, SnsMessage& m) {
   return true;
 }
 
-// Rising in the whole process, and from one start to the next as the clock does.
+// Sequence numbers rise within the process, and across restarts as the clock does.
 std::uint64_t next_sequence_number(Instant now) {
   static std::atomic<std::uint64_t> last{0};
   const std::uint64_t from_clock = static_cast<std::uint64_t>(now.ms) << 20;
@@ -147,7 +147,7 @@ std::uint64_t next_sequence_number(Instant now) {
   return next;
 }
 
-// Reads the message whose parameters begin with `prefix`; what is wrong with it is in its refusal.
+// Reads the message whose parameters begin with `prefix`. An error goes into the message's refusal.
 void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m) {
   const auto text = [&](std::string_view name) {
     return text_of(form, prefix + std::string(name));
@@ -165,7 +165,7 @@ void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsM
   }
 }
 
-// --- what is delivered -------------------------------------------------------------------------------
+// --- deliveries ----------------------------------------------------------------------------------
 
 std::string timestamp(Instant now) {
   const std::time_t seconds = now.ms / 1000;
@@ -196,7 +196,7 @@ void write_envelope_attributes(const SnsMessage& m, JsonWriter& json) {
   json.end_object();
 }
 
-// There is no certificate to sign with: the members of the signature are there and empty.
+// The signature members are empty, because there is no certificate to sign with.
 std::string envelope(const SnsState& s, const SnsMessage& m, const SnsSubscription& subscription) {
   std::string out;
   JsonWriter json(out);
@@ -224,7 +224,7 @@ std::string envelope(const SnsState& s, const SnsMessage& m, const SnsSubscripti
   return out;
 }
 
-// Makes the send of one message to the delivery's queue. False: this queue can never take it.
+// Adds the send of one message to the delivery. False: the queue can never accept the message.
 bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m, SnsDelivery& to) {
   const bool raw = to.subscription->raw && !to.dead_letter;
   if (raw && m.attribute_count > message_attributes_max) return false;
@@ -235,7 +235,7 @@ bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m,
   SendEntry& send = to.sends.emplace_back();
   send.content.body = body;
   send.content.attributes = attributes;
-  // A group of a FIFO topic is an order, which a standard queue does not keep.
+  // A FIFO topic's group sets an order, which a standard queue does not keep.
   if (queue.is_fifo() == s.topic->is_fifo()) send.content.group = m.group;
   if (queue.is_fifo()) send.content.dedup_id = m.dedup_id;
   return true;
@@ -245,7 +245,7 @@ bool may_bury(const SnsDelivery& delivery) {
   return !delivery.dead_letter && !delivery.subscription->dead_letter_queue.empty();
 }
 
-// What the queue cannot take goes to the subscription's dead-letter queue, if it has one.
+// Moves a message that its queue can never accept to the subscription's dead-letter queue, if any.
 void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
   if (!may_bury(from)) return;
   auto to = std::ranges::find_if(
@@ -261,7 +261,7 @@ void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
   to->messages.push_back(message);
 }
 
-// Makes the request of a delivery. False: nothing is to be sent.
+// Makes the request of a delivery. False: there is nothing to send.
 bool make_request(SnsState& s, SnsDelivery& delivery) {
   const ConfigPtr* const queue = s.directory->find(delivery.subscription->account, delivery.queue);
   for (const std::size_t i : delivery.messages) {
@@ -324,7 +324,7 @@ Next finish(SnsState& s) {
   return Next::respond;
 }
 
-// The next deliveries on their way; the bodies of those that have been are given back.
+// Sends the next wave of deliveries, or answers after the last one.
 Next deliver(SnsState& s) {
   s.routes.clear();
   s.under_way = s.delivering;
@@ -335,7 +335,7 @@ Next deliver(SnsState& s) {
   return s.routes.empty() ? finish(s) : Next::route;
 }
 
-// A request that changes nothing, so that others have their turn.
+// Routes a request without effect, so that other work of the shard gets a turn.
 Next pause(SnsState& s) {
   s.request.op = Op::none;
   s.routes.assign(1, {&s.request, s.row->owner});
@@ -357,7 +357,7 @@ bool wants(const SnsSubscription& subscription, SnsMessage& m, FilterBody& body,
   return verdict == Verdict::wanted;
 }
 
-// What each subscription is to get, as far as one turn may go. False: it goes on in another.
+// Chooses the messages of each subscription, within the limit of one turn. False: more remain.
 bool choose_deliveries(SnsState& s) {
   const std::size_t messages = s.messages.size();
   std::size_t comparisons = 0;
@@ -382,13 +382,13 @@ Next choose(SnsState& s) {
   if (!choose_deliveries(s)) return pause(s);
   std::vector<FilterBody>().swap(s.filter_bodies);
   s.chosen = true;
-  // A message that is refused by a later filter goes to nobody.
+  // A message refused at a later filter is delivered to no subscription.
   for (SnsDelivery& delivery : s.deliveries)
     std::erase_if(delivery.messages, [&](std::size_t i) { return bool(s.messages[i].refusal); });
   return deliver(s);
 }
 
-// To read a large message was enough for one turn.
+// Reading a large message uses up a turn: its filters are evaluated in another one.
 Next begin_delivery(SnsState& s) {
   std::size_t bytes = 0;
   for (const SnsMessage& m : s.messages) {

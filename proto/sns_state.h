@@ -1,7 +1,7 @@
-// What one call of SNS knows, and the actions it may be.
+// SnsState, the state of one SNS call, and the functions of all SNS actions.
 //
-// An action changes a topic by a function over an SnsTopic, which may run again: the control shard refuses what was
-// made from a topic that others have changed meanwhile.
+// An action changes a topic by a function over an SnsTopic. The function may run again: the control
+// shard refuses a change to a topic that has changed meanwhile.
 #pragma once
 
 #include <fmt/format.h>
@@ -69,17 +69,17 @@ struct SnsRefusal {
     return because(SnsFault::invalid_parameter, "Invalid parameter: {}",
                    fmt::format(format, std::forward<Args>(args)...));
   }
-  // What a shard has answered.
+  // Translates a shard's error.
   bool broker(Errc code);
 };
 
 // A message as published.
 struct SnsMessage {
   SnsRefusal refusal;
-  std::string id;          // of its entry in a batch
-  std::string text;        // for queues
+  std::string id;          // Id of its batch entry
+  std::string text;        // the message for queues
   std::string subject;     // empty: none
-  std::string attributes;  // encoded as proto/attributes.h says, however many
+  std::string attributes;  // encoded as in proto/attributes.h; their number has no limit here
   std::size_t attribute_count = 0;
   std::string group, dedup_id;  // empty: none
   std::array<char, 36> message_id{};
@@ -88,13 +88,13 @@ struct SnsMessage {
   std::string_view message_id_text() const { return {message_id.data(), message_id.size()}; }
 };
 
-// What goes to one queue.
+// The send of a publish's messages to one queue.
 struct SnsDelivery {
   const SnsSubscription* subscription = nullptr;
-  std::string queue;         // its name; account is the topic's
+  std::string queue;         // its name; its account is the topic's
   bool dead_letter = false;  // the queue is the subscription's dead-letter queue
   std::vector<std::size_t> messages;
-  std::vector<std::size_t> sent;  // of the messages: those in `sends`
+  std::vector<std::size_t> sent;  // the message of each entry in `sends`
   std::deque<std::string> bodies;
   std::vector<SendEntry> sends;
   Request request;
@@ -116,16 +116,16 @@ struct SnsState {
 
   const SnsAction* action = nullptr;
   SnsRefusal refusal;
-  std::string result;  // the members of the answer
+  std::string result;  // XML inside the response's result element
   bool has_result = false;
   std::vector<SqsRoute> routes;
 
-  // A change of a topic, or of the directory.
+  // A change of a topic or of the directory. A publish also sets `row` and `topic_arn`.
   ConfigPtr row;
   std::string topic_arn;
-  std::function<bool(SnsTopic&)> change;  // false: refused, or there is nothing to change
-  std::function<void(const QueueConfig&)> if_exists;  // CreateTopic: somebody was faster
-  bool may_be_gone = false;                           // DeleteTopic: that is no error
+  std::function<bool(SnsTopic&)> change;              // false: refused, or nothing to change
+  std::function<void(const QueueConfig&)> if_exists;  // CreateTopic: another call created it first
+  bool may_be_gone = false;  // DeleteTopic, Unsubscribe: a missing topic is no error
   QueueSpec spec;
   std::vector<AttributeChange> changes;
   Tags tags;
@@ -136,10 +136,11 @@ struct SnsState {
   bool batch = false;
   std::shared_ptr<const SnsTopic> topic;
   std::vector<SnsMessage> messages;
-  std::vector<FilterBody> filter_bodies;  // of the messages, until `chosen`
-  std::size_t compared = 0;               // pairs of a subscription and a message, in their order
-  bool chosen = false;                    // all are compared, and `deliveries` are complete
-  std::deque<SnsDelivery> deliveries;     // those from `delivering` on are still to be made
+  std::vector<FilterBody> filter_bodies;  // one a message; freed once `chosen`
+  std::size_t compared = 0;               // (subscription, message) pairs compared so far, in order
+  bool chosen = false;                    // all pairs are compared, and `deliveries` is complete
+  std::deque<SnsDelivery> deliveries;     // dead letters are added later
+  // First delivery not sent yet; first delivery of the current wave.
   std::size_t delivering = 0, under_way = 0;
 
   SqsCall::Next route_to_control() {
@@ -175,28 +176,28 @@ SqsCall::Next set_subscription_attributes(SnsState& s, const Form& form);
 // sns_publish.cc
 SqsCall::Next publish(SnsState& s, const Form& form);
 SqsCall::Next publish_batch(SnsState& s, const Form& form);
-SqsCall::Next published(SnsState& s);  // a wave of deliveries has come back
+SqsCall::Next published(SnsState& s);  // after a wave of deliveries, or after a pause
 
-// sns_change.cc: what several have in common.
+// sns_change.cc: functions shared by several actions.
 
-// The text of a parameter; empty when absent.
+// The text of a parameter; empty if absent.
 std::string_view text_of(const Form& form, std::string_view key);
-// The same, but it has to be there.
+// The same for a required parameter. False: absent or empty, refused.
 [[nodiscard]] bool need(SnsState& s, const Form& form, std::string_view key, std::string_view& out);
-// An attribute is text that JSON and XML can say again.
+// Refuses an attribute value that JSON or XML cannot represent.
 [[nodiscard]] bool check_value(SnsState& s, std::string_view name, std::string_view value);
-// A topic of so many bytes fits.
+// Refuses a topic of more than SnsTopic::topic_bytes_max bytes.
 [[nodiscard]] bool check_size(SnsState& s, std::size_t bytes);
 std::string topic_arn_of(const SnsState& s, std::string_view account, std::string_view name);
-// The topic of that ARN, with row and topic_arn set. False: refused.
+// Finds the topic of an ARN and sets `row` and `topic_arn`. False: refused.
 [[nodiscard]] bool find_topic(SnsState& s, std::string_view arn);
-// The topic that a subscription's ARN names; `id` is the rest.
+// Finds the topic of a subscription's ARN; `id` is the subscription's part of the ARN.
 [[nodiscard]] bool find_subscription(SnsState& s, std::string_view arn, std::string_view& id);
-// Changes the topic of `row`. What `change` has written as the result is the answer.
+// Changes the topic of `row`. The result that `change` writes becomes the response.
 SqsCall::Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change);
-// After the control shard.
+// Handles the control shard's response. Repeats a `change` if the topic has changed meanwhile.
 SqsCall::Next topic_changed(SnsState& s);
-// The pairs of "Attributes.entry.N.key" and ".value", or of "Tags.member.N.Key" and ".Value".
+// Reads the pairs of "Attributes.entry.N.key" and ".value", or "Tags.member.N.Key" and ".Value".
 [[nodiscard]] bool read_pairs(SnsState& s, const Form& form, std::string_view list,
                               std::string_view key, std::string_view value,
                               std::vector<std::pair<std::string, std::string>>& out);

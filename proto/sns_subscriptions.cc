@@ -27,7 +27,7 @@ std::string subscription_arn(const SnsState& s, const SnsSubscription& subscript
   return s.topic_arn + ":" + subscription.id;
 }
 
-// A subscription with other attributes must still be one.
+// Validates a new or changed subscription, and the topic's number of filter policies.
 bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) {
   std::string why;
   subscription.usable = subscription.prepare(why);
@@ -42,7 +42,7 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
                            SnsTopic::filter_policies_max);
 }
 
-// AWS takes the ARN of a queue that is not there, and its messages go nowhere.
+// Refuses a missing queue. AWS accepts its ARN, and the messages go nowhere.
 bool check_endpoint(SnsState& s, std::string_view endpoint, bool fifo_topic) {
   const auto arn = parse_arn(endpoint);
   if (!arn || arn->service != "sqs") return s.refusal.parameter("SQS endpoint ARN");
@@ -74,7 +74,7 @@ bool same_attributes(const SnsSubscription& there, const SnsSubscription& asked)
   return without_defaults(there.attributes) == without_defaults(asked.attributes);
 }
 
-// Adds it, or finds that it is there already.
+// Adds the subscription, or finds an equal one that exists already.
 bool add_subscription(SnsState& s, SnsTopic& topic, SnsSubscription asked) {
   s.result.clear();
   const auto there =
@@ -103,7 +103,7 @@ void write_subscription(SnsState& s, XmlWriter& xml, const SnsSubscription& subs
   xml.close("member");
 }
 
-// A NextToken is "<topic> <number>": the subscription to go on with.
+// A NextToken, "<topic> <number>": the first subscription of the next page.
 struct Position {
   std::string topic;
   std::size_t number = 0;
@@ -122,7 +122,7 @@ bool read_position(SnsState& s, std::string_view token, Position& out) {
   return s.refusal.parameter("NextToken");
 }
 
-// Writes those of one topic from `from` on, as long as there is room on the page. False: it is full.
+// Writes one topic's subscriptions from `from` on while the page has room. False: the page is full.
 bool write_page(SnsState& s, XmlWriter& xml, std::size_t from, std::size_t& room,
                 std::string& token) {
   const auto topic = topic_of(s.row);
@@ -270,7 +270,7 @@ Next set_subscription_attributes(SnsState& s, const Form& form) {
       s, [&s, id = std::string(id), name = std::string(name), value](SnsTopic& topic) {
         if (find_in_topic(s, topic, id) == nullptr) return false;
         SnsSubscription& subscription = *topic.find(id);
-        // An empty policy is none.
+        // An empty policy deletes the attribute.
         set_value(subscription.attributes, name, value == "{}" ? std::string_view() : value);
         return prepare(s, topic, subscription);
       });

@@ -43,7 +43,7 @@ void append_attributes(JsonWriter& json, const SnsAttributes& attributes) {
   json.end_object();
 }
 
-// A topic that was read before.
+// A cached topic and the row that it was read from.
 struct Kept {
   ConfigPtr row;
   std::shared_ptr<const SnsTopic> topic;
@@ -58,7 +58,7 @@ SnsSubscription subscription_of(const object& one) {
   return subscription;
 }
 
-// The subscriptions of a topic that was read before, by row.
+// The subscriptions of the cached version of a topic, by row number.
 class ReadBefore {
  public:
   explicit ReadBefore(const Kept* before) : before_(before) {
@@ -66,7 +66,7 @@ class ReadBefore {
     for (const SnsSubscription& one : before->topic->subscriptions)
       if (one.row != 0) by_row_.emplace(one.row, &one);
   }
-  // Null: the row is new or has changed, or could not be read.
+  // Null: the row is new, has changed, or was unreadable.
   const SnsSubscription* find(const std::shared_ptr<const TopicRow>& row) const {
     if (before_ == nullptr || before_->row->row(row->number) != row.get()) return nullptr;
     const auto found = by_row_.find(row->number);
@@ -78,7 +78,7 @@ class ReadBefore {
   std::unordered_map<std::uint64_t, const SnsSubscription*> by_row_;
 };
 
-// Rows come behind the subscriptions that the attribute has, and take their place when they have the same id.
+// Rows follow the subscriptions in the attribute. A row replaces a subscription with the same id.
 SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
   SnsTopic topic;
   simdjson::dom::parser parser;
@@ -118,7 +118,7 @@ SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
   return topic;
 }
 
-// The queue that {"deadLetterTargetArn": ".."} names, if it is of that account.
+// Reads the queue in {"deadLetterTargetArn": ".."}. It must belong to `account`.
 bool read_redrive_policy(std::string_view policy, std::string_view account, std::string& queue,
                          std::string& why) {
   const auto members = json_members(policy);
@@ -325,7 +325,7 @@ class KeptTopics {
   }
 
   std::unordered_map<std::uint32_t, Kept> kept_;
-  RingQueue<std::uint32_t> order_;  // in which they were read first
+  RingQueue<std::uint32_t> order_;  // topic ids, by time of first read
   std::size_t bytes_ = 0;
 };
 

@@ -1,19 +1,21 @@
-// SnsTopic: a topic of SNS, what it is set to and who has subscribed to it.
+// SnsTopic: an SNS topic with its attributes and subscriptions.
 //
-// A topic is a row of the directory like a queue, so it is made, changed, logged and told to every shard as one is;
-// it has no messages. Its row has the account "sns/<account>", which no queue can have, and one attribute: what it is set
-// to, as JSON. Each subscription is a TopicRow (core/queue_config.h), so that one more is logged without the others.
+// A topic is a row of the directory without messages. It is created, changed, logged and sent to
+// every shard like a queue. Its row has the account "sns/<account>", which no queue can have, and
+// one attribute: the topic's attributes as JSON. Each subscription is a TopicRow
+// (core/queue_config.h), so that a new one is logged without the others.
 //
 //   the attribute   {"attributes":{"DisplayName":"d"}}
-//   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..","attributes":{"RawMessageDelivery":"true"}}
+//   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..",
+//                    "attributes":{"RawMessageDelivery":"true"}}
 //
-// Before format version 3 the attribute had all subscriptions, in a member of that name. The first change of such a topic
-// makes rows of them.
+// Before format version 3 the attribute held all subscriptions, in a member "subscriptions". The
+// first change of such a topic turns them into rows.
 //
-// Limits: topic_bytes_max of JSON, all together, which bounds the subscriptions; filter_policies_max of them with a policy.
-//         A thread keeps kept_topics_max parsed topics, and kept_topics_bytes_max of them with
-//         rows.
-// Owner:  a value. topic_of() keeps what it has taken apart, per thread.
+// Limits: topic_bytes_max of JSON in total, which bounds the subscriptions; filter_policies_max
+//         subscriptions with a policy. A thread caches kept_topics_max parsed topics, and
+//         kept_topics_bytes_max bytes including their rows.
+// Owner:  a value. topic_of() caches parsed topics per thread.
 // Source: SNS API Reference, Subscribe and CreateTopic.
 #pragma once
 
@@ -31,22 +33,22 @@ namespace pawl {
 using SnsAttributes = Tags;  // sorted by name
 
 struct SnsSubscription {
-  std::uint64_t row = 0;  // number of its TopicRow; 0: it has none yet
+  std::uint64_t row = 0;  // number of its TopicRow; 0: none yet
   std::string id;         // a UUID
-  std::string endpoint;   // the ARN of a queue, as it was given
+  std::string endpoint;   // the ARN of a queue, as in the request
   SnsAttributes attributes;
 
-  // Out of these, by prepare():
+  // Derived from the fields above by prepare():
   std::string account, queue;
   std::string dead_letter_queue;  // of the same account; empty: none
   bool raw = false;
-  bool usable = false;                         // else nothing is sent to it
-  std::shared_ptr<const FilterPolicy> filter;  // null: everything
+  bool usable = false;                         // false: nothing is sent to it
+  std::shared_ptr<const FilterPolicy> filter;  // null: it wants every message
 
-  // False, and `why` says what is wrong with the endpoint or an attribute.
+  // False if the endpoint or an attribute is invalid; `why` then has the reason.
   [[nodiscard]] bool prepare(std::string& why);
   std::string json() const;
-  std::size_t memory() const;  // bytes besides its own size, about
+  std::size_t memory() const;  // approximate bytes besides its own size
 };
 
 struct SnsTopic {
@@ -54,39 +56,38 @@ struct SnsTopic {
   static constexpr std::size_t filter_policies_max = 200;
 
   SnsAttributes attributes;
-  std::vector<SnsSubscription> subscriptions;  // in the order they came
+  std::vector<SnsSubscription> subscriptions;  // in order of creation
 
   bool is_fifo() const;
   bool content_based_deduplication() const;
-  std::size_t memory() const;  // bytes held, about
+  std::size_t memory() const;  // approximate bytes held
 
   SnsSubscription* find(std::string_view id);
   const SnsSubscription* find(std::string_view id) const;
 
   std::string json() const;                      // the attributes
-  static SnsTopic from(const QueueConfig& row);  // what is damaged is left out
+  static SnsTopic from(const QueueConfig& row);  // skips unreadable JSON
 };
 
-// What is to be changed of `row` so that its topic, which is `before`, becomes `after`.
+// The changes to `row` that turn its topic from `before` into `after`.
 std::vector<AttributeChange> changes_between(const QueueConfig& row, const SnsTopic& before,
                                              const SnsTopic& after);
-// What counts against topic_bytes_max, when these are made.
+// The topic's bytes of JSON after `changes`, for comparison with topic_bytes_max.
 std::size_t topic_bytes(const QueueConfig& row, const std::vector<AttributeChange>& changes);
 
-// Empty when it is not there.
+// Empty if the attribute is not set.
 std::string_view value_of(const SnsAttributes& attributes, std::string_view name);
-// An empty value takes it out.
+// An empty value deletes the attribute.
 void set_value(SnsAttributes& attributes, std::string_view name, std::string_view value);
 
-// The account under which the directory has the topics of an account.
+// The account of an account's topics in the directory: "sns/<account>".
 std::string topic_account(std::string_view account);
-// Whether it is one: what is in the directory under it is no queue.
 
-// The topic of a row. The latest are kept; the one that was read first goes first.
+// The topic of a row, cached. The topic that was read first is evicted first.
 std::shared_ptr<const SnsTopic> topic_of(const ConfigPtr& row);
 inline constexpr std::size_t kept_topics_max = 1024;
-inline constexpr std::size_t kept_topics_bytes_max = 32 << 20;  // but one topic may be larger
-// Bytes that topic_of() keeps for this thread, rows included: a row may have left the directory.
+inline constexpr std::size_t kept_topics_bytes_max = 32 << 20;  // a single topic may be larger
+// Bytes in this thread's cache. They include the rows, because the directory may have dropped them.
 std::size_t kept_topics_bytes();
 
 }  // namespace pawl

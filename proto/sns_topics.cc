@@ -19,12 +19,12 @@ constexpr std::size_t display_name_max = 100;
 
 enum class Kind : std::uint8_t { text, truth, json };
 
-// What a topic may be set to. Kept and told again; what pawl acts upon is said in proto/README.md.
+// A topic attribute. pawl stores and returns it; proto/README.md lists attributes without effect.
 struct Row {
   std::string_view name;
   Kind kind;
   bool fifo_only = false;
-  std::string_view without = {};  // the value of a topic that has not set it
+  std::string_view without = {};  // the value when not set
 };
 constexpr Row rows[] = {
     {"ContentBasedDeduplication", Kind::truth, true,  "false"      },
@@ -106,7 +106,7 @@ bool read_tags(SnsState& s, const Form& form, Tags& tags) {
                            "exceeded");
 }
 
-// A topic that is there already is the one asked for, if all that is given is so.
+// Refuses CreateTopic if the existing topic differs in a given attribute or in the given tags.
 bool check_same(SnsState& s, const QueueConfig& row, const Pairs& given, const Tags& tags) {
   const SnsTopic topic = SnsTopic::from(row);
   for (const auto& [name, value] : given) {
@@ -119,7 +119,7 @@ bool check_same(SnsState& s, const QueueConfig& row, const Pairs& given, const T
 
 void write_topic_arn(SnsState& s) { s.answer().element("TopicArn", s.topic_arn); }
 
-// A tag's change, as of SQS's TagQueue: over the tags of `row`.
+// Replaces the tags of `row`. Refused as throttled if the row has changed meanwhile.
 Next change_tags(SnsState& s) {
   s.request = {};
   s.request.op = Op::set_attributes;
@@ -171,7 +171,7 @@ Next delete_topic(SnsState& s, const Form& form) {
   std::string_view arn;
   if (!need(s, form, "TopicArn", arn)) return Next::respond;
   if (!find_topic(s, arn)) {
-    if (s.refusal.fault == F::not_found) s.refusal = {};  // it is gone, as was asked for
+    if (s.refusal.fault == F::not_found) s.refusal = {};  // deleting a missing topic succeeds
     return Next::respond;
   }
   s.request = {};
@@ -181,7 +181,7 @@ Next delete_topic(SnsState& s, const Form& form) {
   return s.route_to_control();
 }
 
-// A NextToken is the name of the last topic told.
+// A NextToken is the name of the last topic on the page.
 Next list_topics(SnsState& s, const Form& form) {
   const auto rows_found = s.directory->list(topic_account(s.account), "",
                                             text_of(form, "NextToken"), SnsCall::page_max + 1);

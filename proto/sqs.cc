@@ -22,7 +22,7 @@ constexpr std::string_view health_text =
     "pawl is up. It speaks the protocols of Amazon SQS at this address.\n";
 constexpr std::string_view target_prefix = "AmazonSQS.";
 
-// Different for different numbers, and looking random: two rounds of SplitMix64's mixer.
+// Two rounds of SplitMix64's mixer: random-looking values, different for different numbers.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
@@ -37,7 +37,7 @@ Next plain(SqsState& s, std::uint16_t status, std::string_view body) {
   return Next::respond;
 }
 
-// Whether the first media type of Accept that a Query answer can have is JSON.
+// True if Accept names JSON before any type of XML.
 bool accepts_json(std::string_view accept) {
   while (!accept.empty()) {
     const std::size_t comma = std::min(accept.find(','), accept.size());
@@ -53,7 +53,7 @@ bool accepts_json(std::string_view accept) {
   return false;
 }
 
-// A request without an action gets no JSON: AWS answers it before it looks at Accept.
+// A GET without an action gets no JSON: AWS answers it before reading Accept.
 bool wants_query_json(const HttpRequest& http) {
   const auto* accept = http.header("accept");
   if (accept == nullptr || !accepts_json(*accept)) return false;
@@ -76,7 +76,7 @@ void note_request(SqsState& s, const HttpRequest& http, std::uint64_t request_nu
   if (const auto* mode = http.header("x-amzn-query-mode")) s.query_mode = *mode == "true";
 }
 
-// The queue a call names by QueueUrl or, without it, by the path it was sent to.
+// Finds the queue named by QueueUrl or, without one, by the request path.
 bool find_queue(SqsState& s, const QueuePath& path) {
   const SqsScalar& url = s.input[M::queue_url];
   if (url.text.empty() && path.name.empty()) {
@@ -97,13 +97,14 @@ Next start(SqsState& s, const QueuePath& path) {
   return handler(s.action).begin(s);
 }
 
-// Any page can make a browser send a GET, with an <img>: it only reads, unless it has a header that no page can add.
+// Any web page can make a browser send a GET, with an <img>. Without keys, a GET may therefore only
+// read, unless it has an Authorization header, which no page can add.
 bool check_method(SqsState& s, const HttpRequest& http, std::string_view action) {
   const bool reads = action.starts_with("Get") || action.starts_with("List");
   if (reads || http.method == "POST" || s.config->keys != nullptr ||
       http.header("authorization") != nullptr)
     return true;
-  s.query_mode = true;  // 403, as in deny()
+  s.query_mode = true;  // the status is 403, as in deny()
   return s.refusal.because(F::access_denied,
                            "The action {} is not served to an unsigned {}, which any web page can "
                            "send: only Get* and List* are. Send it as POST, or sign it.",
@@ -145,7 +146,7 @@ bool check_form(SqsState& s, Form::Fault fault) {
   return true;
 }
 
-// A request in which no action is named.
+// Handles a request without an action.
 Next begin_nothing(SqsState& s, const HttpRequest& http, const QueuePath& path) {
   const bool health = path.name.empty() || http.path == "/health";
   if (http.method != "POST" && health) return plain(s, 200, health_text);
@@ -175,7 +176,7 @@ Next begin_query(SqsState& s, const HttpRequest& http, Instant now, std::uint64_
   s.protocol = SqsProtocol::query;
   const QueuePath path = queue_path(http.path);
   const std::string_view* name = nullptr;
-  // The parameters are in the body of a POST, else (GET, presigned) in the query string.
+  // The parameters are in the body of a POST, or in the query string (GET, presigned).
   if (http.method == "POST") {
     if (!check_form(s, form.parse(http.body))) return Next::respond;
     name = form.find("Action");
@@ -202,7 +203,8 @@ Next begin_query(SqsState& s, const HttpRequest& http, Instant now, std::uint64_
   return start(s, path);
 }
 
-// A JSON client that names no action must not be answered in XML. Some clients say JSON and send a form.
+// True for a JSON body: without an action, its error must be JSON too. Some clients declare JSON
+// but send a form.
 bool is_json(const HttpRequest& http) {
   const auto* type = http.header("content-type");
   if (type == nullptr || http.method != "POST") return false;
@@ -231,7 +233,7 @@ Errc outcome_of(const SqsState& s) {
   return Errc::ok;
 }
 
-// Of a change that came too late: whether it is to be made again, from the queue as it is now.
+// True if a change that conflicted with another one is to be retried on the queue's current config.
 bool change_again(SqsState& s) {
   constexpr unsigned retries_max = 8;
   if (handler(s.action).change == nullptr || s.retries == retries_max) return false;
@@ -270,7 +272,7 @@ void SqsState::reset() {
   queue = nullptr;
   queue_name = queue_account = {};
   fifo = false;
-  free_memory(request.copied);  // assigning a new request keeps it
+  free_memory(request.copied);  // the assignment below would keep its memory
   request = {};
   for (SqsEntry& entry : entries) {
     entry.refusal.clear();
@@ -338,7 +340,7 @@ void SqsCall::deny(const HttpRequest& http, const SqsConfig& config, int status,
   s.config = &config;
   note_request(s, http, request_number);
   s.protocol = protocol_of(http);
-  s.query_mode = true;  // 403 is what everybody understands
+  s.query_mode = true;  // every client understands 403
   const F fault = status == 413   ? F::request_entity_too_large
                   : status == 415 ? F::unsupported_media_type
                                   : F::access_denied;

@@ -9,7 +9,7 @@
 namespace pawl::sqs {
 namespace {
 
-// What anybody may ask: whether the server is up, and which methods it takes.
+// True for requests that need no signature: the health check and OPTIONS.
 bool is_open(const HttpRequest& http) {
   if (http.method == "OPTIONS") return true;
   return (http.method == "GET" || http.method == "HEAD") && http.query.empty() &&
@@ -33,7 +33,7 @@ bool know_caller(SqsState& s, const HttpRequest& http) {
     refuse(s.refusal, s.auth_fault);
     return false;
   }
-  s.account = s.input.arena.copy(identity.account);  // the keys may be others before the answer
+  s.account = s.input.arena.copy(identity.account);  // the keys may be replaced before the response
   return true;
 }
 

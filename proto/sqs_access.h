@@ -1,10 +1,11 @@
-// Who calls, and what the caller may do to a queue.
+// The caller's account, and its permissions on queues.
 //
-//   no keys configured -> everybody is the server's own account and may do everything
-//   keys               -> the account of the key that signed; all to its own queues, to others' what
-//                         their policy allows; the owner's actions stay with the owner
+//   no keys configured -> every caller is the server's own account and may do everything
+//   keys               -> the caller is the account of the signing key; it may do everything to its
+//                         own queues, and to other queues as much as their policies allow; the
+//                         owner's actions stay with the owner
 //
-// A queue of another account that is not there is answered as one that is forbidden.
+// A missing queue of another account gets the same response as a forbidden one.
 //
 // Owner:  functions over an SqsState.
 // Source: SQS Developer Guide, "Overview of managing access".
@@ -16,23 +17,25 @@
 
 namespace pawl::sqs {
 
-// Sets the account of the call. False, and refused, when a signature is wanted and not right.
+// Sets the account of the call. If a required signature is missing or wrong, refuses the call and
+// returns false.
 [[nodiscard]] bool know_caller(SqsState& s, const HttpRequest& http);
 
-// From the head alone. False, and refused, when the signature cannot be right whatever the body is; s.verified is true
-// when it is right for the body that the head names.
+// Checks the signature by the head alone. If no body could match it, refuses the call and returns
+// false. s.verified becomes true if it is right for the body whose digest the head has.
 [[nodiscard]] bool check_head(SqsState& s, const HttpRequest& http);
 
-// Whether the caller may do that to the queue.
+// True if the caller may perform `action` on the queue.
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue);
 
-// The queue that the caller names, if there is one and the action of the call is allowed. Else null.
-// An account left out is the caller's. Without keys clients write any account: an unknown one means
-// the server's own.
+// The named queue; null if it does not exist or the call's action is not allowed on it. An empty
+// account is the caller's. Without keys, clients send arbitrary accounts: a queue that is not found
+// is then looked up in the server's own account.
 const ConfigPtr* find_allowed_queue(const SqsState& s, std::string_view account,
                                     std::string_view name);
 
-// The same, and a null is refused; `as_given` is the name of the queue in the text of the refusal.
+// Like find_allowed_queue(), but refuses the call if the result is null; the error text names the
+// queue `as_given`.
 const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
                                std::string_view as_given);
 

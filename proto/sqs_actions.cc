@@ -6,7 +6,7 @@ namespace pawl {
 
 const SqsHandler& handler(SqsAction action) {
   using namespace sqs;
-  // In the order of SqsAction.
+  // The order is that of SqsAction.
   static constexpr SqsHandler handlers[] = {
       {},
       {create_queue, create_queue_result},

@@ -1,7 +1,7 @@
-// The actions, each in two halves: what is checked before the broker, and how the result is told.
+// The actions, each in two halves: the checks before the broker, and the writer of the result.
 // handler() in sqs_actions.cc lists them.
 //
-// The first half answers `respond` after filling state.refusal, or when no shard needs to be asked;
+// The first half returns `respond` after filling state.refusal, or when no shard is needed, and
 // `route` after filling state.request. The queue has been found already.
 #pragma once
 
@@ -32,7 +32,7 @@ SqsCall::Next untag_queue(SqsState& s);
 SqsCall::Next change_tags(SqsState& s);
 SqsCall::Next list_queue_tags(SqsState& s);
 void list_queue_tags_result(SqsState& s, SqsResult& result);
-// Adds the tags that are given to those in `tags`; `queue` is for the texts.
+// Adds the request's tags to `tags`; `queue` is the name in error texts.
 [[nodiscard]] bool add_tags(SqsState& s, std::string_view queue, Tags& tags);
 
 // sqs_permissions.cc
@@ -56,7 +56,7 @@ void send_message_batch_result(SqsState& s, SqsResult& result);
 
 // sqs_receive.cc
 SqsCall::Next receive_message(SqsState& s);
-// After the shard: gives back the messages that do not fit into the answer.
+// After the shard: returns the messages that do not fit into the response to their queue.
 SqsCall::Next give_back_rest(SqsState& s);
 void receive_message_result(SqsState& s, SqsResult& result);
 
@@ -68,20 +68,20 @@ SqsCall::Next change_message_visibility(SqsState& s);
 SqsCall::Next change_message_visibility_batch(SqsState& s);
 void change_message_visibility_batch_result(SqsState& s, SqsResult& result);
 
-// sqs_batch.cc: what the three batches have in common.
+// sqs_batch.cc: functions shared by the three batch actions.
 
-// The rules for a batch as a whole, in AWS's order, but for its size; makes state.entries ready.
+// Checks the rules for a batch as a whole, in AWS's order, except for its size.
 [[nodiscard]] bool check_batch(SqsState& s);
-// Routes the batch if an entry is left to route.
+// Routes the batch if `any` entry passed its checks.
 SqsCall::Next route_batch(SqsState& s, Op op, bool any);
-// After the broker: gives each entry what the broker said of it.
+// After the broker: marks the entries that the broker refused.
 void settle_batch(SqsState& s);
 // Writes Successful and Failed, in the order of the request. `success` adds members to a successful
-// entry after its Id; null for none.
+// entry after its Id; null adds none.
 void write_batch(SqsState& s, SqsResult& result, std::string_view xml_name,
                  void (*success)(SqsState&, const SqsEntry&, SqsResult&));
 
-// What the texts of the broker's errors speak of, for one entry.
+// The values that the texts of the broker's errors insert, for one entry.
 ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry);
 
 }  // namespace pawl::sqs

@@ -45,7 +45,7 @@ void append_xml_result(SqsState& s, std::string& body) {
 
 void append_json_result(SqsState& s, std::string& body) {
   const auto write = handler(s.action).result;
-  if (write == nullptr) return;  // AWS, too, answers such actions without a body
+  if (write == nullptr) return;  // AWS also sends no body for such actions
   JsonWriter json(body);
   json.begin_object();
   SqsResult result(body, SqsForm::json);
@@ -75,7 +75,7 @@ void append_query_json_result(SqsState& s, std::string& body) {
   json.end_object();
 }
 
-// AWS words one text differently in Query.
+// The error text for Query, where AWS words one error differently.
 std::string_view query_text(const Refusal& refusal) {
   const bool no_queue = refusal.fault == SqsFault::queue_does_not_exist;
   return no_queue ? std::string_view("The specified queue does not exist for this wsdl version.")
@@ -139,7 +139,7 @@ void append_error(const SqsState& s, const SqsFaultInfo& fault, std::string& bod
   }
 }
 
-// What a send or a delete was promised by its answer.
+// Sets the header with the durability of a send or delete; returns the number of headers.
 std::size_t promise(const SqsState& s, HttpHeader& header) {
   if (s.request.op != Op::send && s.request.op != Op::remove) return 0;
   header = {"x-pawl-durability", durability_words[static_cast<std::size_t>(s.request.durability)]};
@@ -152,7 +152,7 @@ void make_texts_printable(SqsState& s) {
   for (std::size_t i = 0; i < entries; ++i) make_printable(s.entries[i].refusal.text);
 }
 
-// What an error says in the headers.
+// The headers of an error response.
 struct ErrorHeaders {
   std::string query_error, seconds, milliseconds;
   std::array<HttpHeader, 3> headers;
@@ -171,7 +171,7 @@ struct ErrorHeaders {
   }
 };
 
-// For the browser of a page that may read the answer. Never `*`: only listed origins may.
+// All headers, with those that let a web page read the response. Never `*`, only listed origins.
 struct CorsHeaders {
   std::array<HttpHeader, 8> headers;
   std::size_t count = 0;
@@ -206,7 +206,7 @@ std::uint16_t status_of(const SqsState& s) {
   if (s.protocol == SqsProtocol::sns) return s.sns->status();
   if (!s.refusal) return 200;
   const std::uint16_t status = info(s.refusal.fault).status;
-  // A JSON client that does not say it knows the old statuses gets one for all its faults.
+  // A JSON client without x-amzn-query-mode gets 400 instead of the old statuses 403 and 404.
   const bool old_status = status == 403 || status == 404;
   return s.protocol == SqsProtocol::json && old_status && !s.query_mode ? 400 : status;
 }
@@ -236,7 +236,7 @@ void write_answer(SqsState& s, std::string& out, std::string_view date) {
     static constexpr HttpHeader allow[] = {
         {"Allow", "GET, HEAD, POST, OPTIONS"}
     };
-    const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the answer to OPTIONS
+    const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the response to OPTIONS
     return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
   }
 

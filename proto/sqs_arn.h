@@ -1,6 +1,6 @@
 // ARNs of queues: arn:aws:sqs:<region>:<account>:<name>.
 //
-// A broker is one region to itself: whatever region an ARN names, the account and the name decide.
+// One broker is one region: the region of an ARN is ignored, account and name identify the queue.
 //
 // Owner:  the parts point into the text.
 // Source: IAM User Guide, "Amazon Resource Names"; SQS API Reference.
@@ -18,12 +18,12 @@ struct SqsArn {
   std::string_view service, region, account, name;
 };
 
-// Six parts, none empty but perhaps region and account. What the service is, is not looked at.
+// Parses the six parts; only region and account may be empty. The service is not checked.
 std::optional<SqsArn> parse_arn(std::string_view text);
 
 std::string arn_of(std::string_view region, std::string_view account, std::string_view name);
 
-// The queue of that ARN; null when there is none.
+// The queue with that ARN; null if there is none.
 const ConfigPtr* find_queue(const Directory& directory, const SqsArn& arn);
 
 }  // namespace pawl

@@ -41,7 +41,7 @@ Errc outcome_of(const SqsState& s, const SqsEntry& entry) {
 void write_failure(const SqsEntryInput& given, const Refusal& why, SqsResult& result) {
   constexpr std::string_view xml_name = "BatchResultErrorEntry";
   const SqsFaultInfo& fault = info(why.fault);
-  // Of an entry AWS says InternalError, of a call InternalFailure.
+  // AWS names this fault InternalError for an entry, InternalFailure for a call.
   const bool internal = why.fault == F::internal_failure;
   result.begin_item(xml_name);
   result.text("Id", given[M::id].text);

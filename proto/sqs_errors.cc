@@ -13,7 +13,7 @@ constexpr SqsFaultInfo sender(std::string_view shape, std::string_view code,
   return {shape, code, status, true};
 }
 
-// In the order of SqsFault.
+// The order is that of SqsFault.
 constexpr SqsFaultInfo faults[] = {
     {},
     sender("com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"),
@@ -22,7 +22,7 @@ constexpr SqsFaultInfo faults[] = {
     sender("com.amazonaws.sqs#PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress",
            403),
     sender("com.amazonaws.sqs#OverLimit", "OverLimit", 403),
-    // AWS's model says 403; 429 is retried by every SDK, and by its number alone.
+    // AWS's model has 403, but every SDK retries 429, by its number alone.
     sender("com.amazonaws.sqs#RequestThrottled", "RequestThrottled", 429),
     sender("com.amazonaws.sqs#ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", 404),
     sender("com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents"),
@@ -48,7 +48,7 @@ constexpr SqsFaultInfo faults[] = {
            "MissingAuthenticationToken", 403),
     sender("com.amazon.coral.service#IncompleteSignatureException", "IncompleteSignature"),
     sender("com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403),
-    // SDKs know it for a wrong clock, correct theirs by our Date and try again.
+    // SDKs take it for a wrong clock, correct theirs by our Date and retry.
     sender("com.amazon.coral.service#RequestExpired", "RequestExpired"),
     sender("com.amazon.coral.service#RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
     sender("com.amazon.coral.service#UnsupportedMediaTypeException", "UnsupportedMediaType", 415),
@@ -88,7 +88,7 @@ void refuse(Refusal& refusal, AuthFault fault) {
     F fault;
     std::string_view text;
   };
-  // In the order of AuthFault.
+  // The order is that of AuthFault.
   static constexpr Row rows[] = {
       {},
       {F::missing_token, "The request must be signed with an access key."},
@@ -113,7 +113,7 @@ void refuse(Refusal& refusal, AuthFault fault) {
       {F::request_expired,
        "Signature not yet current: it is more than 15 minutes ahead of the server's clock."},
       {F::signature_does_not_match, "X-Amz-Content-Sha256 is not the SHA-256 of the body."},
-      // For an unknown key as well: who guesses must not learn which of the two it was.
+      // An unknown key gets this text too: guessing must not reveal which keys exist.
       {F::signature_does_not_match,
        "The request signature we calculated does not match the signature you provided. Check your "
        "AWS Secret Access Key and signing method. Consult the service documentation for details."},
@@ -127,7 +127,8 @@ std::string_view shown(std::string_view given) {
   constexpr std::size_t shown_max = 1024;
   if (given.size() <= shown_max) return given;
   std::size_t end = shown_max;
-  while (end > 0 && (static_cast<unsigned char>(given[end]) & 0xC0) == 0x80) --end;  // whole UTF-8
+  // The cut never splits a UTF-8 character.
+  while (end > 0 && (static_cast<unsigned char>(given[end]) & 0xC0) == 0x80) --end;
   return given.substr(0, end);
 }
 

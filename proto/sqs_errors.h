@@ -1,9 +1,9 @@
 // SQS errors: names in both protocols, HTTP statuses, and refusals of calls and batch entries.
 //
-// Which SQS error an Errc becomes, and its text, is a row of proto/errors.
+// The table in proto/errors.cc maps each Errc to its SQS error and text.
 //
-// Owner:  constants; a Refusal belongs to the call and keeps its text's memory from use to use.
-// Source: SQS API Reference, "Common errors" and the errors of each action; texts as recorded from AWS.
+// Owner:  constants; a Refusal belongs to the call and reuses the memory of its text.
+// Source: SQS API Reference, "Common errors" and the errors of each action; AWS's recorded texts.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,21 +24,21 @@ struct SqsFaultInfo {
   std::string_view shape;  // JSON's __type, with its namespace
   std::string_view code;   // Query's Code, and in x-amzn-query-error
   std::uint16_t status;
-  bool sender;  // whose fault it is: the caller's or ours
+  bool sender;  // the fault is the client's, not the server's
 };
 const SqsFaultInfo& info(SqsFault fault);
 
-// Why a call, or an entry of a batch, is refused. Not refused when the fault is none.
+// The reason for refusing a call or an entry of a batch. A fault of none means not refused.
 struct Refusal {
   SqsFault fault = SqsFault::none;
   std::string text;
-  std::uint32_t retry_ms = 0;  // when to try again; 0: no use
+  std::uint32_t retry_ms = 0;  // delay before a retry; 0: a retry does not help
 
   explicit operator bool() const { return fault != SqsFault::none; }
 
   void clear();
 
-  // Says why, and returns false, for `return refusal.because(...)` in a check.
+  // Sets fault and text, and returns false, so that a check can `return refusal.because(...)`.
   template <typename... Args>
   bool because(SqsFault why, fmt::format_string<Args...> format, Args&&... args) {
     fault = why;
@@ -48,22 +48,22 @@ struct Refusal {
   }
 };
 
-// What the texts of the broker's errors speak of; what does not apply stays empty.
+// Values inserted into the texts of the broker's errors; inapplicable ones stay empty.
 struct ErrcSubjects {
   std::string_view queue;       // its name
-  std::string_view attribute;   // the one that differs
-  std::string_view receipt;     // as it was given
-  std::string_view visibility;  // as it was given
+  std::string_view attribute;   // name of the attribute that differs
+  std::string_view receipt;     // as given
+  std::string_view visibility;  // as given
   std::string_view attempt;     // ReceiveRequestAttemptId
   std::int64_t message_size_max = 0;
 };
 
-// Refuses with what `code`, not ok, is in SQS's words.
+// Refuses with the SQS error and text of `code`, which must not be ok.
 void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about);
-// Refuses a request whose signature, or the lack of one, is the fault; not none.
+// Refuses a request with a missing or faulty signature; `fault` must not be none.
 void refuse(Refusal& refusal, AuthFault fault);
 
-// What a user gave, fit to be repeated in an error: cut where it is long.
+// A client's text, cut to at most 1024 bytes for use in an error text.
 std::string_view shown(std::string_view given);
 
 inline constexpr std::string_view allowed_characters =

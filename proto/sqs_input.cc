@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-// A vector that one large call made big gives its memory back.
+// Clears a vector, and frees its memory if a large call made it big.
 template <typename T>
 void clear_and_trim(std::vector<T>& v) {
   constexpr std::size_t keep_max = 256;
@@ -27,7 +27,7 @@ bool refuse_null_tag(Refusal& refusal) {
 std::string_view SqsArena::copy(std::string_view text) {
   if (text.empty()) return {};
   if (blocks_.empty() || blocks_.back().size - used_ < text.size()) {
-    // Twice the last one, so that the one block kept soon holds a whole call.
+    // Twice the previous block, so that the one block kept soon holds a whole call.
     const std::size_t grown = blocks_.empty() ? block_bytes : blocks_.back().size * 2;
     const std::size_t size = std::max(std::min(grown, keep_max), text.size());
     blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});

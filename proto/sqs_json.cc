@@ -18,11 +18,11 @@ using simdjson::dom::element_type;
 
 constexpr std::size_t depth_max = 32;
 
-// One parser per thread. What it parsed is copied out before the call returns; after a large document
-// it is made anew, since it holds some 14 bytes for each byte of the largest one.
+// One parser per thread. Its results are copied out before the call returns. After a large document
+// it is replaced, because it holds about 14 bytes for each byte of the largest one.
 class Parser {
  public:
-  // `padded`: 64 bytes behind the text may be read.
+  // `padded`: the 64 bytes after the text are readable.
   simdjson::error_code parse(std::string_view text, bool padded, element& out) {
     if (!parser_ || parser_->capacity() > keep_max)
       parser_ = std::make_unique<simdjson::dom::parser>();
@@ -60,7 +60,8 @@ std::string_view kind_name(element_type type) {
   }
 }
 
-// Celery with kombu 5.3 and 5.4 names the items of a list as in Query: {"AttributeName.1": "All"}.
+// True for a list item named as in Query, {"AttributeName.1": "All"}: Celery with kombu 5.3 and 5.4
+// sends such names.
 bool is_query_item(std::string_view key, const SqsMemberInfo& member) {
   return member.kind == SqsMemberKind::list && key.starts_with(member.query) &&
          key.size() > member.query.size() && key[member.query.size()] == '.';
@@ -115,7 +116,7 @@ bool JsonReader::read_members(const element& from, SqsMemberSet wanted, SqsEntry
   Object object;
   if (!object_of(from, object)) return false;
   for (const auto [key, value] : object) {
-    if (value.is_null()) continue;  // as if absent
+    if (value.is_null()) continue;  // null counts as absent
     for (std::size_t i = 0; wanted >> i != 0; ++i) {
       const auto member = static_cast<SqsMember>(i);
       if ((wanted >> i & 1) == 0) continue;
@@ -231,7 +232,7 @@ bool JsonReader::read_entries(const element& value) {
   return true;
 }
 
-// Numbers and truths are taken for text, as AWS does: {"VisibilityTimeout": 30} in a map of texts.
+// Numbers and booleans count as text, as on AWS: {"VisibilityTimeout": 30} in a map of texts.
 bool JsonReader::text_of(const element& value, std::string_view& out) {
   switch (value.type()) {
     case element_type::STRING:
@@ -265,7 +266,7 @@ bool JsonReader::integer_of(const element& value, SqsScalar& out) {
       out.is_number = true;
       out.number = value.get_int64().value_unsafe();
       break;
-    case element_type::UINT64:  // beyond what fits: out of every range
+    case element_type::UINT64:  // too large for `number`: out of every range
       break;
     case element_type::DOUBLE: {
       const double number = value.get_double().value_unsafe();
@@ -298,8 +299,8 @@ bool JsonReader::bytes_of(const element& value, std::string_view& out) {
   return true;
 }
 
-// An object of ours: not too many members, and each once. (The parser itself would take the first of
-// two, where another reader of the same text might take the last.)
+// Accepts an object with at most sqs_list_max members, each once. (The parser would take the first
+// of two equal members, while another reader of the same text might take the last.)
 bool JsonReader::object_of(const element& value, Object& out) {
   thread_local std::vector<std::string_view> keys;
   if (value.get_object().get(out) != simdjson::SUCCESS) {

@@ -72,7 +72,7 @@ bool refuse_attribute(AttributeFault fault, const MessageAttribute& a, Refusal& 
   return true;
 }
 
-// Which of the given values counts is said by the type; that there is one is checked first.
+// Sets `out` to the value that the type selects; a missing value is refused before other rules.
 bool resolve(const SqsAttributeInput& given, MessageAttribute& out, Refusal& refusal) {
   if (given.has_list) {
     return refusal.because(
@@ -178,7 +178,7 @@ bool refuse_id(std::string_view parameter, std::string_view id, Refusal& refusal
                          shown(id), parameter);
 }
 
-// What one kind of queue takes and the other does not.
+// Checks the parameters that only one type of queue accepts.
 bool check_for_kind(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
                     Refusal& refusal) {
   const SqsScalar& group = entry[M::group_id];
@@ -207,7 +207,7 @@ bool check_for_kind(const SqsEntryInput& entry, const QueueConfig& queue, SqsWor
   return true;
 }
 
-// What the message is deduplicated by: what was given, else its body.
+// Sets the deduplication id: the given one, otherwise the SHA-256 of the body.
 void fill_dedup_id(const SqsEntryInput& entry, const QueueConfig& queue, SqsMessage& message) {
   message.dedup_id.clear();
   if (!queue.is_fifo()) return;

@@ -1,6 +1,6 @@
-// Messages on their way in: SQS's rules for a send, checked in SQS's order, and what is kept of it.
+// Checks of a message to be sent, by SQS's rules and in SQS's order, and its form for the broker.
 //
-// Order: body there, delay, attributes, what only one kind of queue takes, characters of the body, size.
+// Order: body present, delay, attributes, rules of the queue type, characters of the body, size.
 //
 // Units:  DelaySeconds in seconds; sizes in bytes: body, and names, types and values of attributes.
 // Errors: a Refusal, with AWS's texts.
@@ -24,45 +24,46 @@ namespace pawl {
 
 inline constexpr std::int64_t message_size_max = 1'048'576;  // of a message, and of a whole batch
 
-inline constexpr std::size_t message_id_max = 128;  // of MessageGroupId and its kin
+inline constexpr std::size_t message_id_max = 128;  // see good_message_id()
 
-// One message as accepted.
+// An accepted message.
 struct SqsMessage {
-  std::string attributes;  // encoded as proto/attributes.h says
+  std::string attributes;  // encoding: proto/attributes.h
   std::string system;
   Md5 body_md5{};
   Md5 attributes_md5{};
-  Md5 system_md5{};      // of the system attributes that were sent
-  std::string dedup_id;  // FIFO: the one given, or the SHA-256 of the body in hex
+  Md5 system_md5{};      // digest of the system attributes in the request
+  std::string dedup_id;  // FIFO: the given id, or the SHA-256 of the body in hex
   bool has_attributes = false;
   bool has_system = false;
 };
 
-// Single messages and entries of a batch are refused in different words.
+// The error texts for single messages differ from those for entries of a batch.
 enum class SqsWords : std::uint8_t { single, batch_entry };
 
-// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent: it stands in
-// for an AWSTraceHeader that was not sent. On success `message` and `send` are filled.
+// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent; it
+// replaces a missing AWSTraceHeader. On success fills `message` and `send`.
 [[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
                                  const QueueConfig& queue, std::string_view trace, SqsWords words,
                                  SqsMessage& message, SendEntry& send, Refusal& refusal);
 
-// Checks one user attribute and takes the value that its type says counts.
+// Checks one user attribute; `out` gets the value that its type selects.
 [[nodiscard]] bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
                                            Refusal& refusal);
 
-// What every message for a FIFO queue needs: a group, and something to deduplicate it by. In a batch the
-// lack of it in one entry refuses the whole.
+// Checks that a message for a FIFO queue has a group and, unless the queue deduplicates by content,
+// a deduplication id. One entry without them refuses the whole batch.
 [[nodiscard]] bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue,
                                         SqsWords words, Refusal& refusal);
 
-// MessageGroupId and its kin: 1..128 printable ASCII characters but the space.
+// True for a valid MessageGroupId, MessageDeduplicationId or ReceiveRequestAttemptId: 1..128
+// printable ASCII characters except the space.
 bool good_message_id(std::string_view id);
 
-// The Id of an entry in a batch: 1..80 letters, digits, - and _.
+// True for a valid Id of a batch entry: 1..80 letters, digits, - and _.
 bool good_entry_id(std::string_view id);
 
-// What a message counts towards the limits, before it is checked.
+// The size of a message for the limits; the message need not be checked yet.
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry);
 
 }  // namespace pawl

@@ -8,7 +8,7 @@ namespace {
 using M = SqsMember;
 using Kind = SqsMemberKind;
 
-// In the order of SqsMember.
+// The order is that of SqsMember.
 constexpr SqsMemberInfo members[] = {
     {"Id",                           "Id",                           Kind::text      },
     {"MessageBody",                  "MessageBody",                  Kind::text      },
@@ -64,7 +64,7 @@ constexpr SqsActionInfo account_action(std::string_view name, SqsMemberSet with)
   return {name, with, 0, false};
 }
 
-// In the order of SqsAction.
+// The order is that of SqsAction.
 constexpr SqsActionInfo actions[] = {
     {},
     account_action("CreateQueue", set_of(M::queue_name, M::queue_attributes, M::tags)),

@@ -1,7 +1,7 @@
-// The SQS API as tables: its actions, and the members each takes, with their names in both protocols.
+// The SQS API as tables: its actions and their members, with the names in both protocols.
 //
-// An action is written once, over SqsInput (sqs_input.h); these tables are what fills it from JSON
-// and from Query alike, and what names its answer.
+// An action is written once, over SqsInput (sqs_input.h). From these tables the readers of JSON and
+// Query fill the input, and the response takes its name.
 //
 // Owner:  constants.
 // Source: SQS API Reference 2012-11-05; botocore's service model for the names in Query.
@@ -103,11 +103,11 @@ struct SqsActionInfo {
   std::string_view name;
   SqsMemberSet members = 0;        // of the request
   SqsMemberSet entry_members = 0;  // of each entry of a batch
-  bool on_queue = false;           // takes QueueUrl, and works on a queue's own path
+  bool on_queue = false;           // acts on the queue of QueueUrl or of the request path
 };
 const SqsActionInfo& info(SqsAction action);
 
-// The action of that name; none if there is no such action.
+// The action with that name; `none` if there is no such action.
 SqsAction action_named(std::string_view name);
 
 }  // namespace pawl

@@ -26,7 +26,7 @@ void refuse_unknown(SqsState& s, std::string_view parameter) {
                     parameter);
 }
 
-// The ARN that is given for `member`, whose name is `parameter`.
+// Parses the ARN in `member`, whose name is `parameter`.
 std::optional<SqsArn> read_arn(SqsState& s, M member, std::string_view parameter) {
   const SqsScalar& given = s.input[member];
   if (!given.present) {
@@ -35,7 +35,7 @@ std::optional<SqsArn> read_arn(SqsState& s, M member, std::string_view parameter
     return std::nullopt;
   }
   auto arn = parse_arn(given.text);
-  if (arn && is_topic_account(arn->account)) arn.reset();  // a topic's row, which is no queue
+  if (arn && is_topic_account(arn->account)) arn.reset();  // a topic's row is not a queue
   if (!arn) {
     s.refusal.because(F::invalid_parameter_value,
                       "You must use this format to specify the {}: "
@@ -45,12 +45,12 @@ std::optional<SqsArn> read_arn(SqsState& s, M member, std::string_view parameter
   return arn;
 }
 
-// The queue of that ARN, if the caller may do that to it.
+// The queue with that ARN, if the caller may perform `action` on it. Null: the call is refused.
 const ConfigPtr* find_allowed(SqsState& s, const SqsArn& arn, SqsAction action,
                               std::string_view parameter) {
   const ConfigPtr* queue = find_queue(*s.directory, arn);
   if (queue != nullptr && may(s, action, **queue)) return queue;
-  // Whether others have a queue is no business of a caller who may not use it.
+  // A caller without access must not learn whether another account has that queue.
   if (s.config->keys != nullptr && arn.account != s.account) {
     refuse(s.refusal, Errc::unauthorized, {.queue = shown(arn.name)});
   } else {
@@ -59,7 +59,7 @@ const ConfigPtr* find_allowed(SqsState& s, const SqsArn& arn, SqsAction action,
   return nullptr;
 }
 
-// The queue that messages are moved from; what is routed is routed to its shard.
+// Finds the queue that messages are moved from; it becomes the queue of the call.
 bool find_source(SqsState& s) {
   const auto arn = read_arn(s, M::source_arn, "SourceArn");
   if (!arn) return false;
@@ -102,12 +102,12 @@ bool check_rate(SqsState& s) {
 
 // --- TaskHandle: base64 of {"taskId":"<uuid>","sourceArn":"<arn>"} ---
 //
-// The low half of the uuid is the task's number, the high half proves that we made it.
+// The low half of the uuid is the task's number; the high half proves that this server made it.
 
 constexpr std::uint64_t uuid_variant = std::uint64_t{1} << 63;
 
 MessageId task_id(const SqsState& s, QueueId queue, std::uint32_t number) {
-  constexpr Seq beyond_messages = seq_max + 1;  // so that it is no message's id
+  constexpr Seq beyond_messages = seq_max + 1;  // so that no message has this id
   const MessageId proof = message_id(s.config->secret, queue, beyond_messages + number);
   return {proof.high, uuid_variant | number};
 }
@@ -171,7 +171,7 @@ std::string_view name_of(Status status) {
   return "FAILED";
 }
 
-// Of a failed task.
+// The FailureReason of a failed task.
 std::string_view reason_of(Errc failure) {
   if (failure == Errc::source_unknown) return "CouldNotDetermineMessageSource";
   if (failure == Errc::message_numbers_used_up) return "MessageNumbersUsedUp";
@@ -205,7 +205,7 @@ void write_task(const SqsState& s, const MoveTask& task, SqsResult& result) {
 
 Next start_message_move_task(SqsState& s) {
   if (!find_source(s)) return Next::respond;
-  // Messages that are moved away are taken from their queue.
+  // A move receives and deletes messages of the source, so it needs both permissions.
   if (!may(s, SqsAction::receive_message, *s.queue) ||
       !may(s, SqsAction::delete_message, *s.queue)) {
     refuse(s.refusal, Errc::unauthorized, {.queue = s.queue_name});

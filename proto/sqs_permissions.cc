@@ -10,7 +10,7 @@ namespace {
 using M = SqsMember;
 using Next = SqsCall::Next;
 
-// The Policy that `found` is to have.
+// Computes the new Policy of `found`.
 bool make_policy(SqsState& s, std::string& policy) {
   const std::string_view has = s.found->text(Attribute::policy);
   const std::string_view label = s.input[M::label].text;

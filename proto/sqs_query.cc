@@ -68,7 +68,7 @@ bool QueryReader::read_member(SqsMember member, std::string_view key, SqsEntryIn
       return read_attributes(
           key, member == SqsMember::message_attributes ? entry.attributes : entry.system);
     case SqsMemberKind::entries:
-      return true;  // read_entries()
+      return true;  // read_entries() reads them
   }
   return true;
 }
@@ -103,7 +103,7 @@ bool QueryReader::read_map(SqsMember member, std::string_view key) {
     if (value == nullptr && !attributes) return refuse_null_tag(refusal_);
     out.emplace_back(copy(form_.find(key, n, name)), copy(value));
   }
-  // Attribute.Name=..&Attribute.Value=..: the one attribute of old SetQueueAttributes clients.
+  // Old SetQueueAttributes clients send one attribute: Attribute.Name=..&Attribute.Value=..
   single.assign(key).append(".").append(name);
   if (const auto* only = form_.find(single)) {
     single.assign(key).append(".Value");

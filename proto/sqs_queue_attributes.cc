@@ -20,14 +20,14 @@ namespace {
 using F = SqsFault;
 
 enum class Kind : std::uint8_t {
-  integer,  // of min..max
+  integer,  // in min..max
   truth,    // true or false, in any case
   choice,   // one of a few words
   policy,   // a JSON object with statements
   redrive,  // sqs_redrive.h
   redrive_allow,
   key,       // any text
-  fifo,      // true, and only when the queue is made
+  fifo,      // true, set only at creation
   computed,  // read only
 };
 
@@ -35,11 +35,11 @@ bool is_policy(Kind kind) {
   return kind == Kind::policy || kind == Kind::redrive || kind == Kind::redrive_allow;
 }
 
-// What a standard queue says of an attribute that only FIFO queues have.
+// The response of a standard queue to an attribute of FIFO queues.
 enum class Fifo : std::uint8_t {
-  either,   // it has it too
-  unknown,  // never heard of it
-  named,    // knows, and says so
+  either,   // accepted: standard queues have it too
+  unknown,  // refused as an unknown attribute
+  named,    // refused with a text that names FifoQueue
 };
 
 struct Row {
@@ -48,8 +48,8 @@ struct Row {
   Attribute attribute{};
   std::int64_t min = 0, max = 0;
   Fifo fifo = Fifo::either;
-  std::array<std::string_view, 3> words = {};  // by number; of a choice
-  bool ours = false;                           // not SQS's: left out while it is 0
+  std::array<std::string_view, 3> words = {};  // the values of a choice, by number
+  bool ours = false;                           // pawl's own: not shown while it is 0
 };
 
 using A = Attribute;
@@ -90,7 +90,7 @@ constexpr Row table[] = {
 };
 static_assert(std::size(table) <= 32);
 
-// Rows of the table that are computed, by their position.
+// Positions of the computed rows in the table.
 enum Computed : std::size_t { visible, in_flight, delayed, created, modified, arn };
 
 const Row* find(std::string_view name) {
@@ -112,7 +112,7 @@ bool refuse_value(std::string_view name, Refusal& refusal) {
   return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter {}.", name);
 }
 
-// SQS has no text for it, so it can say more.
+// Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
 bool refuse_own(const Row& row, Refusal& refusal) {
   if (row.kind == Kind::integer) {
     return refusal.because(F::invalid_attribute_value,
@@ -145,11 +145,11 @@ bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
   return !value.empty() && out.number <= row.max;
 }
 
-// An empty text is always right: it removes the attribute.
+// An empty text is always valid: it unsets the attribute.
 bool read_text(const Row& row, std::string_view value, AttributeChange& change) {
   if (value.empty()) return true;
   if (row.kind == Kind::policy) {
-    // Compact is not always shorter: 9e9 is written out.
+    // Compact JSON can be longer than the given text: 9e9 is written out.
     return compact_json_object(value, "Statement", change.text) &&
            change.text.size() <= attribute_text_max && check_text(change.text) == TextFault::none;
   }
@@ -167,7 +167,7 @@ bool read_fifo(const AttributeSubject& of, std::string_view value, AttributeChan
                          "is not supported.");
 }
 
-// A queue that is made as FIFO under another name has a wrong name, not a wrong attribute.
+// If a FIFO queue is created without the suffix .fifo, its name is wrong, not the attribute.
 bool refuse_on_standard(const Row& row, std::string_view value, const AttributeSubject& of,
                         Refusal& refusal) {
   AttributeChange change{row.attribute, -1, {}};
@@ -260,7 +260,7 @@ std::string value_of(const Row& row, const QueueConfig& queue) {
   return std::to_string(number < 0 ? key_reuse_default : number);
 }
 
-// SQS's two encryptions exclude each other.
+// SQS's two types of encryption exclude each other.
 bool check_encryption(std::span<const AttributeChange> changes, Refusal& refusal) {
   const AttributeChange* key = find(changes, A::kms_master_key_id);
   const AttributeChange* managed = find(changes, A::sqs_managed_sse_enabled);
@@ -272,7 +272,7 @@ bool check_encryption(std::span<const AttributeChange> changes, Refusal& refusal
                          "can either enable KMS SSE or SQS SSE.");
 }
 
-// A limit for each group wants deduplication for each group, now or already.
+// A throughput limit per group requires deduplication per group, in the request or in the queue.
 bool check_throughput(std::span<const AttributeChange> changes, const QueueConfig* queue,
                       Refusal& refusal) {
   const AttributeChange* limit = find(changes, A::fifo_throughput_limit);
@@ -290,8 +290,8 @@ bool check_throughput(std::span<const AttributeChange> changes, const QueueConfi
                          "DeduplicationScope is messageGroup");
 }
 
-// A policy that only differs in spaces or order from the one the queue has is the same policy: it is
-// asked for in the words the queue has it in.
+// A policy that differs from the queue's only in spaces or order is the same policy: it gets the
+// queue's text.
 void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& changes) {
   for (AttributeChange& change : changes) {
     const Row* row = find(change.attribute);

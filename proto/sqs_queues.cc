@@ -68,7 +68,7 @@ bool check_max_results(SqsState& s, std::int64_t& out) {
   return true;
 }
 
-// A token is the last name of the page before, in base64.
+// A token is the last name of the previous page, in base64.
 bool read_token(SqsState& s, std::string& after) {
   const SqsScalar& token = s.input[M::next_token];
   after.clear();
@@ -79,7 +79,7 @@ bool read_token(SqsState& s, std::string& after) {
   return s.refusal.because(F::invalid_parameter_value, "Invalid or expired next token.");
 }
 
-// One page of queues, found by find(after, max).
+// Lists one page of queues with find(after, max).
 template <typename Find>
 Next list(SqsState& s, const Find& find) {
   std::int64_t max = 0;
@@ -87,7 +87,7 @@ Next list(SqsState& s, const Find& find) {
   if (!check_max_results(s, max) || !read_token(s, after)) return Next::respond;
   const auto page = static_cast<std::size_t>(max == 0 ? list_max : max);
   s.listed = find(after, page + 1);
-  // Only who asks for pages is told of a next one.
+  // Only a request with MaxResults gets a NextToken.
   s.more_listed = s.listed.size() > page && max != 0;
   if (s.listed.size() > page) s.listed.resize(page);
   return Next::respond;
@@ -175,7 +175,7 @@ Next list_dead_letter_source_queues(SqsState& s) {
   });
 }
 
-// The one list that AWS does not leave out when it is empty.
+// AWS omits every other empty list, but not this one.
 void list_dead_letter_source_queues_result(SqsState& s, SqsResult& result) {
   write_list(s, "queueUrls", result);
 }

@@ -39,7 +39,7 @@ bool check_timeout(const SqsScalar& timeout, Words words, Refusal& refusal) {
                          shown(timeout.text));
 }
 
-// Adds entry `i` of the request to what is routed, or says in `refusal` why not.
+// Adds entry `i` to the routed receipts, or sets `refusal`.
 bool add_receipt(SqsState& s, std::size_t i, Op op, Words words, Refusal& refusal) {
   const SqsEntryInput& given = s.input.entries[i];
   const SqsScalar& handle = given[M::receipt_handle];

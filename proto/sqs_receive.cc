@@ -26,7 +26,7 @@ constexpr std::string_view system_names[] = {
     "SequenceNumber",
     "DeadLetterQueueSourceArn",
 };
-// In the order of their names.
+// The order is that of system_names.
 enum SystemName : unsigned {
   sender_id,
   sent_timestamp,
@@ -70,7 +70,7 @@ bool check_range(const SqsScalar& given, std::string_view name, std::int64_t max
                          shown(given.text), name, max);
 }
 
-// Standard queues have no attempts; some clients send the id all the same.
+// Standard queues ignore the attempt id, because some clients send it to them.
 bool check_attempt(SqsState& s) {
   const SqsScalar& attempt = s.input[M::attempt_id];
   if (!s.fifo || !attempt.present) return true;
@@ -101,14 +101,14 @@ bool check_parameters(SqsState& s) {
                              s.refusal);
 }
 
-// Writes one message. Of the texts it makes each is gone when the next is made.
+// Writes messages. Each text that a helper makes is valid only until the next one is made.
 class MessageWriter {
  public:
   MessageWriter(SqsState& s, SqsResult& result) : s_(s), result_(result) {}
 
   void write(const Delivery& delivery) {
     result_.begin_item("Message");
-    const bool own = delivery.id == MessageId{};  // else it was another queue's first
+    const bool own = delivery.id == MessageId{};  // false: moved here from another queue
     const MessageId id =
         own ? message_id(s_.config->secret, s_.request.queue, delivery.seq) : delivery.id;
     const std::array<char, 36> uuid = uuid_text(id);
@@ -137,7 +137,7 @@ class MessageWriter {
     if (any) result_.end_map();
   }
 
-  // Empty for what the message does not have.
+  // The attribute's value; empty if the message does not have it.
   std::string_view system_value(SystemName name, const Delivery& delivery) {
     const Content& content = delivery.content;
     switch (name) {
@@ -242,7 +242,7 @@ Next receive_message(SqsState& s) {
 
 Next give_back_rest(SqsState& s) {
   if (s.request.op == Op::undeliver)
-    return Next::respond;  // what could not go back becomes visible in time
+    return Next::respond;  // messages not returned become visible after their timeout
   const std::uint32_t fetched = s.request.delivered - s.request.unfetched;
   std::uint64_t bytes = 0;
   s.answered = 0;

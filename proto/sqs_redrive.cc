@@ -16,14 +16,14 @@ namespace {
 using F = SqsFault;
 using Kind = JsonMember::Kind;
 
-constexpr std::size_t source_arns_max = 10;  // in the text, too
+constexpr std::size_t source_arns_max = 10;  // an error text has the number too
 
 const JsonMember* find(const std::vector<JsonMember>& members, std::string_view key) {
   const auto it = std::ranges::find(members, key, &JsonMember::key);
   return it == members.end() ? nullptr : &*it;
 }
 
-// Refuses a RedrivePolicy or a RedriveAllowPolicy, repeating it.
+// Refuses a RedrivePolicy or a RedriveAllowPolicy; the error text repeats the value.
 template <typename... Args>
 bool refuse_policy(Refusal& refusal, std::string_view attribute, std::string_view value,
                    fmt::format_string<Args...> reason, Args&&... args) {
@@ -50,7 +50,7 @@ bool check_members(std::string_view value, const std::vector<JsonMember>& member
   return true;
 }
 
-// The count may come as a number or as a text.
+// The count may be a JSON number or a text.
 bool read_count(std::string_view value, const JsonMember& member, std::int64_t& out,
                 Refusal& refusal) {
   const std::string& text = member.text;
@@ -63,8 +63,8 @@ bool read_count(std::string_view value, const JsonMember& member, std::int64_t& 
       shown(text));
 }
 
-// The queue a RedrivePolicy names, as QueueName::text() has it, if it may be this one's dead-letter queue; it may be
-// this one itself. Empty: it is refused.
+// The dead-letter queue of a RedrivePolicy, as QueueName::text(); it may be the source itself.
+// Empty: the policy is refused.
 std::string find_target(std::string_view value, const JsonMember& member,
                         const AttributeSubject& of, Refusal& refusal) {
   const auto refuse = [&](const char* reason) {
@@ -76,11 +76,11 @@ std::string find_target(std::string_view value, const JsonMember& member,
   if (arn->service != "sqs") {
     return refuse("Only SQS queues are valid resources for deadLetterTargetArn.");
   }
-  if (arn->account != of.account) {  // first: what others have is not told
+  if (arn->account != of.account) {  // first: hides others' queues
     return refuse("Dead-letter target owner should be same as the source.");
   }
   const ConfigPtr* const found = find_queue(of.directory, *arn);
-  const bool itself = arn->name == of.name;  // it may be about to be made
+  const bool itself = arn->name == of.name;  // it may not exist yet
   const QueueConfig* const target = itself ? of.queue : found == nullptr ? nullptr : found->get();
   if (target == nullptr && !itself) return refuse("Dead letter target does not exist.");
   if (target != nullptr && target->is_fifo() != of.fifo) {
@@ -92,7 +92,7 @@ std::string find_target(std::string_view value, const JsonMember& member,
   return QueueName{arn->account, arn->name}.text();
 }
 
-// Empty when it is as it should be.
+// The error text for a RedriveAllowPolicy; empty if it is valid.
 std::string_view fault_of_allow_policy(std::string_view value) {
   const auto members = json_members(value);
   const JsonMember* permission = members ? find(*members, "redrivePermission") : nullptr;
@@ -153,7 +153,7 @@ bool read_redrive_allow_policy(std::string_view value, std::vector<AttributeChan
   if (!value.empty()) {
     const std::string_view fault = fault_of_allow_policy(value);
     if (!fault.empty()) return refuse_policy(refusal, redrive_allow, value, "{}", fault);
-    CHECK(compact_json_object(value, "", change.text));  // it has just been read
+    CHECK(compact_json_object(value, "", change.text));  // it has just been parsed
     if (check_text(change.text) != TextFault::none)
       return refuse_policy(refusal, redrive_allow, value,
                            "It has a character that XML cannot hold.");

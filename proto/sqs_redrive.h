@@ -1,10 +1,10 @@
-// Dead letters in a queue's attributes: RedrivePolicy on the source, RedriveAllowPolicy on the target.
+// Dead-letter attributes: RedrivePolicy on the source queue, RedriveAllowPolicy on the target.
 //
 //   RedrivePolicy       {"deadLetterTargetArn":"arn:aws:sqs:...","maxReceiveCount":5}
 //   RedriveAllowPolicy  {"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:..."]}
 //
-// A RedrivePolicy becomes three attributes: its text, which is echoed, and the target and the count,
-// which the broker goes by. Both texts are kept compact; "" takes the policy away.
+// A RedrivePolicy becomes three attributes: its text, which is echoed, and target and count, which
+// the broker uses. Both policies are stored as compact JSON; "" unsets the policy.
 //
 // Limits: maxReceiveCount 1..1000; ten sourceQueueArns.
 // Errors: InvalidAttributeValue, InvalidParameterValue in AWS's words.
@@ -21,12 +21,12 @@
 
 namespace pawl {
 
-// The queue that attributes are given to.
+// The queue whose attributes are set.
 struct AttributeSubject {
-  const Directory& directory;  // where dead-letter targets are looked for
+  const Directory& directory;  // for the lookup of dead-letter targets
   std::string_view account, name;
   bool fifo = false;
-  const QueueConfig* queue = nullptr;  // as it is; null when it is to be made
+  const QueueConfig* queue = nullptr;  // the current config; null before creation
 };
 
 [[nodiscard]] bool read_redrive_policy(std::string_view value, const AttributeSubject& of,
@@ -35,7 +35,7 @@ struct AttributeSubject {
 [[nodiscard]] bool read_redrive_allow_policy(std::string_view value,
                                              std::vector<AttributeChange>& out, Refusal& refusal);
 
-// Whether the target lets the queue of that account and name dead-letter to it.
+// True if the target accepts dead letters of the queue with that account and name.
 bool allows_source(const QueueConfig& target, std::string_view account, std::string_view name);
 
 }  // namespace pawl

@@ -1,17 +1,17 @@
-// SqsResult: writes the result of an action once, for each form of answer.
+// SqsResult: the writer of an action's result, in each form of response.
 //
 //                    JSON                         Query
 //   text             "QueueUrl":"..."             <QueueUrl>...</QueueUrl>
 //   list of objects  "Messages":[{...},{...}]     <Message>...</Message><Message>...</Message>
 //   list of texts    "QueueUrls":["..."]          <QueueUrl>...</QueueUrl>
-//   map of texts     "Attributes":{"k":"v"}       <Attribute><Name>k</Name><Value>v</Value></Attribute>
+//   map of texts     "Attributes":{"k":"v"}       <Attribute><Name>k</Name><Value>v</Value>...
 //   map of objects   "M":{"k":{...}}              <M><Name>k</Name><Value>...</Value></M>
 //
-// The third form is for a Query caller that accepts JSON: its members are those of JSON, but a map
-// is a list of what Query writes, "Attributes":[{"Name":"k","Value":"v"}], and the names of the lists
-// of messages and of queue URLs begin in lower case, as AWS has it.
+// The third form is for a Query client that accepts JSON. Its members are those of JSON, but a map
+// is a list of Query's pairs: "Attributes":[{"Name":"k","Value":"v"}]. As on AWS, the names of the
+// lists of messages and of queue URLs begin in lower case.
 //
-// Lists and maps without members are left out, as AWS does: the caller opens none.
+// AWS omits empty lists and maps, except in ListDeadLetterSourceQueues: the caller opens no others.
 //
 // Errors: none. Owner: the caller's string, appended to.
 #pragma once
@@ -50,7 +50,7 @@ class SqsResult {
 
  private:
   bool is_xml() const { return form_ == SqsForm::xml; }
-  void key(std::string_view name);  // of a list or map in JSON
+  void key(std::string_view name);  // writes the key of a list or map in JSON
 
   JsonWriter json_;
   XmlWriter xml_;

@@ -10,7 +10,7 @@ using F = SqsFault;
 using M = SqsMember;
 using Next = SqsCall::Next;
 
-// Adds entry `i` of the request to what is routed, or says in `refusal` why not.
+// Adds entry `i` to the routed sends, or sets `refusal`.
 bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {
   SqsEntry& entry = s.entries[i];
   SendEntry send;
@@ -18,7 +18,7 @@ bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {
                      refusal)) {
     return false;
   }
-  // The queue's own account need not be said, nor kept with every message.
+  // A sender that is the queue's own account is not stored with the message.
   if (s.config->keys != nullptr && s.account != s.queue_account) send.content.sender = s.account;
   entry.slot = static_cast<std::uint32_t>(s.sends.size());
   s.sends.push_back(send);

@@ -20,7 +20,7 @@ std::size_t count_characters(std::string_view utf8) {
       utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// Letters and digits of any language, white space and _ . : / = + - @
+// Allowed: letters and digits, all characters beyond ASCII, white space and _ . : / = + - @
 bool good_characters(std::string_view text) {
   static constexpr std::string_view others = " \t\n\r_.:/=+-@";
   return check_text(text) == TextFault::none && std::ranges::all_of(text, [](char c) {
@@ -92,7 +92,7 @@ Next untag_queue(SqsState& s) {
   return change_tags(s);
 }
 
-// One of the two, over the tags of `found`.
+// TagQueue or UntagQueue, applied to the tags of `found`.
 Next change_tags(SqsState& s) {
   s.tags = s.found->tags;
   std::erase_if(s.tags, [&](const Tags::value_type& tag) {

@@ -14,11 +14,11 @@
 
 namespace pawl::sqs {
 
-inline constexpr std::size_t tags_max = 50;  // of a queue
+inline constexpr std::size_t tags_max = 50;  // tags of one queue
 
 [[nodiscard]] bool check_tag(std::string_view key, std::string_view value, Refusal& refusal);
 
-// Puts it in, or gives the one of that key another value.
+// Adds the tag, or replaces the value of its key.
 void put_tag(Tags& tags, std::string_view key, std::string_view value);
 
 }  // namespace pawl::sqs

@@ -4,7 +4,7 @@
 
 namespace pawl {
 
-// Only the last two segments count: whatever host, scheme or prefix a client puts before them.
+// Only the last two segments count; scheme, host and prefix are ignored.
 QueuePath queue_path(std::string_view text) {
   if (const std::size_t scheme = text.find("://"); scheme != std::string_view::npos) {
     const std::size_t path = text.find('/', scheme + 3);
