@@ -1,6 +1,6 @@
-// Failed authentications of one shard: a count for each reason, and now and then a line for the operator.
+// Failed authentications of one shard: a count for each reason, and a rate-limited log line.
 //
-// Limits: one line in log_interval_min; it says how many failures were not logged since the last line.
+// Limits: one line in log_interval_min; it has the number of failures not logged since the last.
 // Owner:  the Connections of the shard.
 #pragma once
 
@@ -20,7 +20,7 @@ class AuthFailures {
   static constexpr Duration log_interval_min = seconds(1);
   using Counts = std::array<std::uint64_t, auth_faults>;
 
-  // Counts the failure. Returns the line to log, empty when the last one is too recent.
+  // Counts the failure. Returns the line to log; empty when the last line is too recent.
   std::string add(AuthFault fault, std::string_view port, const PeerAddress& peer, Instant now);
   const Counts& counts() const { return counts_; }
 

@@ -12,12 +12,12 @@ namespace pawl {
 std::size_t BinaryConnection::take(std::string_view bytes) {
   const SessionConfig& config = table().session();
   std::size_t taken = 0;
-  // When all are short of memory, who has much of it under way waits until that is answered.
+  // While the shard is short of memory, a connection gets less credit.
   const std::size_t credit = table().room() > 0 ? config.credit_bytes : short_credit_bytes;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
          bytes_under_way_ < credit) {
     const std::string_view rest = bytes.substr(taken);
-    // The header first, then as much as it says; whole frames are read where they lie.
+    // The header first, then the length in it. A frame that arrives whole is parsed in place.
     const std::size_t header_left =
         frame_header_bytes - std::min(frame_header_bytes, partial_.size());
     if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
@@ -33,7 +33,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
       if (stranger && begins_as_http(begin))
         out().append(table().wrong_port("This is the binary port of pawl."));
-      finish_after_answers();  // nothing after this can be understood
+      finish_after_answers();  // no frame boundary can be found after this
       return bytes.size();
     }
     if (partial_.empty() && rest.size() >= header->length) {
@@ -67,7 +67,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
   std::unique_ptr<BinaryCall> call =
       table().take_call(header && static_cast<WireOp>(header->op) == WireOp::receive);
   session_.set_promised(promised_);
-  BinaryCall& held = *call.release();  // release() or carry_on() gives it back
+  BinaryCall& held = *call.release();  // release() returns it to the table
   const auto next =
       held.wire.begin(session_, frame, table().loop().shard().directory(), table().session());
   if (carry_on(held, next)) release(held);
@@ -101,7 +101,8 @@ void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t h
 
 bool BinaryConnection::answered(PendingCall& pending) {
   auto& call = static_cast<BinaryCall&>(pending);
-  // Short of memory it is to be little, and nothing only when this peer does not read.
+  // When memory is short, a response may still have `least` bytes; none only if this peer does not
+  // read.
   constexpr std::size_t least = SessionConfig::receive_bytes_min;
   call.wire.limit_answer(std::min(out_room(), std::max(least, table().room())));
   return carry_on(

@@ -1,6 +1,7 @@
-// A connection of our own protocol: many requests under way at once, answered in any order.
+// A connection of the binary protocol: many pending requests, with responses in any order.
 //
-// Limits: SessionConfig's credit: beyond it no further frame is taken. ConnectionTimes::head for HELLO.
+// Limits: the credit of SessionConfig: beyond it no further frame is taken. ConnectionTimes::head
+//         for HELLO.
 #pragma once
 
 #include <memory>
@@ -14,22 +15,22 @@ namespace pawl {
 class BinaryCall final : public PendingCall {
  public:
   WireCall wire;
-  bool receive = false;      // it may wait long, and is kept apart from those that had much to say
-  std::size_t bytes = 0;     // against the credit
-  std::size_t held = 0;      // that it has of memory
-  std::size_t promised = 0;  // that its answer may have
+  bool receive = false;      // pooled apart from calls with large buffers: it may wait long
+  std::size_t bytes = 0;     // charged against the credit
+  std::size_t held = 0;      // charged memory of the call
+  std::size_t promised = 0;  // most message bytes of its response
 
   std::size_t memory() const { return sizeof(BinaryCall) + wire.capacity(); }
 };
 
 class BinaryConnection final : public Connection {
  public:
-  static constexpr std::size_t greeting_bytes_max =
-      4096;  // of a frame of who has not said who it is
+  // Largest frame accepted before authentication.
+  static constexpr std::size_t greeting_bytes_max = 4096;
 
   static constexpr std::size_t short_credit_bytes = 256 << 10;
-  static constexpr std::size_t trusted_bytes =
-      64 << 10;  // of a frame, for which there is room before they have come
+  // Bytes allocated for a frame before they arrive, at most.
+  static constexpr std::size_t trusted_bytes = 64 << 10;
 
   BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
 
@@ -54,7 +55,7 @@ class BinaryConnection final : public Connection {
   std::size_t bytes_under_way_ = 0;
   std::size_t held_under_way_ = 0;
   std::size_t promised_ = 0;
-  std::string partial_;  // a frame of which not all has come
+  std::string partial_;  // an incomplete frame
   Instant partial_since_;
   Instant begun_;
 };

@@ -25,7 +25,7 @@ void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer)
   arm_receive();
 }
 
-// --- reading ------------------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 void Connection::arm_receive() {
   if (receive_armed_ || peer_closed_ || state_ == State::closing) return;
@@ -42,7 +42,7 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
   CHECK(receive_armed_);
   receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
   received(result, flags);
-  // The last one of a connection that is closing may come long after it was looked at: it is freed then.
+  // The last completion of a closing connection may come late: flush() frees the connection then.
   if (state_ == State::closing) table_->want_flush(index_);
 }
 
@@ -55,7 +55,7 @@ void Connection::received(std::int32_t result, std::uint32_t flags) {
     table_->ring().recycle(flags);
     pause_if_full();
   } else if (result == -ENOBUFS) {
-    // Arming again at once would fail again: it waits until buffers are back.
+    // Arming again at once would fail again: the connection waits for returned buffers.
     if (!starved_ && state_ != State::closing) table_->want_buffers(index_);
     starved_ = true;
     return;
@@ -70,7 +70,8 @@ void Connection::take_plain(std::string_view bytes) {
   held_.append(bytes.substr(taken));
 }
 
-// Plain HTTP at a port with TLS is answered as plain HTTP: its client would only see a closed connection.
+// Answers plain HTTP at a TLS port in plain HTTP: otherwise the client only sees a closed
+// connection.
 bool Connection::refuse_plain_http(std::string_view bytes) {
   if (tls_->begun() || !begins_as_http(bytes)) return false;
   tls_->out().append(table_->wrong_port("This port of pawl speaks TLS."));
@@ -78,7 +79,7 @@ bool Connection::refuse_plain_http(std::string_view bytes) {
   return true;
 }
 
-// The bytes of a handshake are kept until the gate admits it.
+// Keeps the bytes of a handshake until the gate admits it.
 void Connection::take_sealed(std::string_view bytes) {
   if (!handshake_waits_ && !handshake_admitted_) {
     handshake_admitted_ = table_->admit_handshake(index_, peer_.place);
@@ -97,9 +98,9 @@ void Connection::begin_handshake() {
   if (state_ == State::open) open_sealed(early);
 }
 
-// Everything received is opened at once, so that held_max bounds a connection with TLS as it does one without.
+// Decrypts all received bytes at once, so that held_max bounds connections with TLS too.
 void Connection::open_sealed(std::string_view bytes) {
-  thread_local std::array<char, 16 << 10> plain;  // what the largest record holds
+  thread_local std::array<char, 16 << 10> plain;  // the payload of the largest record
   if (refuse_plain_http(bytes)) return;
   Tls::Read read = Tls::Read::data;
   tls_->feed(bytes);
@@ -115,19 +116,19 @@ void Connection::open_sealed(std::string_view bytes) {
     finish_after_answers();
   }
   if (tls_->out().size() > Tls::pending_max)
-    return begin_close();  // it makes us talk and does not read
+    return begin_close();  // the peer causes output and does not read it
   if (!tls_->out().empty()) out();
 }
 
-// Nothing more will come from the peer; what it asked for before is still answered, if it does not wait for
-// messages.
+// The peer sends no more. Its pending requests are still answered, except long polls.
 void Connection::peer_closed() {
   peer_closed_ = true;
   end_if_all_heard();
   maybe_finish();
 }
 
-// What is held of one that has said its last is taken as room comes; what never will be, no request whole, is let go.
+// After the peer's FIN, held requests are still served as output drains; an incomplete request is
+// dropped.
 void Connection::end_if_all_heard() {
   if (!peer_closed_) return;
   abandon_long_polls();
@@ -158,7 +159,7 @@ void Connection::offer_held() {
     if (more == 0) break;
     taken += more;
   }
-  held_.take(taken);  // fewer are left when the connection came to its end meanwhile
+  held_.take(taken);  // fewer bytes are left if the connection ended meanwhile
   offering_ = false;
   if (held_.size() < held_max) arm_receive();
 }
@@ -170,7 +171,7 @@ void Connection::give_back_spare() {
   own_spare();
 }
 
-// --- writing ------------------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 std::string& Connection::out() {
   if (!dirty_) {
@@ -183,7 +184,8 @@ std::string& Connection::out() {
 void Connection::flush() {
   dirty_ = false;
   if (state_ == State::closing) return;
-  if (send_armed_) {  // a peer that asks and does not read; one that reads may have asked for more than that at once
+  // Disconnects a peer that requests without reading. One that reads may request more at once.
+  if (send_armed_) {
     if (out_.size() - sealed_ > out_max && table_->now() - send_progress_ > stuck_timeout)
       begin_close();
     return;
@@ -197,7 +199,7 @@ void Connection::flush() {
   arm_send();
 }
 
-// A piece at a time, so that it shows whether the peer reads.
+// Sends one piece at a time, which shows whether the peer reads.
 void Connection::arm_send() {
   send_progress_ = table_->now();
   unacknowledged_ = -1;
@@ -207,7 +209,7 @@ void Connection::arm_send() {
                      std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
 }
 
-// A slice of out_; the next one is sealed when this one is sent.
+// Encrypts a slice of out_; the next slice follows when this one is sent.
 void Connection::seal() {
   if (!out_.empty()) {
     const std::size_t count = tls_->write(std::string_view(out_).substr(sealed_));
@@ -237,12 +239,12 @@ void Connection::on_send(std::int32_t result) {
   sending_.clear();
   if (sending_.capacity() > out_low) free_memory(sending_);
   sent_ = 0;
-  out();  // there may be more; and whoever waits for the last answer wants to know
+  out();  // schedules a flush: for more output, or to finish after the last response
   offer_held();
   end_if_all_heard();
 }
 
-// --- calls ----------------------------------------------------------------------------------------------------
+// --- calls ---------------------------------------------------------------------------------------
 
 void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.connection = this;
@@ -280,13 +282,13 @@ void Connection::on_answer(PendingCall& call) {
   }
   const bool over = answered(call);
   if (over) release(call);
-  offer_held();  // one that goes on may have less than before
+  offer_held();  // a call that goes on may charge less credit than before
   end_if_all_heard();
   if (over) maybe_finish();
 }
 
-// A receive that found only unreadable messages goes on, for as long as it may wait. The queue is without them now,
-// so each round has fewer left.
+// A receive that found only unreadable messages is submitted again for the rest of its wait. They
+// have left the queue, so the rounds end.
 bool Connection::receive_again(PendingCall& call) {
   Request& request = *call.request;
   const bool only_unreadable = request.op == Op::receive && request.error == Errc::ok &&
@@ -305,7 +307,7 @@ bool Connection::receive_again(PendingCall& call) {
   return true;
 }
 
-// The receiver has gone: what was delivered to it goes back, its receive count as it was.
+// The receiver is gone: returns its deliveries to the queue, with their old receive counts.
 void Connection::give_back(PendingCall& call) {
   call.giving_back = true;
   call.returned.clear();
@@ -320,7 +322,7 @@ void Connection::give_back(PendingCall& call) {
 void Connection::abandon(PendingCall& call) {
   if (call.abandoned || call.request->op != Op::receive) return;
   call.abandoned = true;
-  if (!table_->loop().cancel(*call.request, call.target)) return;  // it will be answered
+  if (!table_->loop().cancel(*call.request, call.target)) return;  // on_answer() follows
   forget(call);
   release(call);
 }
@@ -329,11 +331,11 @@ void Connection::abandon_receives() {
   for (std::size_t i = calls_.size(); i > 0; --i) abandon(*calls_[i - 1]);
 }
 
-// A peer that has said its last still hears what is there at once.
+// After the peer's FIN: receives that do not wait are still answered.
 void Connection::abandon_long_polls() {
   for (std::size_t i = calls_.size(); i > 0; --i) {
     PendingCall& call = *calls_[i - 1];
-    if (call.abandoned) continue;  // its shard may be changing the request
+    if (call.abandoned) continue;  // the queue's shard may be changing the request
     Duration wait = call.request->receive.wait;
     if (wait.ms < 0) {
       const ConfigPtr* const queue = table_->loop().shard().directory().find(call.request->queue);
@@ -343,7 +345,7 @@ void Connection::abandon_long_polls() {
   }
 }
 
-// --- the end --------------------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 void Connection::finish_after_answers() {
   if (state_ == State::open) state_ = State::finishing;
@@ -356,12 +358,12 @@ void Connection::begin_drain() {
   finish_after_answers();
 }
 
-// Everything answered and sent: our side closes, and the peer gets a moment to read it and close too; closing
-// at once with bytes unread would tell it "reset" before it has read our answer.
+// When all responses are sent, closes our side and gives the peer a moment to read and close too.
+// Closing at once with unread bytes would reset the connection before the peer reads our response.
 void Connection::maybe_finish() {
   if (state_ != State::finishing || !quiet()) return;
   if (tls_ != nullptr && !tls_->closed()) {
-    out();  // the farewell goes first
+    out();  // the close alert goes first
     return;
   }
   if (peer_closed_) return begin_close();
@@ -374,17 +376,17 @@ void Connection::maybe_finish() {
 void Connection::begin_close() {
   if (state_ == State::closing) return;
   state_ = State::closing;
-  ::shutdown(fd_, SHUT_RDWR);  // ends the receive and the send that are under way
+  ::shutdown(fd_, SHUT_RDWR);  // ends the armed receive and send
   abandon_receives();
   table_->want_flush(index_);
 }
 
-// The kernel takes megabytes ahead of a slow peer, and then nothing until much of it has been read: what it still has says
-// whether the peer reads.
+// The kernel buffers megabytes for a slow peer and then takes nothing until most of that is read.
+// The length of its send queue shows whether the peer reads.
 void Connection::look_at_peer(Instant now) {
   int left = 0;
   if (::ioctl(fd_, SIOCOUTQ, &left) != 0) return;
-  const bool taken = left > unacknowledged_ ||  // there was room for more
+  const bool taken = left > unacknowledged_ ||  // the kernel took more
                      left + static_cast<int>(send_bytes_max) <= unacknowledged_;
   if (unacknowledged_ >= 0 && taken) send_progress_ = now;
   if (unacknowledged_ < 0 || taken) unacknowledged_ = left;
@@ -399,7 +401,7 @@ void Connection::check_time(Instant now) {
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();
   const bool late = shaking_hands ? now - started_ > table_->context().times.head : overdue(now);
-  // Held and not taken: it is to read its answers first.
+  // While bytes are held, the peer must first read its responses, within send_timeout.
   if (state_ == State::open && calls_.empty() && held_.empty() && late) finish_after_answers();
 }
 

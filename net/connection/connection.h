@@ -1,22 +1,24 @@
-// A connection: a socket, what came in and is not yet understood, what is to go out, calls under way.
+// A connection: a socket, received bytes not yet parsed, bytes to send, and pending calls.
 //
 //   open --peer closed--> finishing --answers sent--> closing --nothing armed, no call left--> freed
 //     \--protocol says close--> finishing                ^
 //     \--error, timeout, too slow------------------------+
 //
-// Reading: one multishot receive; its bytes are offered to the protocol at once. What the protocol will not
-// take yet (a request is under way, no credit) is held; beyond held_max the receive is cancelled, so that
-// back-pressure reaches the peer.
-// Writing: the protocol appends to out(); at the end of the turn one send takes all of it, and the next
-// fills while it is under way. At most one send is in flight: two could interleave.
-// TLS:     with start_tls() what is received passes through it before the protocol sees it, and what the protocol
-//          wrote before it is sent; handshake and farewell travel by the same one receive and one send.
-// Calls:   a request that is under way when the connection goes is taken back if it can be; a delivery
-//          that crosses this is returned to its queue.
+// Reading: one multishot receive; its bytes are offered to the protocol at once. Bytes that the
+//          protocol does not take yet (a request is pending, no credit) are held. Beyond held_max
+//          the receive is cancelled, so that back-pressure reaches the peer.
+// Writing: the protocol appends to out(). At the end of the turn one send takes all of it, and
+//          out() fills again meanwhile. At most one send is in flight: two could interleave.
+// TLS:     after start_tls() received bytes are decrypted before the protocol sees them, and its
+//          output is encrypted before the send. Handshake and close alert use the same receive and
+//          send.
+// Calls:   a receive that is pending when the connection closes is cancelled if possible; a
+//          delivery that crosses the cancel is returned to its queue.
 //
 // Units:  bytes; ms.
-// Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below; the handshake has
-//         as long as a request's head (ConnectionTimes). All connections of a shard together: Connections.
+// Limits: held_max, out_high (stop taking requests), out_max (disconnect), the timeouts below. A
+//         handshake may take as long as a request's head (ConnectionTimes). Connections limits all
+//         connections of a shard together.
 // Owner:  the Connections of its shard.
 #pragma once
 
@@ -40,22 +42,22 @@ class Connection;
 class Connections;
 class Keyring;
 
-// How long a peer may take.
+// Timeouts for a peer.
 struct ConnectionTimes {
-  Duration head = seconds(10);  // of a request, or of what comes before the first: handshake, HELLO
+  Duration head = seconds(10);  // head of a request; before the first: handshake, HELLO
   Duration body = seconds(30);
-  Duration idle = seconds(75);  // between requests of HTTP
+  Duration idle = seconds(75);  // between HTTP requests
 };
 
-// A request of a connection that is under way. The protocol's own call derives from it.
+// A pending request of a connection. BinaryCall derives from it.
 struct PendingCall {
   Connection* connection = nullptr;
   Request* request = nullptr;
   ShardId target{};
-  std::uint32_t place = 0;   // in the connection's list
-  Instant begun;             // a receive waits from here on
-  bool abandoned = false;    // nobody waits for the answer any more
-  bool giving_back = false;  // it has become the return of what was delivered
+  std::uint32_t place = 0;   // index in the connection's list
+  Instant begun;             // start of a receive's wait
+  bool abandoned = false;    // its response is no longer wanted
+  bool giving_back = false;  // the request now returns its deliveries to their queue
   std::vector<ReceiptEntry> returned;
 };
 
@@ -65,12 +67,12 @@ class Connection {
   static constexpr std::size_t out_high = 1 << 20;
   static constexpr std::size_t out_low = 256 << 10;
   static constexpr std::size_t out_max = 24 << 20;
-  static constexpr std::size_t send_bytes_max = 256 << 10;  // handed to the kernel at once
-  static constexpr Duration send_timeout =
-      seconds(30);  // for so many bytes, which the peer has taken
+  static constexpr std::size_t send_bytes_max = 256 << 10;  // largest single send to the kernel
+  // For the peer to take send_bytes_max.
+  static constexpr Duration send_timeout = seconds(30);
   static constexpr Duration stuck_timeout = seconds(1);  // the same, with more than out_max left
-  static constexpr Duration linger_timeout =
-      seconds(2);  // for the peer to close after our last answer
+  // For the peer to close after our last response.
+  static constexpr Duration linger_timeout = seconds(2);
 
   Connection(Connections& table, int fd) : table_(&table), fd_(fd) {}
   virtual ~Connection();
@@ -90,33 +92,33 @@ class Connection {
   void on_answer(PendingCall& call);
 
   void arm_receive();
-  void begin_handshake();        // its turn has come
-  void flush();                  // end of the turn: sends what is in out()
+  void begin_handshake();        // the table has admitted it
+  void flush();                  // end of the turn: sends the bytes of out()
   void check_time(Instant now);  // once a second
-  void begin_drain();            // the server stops: finish what is under way
+  void begin_drain();            // the server stops: finish the pending calls
   void begin_close();
-  // Whether the peer has shown a key, or need not. The bytes of the others have a budget of their own.
+  // Whether the peer has proved a key or needs none. Unverified connections share a separate limit.
   virtual bool verified() const { return true; }
-  // False: the key that the peer has shown is not among these any more.
+  // False: the keyring no longer holds the key that the peer proved.
   virtual bool may_stay(const Keyring*) const { return true; }
-  // Bytes a second that came since `since`, which is the second tick before `now`, or since the start.
+  // Bytes received per second since `since`, the second tick before `now`, or since the start.
   std::size_t progress(Instant now, Instant since) const {
     const Duration passed = now - std::max(since, started_);
     return (arrived_ + arrived_before_) * 1000 / static_cast<std::size_t>(passed.ms + 1);
   }
-  // Bytes that it has of what came, is under way and is to be sent, about. What OpenSSL holds for it is counted by its
-  // table, for all connections together.
+  // Approximate bytes of received data, pending calls and unsent output. Its table counts the bytes
+  // that OpenSSL holds, for all connections together.
   std::size_t memory() const {
     return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory() +
            (tls_ == nullptr ? 0 : tls_->memory());
   }
-  // Gives back what is kept for what is to come.
+  // Frees empty buffers that are kept for reuse.
   void give_back_spare();
   bool freed() const {
     return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
   }
   bool closing() const { return state_ == State::closing; }
-  // Nothing is under way; what a closing one has not sent it never will.
+  // No call is pending and all output is sent; a closing connection discards its output.
   bool quiet() const {
     const bool all_sent = out_.empty() && !send_armed_ && (tls_ == nullptr || tls_->out().empty());
     return calls_.empty() && (all_sent || state_ == State::closing);
@@ -125,15 +127,16 @@ class Connection {
  protected:
   enum class State : std::uint8_t { open, finishing, closing };
 
-  // Takes bytes; returns how many. Fewer than all means "not now": they are offered again after a call of
-  // this connection was answered or its output has drained.
+  // Takes bytes and returns how many. Fewer than all means "not now": the rest is offered again
+  // after a response to one of its calls, or when its output has drained.
   virtual std::size_t take(std::string_view bytes) = 0;
-  // The request of a call is answered. True: the call is over; false: it was submitted again, and may take less.
+  // The request of a call has its response. True: the call is over; false: it was submitted again,
+  // and may charge less credit.
   virtual bool answered(PendingCall& call) = 0;
   // The call is over and will not be touched again.
   virtual void release(PendingCall& call) = 0;
-  virtual bool overdue(Instant now) const = 0;  // the connection should go by now
-  virtual std::size_t own_memory() const = 0;   // of the protocol: what came and is under way
+  virtual bool overdue(Instant now) const = 0;  // a timeout of the protocol has passed
+  virtual std::size_t own_memory() const = 0;   // the protocol's: partial input, pending calls
   virtual void own_spare() {}
 
   std::string& out();
@@ -170,7 +173,7 @@ class Connection {
 
   Connections* table_;
   int fd_;
-  std::unique_ptr<Tls> tls_;  // null: in the clear
+  std::unique_ptr<Tls> tls_;  // null: no TLS
   Peer peer_;
   Instant started_;
   std::uint32_t index_ = 0;
@@ -179,22 +182,22 @@ class Connection {
   bool receive_armed_ = false;
   bool receive_cancelled_ = false;
   bool send_armed_ = false;
-  bool starved_ = false;  // waits for receive buffers
+  bool starved_ = false;  // waiting for receive buffers
   bool peer_closed_ = false;
   bool handshake_waits_ = false;
   bool handshake_admitted_ = false;
-  bool dirty_ = false;  // in the table's list of those to flush
+  bool dirty_ = false;  // in the table's list of connections to flush
   bool offering_ = false;
-  std::size_t arrived_ = 0,
-              arrived_before_ = 0;  // bytes since the last tick, and between the two before
-  bool half_closed_ = false;        // our side: the last answer is out
+  // Bytes received since the last tick, and between the two before.
+  std::size_t arrived_ = 0, arrived_before_ = 0;
+  bool half_closed_ = false;  // our side has closed, after the last response
   HeldBytes held_;
   std::string out_;
-  std::size_t sealed_ = 0;  // of out_, with TLS: these bytes have gone through it
+  std::size_t sealed_ = 0;  // with TLS: encrypted bytes at the front of out_
   std::string sending_;
   std::size_t sent_ = 0;
   Instant send_progress_;
-  int unacknowledged_ = -1;  // bytes that the kernel had then; -1: not known
+  int unacknowledged_ = -1;  // bytes in the kernel's send queue then; -1: unknown
   Instant half_closed_at_;
   std::vector<PendingCall*> calls_;
 };

@@ -31,7 +31,7 @@ std::string http_date(Instant now) {
   return {text, n};
 }
 
-// The size of a connection itself, with its list of calls, as the allocator has it.
+// Allocated size of a connection object and its list of calls.
 std::uint32_t object_bytes(Protocol protocol) {
   constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
   const std::size_t object = protocol == Protocol::http     ? sizeof(HttpConnection)
@@ -140,7 +140,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
 }
 
 bool Connections::admit_handshake(std::uint32_t index, std::uint32_t place) {
-  // Those that wait go first.
+  // Waiting handshakes go first.
   const auto verdict = handshakes_.empty() ? gate_.admit(place) : HandshakeGate::Verdict::next_turn;
   if (verdict == HandshakeGate::Verdict::now) return true;
   auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
@@ -174,7 +174,7 @@ void Connections::begin_turn(Instant now) {
 void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
   const bool known = tag.index < rows_.size() && rows_[tag.index].connection != nullptr &&
                      rows_[tag.index].generation == tag.generation;
-  if (!known) {  // of a connection that is gone
+  if (!known) {  // the connection is gone
     if ((flags & IORING_CQE_F_BUFFER) != 0) {
       (void)ring_->buffer(flags, 0);
       ring_->recycle(flags);
@@ -214,8 +214,8 @@ void Connections::evict(Connection& connection) {
   connection.begin_close();
 }
 
-// Unverified bytes are shared by addresses: the address that holds most loses a connection first, and of its connections the
-// one that sends least, so that a body on its way outlives bodies that have stopped.
+// Addresses share the limit of unverified bytes. The address that holds most loses a connection
+// first: its slowest sender, so that a body that is arriving outlives stalled ones.
 void Connections::close_strangers() {
   if (unverified_ <= unverified_max()) return;
   struct AddressShare {
@@ -255,8 +255,8 @@ void Connections::touch_all() {
   for (std::uint32_t index = 0; index < rows_.size(); ++index) memory_.touch(index);
 }
 
-// Near the limit the spare buffers of active connections are freed; beyond it those of all, and then the connection that
-// holds most is closed, until it is enough.
+// Above half the limit, frees the spare buffers of connections used since the last count. Beyond
+// the limit, frees those of all connections, then closes the largest holders until the rest fits.
 void Connections::count_memory() {
   if (counted_ + grown_ > context_->memory_max / 2) give_back_spare();
   grown_ = 0;
@@ -275,7 +275,7 @@ void Connections::count_memory() {
           (most == nullptr || one->memory() > most->memory()))
         most = one;
     }
-    // What is left is of those that are closing: it goes when they have their answers.
+    // The rest belongs to small connections, or to closing ones until their calls are over.
     if (most == nullptr || most->memory() < evicted_bytes_min) return;
     evict(*most);
   }
@@ -355,7 +355,7 @@ std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
   spare.pop_back();
   const std::size_t bytes = call->memory();
   spare_bytes_ -= bytes;
-  // It counts again with who has it.
+  // Its bytes are counted with its connection again.
   const std::size_t of_late = std::min(grown_, bytes);
   grown_ -= of_late;
   counted_ -= std::min(counted_, bytes - of_late);

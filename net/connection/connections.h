@@ -1,10 +1,11 @@
-// All connections of a shard, and what they share.
+// All connections of a shard, with their shared state.
 //
 // Units:  ms.
-// Limits: those of Peers, which the acceptor asks. ConnectionContext::memory_max for what connections hold, all together:
-//         from three quarters of it on the binary port takes little more from who has much under way, and RECEIVEs are
-//         answered with less; beyond it who holds most is closed. Connections that have not shown a key where one is asked
-//         for do not count there: they have unverified_max() for all of them.
+// Limits: Peers limits the number of connections; the acceptor asks it. memory_max of
+//         ConnectionContext bounds the bytes of all connections. From three quarters of it the
+//         binary port gives each connection less credit, and RECEIVE responses shrink. Beyond it
+//         the connection that holds most is closed. Connections that owe a proof of a key are
+//         counted apart: unverified_max() bounds their sum.
 // Owner:  the shard's thread.
 #pragma once
 
@@ -30,24 +31,24 @@ namespace pawl {
 
 enum class Protocol : std::uint8_t { http, binary, admin };
 
-// What the connections of a shard need of the server; must outlive them.
+// The server's side of a shard's connections; must outlive them.
 struct ConnectionContext {
   SqsConfig sqs;
   SessionConfig session;
-  const HttpGuard* guard = nullptr;        // of the SQS port
-  const HttpGuard* admin_guard = nullptr;  // of the admin port, where nobody ever signs
-  std::string http_url;  // where SQS clients connect, for those that come to another port
+  const HttpGuard* guard = nullptr;        // for the SQS port
+  const HttpGuard* admin_guard = nullptr;  // for the admin port, whose requests are never signed
+  std::string http_url;                    // address for SQS clients, reported at other ports
   const LiveSettings* live = nullptr;
   ConnectionTimes times;
   std::size_t memory_max = std::size_t{64} << 20;
-  std::atomic<std::uint32_t>* open_count = nullptr;  // of this shard, read by the acceptor
+  std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's connections; for the acceptor
   Peers* peers = nullptr;
-  Peers* admin_peers = nullptr;  // of the admin port
+  Peers* admin_peers = nullptr;  // for the admin port
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
   void* server = nullptr;
 };
 
-// Whether the first bytes of a connection are those of an HTTP request.
+// Whether the first bytes of a connection look like an HTTP request.
 bool begins_as_http(std::string_view bytes);
 
 class BinaryCall;
@@ -75,22 +76,22 @@ class Connections final : public Asker {
   void flush();
   // Timeouts and the date, once a second.
   void tick(Instant now);
-  // The begin of a turn.
+  // The start of a turn: begins waiting handshakes.
   void begin_turn(Instant now);
-  // A handshake waits for the next turn: it should come at once.
+  // Whether a handshake waits for the next turn, which should then follow at once.
   bool handshakes_wait() const { return !handshakes_.empty(); }
 
   void begin_drain();
-  // Whatever they still have under way.
+  // Closes them all, despite pending calls.
   void close_all();
   bool quiet() const;
-  // Bytes that connections hold: as counted last, with later growth; the bytes of OpenSSL, of the
-  // connections themselves and of the parsed topics. Nobody is closed for these three: an idle
-  // connection has as much of them as a busy one.
+  // Bytes of connections: the last count, the growth since, and the bytes of OpenSSL, connection
+  // objects and parsed topics. No connection is closed for the last three: an idle connection has
+  // as much of each as a busy one.
   std::uint64_t memory() const override;
   std::size_t unverified_max() const { return context_->memory_max / 4; }
   const AuthFailures& auth_failures() const { return auth_failures_; }
-  std::uint64_t evicted() const { return evicted_; }  // connections, for want of memory
+  std::uint64_t evicted() const { return evicted_; }  // connections closed for lack of memory
   std::size_t open_connections() const { return open_; }
 
   // --- for connections ---
@@ -103,15 +104,15 @@ class Connections final : public Asker {
   std::string_view date() const { return date_; }
   std::uint64_t next_request_number() { return request_number_++; }
   bool draining() const { return draining_; }
-  // The HTTP answer for a client that came to the wrong port: `why`, and where to go.
+  // The HTTP response for a client at the wrong port: `why`, and the address for SQS.
   std::string wrong_port(std::string_view why) const;
-  // True: the handshake may begin. False: begin_handshake() will be called.
+  // True: the handshake may begin. False: begin_handshake() will be called later.
   bool admit_handshake(std::uint32_t index, std::uint32_t place);
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
-  // A call for one request of HTTP, and back. A few are kept for the next requests, none of them large.
+  // A call for one HTTP request. give_http_call() returns it and keeps a few small ones for reuse.
   std::unique_ptr<SqsCall> take_http_call();
   void give_http_call(std::unique_ptr<SqsCall> call);
   static constexpr std::size_t spare_http_calls_max = 64;
@@ -129,8 +130,8 @@ class Connections final : public Asker {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
-    std::uint32_t bytes = 0;  // of the connection itself
-    Peers* peers = nullptr;   // with its place
+    std::uint32_t bytes = 0;  // size of the connection object
+    Peers* peers = nullptr;   // table of its Peer::place
   };
 
   Peers& peers_of(Protocol protocol) const {
@@ -153,13 +154,13 @@ class Connections final : public Asker {
 
   Ring* ring_;
   const ConnectionContext* context_;
-  SqsConfig sqs_;  // the context's, with the keys that count now
+  SqsConfig sqs_;  // the context's, with the current keys
   SessionConfig session_;
   std::shared_ptr<const TlsContext> tls_;
   std::uint64_t live_seen_ = 0;
   ShardLoop* loop_ = nullptr;
-  std::int64_t openssl_bytes_ = 0;  // outlives the rows
-  std::uint64_t object_bytes_ = 0;  // of the connections themselves
+  std::int64_t openssl_bytes_ = 0;  // must outlive rows_
+  std::uint64_t object_bytes_ = 0;  // size of the connection objects
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> dirty_;
@@ -167,16 +168,16 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> starved_;
   std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
   std::vector<std::unique_ptr<SqsCall>> spare_http_calls_;
-  std::size_t spare_bytes_ = 0;  // in them
+  std::size_t spare_bytes_ = 0;  // memory of all spare calls
   std::size_t open_ = 0;
   MemorySums memory_;
-  std::size_t counted_ = 0;     // bytes of verified connections
-  std::size_t unverified_ = 0;  // of the others
-  std::size_t grown_ = 0;       // since, whatever has gone meanwhile
+  std::size_t counted_ = 0;     // bytes of verified connections and spare calls
+  std::size_t unverified_ = 0;  // bytes of unverified connections
+  std::size_t grown_ = 0;       // growth since the count; frees are not subtracted
   std::uint64_t evicted_ = 0;
   AuthFailures auth_failures_;
   HandshakeGate gate_;
-  // Connections whose handshake waits for a turn, and for another second.
+  // Handshakes that wait for the next turn, and for the next second.
   std::deque<WaitingHandshake> handshakes_, later_handshakes_;
   Instant now_;
   Instant ticked_, ticked_before_;

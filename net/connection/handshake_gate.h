@@ -1,9 +1,9 @@
-// Decides when TLS handshakes are computed. Each costs the thread of the shard 0.2 to 0.6 ms.
+// Decides when TLS handshakes are computed. Each costs the shard's thread 0.2 to 0.6 ms.
 //
-//   begin_turn() -> admit() for each connection whose first bytes have come -> now | next_turn | next_second
+//   begin_turn() -> admit() for each connection with its first bytes -> now | next_turn | next_second
 //
-// Limits: turn_max handshakes in a turn; address_rate_max a second of one address (peer_network()). The others
-//         wait, at most as long as a handshake may take (ConnectionTimes::head).
+// Limits: turn_max handshakes per turn; address_rate_max per second for one peer_network(). The
+//         others wait, at most as long as a handshake may take (ConnectionTimes::head).
 // Owner:  the Connections of the shard.
 #pragma once
 
@@ -29,7 +29,7 @@ class HandshakeGate {
     this_second_.clear();
     return true;
   }
-  // `place`: of the peer, Peer::place.
+  // `place`: Peer::place of the peer.
   Verdict admit(std::uint32_t place) {
     if (turn_ == turn_max) return Verdict::next_turn;
     unsigned& count = this_second_[place];
@@ -41,7 +41,7 @@ class HandshakeGate {
 
  private:
   unsigned turn_ = 0;  // handshakes of this turn
-  Instant second_;     // when it began
+  Instant second_;     // start of the current second
   std::unordered_map<std::uint32_t, unsigned> this_second_;
 };
 

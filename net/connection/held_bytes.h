@@ -1,9 +1,9 @@
-// The bytes of a connection that were received and not taken yet: appended at the end, taken from the front.
+// Received bytes of a connection that are not taken yet: appended at the end, taken from the front.
 //
-// Taken bytes stay in front of the others until they are the larger part, so that each byte is moved once at most: a peer
-// with much held back is served a frame at a time.
+// Taken bytes stay in front until they are the larger part, so each byte moves at most once: a peer
+// with many held bytes is served one frame at a time.
 //
-// Limits: the owner's; the buffer is at most twice as long as the bytes in it.
+// Limits: the owner's; the buffer is at most twice as long as the held bytes.
 // Owner:  one connection.
 #pragma once
 
@@ -25,7 +25,7 @@ class HeldBytes {
   std::string_view view() const { return std::string_view(bytes_).substr(taken_); }
 
   void append(std::string_view more) { bytes_.append(more); }
-  // At most size() of them.
+  // Takes `count` bytes, at most size().
   void take(std::size_t count) {
     taken_ += std::min(count, size());
     if (taken_ > bytes_.size() / 2) bytes_.erase(0, std::exchange(taken_, 0));
@@ -34,7 +34,7 @@ class HeldBytes {
     bytes_.clear();
     taken_ = 0;
   }
-  // Frees the buffer of one that is empty.
+  // Frees the buffer if it is empty.
   void give_back_spare() {
     if (empty()) free_memory(bytes_);
   }

@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-// The answer to bytes that are not a request: the caller's protocol is not known.
+// The response to invalid HTTP: plain text, because the client's protocol is unknown.
 void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
   append_response(out, parser.error_status(), "text/plain", {}, {}, parser.error_text(), false,
                   false, date);
@@ -81,7 +81,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
   return taken;
 }
 
-// Answers a request whose body is not accepted, and closes the connection behind the answer.
+// Answers a request whose body is not accepted, and closes the connection after the response.
 void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view why) {
   name(head);
   call_ = table().take_http_call();
@@ -91,7 +91,7 @@ void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view 
   finish_after_answers();
 }
 
-// What the connection knows of a request and the parser does not.
+// Sets the members of a request that the parser does not know.
 void HttpConnection::name(HttpRequest& request) const {
   const HttpGuard& guard = *table().context().guard;
   request.arrived = wall_now();
@@ -99,8 +99,8 @@ void HttpConnection::name(HttpRequest& request) const {
   guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
 }
 
-// Judges a request before its body is taken; of the body, `at_hand` bytes have come. False: the answer is written, and the
-// connection closes behind it.
+// Checks a request before its body is taken; `at_hand` bytes of the body have arrived. False: the
+// response is written, and the connection closes after it.
 bool HttpConnection::take_head(std::size_t at_hand) {
   HttpRequest head = parser_.request();
   const std::size_t most = SqsCall::body_bytes_max(head);
@@ -110,7 +110,7 @@ bool HttpConnection::take_head(std::size_t at_hand) {
     return false;
   }
   parser_.limit_body(most);
-  if (length && *length <= at_hand) return true;  // begin_call() looks at it as a whole
+  if (length && *length <= at_hand) return true;  // begin_call() checks the whole request
   const std::uint64_t number = table().next_request_number();
   call_ = table().take_http_call();
   if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
@@ -148,7 +148,7 @@ void HttpConnection::begin_call() {
   submit_routes();
 }
 
-// The memory of a call is the connection's while it has the call.
+// A call's memory counts as the connection's while the connection borrows it.
 void HttpConnection::count_call() {
   const std::size_t bytes = call_->memory();
   if (bytes > call_bytes_) table().grew(bytes - call_bytes_);

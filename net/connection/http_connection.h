@@ -1,4 +1,4 @@
-// An SQS client's connection: one request after the other, each answered before the next is read.
+// An SQS client's connection: one request at a time; the next is read after the response.
 //
 // Limits: HttpParser's; ConnectionTimes.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace pawl {
 
-// How long a request may take to arrive. Before its first byte a connection has the time of a head.
+// The timeouts of an arriving request. Before its first byte a connection has the time of a head.
 struct HttpTimes {
   Instant since;
-  bool silent = true;  // no byte has come yet
+  bool silent = true;  // no byte has arrived yet
   HttpParser::Phase phase = HttpParser::Phase::idle;
 
   void note(HttpParser::Phase now_in, Instant now);
@@ -48,18 +48,18 @@ class HttpConnection final : public Connection {
   void end_call();
 
   HttpParser parser_;
-  std::unique_ptr<SqsCall> call_;  // borrowed from the table for the length of a request
-  std::size_t call_bytes_ = 0;     // that it held when it was counted last
-  std::vector<std::unique_ptr<PendingCall>> pending_;  // as many as a call has ever had
-  std::size_t under_way_ = 0;                          // of them
+  std::unique_ptr<SqsCall> call_;                      // borrowed from the table for one request
+  std::size_t call_bytes_ = 0;                         // memory of the call when last counted
+  std::vector<std::unique_ptr<PendingCall>> pending_;  // one per route, kept for later requests
+  std::size_t under_way_ = 0;                          // routes that wait for their response
   HttpTimes times_;
-  bool verified_ = false;  // a request was signed by a key of ours
+  bool verified_ = false;  // a request had a valid signature
 };
 
-// Operators' connection: liveness, readiness, numbers. Answers at once, from the shard that has it.
+// An operator's connection: liveness, readiness, metrics. Its own shard answers, at once.
 class AdminConnection final : public Connection {
  public:
-  static constexpr std::size_t body_bytes_max = 4 << 10;  // no request has use for one
+  static constexpr std::size_t body_bytes_max = 4 << 10;  // no request needs a body
 
   AdminConnection(Connections& table, int fd, Instant now);
 

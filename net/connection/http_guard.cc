@@ -10,13 +10,13 @@
 namespace pawl {
 namespace {
 
-// "name", "1.2.3.4" or "[::1]" of a Host; the parser has seen to it that it is well formed.
+// "name", "1.2.3.4" or "[::1]" of a Host header; the parser accepts only well-formed ones.
 std::string_view without_port(std::string_view host) {
   const std::size_t from = host.starts_with('[') ? host.find(']') : 0;
   return host.substr(0, host.find(':', from));
 }
 
-// Of an address; a name has none.
+// The address of a numeric host; nothing for a name.
 std::optional<PeerAddress> numeric(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.contains('/')) return std::nullopt;
@@ -30,7 +30,7 @@ bool is_loopback(const PeerAddress& address) {
   return v4.contains(address) || v6.contains(address);
 }
 
-// What a request says may be long, and is repeated to whoever sent it.
+// Shortens a header value, which may be long, for an error text.
 std::string_view cut(std::string_view text) { return text.substr(0, 100); }
 
 std::string_view first_of_list(std::string_view value) {

@@ -1,15 +1,15 @@
-// Whose requests are served before anybody is asked for a signature, and what a server behind a proxy is
-// called.
+// Requests that are served without a signature, and the public name of a server behind a proxy.
 //
-// Without signatures, whatever runs on this machine may use the server; a page in its browser runs there too.
-// Such a page can send forms to 127.0.0.1, or have its own name resolve to it. Both show in headers that it
-// cannot forge: Origin and Sec-Fetch-Site say that a page asks, Host says by which name.
+// Without signatures, any program on this machine may use the server, but web pages in its browser
+// need permission. A page can send forms to 127.0.0.1, or make its own name resolve to it. Both
+// show in headers that a page cannot forge: Origin and Sec-Fetch-Site mark a page's request, and
+// Host has the name that it used.
 //
 // Limits: none; the lists are the operator's.
-// Errors: a text for the caller: what was refused, and the flag that allows it.
-// Owner:  the server; read by all shards, never changed.
-// Source: Fetch Standard, "Origin header"; W3C Fetch Metadata; RFC 9110 section 7.2; for X-Forwarded-*,
-//         what proxies agree on.
+// Errors: a text for the client: the refused value, and the flag that allows it.
+// Owner:  the server; all shards read it, and it never changes.
+// Source: Fetch Standard, "Origin header"; W3C Fetch Metadata; RFC 9110 section 7.2; for
+//         X-Forwarded-*, common practice of proxies.
 #pragma once
 
 #include <string>
@@ -22,24 +22,24 @@
 namespace pawl {
 
 struct HttpGuardRules {
-  bool ask = true;                 // look at Host and Origin: nobody is asked for a signature
-  bool any_address = false;        // bound to all of them: every numeric Host is one of ours
+  bool ask = true;                 // check Host and Origin, because signatures are not required
+  bool any_address = false;        // bound to all addresses: every numeric Host is accepted
   std::vector<std::string> hosts;  // served besides localhost, 127.0.0.0/8 and [::1]; without port
-  std::vector<std::string> origins;  // pages that may ask: "https://console.example"
-  std::vector<Network> proxies;      // whose X-Forwarded-Proto and -Host are believed
+  std::vector<std::string> origins;  // pages that may send requests: "https://console.example"
+  std::vector<Network> proxies;      // their X-Forwarded-Proto and X-Forwarded-Host are trusted
 };
 
 class HttpGuard {
  public:
   explicit HttpGuard(HttpGuardRules rules) : rules_(std::move(rules)) {}
 
-  // Why the request is not served; empty: it is.
+  // The reason for refusing the request; empty: it is served.
   std::string refuse(const HttpRequest& request) const;
 
-  // The request's Origin if that page may read answers, else empty.
+  // The request's Origin if that page may read responses, else empty.
   std::string_view cors_origin(const HttpRequest& request) const;
 
-  // Fills in what the client calls this server, for the URLs of queues.
+  // Sets the scheme and host by which the client reaches this server, for queue URLs.
   void name_server(HttpRequest& request, bool encrypted, bool behind_proxy) const;
   bool is_proxy(const PeerAddress& peer) const;
 

@@ -1,10 +1,12 @@
-// What SIGHUP changes under a running server: the certificate and the access keys.
+// Settings that SIGHUP reloads in a running server: the certificate and the access keys.
 //
-//   server: publish() -> shards: each sees another generation() and takes current(), within a second
+//   server: publish() -> shards: each sees a new generation() and takes current(), within a second
 //
-// Open connections keep the certificate they began with. A binary connection is closed when its key is revoked.
+// Open connections keep the certificate they began with. A binary connection is closed when its key
+// is revoked.
 //
-// Owner:  the server publishes, from one thread; any thread reads. A value is never changed, only replaced.
+// Owner:  the server publishes, from one thread; any thread reads. Values are replaced, never
+//         changed.
 #pragma once
 
 #include <atomic>
@@ -19,8 +21,8 @@
 namespace pawl {
 
 struct Live {
-  std::shared_ptr<const TlsContext> tls;  // null: http and binary are served in the clear
-  std::shared_ptr<const Keyring> keys;    // null: nobody is asked who they are
+  std::shared_ptr<const TlsContext> tls;  // null: http and binary are served without TLS
+  std::shared_ptr<const Keyring> keys;    // null: no authentication
 };
 
 class LiveSettings {

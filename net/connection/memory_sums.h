@@ -1,6 +1,7 @@
-// The bytes that connections hold, as sums: only connections that were touched since are counted again.
+// Sums of the bytes that connections hold. A count measures only the connections touched since the
+// last one.
 //
-// Rows are those of the table of connections. A row that is free measures as nothing.
+// Rows have the indices of the table of connections. A free row measures as zero.
 //
 // Owner: the shard's thread.
 #pragma once
@@ -14,17 +15,17 @@ namespace pawl {
 
 class MemorySums {
  public:
-  struct Bytes {  // of one row, or of all
+  struct Bytes {  // for one row, or the sum of all
     std::size_t verified = 0, unverified = 0;
   };
 
-  // The row may hold more or less than when it was counted.
+  // The row's bytes may have changed since it was counted.
   void touch(std::uint32_t index) {
     if (index >= rows_.size()) rows_.resize(index + std::size_t{1});
     if (!std::exchange(rows_[index].touched, true)) touched_.push_back(index);
   }
   const std::vector<std::uint32_t>& touched() const { return touched_; }
-  // measure(index) answers the Bytes of a row.
+  // measure(index) returns the Bytes of a row.
   template <typename Measure>
   void count(Measure&& measure) {
     for (const std::uint32_t index : touched_) {
@@ -37,7 +38,7 @@ class MemorySums {
     touched_.clear();
   }
   const Bytes& sums() const { return sums_; }
-  // The size of this table itself.
+  // Memory of this table itself.
   std::size_t bytes() const {
     return rows_.capacity() * sizeof(Row) + touched_.capacity() * sizeof(std::uint32_t);
   }

@@ -1,9 +1,9 @@
 // The address of a peer, and limits on the number of connections.
 //
-// Limits: total_max connections, each_max from one address; an IPv6 address counts with all of its /64,
-//         because one host has a whole /64 to choose from.
-// Errors: enter() returns nothing beyond a limit.
-// Owner:  the server; a lock, because a connection is accepted on one thread and ends on another.
+// Limits: total_max connections, each_max from one address. All IPv6 addresses of a /64 count as
+//         one, because a host may use any address of its /64.
+// Errors: enter() returns nothing when a limit is reached.
+// Owner:  the server. A lock guards it: connections are accepted on one thread and end on others.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@ struct sockaddr;
 
 namespace pawl {
 
-PeerAddress peer_address(const sockaddr& address);  // zeros if it is neither
-PeerAddress peer_of(int fd);                        // zeros if it has gone
+PeerAddress peer_address(const sockaddr& address);  // zeros if neither IPv4 nor IPv6
+PeerAddress peer_of(int fd);                        // zeros if the peer has disconnected
 
 // The other end of a connection.
 struct Peer {
   PeerAddress address{};
-  std::uint32_t place = 0;  // of its row in Peers; the addresses of a /64 share one
+  std::uint32_t place = 0;  // index of its row in Peers; the addresses of a /64 share one
 };
 
-// The addresses that count as one peer: an IPv4 address alone, an IPv6 address with its /64.
+// The network that counts as one peer: a single IPv4 address, or an IPv6 /64.
 PeerAddress peer_network(const PeerAddress& address);
 // "192.0.2.7" or "2001:db8::1".
 std::string text_of(const PeerAddress& address);
@@ -44,7 +44,8 @@ class Peers {
   Peers(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}
 
-  // The row of the address; all connections of its peer_network() share it. Nothing: a limit is reached.
+  // Index of the address's row, which all connections of its peer_network() share. Nothing: a limit
+  // is reached.
   std::optional<std::uint32_t> enter(const PeerAddress& address);
   void leave(std::uint32_t place);
 

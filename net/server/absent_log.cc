@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t names_shown = 5;
 
-// The control log has the queues' names; what the others have is known by id.
+// The control log has the queue names; the other logs know queues by id only.
 std::string contents_of(std::uint32_t shard, std::span<const Shard* const> shards) {
   std::vector<std::string> names;
   if (shard != raw(control_shard)) {

@@ -1,6 +1,7 @@
-// What a start says of a log that is lost, another's or from another time: which queues are in it, and the ways on.
+// The error text for a log that is lost, foreign or from another time: its queues, and the ways to
+// continue.
 //
-// Owner: the server, between the reading of the logs and their first turn.
+// Owner: the server, between recovery and the first turn.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace pawl {
 
-// `shards`: by number, null where the log could not be read.
+// `shards`: [i] is shard i; null if its log could not be read.
 std::string describe_absent_log(const std::string& data, const DataIdentity& identity,
                                 std::uint32_t shard, const RecoveryReport& report,
                                 std::span<const Shard* const> shards);
 
 // "s01"
 std::string log_name(std::uint32_t shard);
-// "q1, q2 and 3 more"; "" of none.
+// "q1, q2 and 3 more"; "" without names.
 std::string list_of(std::span<const std::string> names);
 
 }  // namespace pawl

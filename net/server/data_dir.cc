@@ -23,7 +23,7 @@
 namespace pawl {
 namespace {
 
-// A killed process has the directory until its last write has ended.
+// A killed process keeps the lock until its last write has ended.
 constexpr int lock_pause_us = 20'000;
 constexpr int lock_tries = 15;
 constexpr int lock_tries_of_the_dead = 3000;  // a minute
@@ -63,7 +63,7 @@ Done write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
   return {};
 }
 
-// Into both copies, one after the other: a flipped bit in one of them takes nothing back.
+// Writes both copies, one after the other, so that a bit flip in one loses nothing.
 Done write_copies(int fd, DataIdentity& identity, const std::string& path) {
   for (int i = 0; i < 2; ++i) {
     std::array<std::byte, block_bytes> block;
@@ -83,7 +83,7 @@ std::expected<DataIdentity, std::string> make_identity(const std::string& dir, s
         std::span(reinterpret_cast<std::uint8_t*>(&identity.data_id), sizeof identity.data_id)}) {
     if (auto random = random_bytes(part); !random) return std::unexpected(random.error());
   }
-  // Whole or not at all: a name of its own, flushed, then renamed, then the directory flushed.
+  // Atomic: writes and flushes a temporary file, renames it, then flushes the directory.
   const std::string temporary = dir + "/PAWL.tmp", final_name = dir + "/PAWL";
   const int fd =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -98,7 +98,8 @@ std::expected<DataIdentity, std::string> make_identity(const std::string& dir, s
   return identity;
 }
 
-// Whether a frame of this log begins one of its segments: requests may have been acknowledged then.
+// Whether a segment of this log begins with a frame of it: then requests may have been
+// acknowledged.
 bool holds_frame(const std::string& log, std::uint64_t stream) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(log, error)) {
@@ -114,13 +115,13 @@ bool holds_frame(const std::string& log, std::uint64_t stream) {
   return false;
 }
 
-// Version 1 did not say which logs were made, and had one key for ids and receipts.
+// Upgrades version 1, which did not list the made logs and had one key for ids and receipts.
 Done take_over(DataIdentity& identity, const std::string& dir) {
   for (std::uint32_t shard = 0; shard < identity.shards; ++shard) {
     if (holds_frame(fmt::format("{}/s{:02}", dir, shard), identity.stream_of(shard)))
       identity.made = identity.all_shards();
   }
-  identity.upgraded = never;  // when it is known
+  identity.upgraded = never;  // Server::note_start() sets the time
   return random_bytes(identity.receipt_key);
 }
 
@@ -131,7 +132,7 @@ std::expected<DataIdentity, std::string> read_file(const std::string& path, int 
   return read_identity(std::span(bytes).first(static_cast<std::size_t>(n)), path);
 }
 
-// Names a process as long as the machine runs: its number and when it began. Empty: it has ended.
+// Unique name of a process until the next reboot: number and start time. Empty: it has ended.
 std::string name_of_process(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   std::string line;
@@ -147,7 +148,7 @@ std::string name_of_process(const std::string& pid) {
   return fmt::format("{} {}", pid, field);
 }
 
-// Whether the process that noted itself has ended.
+// Whether the process noted in LOCK has ended.
 bool holder_has_ended(int fd) {
   std::array<char, 64> bytes{};
   const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
@@ -204,7 +205,7 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
     if (auto taken = take_over(*identity, path); !taken) return std::unexpected(taken.error());
   }
   dir->identity_ = *identity;
-  // Its name has to be durable. Always: whoever made it may have been killed before this.
+  // Makes the directory's name durable. Always: its maker may have been killed before this flush.
   const std::string parent = path.find('/') == std::string::npos ? "." : path + "/..";
   if (std::string error = sync_directory(parent); !error.empty())
     return std::unexpected(std::move(error));
@@ -213,7 +214,7 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
 
 DataDir::~DataDir() { ::close(lock_); }
 
-// For the patience of the next alone, which does without.
+// A failure is ignored: it only shortens the next process's wait for the lock.
 void DataDir::note_process() const {
   const std::string text =
       fmt::format("{:63}\n", name_of_process(fmt::format("{}", getpid())) + "\n");

@@ -1,11 +1,11 @@
-// The data directory as a whole: whose it is, and what its file PAWL says.
+// The data directory as a whole: its lock, and its file PAWL.
 //
-//   DIR/LOCK   held while a server runs on it
-//   DIR/PAWL   which logs there are, secrets, clock (wal/data_identity.h); mode 0600
+//   DIR/LOCK   locked while a server uses the directory
+//   DIR/PAWL   list of logs, secrets, clock (wal/data_identity.h); mode 0600
 //   DIR/s00 .. one directory a shard (wal/FORMAT.md)
 //
-// Errors: a text that says what failed, with which value, and what to do.
-// Owner:  the server; the lock is given back when this goes.
+// Errors: a text with the failure, the value and the remedy.
+// Owner:  the server; the destructor releases the lock.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace pawl {
 
 class DataDir {
  public:
-  // Opens the directory or makes it, with `shards` and `segment_bytes` when it is new. A directory that was
-  // made with another number of shards keeps its own; `shards` 0 asks for nothing.
+  // Opens the directory, or makes it with `shards` and `segment_bytes`. An existing directory keeps
+  // its own number of shards; `shards` is then ignored.
   static std::expected<std::unique_ptr<DataDir>, std::string> open(const std::string& path,
                                                                    std::uint32_t shards,
                                                                    std::uint64_t segment_bytes);
@@ -29,13 +29,12 @@ class DataDir {
   DataDir& operator=(const DataDir&) = delete;
 
   const DataIdentity& identity() const { return identity_; }
-  // Makes `next` what PAWL says, durably, in both of its copies. Blocking.
+  // Writes `next` to both copies in PAWL, durably. Blocking.
   std::expected<void, std::string> write(DataIdentity next);
-  // Of the file whose lock says that the directory is in use. Whoever writes to the directory by io_uring has its ring
-  // hold it (Ring::hold): what a killed process had under way may reach the disk after the process has gone, and must
-  // not meet the writes of the next.
+  // The file LOCK. Every ring that writes to the directory must hold it (Ring::hold): writes of a
+  // killed process may reach the disk after its end, and must not meet those of the next process.
   int lock() const { return lock_; }
-  // Says in the lock's file which process has the directory: who comes after it waits for its last writes.
+  // Writes this process's number into LOCK, so that the next process waits for its last writes.
   void note_process() const;
   std::string shard_path(std::uint32_t shard) const;
 
@@ -46,7 +45,7 @@ class DataDir {
   DataIdentity identity_;
 };
 
-// What PAWL says, for those who only look; no lock is taken.
+// Reads PAWL without taking the lock, for read-only tools.
 std::expected<DataIdentity, std::string> read_identity_of(const std::string& directory);
 
 }  // namespace pawl

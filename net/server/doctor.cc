@@ -31,10 +31,10 @@ using Status = Finding::Status;
 
 // Locked memory of one shard's ring (1024 + 8192 entries), measured on 6.18.
 constexpr std::uint64_t ring_locked_bytes = 256 << 10;
-constexpr std::uint64_t files_wanted = 10'240;  // 10 000 connections and the server's own
+constexpr std::uint64_t files_wanted = 10'240;  // three quarters of it are for connections
 constexpr std::uint64_t space_wanted = std::uint64_t{1} << 30;
 
-// The file without its last line end; empty when there is none.
+// The file's text without final line ends; empty if there is no file.
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
@@ -74,7 +74,7 @@ std::uint64_t limit(__rlimit_resource which) {
   return value.rlim_cur == RLIM_INFINITY ? UINT64_MAX : value.rlim_cur;
 }
 
-// A ring as a shard makes it (net/io/ring.h), or errno.
+// Makes a ring like a shard's (net/io/ring.h) and closes it. Returns 0 or errno.
 int probe_ring() {
   io_uring_params params{};
   params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
@@ -222,7 +222,7 @@ std::optional<Finding> check_device(const std::string& directory, const std::str
   if (stat(directory.c_str(), &about) != 0) return std::nullopt;
   const std::string device =
       fmt::format("{}/sys/dev/block/{}:{}", root, major(about.st_dev), minor(about.st_dev));
-  for (const char* queue : {"/queue/", "/../queue/"}) {  // a partition has none of its own
+  for (const char* queue : {"/queue/", "/../queue/"}) {  // a partition uses its parent's queue
     const std::string cache = text_of(device + queue + "write_cache");
     if (cache.empty()) continue;
     const std::string fua = text_of(device + queue + "fua");
@@ -281,7 +281,7 @@ Finding check_cpus(unsigned cpus, const std::string& root) {
       ""};
 }
 
-// A setting of the kernel that is one word of text; absent in most virtual machines.
+// Checks a kernel setting of one word; most virtual machines do not have it.
 std::optional<Finding> check_setting(const char* name, const std::string& path,
                                      std::initializer_list<std::string_view> good,
                                      const char* remedy) {
@@ -360,7 +360,7 @@ std::string explain_ring_error(int error, const RingSurroundings& around) {
 std::string explain_ring_error(int error) { return explain_ring_error(error, ring_surroundings()); }
 
 std::optional<double> cpu_quota(const std::string& root) {
-  // Version 2: "max 100000" or "150000 100000", in every group up to the top; the smallest counts.
+  // cgroup v2: "max 100000" or "150000 100000", in every group up to the top; the smallest applies.
   const std::string groups = text_of(root + "/proc/self/cgroup");
   std::string group = line_after(groups, "0::");
   std::optional<double> smallest;
@@ -376,7 +376,7 @@ std::optional<double> cpu_quota(const std::string& root) {
     if (slash == group.npos) break;
     group.resize(slash);
   }
-  // Version 1: inside a container the group's own files are at the top of the mount.
+  // cgroup v1: in a container the group's own files are at the top of the mount.
   for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
     consider(number(text_of(root + mount + "/cpu.cfs_quota_us"), -1),
              number(text_of(root + mount + "/cpu.cfs_period_us"), 0));

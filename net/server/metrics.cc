@@ -12,14 +12,14 @@ using Numbers = ShardNumbers;
 struct Metric {
   std::string_view name, type, help;
   Numbers::Number Numbers::* number;
-  std::string_view kind = {};  // of what, where a metric has several
+  std::string_view kind = {};  // label, if several rows share a name
 };
 
 constexpr std::string_view repair_hint =
     "; stop the server, and see `pawl wal repair DIR` for what is lost";
 constexpr std::string_view counter = "counter", gauge = "gauge";
 
-// Those of one name stand together.
+// Rows of one name must be adjacent.
 constexpr Metric metrics[] = {
     {"pawl_messages_sent_total", counter, "Messages accepted.", &Numbers::sent},
     {"pawl_messages_received_total", counter, "Messages handed out.", &Numbers::received},

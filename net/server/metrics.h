@@ -1,7 +1,7 @@
-// The numbers of the shards, and as text for Prometheus.
+// Metrics of the shards, and their text for Prometheus.
 //
-// Units:  in the names. A counter never goes down while the server runs.
-// Owner:  the worker of a shard writes its ShardNumbers about once a second; any thread reads.
+// Units:  in the names. A counter never decreases while the server runs.
+// Owner:  a shard's worker writes its ShardNumbers about once a second; any thread reads.
 // Source: Prometheus, "Text-based format".
 #pragma once
 
@@ -42,7 +42,7 @@ struct ShardNumbers {
 };
 
 inline constexpr std::string_view health_ok = "ok\n";
-// What is wrong, a line for each thing and shard, or health_ok.
+// The faults, one line for each fault and shard, or health_ok.
 std::string health_text(std::span<const ShardNumbers* const> shards);
 std::string metrics_text(std::span<const ShardNumbers* const> shards);
 

@@ -1,6 +1,6 @@
-// A replay task's filter: a filter policy, as a topic's subscriptions have it.
+// The filter of a replay task: an SNS filter policy, as in subscriptions.
 //
-// Errors: null if the text is no policy.
+// Errors: null if the text is not a valid policy.
 // Source: proto/filter_policy.h.
 #pragma once
 

@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-constexpr unsigned other_threads = 2;  // the watch of a start, and one to spare
+constexpr unsigned other_threads = 2;  // StartWatch, and a spare
 
 std::uint64_t mebibytes(std::uint64_t bytes) { return bytes >> 20; }
 

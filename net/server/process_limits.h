@@ -1,4 +1,4 @@
-// Limits of the process that a server cannot live with, found before anything is made on the disk.
+// Checks of process limits that a server needs, before it writes anything to the disk.
 //
 // Units:  bytes.
 // Errors: a text for the operator: the limit, its value, the need, the remedy.
@@ -11,13 +11,13 @@
 
 namespace pawl {
 
-// Least address space (RLIMIT_AS) of a server with so many shards.
+// Smallest address space (RLIMIT_AS) for a server with `shards` shards.
 constexpr std::uint64_t address_space_min(unsigned shards) {
   return (std::uint64_t{128} + std::uint64_t{64} * shards) << 20;
 }
 
-// Descriptors that the log of a shard may have at once (RLIMIT_NOFILE): three quarters of all are
-// for connections, and the rings, the directories and the listeners have theirs.
+// Most open descriptors of a shard's log (`files_max`: RLIMIT_NOFILE). Three quarters of all are
+// for connections; rings, directories and listeners need some too.
 constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards) {
   constexpr std::uint64_t least = 8, most = 1 << 20;
   const std::uint64_t others = 16 + std::uint64_t{4} * shards;
@@ -26,7 +26,7 @@ constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards
   return static_cast<std::uint32_t>(share < least ? least : share > most ? most : share);
 }
 
-// Checks the limit of address space against `memory` (--memory; 0: not given), and starts and ends as
+// Checks the address space limit against `memory` (--memory; 0: not given), and starts and ends as
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);
 

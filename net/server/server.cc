@@ -28,7 +28,7 @@
 
 namespace pawl {
 
-// Workers and server meet here: opened -> adopted -> running.
+// Startup phases shared by server and workers: opened -> adopted -> running.
 struct Server::Phases {
   explicit Phases(std::ptrdiff_t workers)
       : opened(workers), adopted(workers), errors(static_cast<std::size_t>(workers)) {}
@@ -37,7 +37,7 @@ struct Server::Phases {
   std::latch adopt{1};
   std::latch adopted;
   std::latch run{1};
-  bool failed = false;  // written by the server before adopt, or run
+  bool failed = false;  // written by the server before it opens `adopt` or `run`
   std::vector<std::string> errors;
 };
 
@@ -54,9 +54,9 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // of a shard
+constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // per shard
 
-// Half of what the machine, the cgroup or the limit of address space has.
+// Half of the machine's memory, the cgroup's or the address space limit, whichever is least.
 std::uint64_t default_memory() {
   struct sysinfo info{};
   sysinfo(&info);
@@ -72,8 +72,8 @@ std::uint64_t default_memory() {
   return total / 2;
 }
 
-// A quarter of the files that may be open is for the logs (log_descriptors()), and some are for the
-// admin port.
+// Most connections: the open files limit, less a quarter for the logs (log_descriptors()) and the
+// share of the admin port.
 std::uint32_t connections_allowed(std::uint32_t asked) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
@@ -81,7 +81,7 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   const std::uint64_t share = files.rlim_cur - files.rlim_cur / 4;
   const std::uint64_t most = share > 2 * admin ? share - admin : share;
   if (asked <= most) return asked;
-  if (asked != ServerOptions{}.connections_max)  // who asks for a number wants it
+  if (asked != ServerOptions{}.connections_max)  // only an explicit number deserves a warning
     fmt::print(
         stderr,
         "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
@@ -90,9 +90,9 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   return static_cast<std::uint32_t>(most);
 }
 
-// While `on`, SIGTERM and SIGINT end the process at once. Until the logs are read nothing has been acknowledged; during a
-// drain every acknowledged change is as durable as its queue promises. A handler, because process 1 of a container has no
-// default action.
+// While `on`, SIGTERM and SIGINT end the process at once. During recovery nothing has been
+// acknowledged yet; during a drain acknowledged changes are as durable as their queues promise. A
+// handler is needed, because process 1 of a container has no default action.
 void ends_at_once(bool on) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -129,17 +129,17 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   if (options.shards > shards_max) {
     return std::unexpected(fmt::format("--shards {}: at most {}", options.shards, shards_max));
   }
-  // Threads inherit this: signals are taken by run() alone.
+  // Threads inherit this mask: only run() takes signals.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // A stray one of these must not end a server that holds messages.
+  // A stray signal must not end a server that holds messages.
   for (const int ignored : {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM}) signal(ignored, SIG_IGN);
   ends_at_once(true);
-  rlimit files{};  // connections need descriptors: all that may be had
+  rlimit files{};  // connections need descriptors: use the hard limit
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
@@ -318,7 +318,7 @@ std::expected<void, std::string> Server::recover() {
     workers_.push_back(std::make_unique<Worker>(worker, *shared_));
     contexts_.push_back(context_of(i, boot_id));
   }
-  ends_at_once(false);  // the threads inherit this
+  ends_at_once(false);  // the threads inherit this mask
   for (std::uint32_t i = 0; i < identity.shards; ++i) {
     threads_.emplace_back([this, i] {
       Worker& worker = *workers_[i];
@@ -394,7 +394,7 @@ std::expected<void, std::string> Server::recover() {
   return {};
 }
 
-// A log that is not the directory's is told of before all else, with what it takes along.
+// Reports lost or foreign logs before any other error, with the queues in them.
 void Server::note_absent_logs() {
   std::vector<const Shard*> shards;
   for (const auto& worker : workers_)
@@ -409,13 +409,13 @@ void Server::note_absent_logs() {
   if (!absent.empty()) phases_->errors[0] = absent;
 }
 
-// Queues of other accounts are there, and whoever lists queues does not see them.
+// Warns of queues whose account is not served: they appear in no list.
 void Server::note_unserved_accounts() const {
   std::map<std::string, std::size_t> queues;
   const auto keys = live_->current().keys;
   workers_[0]->engine().shard().directory().for_each([&](const ConfigPtr& config) {
     const std::string account =
-        config->account.substr(config->account.find('/') + 1);  // of a topic too
+        config->account.substr(config->account.find('/') + 1);  // topics have "sns/<account>"
     const bool served = keys ? keys->serves(account) : account == options_.account;
     if (!served) ++queues[account];
   });
@@ -430,7 +430,7 @@ void Server::note_unserved_accounts() const {
   }
 }
 
-// Every manifest has the number of this start; from here on PAWL has it too, and all logs are made.
+// Writes the number of this start to PAWL, after all manifests have it, and marks all logs as made.
 std::expected<void, std::string> Server::note_start() {
   EngineClock& clock = shared_->clock;
   DataIdentity next = data_->identity();
@@ -452,7 +452,7 @@ std::expected<void, std::string> Server::note_start() {
   return {};
 }
 
-// Once a second.
+// Called at least once a second.
 void Server::follow_clock() {
   EngineClock& clock = shared_->clock;
   const EngineClock::Followed followed = clock.follow();
@@ -472,7 +472,7 @@ void Server::follow_clock() {
   clock.noted();
 }
 
-// The shards wait at `gate`.
+// If a shard failed: opens `gate`, at which the shards wait, and joins their threads.
 std::expected<void, std::string> Server::end_if_failed(std::latch& gate) {
   const auto error =
       std::ranges::find_if(phases_->errors, [](const std::string& e) { return !e.empty(); });
@@ -549,7 +549,7 @@ void Server::reload() {
 
 void Server::stop() {
   shared_->stopping = true;
-  // Nobody new: the listening sockets end, which also ends their multishot accepts.
+  // Shutting down the listening sockets ends their multishot accepts: no new connections.
   for (const Listener& listener : listeners_) ::shutdown(listener.fd, SHUT_RDWR);
   for (const auto& worker : workers_) worker->nudge();
   for (std::thread& thread : threads_) thread.join();

@@ -1,11 +1,11 @@
-// The server: the data directory, a worker thread for each shard, the listening sockets, the signals.
+// The server: data directory, a worker thread per shard, listening sockets, signals.
 //
 //   start: lock -> recover all shards at once -> share the directory -> listen -> ready
-//   run:   until SIGTERM or SIGINT: stop accepting, answer what is under way (long polls empty), flush, 0;
-//          a second signal ends the process at once
-//          SIGHUP: certificate and keys are read again
+//   run:   until SIGTERM or SIGINT: stop accepting, answer pending requests (long polls empty),
+//          flush, 0; a second signal ends the process at once
+//          SIGHUP: reload certificate and keys
 //
-// Errors: start() gives a text for the operator: what failed, the value, the limit, what to do.
+// Errors: start() returns a text for the operator: the failure, the value, the limit, the remedy.
 // Owner:  main().
 #pragma once
 
@@ -31,27 +31,28 @@ struct ServerOptions {
   std::string admin = "127.0.0.1:9325";
   std::string binary = "127.0.0.1:9326";
   unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
-  std::string auth = "none";  // none | sigv4: on http, and as keys on binary
-  KeyLoader load_keys;        // with sigv4: at start and at each SIGHUP
-  bool insecure_no_auth =
-      false;  // bind addresses others can reach although nobody is asked who they are
-  std::string tls_certificate;  // PEM files; both or neither. http and binary are then TLS alone
+  std::string auth = "none";  // none | sigv4: signatures on http, key proofs on binary
+  KeyLoader load_keys;        // with sigv4: called at start and at each SIGHUP
+  // Without authentication, allows addresses that other machines can reach.
+  bool insecure_no_auth = false;
+  std::string tls_certificate;  // PEM files; both or neither. http and binary then accept only TLS
   std::string tls_key;
-  std::vector<std::string> allow_hosts;       // without auth: names this server is known by
-  std::vector<std::string> allow_origins;     // without auth: pages that may ask
+  std::vector<std::string> allow_hosts;       // without auth: more names of this server
+  std::vector<std::string> allow_origins;     // without auth: pages that may send requests
   std::vector<std::string> trusted_proxies;   // addresses or networks
   std::uint32_t connections_max = 20'000;     // of all shards together
   std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
-  // Queues and topics of one account; 0: all there may be, but with keys half of them, so that no key takes them all.
+  // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
+  // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
-  bool strict_sqs = false;  // names of deleted queues wait as they do on AWS
+  bool strict_sqs = false;  // the name of a deleted queue is blocked for 60 s, as on AWS
   ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
-  bool trust_clock = false;   // after a restart of the machine, see net/engine/clock.h
-  std::uint64_t memory = 0;   // bytes for message bodies; 0: half of the machine or cgroup
+  bool trust_clock = false;   // after a reboot: see net/engine/clock.h
+  std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
-  std::string base_url;  // of returned queue URLs; empty: the Host of the request
+  std::string base_url;  // base of returned queue URLs; empty: the request's Host
   std::uint64_t segment_bytes = 64 << 20;
 };
 
@@ -61,12 +62,12 @@ class Server {
   ~Server();
 
   std::string ready_line() const;
-  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code. A second signal during the drain ends the
-  // process at once, with 128 + its number.
+  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code. A second signal during the
+  // drain ends the process at once, with 128 + its number.
   int run();
-  // Drains: nobody new, what is under way is answered, everything is flushed. Blocks until it is done.
+  // Drains: accepts no connections, answers pending requests, flushes. Blocks until done.
   void stop();
-  // Reads certificate and keys again. What is wrong is said on stderr, and what was there before stays.
+  // Reloads certificate and keys. Errors go to stderr; the failed part keeps its current value.
   void reload();
   // host:port as bound.
   const std::string& address(Protocol protocol) const;

@@ -20,7 +20,7 @@ namespace pawl {
 namespace {
 
 constexpr int say_after_ms = 5000;
-constexpr int patience_ms = 250;  // with who asks
+constexpr int patience_ms = 250;  // for the next bytes of a client
 constexpr int reads_max = 8;
 
 }  // namespace
@@ -46,13 +46,13 @@ void StartWatch::run() {
       continue;
     }
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket < 0) continue;  // its client has gone
+    if (socket < 0) continue;  // the client has disconnected
     answer(socket);
     ::close(socket);
   }
 }
 
-// Whether it became so in this time, and before the end.
+// Whether the socket became readable within the time, and before the end.
 bool StartWatch::readable(int socket, int timeout_ms) {
   pollfd ready[] = {
       {.fd = end_fd_, .events = POLLIN, .revents = 0},
@@ -86,7 +86,7 @@ void StartWatch::answer(int socket) {
   std::string out;
   append_response(out, status, "text/plain; charset=utf-8", {}, {}, body, false,
                   request.method == "HEAD", {}, request.version_minor);
-  // It is small and the socket is new: it fits.
+  // The response is small and the socket new: its send buffer has space.
   if (::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
     ::shutdown(socket, SHUT_WR);
 }

@@ -1,8 +1,9 @@
-// StartWatch: answers on the admin port while the shards read their logs: alive, not ready, how far, how long yet.
-// A start that takes long says it on stderr too.
+// StartWatch: the admin port during recovery. It answers: alive, not ready, progress and remaining
+// time. A long recovery is reported on stderr too.
 //
-// Errors: none; who asks in another way than HTTP, or slowly, is hung up on.
-// Owner:  Server::start(); a thread of its own. The listening socket is not touched any more once it is gone.
+// Errors: none; a client that is slow or does not speak HTTP is disconnected.
+// Owner:  Server::start(). It has a thread of its own, which the destructor ends; then nothing
+//         uses the listening socket.
 #pragma once
 
 #include <chrono>

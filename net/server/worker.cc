@@ -26,17 +26,17 @@ namespace pawl {
 namespace {
 
 constexpr unsigned completions_a_turn = 256;
-constexpr std::uint64_t yield_after_us = 50;  // of a log write in flight
+constexpr std::uint64_t yield_after_us = 50;  // age of a log write in flight
 constexpr std::uint64_t yield_too_long_us = 500;
-// One slow yield is no neighbour: the kernel's thread that allocates or removes a file takes as long.
+// A single slow yield proves no neighbour: a kernel thread that allocates or removes a file takes
+// as long.
 constexpr std::uint64_t slow_yields_within_us = 20'000;
 constexpr std::uint64_t contended_us = 1'000'000;
 constexpr std::uint64_t step_aside_every_us = 200;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
 constexpr std::uint64_t drain_sleep_ns = 1'000'000;
 constexpr std::uint64_t close_patience_us = 5'000'000;
-constexpr std::uint64_t drain_patience_us =
-    15'000'000;  // with peers that do not take their answers
+constexpr std::uint64_t drain_patience_us = 15'000'000;  // for peers that do not read
 
 }  // namespace
 
@@ -137,7 +137,7 @@ std::string Worker::log_error(const std::string& complaint, const Error& error) 
   return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
 }
 
-// --- accepting ----------------------------------------------------------------------------------------------
+// --- accepting -----------------------------------------------------------------------------------
 
 void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners) {
   listeners_ = listeners;
@@ -149,18 +149,18 @@ void Worker::arm_accept(std::uint32_t listener) {
   io_uring_prep_multishot_accept(sqe, listeners_[listener].first, nullptr, nullptr, SOCK_CLOEXEC);
 }
 
-// A new connection goes to the shard that has the fewest.
+// Gives a new connection to the shard that has the fewest.
 void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   const bool exhausted =
       result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM;
   if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) {
     if (exhausted) {
-      postponed_accepts_.push_back(tag.index);  // armed again at once it would fail again at once
+      postponed_accepts_.push_back(tag.index);  // arming again at once would fail again
     } else {
       arm_accept(tag.index);
     }
   }
-  if (result < 0) return;  // the peer sees it
+  if (result < 0) return;  // the peer sees the failure
   const Protocol protocol = listeners_[tag.index].second;
   const std::optional<std::uint32_t> place = shared_->peers_of(protocol).enter(peer_of(result));
   if (!place) {
@@ -190,12 +190,12 @@ void Worker::arm_event() {
 
 void Worker::nudge() const {
   const std::uint64_t one = 1;
-  // Full means it is readable already, which is all that is wanted.
+  // EAGAIN: the counter is full, so the eventfd is readable already.
   if (::write(event_fd_, &one, sizeof one) < 0)
     CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
 }
 
-// --- the loop -----------------------------------------------------------------------------------------------
+// --- the loop ------------------------------------------------------------------------------------
 
 void Worker::run(const ConnectionContext& context,
                  const std::vector<std::pair<int, Protocol>>& listeners) {
@@ -214,7 +214,7 @@ void Worker::run(const ConnectionContext& context,
   close_log();
 }
 
-// Marks the log as cleanly closed, once what it does in the background (a segment being made ready) is over.
+// Marks the log as cleanly closed, after its background work (preparing a segment) has ended.
 void Worker::close_log() {
   const std::uint64_t begun = steady_now_us();
   Result<void> closed = engine_->log().close_clean();
@@ -249,8 +249,8 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
       return;
     }
     case RingOp::none:
-      // A wake-up of another shard that failed (its completion queue is full): it will look by itself, at
-      // the latest when its sleep ends.
+      // A failed wake-up: the other shard's completion queue is full. It checks its mesh by itself,
+      // at the latest when its sleep ends.
     case RingOp::cancel:
     case RingOp::wake:
       return;
@@ -265,7 +265,7 @@ bool Worker::turn() {
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         dispatch(tag, result, flags);
       });
-  if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began after it
+  if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began later
   const bool worked = loop_->turn(now_, now_us_);
   if (loop_->failure()) die(*loop_->failure());
   connections_->flush();
@@ -317,8 +317,8 @@ void Worker::yield() {
   slow_yield_us_ = now;
 }
 
-// Beside another thread that computes, a yield costs whole ticks; a short sleep does not. It is needed all the same:
-// the kernel's threads that flush for this shard may wait for this core.
+// Sleeps briefly instead of yielding: beside a busy thread a yield costs whole ticks. Kernel
+// threads that flush for this shard may need this core.
 void Worker::step_aside() {
   if (now_us_ - stepped_aside_us_ < step_aside_every_us) return;
   stepped_aside_us_ = now_us_;
@@ -340,7 +340,7 @@ void Worker::sleep() {
   port_->awake();
 }
 
-// At once, so that the health is right from the first refused send on.
+// Runs every turn, so that /healthz is right from the first refused send on.
 void Worker::note_refusals() {
   const std::uint64_t refused = loop_->stats().refused_for_space;
   if (refused == refused_for_space_) return;
@@ -355,7 +355,7 @@ void Worker::note_refusals() {
              raw(options_.id), options_.directory);
 }
 
-// The end of it: a whole second without a refusal, and room for a message of any size.
+// Clears out_of_space_ after a second without a refusal, when a message of any size has space.
 void Worker::look_for_space() {
   const Log& log = engine_->log();
   if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
@@ -382,7 +382,7 @@ void Worker::note_files_set_aside() {
              SegmentPool::set_aside_max);
 }
 
-// At most one line a second.
+// Runs once a second, which limits the log to one line a second.
 void Worker::note_unreadable() {
   const LoopStats& stats = loop_->stats();
   if (stats.unreadable == unreadable_) return;
@@ -415,8 +415,8 @@ void Worker::second_passed() {
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
 }
 
-// Everybody answered here and no message on its way to another queue, whose shard must not be gone before it; then
-// the same everywhere; then all that was decided is on disk.
+// Waits until this shard has sent all responses and asks nothing of other shards, which must
+// outlive its transfers. Then waits for the same in all shards, then for the flush of the log.
 bool Worker::drain_step() {
   if (!draining_) {
     draining_ = true;

@@ -1,13 +1,13 @@
-// The thread of a shard: its ring, its disk, its log, its connections, and when to sleep.
+// The thread of a shard: its ring, disk, log and connections, and its sleep.
 //
 //   open (recover) --> adopt the directory --> run: [reap, turn, flush, submit | sleep]* --> drain --> closed
 //
-// How it idles: while there was work within the spin window it polls; then it says "sleeping", looks at the
-// mesh once more and blocks. On a core it does not have to itself (a yield that took more than 0.5 ms says
-// so) it neither spins nor yields for a second, but blocks: a neighbour that is runnable keeps a yielder
-// waiting for whole 4 ms ticks, and a sleeper only for its wake-up.
+// Idling: after work it polls for the spin window. Then it marks itself as sleeping, checks the
+// mesh once more and blocks. Two yields of more than 0.5 ms within 20 ms show that the core is
+// shared: for a second it then neither spins nor yields, but blocks. A runnable neighbour delays a
+// yielding thread by whole 4 ms ticks, and a sleeping one only by its wake-up.
 //
-// Owner:  the server. What other threads may touch is said at each member.
+// Owner:  the server. Comments name the members that other threads may use.
 #pragma once
 
 #include <atomic>
@@ -40,16 +40,16 @@ struct WorkerOptions {
   std::string directory;
   int lock = -1;  // DataDir::lock()
   LogOptions log;
-  std::uint32_t descriptors_max = UINT32_MAX;  // of the log's files
-  DataIdentity identity;                       // of the data directory
+  std::uint32_t descriptors_max = UINT32_MAX;  // for the files of the log
+  DataIdentity identity;                       // the data directory's
   std::size_t account_queues_max = Directory::queues_max;
   bool strict_sqs = false;
   Poll poll = Poll::automatic;
   std::uint64_t spin_us = 100;
-  int cpu = -1;  // to stay on; -1: anywhere
+  int cpu = -1;  // the thread's CPU; -1: any
 };
 
-// What the workers of a server share.
+// State shared by the workers of a server.
 struct WorkerShared {
   WorkerShared(std::uint32_t shards, std::uint32_t connections_max, std::uint32_t address_max)
       : mesh(shards),
@@ -59,19 +59,19 @@ struct WorkerShared {
         peers(connections_max, address_max),
         admin_peers(admin_connections_max, admin_connections_max) {}
 
-  // Connections of the admin port have places of their own: probes are answered at the limit of the others.
+  // The admin port has a separate limit, so that probes are answered when the other is reached.
   static constexpr std::uint32_t admin_connections_max = 32;
   Peers& peers_of(Protocol protocol) { return protocol == Protocol::admin ? admin_peers : peers; }
 
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
-  std::vector<std::atomic<int>> ring_fds;               // to wake by MSG_RING
+  std::vector<std::atomic<int>> ring_fds;               // for wake-ups by MSG_RING
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
   std::vector<ReplayProgress> replays;
   Peers peers;
   Peers admin_peers;
   std::atomic<bool> stopping{false};
-  std::atomic<std::uint32_t> quiet{0};  // workers that have nobody left to answer
+  std::atomic<std::uint32_t> quiet{0};  // workers that have sent all responses
 };
 
 class Worker {
@@ -85,14 +85,14 @@ class Worker {
   void run(const ConnectionContext& context,
            const std::vector<std::pair<int, Protocol>>& listeners);
 
-  // --- by the server, between those ---
+  // --- by the server, between those calls ---
   ShardEngine& engine() { return *engine_; }
   bool opened() const { return engine_ && engine_->opened(); }
-  // What is wrong with the log as a part of its directory, when open() has failed.
+  // After a failed open(): the log's fault as a part of its directory.
   const RecoveryReport& report() const { return report_; }
   const Calibration& calibration() const { return calibration_; }
 
-  // Ends a sleep, from any thread.
+  // Ends a sleep. Any thread may call it.
   void nudge() const;
 
   const ShardNumbers& numbers() const { return numbers_; }
@@ -130,21 +130,21 @@ class Worker {
   RecoveryReport report_;
   Calibration calibration_;
   std::vector<std::pair<int, Protocol>> listeners_;
-  std::vector<std::uint32_t> postponed_accepts_;  // out of descriptors: tried again each second
+  std::vector<std::uint32_t> postponed_accepts_;  // no descriptors or memory: retried each second
   int event_fd_ = -1;
   Instant now_;
   std::uint64_t now_us_ = 0;
-  std::uint64_t worked_us_ = 0;       // when there was work last
-  std::uint64_t write_since_us_ = 0;  // since when a log write has been in flight; 0: none
+  std::uint64_t worked_us_ = 0;       // time of the latest work
+  std::uint64_t write_since_us_ = 0;  // start of the log writes in flight; 0: none
   std::uint64_t contended_until_us_ = 0;
-  std::uint64_t slow_yield_us_ = 0;  // the end of the latest one
+  std::uint64_t slow_yield_us_ = 0;  // end of the latest slow yield
   std::uint64_t stepped_aside_us_ = 0;
   std::uint64_t second_us_ = 0;
-  std::uint64_t files_set_aside_ = 0;  // as was said last
-  bool out_of_space_ = false;  // a send was refused for want of disk, and no room has come since
-  std::uint64_t refused_for_space_ = 0;  // of LoopStats, when last looked at
-  std::uint64_t refused_us_ = 0;         // when a send was refused for want of disk last
-  std::uint64_t unreadable_ = 0;         // of LoopStats, when last logged
+  std::uint64_t files_set_aside_ = 0;    // as last logged
+  bool out_of_space_ = false;            // a send was refused for lack of disk; no space since
+  std::uint64_t refused_for_space_ = 0;  // that of LoopStats when last read
+  std::uint64_t refused_us_ = 0;         // time of the latest refusal for lack of disk
+  std::uint64_t unreadable_ = 0;         // that of LoopStats when last logged
   bool draining_ = false;
   std::uint64_t drain_begun_us_ = 0;
   bool said_quiet_ = false;
