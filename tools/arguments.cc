@@ -13,9 +13,9 @@
 namespace pawl {
 namespace {
 
-// Words that other programs have for what pawl has under another name.
+// Verbs and flags of other programs, with a hint to pawl's own.
 struct Synonyms {
-  std::string_view words;  // with spaces around each
+  std::string_view words;  // each with a space before and after it
   std::string_view hint;
 };
 
@@ -68,7 +68,7 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-// The verb that was given, down to the last one: of `pawl wal dump` it is dump.
+// The innermost verb that was given: `dump` for `pawl wal dump`.
 const CLI::App& chosen(const CLI::App& app) {
   const auto verbs = app.get_subcommands();
   return verbs.empty() ? app : chosen(*verbs.front());
@@ -90,7 +90,8 @@ std::string explain_extra(const CLI::App& at, const std::string& extra) {
                      hint);
 }
 
-// The library says "NAME: 1 required TYPE missing", "NAME: At Most 1 required but received 2", "NAME is required".
+// Texts of the library: "NAME: 1 required TYPE missing", "NAME is required" and
+// "NAME: At Most 1 required but received 2".
 std::string explain_option(const CLI::App& at, const std::string& text, bool missing) {
   const std::string name = text.substr(0, text.find_first_of(": "));
   const CLI::Option* const option = at.get_option_no_throw(name);

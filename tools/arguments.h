@@ -1,6 +1,6 @@
 // Checks of numbers on the command line, and the texts for wrong use of a verb.
 //
-// Errors: explain() and the checks name the flag, the value, what is allowed, and what to do.
+// Errors: explain() and the checks name the flag, the value, the allowed values and the remedy.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class ParseError;
 
 namespace pawl {
 
-// For CLI::Option::check(): what is wrong with a value; empty: nothing.
+// For CLI::Option::check(): the error text for a value; empty: the value is valid.
 using ValueCheck = std::function<std::string(const std::string&)>;
 ValueCheck whole_number(std::uint64_t least, std::uint64_t most);
 ValueCheck number(double least, double most);

@@ -1,7 +1,7 @@
 // The verbs of the `pawl` program.
 //
-// Each add_ function hangs one verb on the command line; when the verb was chosen and its arguments are
-// right, it runs and leaves the exit code in `code`.
+// Each add_ function adds one verb to the command line. If the verb is given with valid arguments,
+// it runs during the parse and stores its exit code in `code`.
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  main(), one thread; `code` outlives the parse.
@@ -13,7 +13,7 @@ class App;
 
 namespace pawl {
 
-// What scripts may rely on.
+// Exit codes on which scripts may rely.
 enum ExitCode : int {
   exit_ok = 0,
   exit_failure = 1,

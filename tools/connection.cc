@@ -46,7 +46,7 @@ std::string explain(const ConnectionOptions& options, const Client::Error& error
   using Code = Client::Code;
   switch (error.code) {
     case Code::unreachable: {
-      // What the library says of a name that nobody knows.
+      // The client library's error for an unknown host name.
       const bool unknown = error.system == EADDRNOTAVAIL;
       return fmt::format(
           "cannot reach {}: {}. Is `pawl serve` running there? --binary names its binary port.",
@@ -95,7 +95,7 @@ KeyOptions key_of_environment() {
 }
 
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
-  const Address address = address_of(options.binary).value_or(Address{});  // it was checked
+  const Address address = address_of(options.binary).value_or(Address{});  // check_address() passed
   Client::Options asked{.host = address.host, .port = address.port, .name = name};
   const KeyOptions key = key_of_environment();
   asked.key_id = key.id;

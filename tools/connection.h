@@ -1,7 +1,7 @@
-// How a verb reaches a server: the binary port, with or without TLS, with an access key where one is asked for.
+// The connection of a verb to a server: the binary port, with or without TLS and access key.
 //
-// The key is that of the environment, as SDKs and the AWS command line take it: AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY. A server that asks for none is told none.
+// The key comes from the environment, as for SDKs and the AWS command line: AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY. It is not sent to a server that requires none.
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  one verb.
@@ -21,18 +21,18 @@ namespace pawl {
 struct ConnectionOptions {
   std::string binary = "127.0.0.1:9326";
   bool tls = false;
-  std::string ca_file;  // with it, tls
+  std::string ca_file;  // not empty: TLS is used even if `tls` is false
 };
 
 // --binary, --tls, --tls-ca
 void add_connection(CLI::App& verb, ConnectionOptions& options);
 
 struct KeyOptions {
-  std::string id, secret;  // empty: there is none
+  std::string id, secret;  // empty: no key
 };
 KeyOptions key_of_environment();
 
-// `name` is shown by the server. None: it has been explained.
+// The server shows `name` for this connection. Without a value the error was already printed.
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name);
 
 }  // namespace pawl

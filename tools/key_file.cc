@@ -34,7 +34,7 @@ std::string unreadable(const std::string& path, std::string_view why) {
                      path, why, geteuid());
 }
 
-// Looks at the file that is read, not at one that may have its name a moment later.
+// Checks mode and owner of the opened file: its name may belong to another file a moment later.
 std::expected<void, std::string> read_guarded(const std::string& path, FileText& file) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Fault(unreadable(path, std::strerror(errno)));

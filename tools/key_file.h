@@ -5,12 +5,13 @@
 //   secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 //   account = "000000000001"
 //
-// The file must belong to whoever runs the server (or root), and nobody else may open it.
+// The file must belong to the user of the server or to root, and its mode must give group and
+// others no access.
 //
-// Limits: those of Keyring; file_bytes_max.
-// Errors: one sentence: the file, with line and column where there is one, what is wrong, what to do. A
-//         secret is never part of it.
-// Owner:  the Keyring it makes; the text read is overwritten.
+// Limits: those of Keyring; key_file_bytes_max.
+// Errors: one sentence with the file, the line and column if known, the fault and the remedy. It
+//         never contains a secret.
+// Owner:  the Keyring it makes; the text that was read is overwritten.
 #pragma once
 
 #include <cstddef>

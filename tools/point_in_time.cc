@@ -17,7 +17,7 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
-// A number of exactly so many digits.
+// A number of exactly `digits` digits.
 bool take(std::string_view& text, std::size_t digits, unsigned& number) {
   if (text.size() < digits) return false;
   const char* const end = text.data() + digits;
@@ -26,7 +26,7 @@ bool take(std::string_view& text, std::size_t digits, unsigned& number) {
   return error == std::errc() && stop == end;
 }
 
-// Behind the seconds; what is finer than a millisecond is left out.
+// The optional fraction of a second; digits after the third are ignored.
 bool take_fraction(std::string_view& text, unsigned& ms) {
   if (!take(text, '.')) return true;
   std::string digits(text.substr(0, text.find_first_not_of("0123456789")));
@@ -37,7 +37,7 @@ bool take_fraction(std::string_view& text, unsigned& ms) {
   return take(rest, 3, ms);
 }
 
-// 2026-11-22T10:00:00Z, as RFC 3339 has it, in UTC alone.
+// A time of RFC 3339, such as 2026-11-22T10:00:00Z, in UTC only.
 std::optional<std::int64_t> calendar_time(std::string_view text) {
   unsigned year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ms = 0;
   const bool read = take(text, 4, year) && take(text, '-') && take(text, 2, month) &&
@@ -52,7 +52,7 @@ std::optional<std::int64_t> calendar_time(std::string_view text) {
   return days * day_ms + (hour * 3600 + minute * 60 + second) * second_ms + ms;
 }
 
-// 90s, 15m, 2h or 3d before `now`.
+// A time before `now`: 90s, 15m, 2h or 3d.
 std::optional<std::int64_t> time_ago(std::string_view text, std::int64_t now) {
   constexpr std::size_t digits_max = 9;
   constexpr std::string_view units = "smhd";
@@ -71,14 +71,15 @@ std::int64_t wall_clock_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
-// Empty when it is neither, or not after 1970: 0 has a meaning of its own.
+// 0 is refused: in Client::ReplayOptions it means the oldest retained message, or now.
 std::optional<std::int64_t> point_in_time(std::string_view text, std::int64_t now) {
   const auto time = text.ends_with('Z') ? calendar_time(text) : time_ago(text, now);
   return time && *time > 0 ? time : std::nullopt;
 }
 
 std::string time_text(std::int64_t ms) {
-  constexpr std::int64_t year_10000_ms = 253'402'300'800 * second_ms;  // a text has four digits
+  constexpr std::int64_t year_10000_ms =
+      253'402'300'800 * second_ms;  // a text has four digits for the year
   ms = std::clamp<std::int64_t>(ms, 0, year_10000_ms - 1);
   const std::chrono::sys_time<std::chrono::seconds> seconds(std::chrono::seconds(ms / second_ms));
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",

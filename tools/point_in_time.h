@@ -1,7 +1,7 @@
-// Points in time as people write them: 2026-11-22T10:00:00Z, or how long ago: 90s, 15m, 2h, 3d.
+// Points in time on the command line: 2026-11-22T10:00:00Z, or an age: 90s, 15m, 2h, 3d.
 //
 // Units:  milliseconds since 1970.
-// Source: RFC 3339, UTC alone.
+// Source: RFC 3339, UTC only.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace pawl {
 
 std::int64_t wall_clock_ms();
-// Empty when it is neither, or not after 1970.
+// Empty for any other text, and for a time not after 1970-01-01T00:00:00Z.
 std::optional<std::int64_t> point_in_time(std::string_view text, std::int64_t now);
 std::string time_text(std::int64_t ms);
 

@@ -25,7 +25,7 @@ namespace {
 struct Asked {
   ConnectionOptions server;
   std::string queue;
-  std::string from, to;  // points in time, as they were given; empty: not given
+  std::string from, to;  // points in time, as typed; empty: not given
   std::string into;
   std::uint32_t rate = 0;
   std::string filter;
@@ -34,7 +34,7 @@ struct Asked {
   bool json = false;
 };
 
-// --- what the flags may be; each says what is wrong, or nothing ---
+// --- checks of flags: each returns an error text, or an empty one ---
 
 std::string check_time(const std::string& text) {
   if (point_in_time(text, wall_clock_ms())) return {};
@@ -54,7 +54,7 @@ std::string check_filter(const std::string& text) {
                      why);
 }
 
-// --- what went wrong ---
+// --- error texts ---
 
 int fail(int code, std::string_view text) {
   fmt::print(stderr, "error: {}\n", text);
@@ -68,7 +68,7 @@ int explain_no_queue(const Asked& asked, std::string_view queue) {
                           queue, asked.server.binary));
 }
 
-// What may befall every request.
+// Explains the errors that any request can return.
 int explain(const Asked& asked, std::string_view what, const Client::Error& error) {
   using Code = Client::Code;
   switch (error.code) {
@@ -116,7 +116,7 @@ int explain_start(const Asked& asked, const Client::Error& error) {
                               queue));
     case Code::no_such_queue:
       return explain_no_queue(asked, elsewhere ? asked.into : queue);
-    case Code::invalid:  // all else has been looked at before
+    case Code::invalid:  // all other arguments were checked before
       if (!elsewhere) break;
       return fail(exit_failure,
                   fmt::format("cannot replay queue \"{}\" into \"{}\": one of them is a FIFO "
@@ -190,7 +190,7 @@ std::string_view name_of(Client::Replay::State state) {
   return i < std::size(names) ? names[i] : "unknown";
 }
 
-// A filter may have been written in several lines; outside of its texts a space means the same.
+// Joins the lines of a filter: outside its strings a space means the same as a line break.
 std::string in_one_line(std::string text) {
   for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   return text;

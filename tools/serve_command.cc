@@ -14,7 +14,7 @@ namespace {
 
 struct Asked {
   std::map<std::string, std::string> flags;
-  std::map<std::string, const CLI::Option*> options;  // which of them were given, even empty
+  std::map<std::string, const CLI::Option*> options;  // by flag; count() > 0: it was given
   std::string config;
   bool insecure = false;
 };
@@ -76,7 +76,8 @@ void add_serve_command(CLI::App& app, int& code) {
                          fmt::format("{} (default: {})", key.help, key.preset))
             ->type_name(key.value);
     asked->options[key.flag] = option;
-    if (std::string_view(key.value) == "yes|no") option->expected(0, 1);  // alone it means yes
+    if (std::string_view(key.value) == "yes|no")
+      option->expected(0, 1);  // without a value it means yes
     if (key.repeats) option->multi_option_policy(CLI::MultiOptionPolicy::Join);
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
   }

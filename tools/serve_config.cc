@@ -56,7 +56,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
-// "4GiB", "512M", "1048576".
+// Sizes in bytes: "4GiB", "512M", "1048576".
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto value = parse_number(text.substr(0, digits));
@@ -105,13 +105,13 @@ bool assign_account(Options& options, const Text& text) {
   return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// A boolean of TOML comes as "true" or "false".
+// "true" and "false" are the texts of TOML's booleans.
 bool assign_yes_no(bool& value, const Text& text) {
   value = text == "yes" || text == "true";
   return value || text == "no" || text == "false";
 }
 
-// A part of ARNs and of what is signed.
+// The region is a part of ARNs and of signatures.
 bool assign_region(Options& options, const Text& text) {
   options.region = text;
   return !text.empty() && text.size() <= region_max &&
@@ -132,7 +132,7 @@ bool assign_count(std::uint32_t& count, const Text& text, std::uint32_t max) {
   return true;
 }
 
-// Several values, with commas or as lines between them; each must pass.
+// Values separated by commas or line breaks; each must pass `fits`.
 template <std::vector<Text> Options::* member>
 bool assign_list(Options& options, const Text& text, bool (*fits)(const Text&)) {
   std::size_t at = 0;
@@ -148,7 +148,7 @@ bool assign_list(Options& options, const Text& text, bool (*fits)(const Text&)) 
 
 bool is_host(const Text& text) { return valid_host(text) && text.back() != ':'; }
 
-// As browsers write it: scheme and host, without a path.
+// An origin as browsers write it: "null", or scheme and host without a path.
 bool is_origin(const Text& text) {
   const std::size_t host = text.find("://");
   return text == "null" || (host != Text::npos && host > 0 && valid_host(text.substr(host + 3)));
@@ -206,7 +206,7 @@ bool meet(const Address& one, const Address& other) {
          (one.host == other.host || any(one.host) || any(other.host));
 }
 
-// Two listeners cannot have one port.
+// Two listeners cannot share a port.
 std::expected<void, std::string> check_ports(const Options& options) {
   const std::pair<const char*, const std::string&> listeners[] = {
       {"http",   options.http  },
@@ -228,7 +228,7 @@ std::expected<void, std::string> check_ports(const Options& options) {
   return {};
 }
 
-// What makes sense only together.
+// Checks settings that depend on each other.
 std::expected<void, std::string> check_together(const Options& options) {
   if (options.auth == "sigv4" && !options.load_keys) {
     return Fault(

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t word_max = 64;
 
-// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+// The number of insertions, deletions, substitutions and swaps of neighbours between two words
+// (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> at(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) at[i][0] = i;

@@ -7,11 +7,11 @@
 
 namespace pawl {
 
-// The candidate closest to `word`, or empty when none is close enough to be meant. A swap of two
-// neighbouring letters counts as one mistake; a candidate of which the word is the beginning is close.
+// The candidate closest to `word`, or empty if none is close. A swap of two neighbouring letters
+// counts as one mistake, and so does a candidate that begins with `word` (two letters or more).
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
-// ` Did you mean "x"?`, or nothing.
+// ` Did you mean "x"?`, or an empty text.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace pawl

@@ -23,7 +23,7 @@
 namespace pawl {
 namespace {
 
-// One line per record.
+// Prints one line per record.
 class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
@@ -114,19 +114,20 @@ void print_frame(const Manifest& manifest, const LogFrameHeader& header,
   fmt::print("{} frame {} B epoch {} at {} durable {}\n", header.lsn, header.length, header.epoch,
              header.wall_ms, header.durable);
   Printer printer;
-  (void)decode_records(records, header.records, header.stream, printer);  // the walk says why not
+  (void)decode_records(records, header.records, header.stream, printer);  // the walk reports errors
   if (header.lsn < manifest.checkpoint_end &&
       manifest.checkpoint_end <= align_up(header.lsn + header.length, block_bytes))
     fmt::print("{} checkpoint ends\n", manifest.checkpoint_end);
 }
 
-// Segments that are not there, but should be, as far as the queues of their messages are known to be there.
+// Reports messages in missing or damaged segments: as damage if their queue is in `queues`, as a
+// note if no queue is known. True: there is damage.
 bool report_missed(const std::string& directory, const WalkReport& report,
                    const std::set<QueueId>& queues) {
   bool damaged = false;
   for (const auto& [where, messages] : report.missed) {
     const bool known = queues.contains(where.queue);
-    if (!known && !queues.empty()) continue;  // it was deleted
+    if (!known && !queues.empty()) continue;  // the queue was deleted
     damaged |= known;
     fmt::print(stderr,
                "{}: {}: {} is missing or damaged: {} message{} of queue {} cannot be read{}\n",
@@ -137,7 +138,7 @@ bool report_missed(const std::string& directory, const WalkReport& report,
   return damaged;
 }
 
-// `queues` are those of the logs before it: the first log of a data directory has them all.
+// `queues`: those in the logs examined before. The first log of a data directory lists all queues.
 int examine_log(const std::string& directory, bool print, std::set<QueueId>& queues) {
   const auto report = walk_log(directory, print ? print_frame : FrameVisitor{});
   if (!report) {
@@ -166,7 +167,7 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
   return sound ? exit_ok : exit_check_failed;
 }
 
-// A log of the data directory that is not there, or not the one that should be. Empty: it is right.
+// The reason why a shard's log is lost or not the expected one; empty: it is the expected one.
 std::string misplaced(const DataIdentity& identity, std::uint32_t shard, const std::string& log) {
   const auto manifests = read_manifests(log);
   if (!manifests) return manifests.error().what;
@@ -192,7 +193,7 @@ std::string misplaced(const DataIdentity& identity, std::uint32_t shard, const s
   return {};
 }
 
-// The logs that PAWL says there are.
+// Examines the logs that the file PAWL lists.
 int examine_directory(const std::string& directory, bool print) {
   const auto identity = read_identity_of(directory);
   if (!identity) {
@@ -239,7 +240,7 @@ int examine_logs(const std::string& directory, bool print) {
 }  // namespace
 
 void add_wal_command(CLI::App& app, int& code) {
-  // Both `wal verify DIR` and `wal verify --data DIR`.
+  // Accepts both `wal verify DIR` and `wal verify --data DIR`.
   const auto add_directory = [](CLI::App& action, std::string& directory, const char* help) {
     action.add_option("DIR,--data", directory, help)->required();
   };

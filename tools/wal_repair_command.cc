@@ -25,11 +25,11 @@ int complain(const std::string& text) {
   return exit_failure;
 }
 
-constexpr std::uint32_t queue_ids_guessed =
-    1'000'000;  // given out by a lost control log, and seen nowhere else
+// The number of queue ids that a lost control log may have assigned and that no other log shows.
+constexpr std::uint32_t queue_ids_guessed = 1'000'000;
 
 struct Known {
-  const RepairPlan* control = nullptr;  // its plan; null: this is the control log, or none is known
+  const RepairPlan* control = nullptr;  // plan of the control log; null: this is the control log
   std::uint32_t queue_ids_end = 1;
   std::set<ShardId> lost;
 };
@@ -56,8 +56,8 @@ std::expected<RepairPlan, std::string> plan_of(const DataDir& data, std::uint32_
       error.sys != 0 ? fmt::format("{}: {}", error.what, std::strerror(error.sys)) : error.what));
 }
 
-// The control shard's first, for it knows what queues there are; and again, for it is to know the ids that others know,
-// and which of them are lost.
+// Plans the control log first, because it lists all queues. If it needs a repair or a log is lost,
+// it is planned again with the lost logs and all queue ids.
 std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data) {
   std::vector<RepairPlan> plans;
   Known known;
@@ -83,7 +83,8 @@ std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data
   return plans;
 }
 
-// What PAWL is to say when logs are lost: that they are not made, and which ids were given out.
+// Updates PAWL for lost logs: it marks them as not made, and for a lost control log it notes which
+// queue ids may be in use.
 std::expected<void, std::string> give_up_lost(DataDir& data, const std::vector<RepairPlan>& plans) {
   DataIdentity next = data.identity();
   for (std::uint32_t shard = 0; shard < plans.size(); ++shard) {

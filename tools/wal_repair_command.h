@@ -1,6 +1,7 @@
-// `pawl wal repair`: every log of a data directory, under its lock.
+// `pawl wal repair`: plans the repair of every log of a data directory, and does it if `apply` is
+// true, holding the directory's lock.
 //
-// Errors: to stderr; the answer is the exit code (tools/commands.h).
+// Errors: to stderr; returns the exit code (tools/commands.h).
 #pragma once
 
 #include <string>

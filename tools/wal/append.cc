@@ -43,7 +43,7 @@ void Appendix::removes(QueueId queue, const std::set<Seq>& seqs) {
   }
 }
 
-// Into the open frame, if it has room, or into one that begins where it ends.
+// Appends to the open frame, or to a new frame after it if the record does not fit.
 void Appendix::copy(std::vector<std::byte> record) {
   const Geometry& at = content_.geometry();
   record.resize(align_record(record.size()));

@@ -1,8 +1,8 @@
-// Appendix: frames put behind the end of a log that is not open, in an epoch of their own.
+// Appendix: appends frames to a log that is not open, in a new epoch.
 //
 //   records ... -> finish()
 //
-// Owner:  one LogContent, for as long as records are added; wal/writer.h does the same for a log that is open.
+// Owner:  one planner, whose LogContent it changes; wal/writer.h does the same for an open log.
 // Source: wal/FORMAT.md, "A frame".
 #pragma once
 
@@ -20,7 +20,7 @@ class Appendix {
  public:
   struct Start {
     Lsn tail = 0;  // end of the last frame
-    Lsn last = 0;  // its beginning; 0: there is none
+    Lsn last = 0;  // beginning of the last frame; 0: there is none
     std::uint32_t epoch = 0;
     std::int64_t wall_ms = 0;
   };
@@ -29,7 +29,7 @@ class Appendix {
   void heads(std::span<const HeadRecord> heads);
   void config(const ConfigRecord& record);
   void removes(QueueId queue, const std::set<Seq>& seqs);
-  void copy(std::vector<std::byte> record);  // as it is, without padding
+  void copy(std::vector<std::byte> record);  // an encoded record without padding
   void finish();
 
   Lsn begin() const { return begin_; }  // 0: nothing was appended
@@ -42,7 +42,7 @@ class Appendix {
   Start start_;
   Lsn begin_ = 0;
   Lsn frame_at_ = 0;
-  std::vector<std::byte> frame_;  // the open one; empty: none is
+  std::vector<std::byte> frame_;  // the open frame; empty: none is open
   std::uint32_t records_ = 0;
 };
 

@@ -37,7 +37,7 @@ Done rename_durably(const std::string& from, const std::string& to) {
   return sync_directory(fs::path(to).parent_path().string());
 }
 
-// A file that is open for writing.
+// A file open for writing.
 class Output {
  public:
   explicit Output(std::string path, int more_flags = 0)
@@ -96,7 +96,7 @@ Done write_durably(const std::string& path, std::span<const std::byte> bytes) {
   return file.sync();
 }
 
-// One that is there keeps what it holds; a new one is full size before it has its name.
+// Completes a segment. An existing file keeps its content; a new one has full size before its name.
 Done make_whole(const RepairPlan& plan, std::uint64_t number) {
   const Geometry& at = plan.content.geometry();
   const std::string path = plan.content.directory() + "/" + segment_name(number);
@@ -158,7 +158,7 @@ Done RepairCopy::begin() {
   final_ = fmt::format("{}/repair-{}", data_dir_, n);
   temporary_ = final_ + ".tmp";
   std::error_code error;
-  fs::remove_all(temporary_, error);  // of one that was cut short, before it changed anything
+  fs::remove_all(temporary_, error);  // left by a repair that stopped before it changed anything
   if (mkdir(temporary_.c_str(), 0700) != 0) return failed("make", temporary_);
   notes_ =
       "What `pawl wal repair --apply` has overwritten. To undo it: copy these files back, newest "

@@ -1,11 +1,13 @@
-// Does what a RepairPlan says: copies first what it overwrites, then every step durable before the next.
+// Applies a RepairPlan, after a copy of all files that it overwrites. Each step is durable before
+// the next one begins.
 //
-//   copy -> segments whole -> frames behind the end -> frames in the gaps -> manifests
+//   copy -> complete segments -> frames after the end -> frames in the gaps -> manifests
 //
-// The frames behind the end come first, since they say what the gaps have lost: as long as a gap is there, a repair that was
-// cut short is begun again, and finds the same; nothing is done twice that is done already.
+// The frames after the end come before those in the gaps, because they record the losses in the
+// gaps: while a gap exists, an interrupted repair can run again and finds the same losses. It skips
+// the steps that are done.
 //
-// Errors: a text that says what failed, with the reason.
+// Errors: a text with the failed operation, the path and the reason.
 // Owner:  one thread, which holds the lock of the data directory.
 #pragma once
 
@@ -16,7 +18,8 @@
 
 namespace pawl {
 
-// Copies of all that will be overwritten, DIR/repair-<n>/<log>/..., and of what was said. It is there as a whole or not.
+// The copies of all overwritten files in DIR/repair-<n>/<log>/..., with the report in a README. The
+// directory appears complete or not at all.
 class RepairCopy {
  public:
   explicit RepairCopy(std::string data_dir) : data_dir_(std::move(data_dir)) {}
@@ -24,9 +27,8 @@ class RepairCopy {
   std::expected<void, std::string> begin();
   // `log`: the name of the log's directory in the data directory.
   std::expected<void, std::string> add(const std::string& log, const RepairPlan& plan);
-  // The directory.
-  std::expected<void, std::string> add_identity();  // the file PAWL
-  std::expected<std::string, std::string> finish();
+  std::expected<void, std::string> add_identity();   // the file PAWL
+  std::expected<std::string, std::string> finish();  // returns the path of the directory
 
  private:
   std::string data_dir_;

@@ -1,10 +1,10 @@
-// LogContent: the bytes of a log that is not open, as they are and as they will be.
+// LogContent: the bytes of a log that is not open, with planned changes over them.
 //
-// A segment is read whole and filled up with zeros if it is shorter, or not there. What is put() lies over that, in
-// memory; writing it is tools/wal/apply.h.
+// A segment is read as a whole; zeros stand for the bytes that are missing. put() lays new bytes
+// over it in memory; tools/wal/apply.h writes them to the disk.
 //
 // Units:  bytes; Lsn as in wal/format.h.
-// Limits: one segment is in memory at a time, and what was put.
+// Limits: one segment is in memory at a time, and all bytes of put().
 // Errors: Errc::io.
 // Owner:  one thread.
 #pragma once
@@ -21,25 +21,25 @@
 
 namespace pawl {
 
-// Reads up to `bytes`; fewer at the end of the file.
+// Reads `bytes`; fewer at the end of the file.
 Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
                                          std::size_t bytes);
 
-// As it is said to people.
+// The text for a position: segment, byte and lsn.
 std::string place_in(const Geometry& at, Lsn lsn);
 
-// The numbers in the names of segments, rising.
+// The numbers in the names of segment files, in ascending order.
 std::vector<std::uint64_t> segments_in(const std::string& directory);
-// New files that the disk could not write.
+// The number of new files that the disk could not write.
 std::uint64_t files_set_aside_in(const std::string& directory);
 
 class LogContent {
  public:
   struct File {
     std::uint64_t bytes = 0;
-    bool header = false;           // the right one
-    bool whole = false;            // full size, too
-    std::int64_t is_another = -1;  // the number its header says, if that is another
+    bool header = false;           // its header is the one of this log and segment
+    bool whole = false;            // and it has full size
+    std::int64_t is_another = -1;  // the header's number if it differs from the name's
   };
 
   LogContent(std::string directory, const Geometry& geometry)
@@ -51,18 +51,18 @@ class LogContent {
   const std::string& directory() const { return directory_; }
   const std::map<std::uint64_t, File>& files() const { return files_; }
   bool there(std::uint64_t number) const { return files_.contains(number); }
-  // Where a frame may begin, at `lsn` or behind it.
+  // The first position, at `lsn` or after it, where a frame may begin.
   Lsn frame_place(Lsn lsn) const;
-  // For frames, in bytes, by the segment's header or by set_room(); 0: nothing says.
+  // Bytes of a segment that frames may use, from its header or set_room(); 0: unknown.
   std::uint64_t room(std::uint64_t number) const;
   void set_room(std::uint64_t number, std::uint64_t bytes) { rooms_[number] = bytes; }
 
-  // From `lsn` to the end of its extent. Holds until the next call.
+  // The bytes from `lsn` to the end of its extent, valid until the next call.
   Result<std::span<const std::byte>> from(Lsn lsn);
 
-  // From now on these bytes are there. They do not cross the end of a segment.
+  // Lays `bytes` over the content. They must not cross the end of a segment.
   void put(Lsn lsn, std::vector<std::byte> bytes);
-  // The segment is made, or gets its size and header, if anything of that is wanting.
+  // Plans to create the segment, or to restore its size and header, unless it is whole.
   void make_whole(std::uint64_t number);
 
   const std::map<Lsn, std::vector<std::byte>>& changes() const { return changes_; }

@@ -10,12 +10,12 @@
 namespace pawl {
 namespace {
 
-// Whether a frame has a checkpoint's records, and whether the first of one are among them.
+// Detects the records of a checkpoint in a frame, and the first records of one.
 class CheckpointMarks final : public QuietSink {
  public:
   bool begins = false, any = false;
 
-  // The number of the next queue is said by the first slice alone; one of 0 fills a gap.
+  // Only the first slice holds the next queue id, as HEADS of no queue; a 0 there fills a gap.
   void head(const HeadRecord& record) override {
     if (record.reserved) return;
     any |= record.next_seq > 0;
@@ -25,7 +25,7 @@ class CheckpointMarks final : public QuietSink {
 };
 
 struct Span {
-  std::size_t begin = 0, end = 0;  // frames; of `end` on none is of it
+  std::size_t begin = 0, end = 0;  // indexes of frames; `end` is exclusive
 };
 
 Result<std::vector<Span>> checkpoints(LogContent& content,
@@ -36,7 +36,7 @@ Result<std::vector<Span>> checkpoints(LogContent& content,
     if (!bytes) return std::unexpected(bytes.error());
     CheckpointMarks marks;
     (void)decode_records(records_of(*bytes, frames[i]), frames[i].records, frames[i].stream, marks);
-    // Settings of the first slice may be in the frame before.
+    // The frame before may hold settings of the first slice.
     const bool has_before = i > 0 && frames[i].lsn - frames[i].prev == frames[i - 1].lsn;
     if (marks.begins) found.push_back({has_before ? i - 1 : i, i + 1});
     if (marks.any && !found.empty()) found.back().end = i + 1;
@@ -44,7 +44,7 @@ Result<std::vector<Span>> checkpoints(LogContent& content,
   return found;
 }
 
-// From where on every segment is there, up to the last frame's.
+// The first segment of the unbroken run that ends with segment `last`.
 std::uint64_t unbroken_from(const LogContent& content, std::uint64_t last) {
   while (last > 0 && content.there(last - 1)) --last;
   return last;
@@ -73,13 +73,13 @@ Result<std::vector<LogFrameHeader>> whole_frames(LogContent& content) {
 void drop_stale(std::vector<LogFrameHeader>& frames, const Manifest& manifest) {
   std::uint32_t epoch = 0;
   std::erase_if(frames, [&](const LogFrameHeader& frame) {
-    // The log went on in a new epoch there, or before.
+    // A stale frame: the log continued in a newer epoch at its place, or before it.
     if (frame.epoch < epoch) return true;
     if (frame.lsn >= manifest.durable && frame.epoch < manifest.epoch) return true;
     epoch = frame.epoch;
     return false;
   });
-  // What the way back from the last one passes by is in the rest of an extent.
+  // Keeps the `prev` chain of the last frame; other frames lie in the unused rest of an extent.
   std::vector<LogFrameHeader> on_the_way;
   Lsn before = UINT64_MAX;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
@@ -132,7 +132,7 @@ Result<std::vector<LikelyManifest>> likely_manifests(LogContent& content,
     manifest.first = at.segment_of(manifest.checkpoint);
     return manifest;
   };
-  // The next one begins when one is whole, or after a start.
+  // Within an epoch, a checkpoint begins only after the one before is complete.
   for (std::size_t i = found->size(); i-- > 1;) {
     const Span& checkpoint = (*found)[i - 1];
     const Span& next = (*found)[i];

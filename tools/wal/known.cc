@@ -32,7 +32,7 @@ Known::Queue& Known::queue(QueueId id) {
 }
 
 void Known::gave_out(Queue& queue, Seq below) {
-  // A start goes on behind what was reserved before it.
+  // A startup continues after the numbers that were reserved before it.
   for (const Seq end : {queue.reserved_before, queue.reserved})
     if (queue.latest < end && end <= below) queue.latest = end - 1;
   const bool comparable = queue.latest != 0 || from_the_first_;
@@ -59,7 +59,7 @@ void Known::send(const StoredMessage& message, std::size_t offset) {
   if (message.seq >= q.low) q.messages.emplace(message.seq, records_ + offset);
 }
 
-// If a checkpoint was read and has it not, what says that it is gone comes.
+// A relocated message that the checkpoint does not list was deleted; its delete record follows.
 void Known::relocate(Queue& queue, Seq seq, LogPos position) {
   queue.next = std::max(queue.next, seq + 1);
   if (seq >= queue.low && (!with_checkpoint_ || queue.messages.contains(seq)))
@@ -90,7 +90,7 @@ void Known::config(const ConfigRecord& record) {
   queue_ids_end_ = std::max(queue_ids_end_, raw(record.config->id) + 1);
   ConfigRecord& known = configs_[record.config->id];
   auto config = std::make_shared<QueueConfig>(*record.config);
-  if (known.config) config->rows = known.config->rows;  // they are records of their own
+  if (known.config) config->rows = known.config->rows;  // rows have their own records
   known = {std::move(config), record.gone};
   if (record.gone) queues_.erase(record.config->id);
 }
@@ -103,7 +103,7 @@ void Known::row(const RowRecord& record) {
   it->second.config = std::move(config);
 }
 
-// A repair's begin with one of no queue that says nothing.
+// HEADS of a repair begin with an entry of no queue and number 0.
 void Known::head(const HeadRecord& record) {
   if (record.queue == QueueId::none) {
     guessed_ |= record.next_seq == 0;

@@ -1,10 +1,10 @@
-// Known: what a start comes to know of a log, as far as a repair must know it too: which messages there are and where,
-// the queues, and how far numbers have been given out.
+// Known: the part of recovery's result that a repair needs: messages and their positions, queues,
+// and assigned numbers.
 //
-// Numbers of messages are dense: a jump behind damage is a number whose SEND is lost, unless something says later
-// that the message is gone.
+// Message numbers are dense: a number that is skipped after damage is one whose SEND is lost,
+// unless a later record deletes the message.
 //
-// Limits: some 60 bytes a message.
+// Limits: about 60 bytes per message.
 // Owner:  values.
 // Source: wal/FORMAT.md, "A checkpoint, and a start"; core/shard_recovery.cc.
 #pragma once
@@ -20,43 +20,43 @@ namespace pawl {
 
 class Known final : public RecordSink {
  public:
-  // How far the log itself, not a checkpoint, has shown that numbers of a queue were given out.
+  // Numbers of a queue that were assigned, according to the log without its checkpoints.
   struct Given {
     Seq latest = 0;  // the highest; 0: none
-    // Those below may be left out, when a start has gone on behind them; and those below the one before it.
+    // Ends of the last two reservations. A startup continues there, so numbers below may be unused.
     Seq reserved = 0, reserved_before = 0;
   };
   struct Queue : Given {
     std::map<Seq, LogPos> messages;
-    std::set<Seq> missing;  // numbers that were given out and whose SEND was not read
-    Seq low = 0;            // everything below is gone
-    Seq next = 1;           // above all that are known
+    std::set<Seq> missing;  // assigned numbers whose SEND was not read
+    Seq low = 0;            // all messages below are purged
+    Seq next = 1;           // above all known numbers
   };
-  // What of the records that come is read: those of checkpoints, or all others.
+  // The kind of records to read: those of a checkpoint, or all others.
   enum class Part { checkpoint, log };
 
   void begin(Part part) {
     part_ = part;
     with_checkpoint_ |= part == Part::checkpoint;
   }
-  // The first byte of the records that come next.
+  // Sets the position of the next frame's records.
   void at(Lsn records) {
     records_ = records;
     guessed_ = false;
   }
-  // From here on numbers that were left out are missing.
+  // From here on, skipped numbers count as missing.
   void damaged() { damaged_ = true; }
-  // Nothing of the log comes before: its numbers begin at 1.
+  // The log is read from its beginning, so its numbers begin at 1.
   void from_the_first() { from_the_first_ = true; }
 
-  // How far numbers have been given out; and so far they had come before what is read next.
+  // The numbers assigned so far; go_on_from() sets them before the next records are read.
   std::map<QueueId, Given> given() const;
   void go_on_from(const std::map<QueueId, Given>& given);
 
   const std::map<QueueId, Queue>& queues() const { return queues_; }
   const std::map<QueueId, ConfigRecord>& configs() const { return configs_; }
   const Queue* find(QueueId id) const;
-  bool live(QueueId id) const;  // it was made and not deleted
+  bool live(QueueId id) const;  // it was created and not deleted
   std::uint32_t queue_ids_end() const { return queue_ids_end_; }
 
   void send(const StoredMessage& message, std::size_t offset) override;
@@ -74,7 +74,7 @@ class Known final : public RecordSink {
 
  private:
   Queue& queue(QueueId id);
-  void gave_out(Queue& queue, Seq below);  // all numbers below this one
+  void gave_out(Queue& queue, Seq below);  // all numbers below it are assigned
   void relocate(Queue& queue, Seq seq, LogPos position);
   void gone(Queue& queue, Seq seq);
 
@@ -82,8 +82,7 @@ class Known final : public RecordSink {
   Lsn records_ = 0;
   bool with_checkpoint_ = false;
   bool damaged_ = false;
-  bool guessed_ =
-      false;  // HEADS of this frame say what a repair was afraid of, not what was given out
+  bool guessed_ = false;  // HEADS of this frame are estimates by a repair, not assigned numbers
   bool from_the_first_ = false;
   std::uint32_t queue_ids_end_ = 1;
   std::map<QueueId, Queue> queues_;

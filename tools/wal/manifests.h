@@ -1,6 +1,6 @@
 // The manifests of a log that is not open.
 //
-// Errors: Errc::version (of a newer version), Errc::io. Damage is none.
+// Errors: Errc::version (written by a newer version), Errc::io. A damaged manifest is no error.
 // Owner:  values.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace pawl {
 
 struct Manifests {
   std::optional<Manifest> newest;
-  int whole = 0;  // of the two
+  int whole = 0;  // number of whole manifests, 0 to 2
 };
 
 Result<Manifests> read_manifests(const std::string& directory);

@@ -1,10 +1,10 @@
-// RepairPlanner: what is to be written so that a damaged log starts, with one manifest.
+// RepairPlanner: plans the writes that let a damaged log start, with one manifest.
 //
-//   walk()             frame after frame as they follow each other; what is damaged between is made whole (planner_walk.cc)
-//   read_as_a_start()  what a start would know then, and what it could not read (planner_start.cc)
-//   finish()           what is appended: numbers, what was forgotten, what is gone
+//   walk()             follows the chain of frames and rebuilds damaged ones (planner_walk.cc)
+//   read_as_a_start()  reads the log as recovery will, and finds lost messages (planner_start.cc)
+//   finish()           appends forgotten settings and messages, reserved numbers, and deletes
 //
-// Errors: what cannot be read, of the disk; RepairPlan::refused when nothing can be made of it.
+// Errors: Errc::io, Errc::version; RepairPlan::refused if the log cannot be repaired.
 // Owner:  plan_repair().
 #pragma once
 
@@ -33,7 +33,7 @@ class RepairPlanner {
         made_anew_(made_anew),
         doubtful_(doubtful) {}
 
-  // With the frames that are whole; once.
+  // `frames`: all whole frames of the log. Called once.
   Result<void> run(std::vector<LogFrameHeader> frames);
 
  private:
@@ -48,7 +48,7 @@ class RepairPlanner {
             frame.lsn == content_.frame_place(at_.extent_end(tail_ - 1)));
   }
 
-  // --- what follows what ---
+  // --- the chain of frames ---
 
   Result<void> walk();
   Result<void> close_gap(Lsn from, Lsn to, const LogFrameHeader* next);
@@ -59,7 +59,7 @@ class RepairPlanner {
   Lsn origin() const;
   void make_segments_whole();
 
-  // --- what a start knows ---
+  // --- the result of a recovery ---
 
   Result<void> read_as_a_start();
   Result<bool> readable(QueueId queue, Seq seq, LogPos position);
@@ -77,24 +77,25 @@ class RepairPlanner {
   LogContent& content_;
   const Geometry at_;
   Manifest manifest_;
-  bool made_anew_;  // out of the segments
-  bool doubtful_;   // the checkpoint may not be whole
+  bool made_anew_;  // the manifest was rebuilt from the segments
+  bool doubtful_;   // the checkpoint may be incomplete
   std::vector<LogFrameHeader> frames_;
   std::uint32_t epoch_seen_ = 0;
 
-  std::vector<std::pair<LogFrameHeader, bool>> log_;  // frames as they will be; rebuilt
+  std::vector<std::pair<LogFrameHeader, bool>>
+      log_;  // the repaired log; whether a frame is rebuilt
   std::optional<LogFrameHeader> last_;
   Lsn tail_ = 0;
-  Known all_;    // by all records there are
-  Known start_;  // by those a start reads
-  std::optional<std::map<QueueId, Known::Given>>
-      before_;                               // numbers given out where a start begins to read
-  std::uint64_t lost_bytes_ = 0;             // of what a start reads
-  std::uint64_t lost_checkpoint_bytes_ = 0;  // of these, in the checkpoint
+  Known all_;    // from all records
+  Known start_;  // from the records that recovery reads
+  // Numbers assigned before the first frame that recovery reads.
+  std::optional<std::map<QueueId, Known::Given>> before_;
+  std::uint64_t lost_bytes_ = 0;             // in the part that recovery reads
+  std::uint64_t lost_checkpoint_bytes_ = 0;  // in the checkpoint
   MessageList unreadable_, forgotten_;
   std::map<std::pair<QueueId, Seq>, LogPos> forgotten_at_;
   std::vector<ConfigRecord> forgotten_settings_;
-  std::uint64_t kept_ = 0;  // records, in damaged frames
+  std::uint64_t kept_ = 0;  // records salvaged from damaged frames
 };
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// What a start would know, and what is appended for it.
+// RepairPlanner: reads the log as recovery will, and appends the missing records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,13 @@
 namespace pawl {
 namespace {
 
-// The least that a message, or the settings of a queue, take in the log: so many at most were lost in so many bytes.
+// The smallest records of a message and of a queue's settings: they bound the number of records
+// that lost bytes can have held.
 constexpr std::uint64_t send_bytes_least = 32, config_bytes_least = 128;
 
 }  // namespace
 
-// --- what a start knows ---
+// --- the result of a recovery ---
 
 Result<void> RepairPlanner::read_as_a_start() {
   const auto read = [&](const LogFrameHeader& frame) -> Result<void> {
@@ -58,7 +59,7 @@ Result<bool> RepairPlanner::readable(QueueId queue, Seq seq, LogPos position) {
   return message && message->queue == queue && message->seq == seq;
 }
 
-// Messages that a start would know and nobody can read.
+// Finds lost messages: unreadable ones that recovery would list, and numbers without a SEND.
 Result<void> RepairPlanner::find_lost() {
   std::vector<std::pair<LogPos, std::pair<QueueId, Seq>>> by_position;
   MessageList without_queue, missing;
@@ -95,7 +96,8 @@ Result<void> RepairPlanner::find_lost() {
   return {};
 }
 
-// What the damaged part of the checkpoint may have named: it was sent, and nothing that can be read says that it is gone.
+// Finds settings and messages that the damaged part of the checkpoint may have listed: they are
+// readable, and no readable record deletes them.
 Result<void> RepairPlanner::find_forgotten() {
   for (const auto& [id, config] : all_.configs()) {
     const bool known = start_.configs().contains(id);
@@ -124,12 +126,12 @@ Result<void> RepairPlanner::find_forgotten() {
   return {};
 }
 
-// --- what is appended ---
+// --- the appended records ---
 
-// No number is given out twice: of a message, or of a queue.
+// Reserves numbers, so that no message number or queue id is assigned twice.
 void RepairPlanner::append_numbers(Appendix& appendix) {
   if (lost_bytes_ == 0) return;
-  std::vector<HeadRecord> heads{{}};  // of no queue first: they are guessed (tools/wal/known.h)
+  std::vector<HeadRecord> heads{{}};  // an entry of no queue marks estimates (tools/wal/known.h)
   for (const auto& [id, queue] : start_.queues()) {
     if (id == QueueId::none || !served(id)) continue;
     const Known::Queue* const all = all_.find(id);
@@ -145,7 +147,7 @@ void RepairPlanner::append_numbers(Appendix& appendix) {
   appendix.config({std::move(config), true});
 }
 
-// Those whose log is lost, with all their messages. Their ids are never used again.
+// Deletes the queues whose log is lost, with all messages. Their ids are never used again.
 void RepairPlanner::remove_queues(Appendix& appendix) {
   for (const auto& [id, record] : start_.configs()) {
     if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
@@ -178,8 +180,8 @@ Result<void> RepairPlanner::finish() {
   if (made_anew_ && manifest_.durable == 0) {
     plan_.said.push_back(fmt::format(
         "{}: taken for the end of the log, for nothing vouches for more", place_in(at_, tail_)));
-    lost_bytes_ +=
-        at_.segment_bytes;  // so that the numbers of what may have been there are not given out again
+    // Reserves the numbers of messages that may have been after the end.
+    lost_bytes_ += at_.segment_bytes;
   }
   const bool stale = !made_anew_ && absence_of(manifest_, true, at_.stream, request_.membership) ==
                                         LogAbsence::another_time;
@@ -188,7 +190,7 @@ Result<void> RepairPlanner::finish() {
         "taken as it is, from start {} (the directory's last one was {}): messages sent since are "
         "lost, messages deleted since are back",
         manifest_.start, request_.membership.starts));
-    lost_bytes_ += at_.segment_bytes;  // numbers given out since are not given out again
+    lost_bytes_ += at_.segment_bytes;  // reserves the numbers assigned since
     plan_.records_lost = true;
   }
   plan_.queue_ids_end = std::max(start_.queue_ids_end(), all_.queue_ids_end());

@@ -1,4 +1,4 @@
-// What follows what: the frames, and what is made of the gaps between them.
+// RepairPlanner: follows the chain of frames and fills its gaps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace pawl {
 namespace {
 
-// What a record is about, as far as one that is left from an earlier use of the file gives itself away.
+// Detects records from an earlier use of the file: a SEND whose number was assigned before, or
+// settings older than the known ones.
 class Age final : public QuietSink {
  public:
   explicit Age(const Known& known) : known_(known) {}
@@ -49,7 +50,7 @@ Result<void> RepairPlanner::run(std::vector<LogFrameHeader> frames) {
   return finish();
 }
 
-// Where the first frame should be.
+// The position where the first frame should begin.
 Lsn RepairPlanner::origin() const {
   for (const auto& [number, file] : content_.files()) {
     if (!older(number)) break;
@@ -62,7 +63,7 @@ Lsn RepairPlanner::origin() const {
 }
 
 Result<void> RepairPlanner::walk() {
-  // What is vouched for from each frame on.
+  // The position up to which the manifest, or a frame from index i on, proves the log durable.
   std::vector<Lsn> proven(frames_.size() + 1, std::max(manifest_.durable, manifest_.clean));
   for (std::size_t i = frames_.size(); i-- > 0;)
     proven[i] = std::max(proven[i + 1], frames_[i].durable);
@@ -72,7 +73,7 @@ Result<void> RepairPlanner::walk() {
     const LogFrameHeader& frame = frames_[i];
     const bool first = !last_ && frame.lsn == tail_;
     if (!first && !follows(frame)) {
-      if (tail_ >= begin() && proven[i] <= tail_) break;  // torn
+      if (tail_ >= begin() && proven[i] <= tail_) break;  // a torn end
       if (auto closed = close_gap(tail_, frame.lsn, &frame); !closed) return closed;
       if (!plan_.refused.empty()) return {};
     }
@@ -82,7 +83,7 @@ Result<void> RepairPlanner::walk() {
   return tail_ < promised ? close_gap(tail_, promised, nullptr) : Result<void>{};
 }
 
-// `next` begins at `to`, or nothing does and the log is to reach so far.
+// Fills the gap [from, to). `next` begins at `to`; null: none does, but the log reached `to`.
 Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* next) {
   const Lsn last_start = next != nullptr && next->prev != 0 ? next->lsn - next->prev : 0;
   bool joined = true;
@@ -93,7 +94,8 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
       joined = false;
       continue;
     }
-    // No frame lies between the one before the next and the next, which began the next segment: the room had ended.
+    // `next` is the first frame of its segment, and no frame lies between `last_start` and it: the
+    // room of this segment ended here.
     const bool is_behind_last = last_start != 0 && lsn > last_start &&
                                 number == at_.segment_of(last_start) && number < at_.segment_of(to);
     if (is_behind_last && lsn % at_.extent_bytes == 0 && content_.room(number) == 0)
@@ -118,14 +120,14 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
   return {};
 }
 
-// The part of a gap that lies in one extent.
+// Fills the part of a gap that lies in one extent.
 Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn last_start,
                                         const LogFrameHeader* next) {
   const auto bytes = content_.from(from);
   if (!bytes) return std::unexpected(bytes.error());
   const std::uint32_t epoch = last_ ? last_->epoch : 0;
   std::vector<Lsn> starts = suspected_frames(bytes->first(piece_end - from), from, at_, epoch);
-  // Behind the place of the frame before the next one, none begins; it begins there.
+  // The last frame in the gap begins at `last_start`, and none begins after it.
   if (last_start >= from && last_start < piece_end) {
     std::erase_if(starts, [&](Lsn lsn) { return lsn >= last_start; });
     starts.push_back(last_start);
@@ -134,7 +136,8 @@ Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn las
   const bool exact = piece_end == to;
   if (starts.empty() && !begins_extent && !exact) return {};
   if (starts.empty() || starts.front() != from) starts.insert(starts.begin(), from);
-  // A frame is not longer than that; one that begins where a frame is known to have begun is as long as it was.
+  // Splits ranges above the largest frame size. A frame at `last_start` keeps its known length, and
+  // a last range with an open end is not split.
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Lsn end = i + 1 < starts.size() ? starts[i + 1] : piece_end;
     const bool known = starts[i] == last_start || (i + 1 == starts.size() && !exact);
@@ -151,7 +154,7 @@ Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn las
   return {};
 }
 
-// A frame with what is whole of the records in [from, to).
+// Builds a frame at `from` with the whole records in [from, to).
 Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrameHeader* next) {
   const auto found = content_.from(from);
   if (!found) return std::unexpected(found.error());
@@ -197,7 +200,7 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
   if (from >= manifest_.checkpoint && from < manifest_.checkpoint_end)
     lost_checkpoint_bytes_ += salvage.lost_bytes;
   if (!content_.there(at_.segment_of(from)))
-    return take(header, true);  // it is missing, which is said
+    return take(header, true);  // make_segments_whole() reports the missing segment
   const std::string what = describe_guess(salvage.lost);
   plan_.said.push_back(
       fmt::format("{}: {}", place_in(at_, from),
@@ -209,7 +212,7 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
 Result<void> RepairPlanner::take(const LogFrameHeader& header, bool rebuilt) {
   const auto bytes = content_.from(header.lsn);
   if (!bytes) return std::unexpected(bytes.error());
-  // Unless a segment is missing before it, all numbers up to here are known.
+  // All numbers up to here are known, unless a segment before this frame is missing.
   if (header.lsn >= begin() && !before_ && last_ && header.lsn - header.prev == last_->lsn)
     before_ = all_.given();
   if (header.lsn >= begin() && !before_) before_.emplace();
@@ -227,7 +230,8 @@ Result<void> RepairPlanner::take(const LogFrameHeader& header, bool rebuilt) {
   return {};
 }
 
-// All that a start reads, up to the last that is whole; and older ones in which there is something.
+// Completes the segments that recovery reads, up to the last one with a right header, and older
+// segments with frames in the log.
 void RepairPlanner::make_segments_whole() {
   std::uint64_t end = at_.segment_of(std::max(tail_, begin() + 1) - 1);
   for (const auto& [number, file] : content_.files()) {
@@ -237,7 +241,7 @@ void RepairPlanner::make_segments_whole() {
                       segment_name(static_cast<std::uint64_t>(file.is_another)));
     }
     if (file.header)
-      end = std::max(end, number);  // each before it is to be there, and all are full size
+      end = std::max(end, number);  // each segment before it must exist and have full size
   }
   for (std::uint64_t n = manifest_.first; n <= end; ++n) content_.make_whole(n);
   for (const auto& [frame, rebuilt] : log_) {

@@ -13,7 +13,7 @@
 namespace pawl {
 namespace {
 
-// One plan, with this manifest.
+// Plans a repair with the given manifest.
 Result<RepairPlan> plan_with(const RepairRequest& request, const Manifest& manifest, bool made_anew,
                              bool doubtful) {
   RepairPlan plan(LogContent(request.directory,
@@ -28,7 +28,8 @@ Result<RepairPlan> plan_with(const RepairRequest& request, const Manifest& manif
   return plan;
 }
 
-// The one that loses least of those that the segments allow. `older` is the manifest that is there, if one is.
+// The plan that loses least, of all manifests that the segments allow. `older`: the whole manifest,
+// if there is one.
 Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const Manifest& older) {
   const std::uint64_t extent = std::min<std::uint64_t>(
       LogOptions{}.extent_bytes, request.segment_bytes & (~request.segment_bytes + 1));
@@ -43,7 +44,7 @@ Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const 
   std::optional<RepairPlan> best;
   for (LikelyManifest guess : *likely) {
     guess.manifest.generation = older.generation;
-    guess.manifest.durable = std::max(older.durable, older.clean);  // it still vouches for that
+    guess.manifest.durable = std::max(older.durable, older.clean);  // `older` still proves this
     auto plan = plan_with(request, guess.manifest, true, !guess.whole_checkpoint);
     if (!plan) return std::unexpected(plan.error());
     if (!best || !best->refused.empty() || (plan->refused.empty() && plan->lost < best->lost))
@@ -77,13 +78,13 @@ Result<RepairPlan> plan_repair(const RepairRequest& request) {
     empty.log_lost = empty.records_lost = true;
     return empty;
   }
-  if (manifests->newest && manifests->newest->epoch == 0) return empty;  // nothing was ever in it
+  if (manifests->newest && manifests->newest->epoch == 0) return empty;  // not completely made
   std::optional<RepairPlan> plan;
   if (manifests->newest) {
     auto made = plan_with(request, *manifests->newest, false, false);
     if (!made) return made;
     plan = std::move(*made);
-    // The newer one may be the damaged one, and what the older one needs used for something else.
+    // The damaged manifest may be the newer one; then segments that the other needs may be reused.
     if (manifests->whole == 2 || plan->lost == 0) return std::move(*plan);
   }
   auto anew = plan_anew(request, manifests->newest.value_or(Manifest{}));

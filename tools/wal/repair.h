@@ -1,18 +1,19 @@
-// Repair: how a log that a start refuses becomes one that it takes, with everything in it that is whole.
+// Repair: turns a log that recovery refuses into one that it accepts, and keeps all whole data.
 //
-//   scan (whole frames) -> walk (what follows what; gaps) -> read (what a start will know) -> append (what it must know besides)
+//   scan (whole frames) -> walk (chain, gaps) -> read (as recovery) -> append (missing records)
 //
-// Whole frames stay where they are, for messages are known by their positions. A gap that something vouches for gets
-// frames of what its records still say (tools/wal/salvage.h), so that one leads to the next again; one that nothing vouches
-// for is the torn end and is left alone. Behind the end a frame of a new epoch is appended: deletes of messages that
-// cannot be read, and numbers that are not to be given out again. Manifests that are both gone are made out of the segments.
+// Whole frames keep their place, because messages are known by their positions. A gap that was
+// durable gets frames with its readable records (tools/wal/salvage.h), which close the chain. A gap
+// that nothing proves durable is the torn end and is left alone. Frames of a new epoch follow the
+// end: deletes of unreadable messages, and numbers that must not be assigned again. Lost manifests
+// are rebuilt from the segments.
 //
-// What was deleted and whose DEL is lost comes back: a message is rather delivered again than lost.
+// If a delete record is lost, its message reappears: duplicates are preferred to loss.
 //
-// Nothing here writes: plan_repair() says what is to be written, apply_repair() (tools/wal/apply.h) does it.
+// plan_repair() does not write; apply_repair() (tools/wal/apply.h) writes the plan.
 //
-// Limits: what is written is in memory; some 60 bytes a message.
-// Errors: Errc::io, Errc::version. What cannot be repaired is `refused`, with the reason.
+// Limits: all planned writes are in memory; about 60 bytes per message.
+// Errors: Errc::io, Errc::version. If a log cannot be repaired, `refused` has the reason.
 // Owner:  values.
 // Source: wal/FORMAT.md.
 #pragma once
@@ -35,27 +36,27 @@ struct RepairRequest {
   ShardId shard{};
   std::uint64_t stream = 0;
   std::uint64_t segment_bytes = 0;
-  // Of the other logs, which are read before that of the control shard; it knows all queues.
+  // Above all queue ids in the other logs; for the control log, which lists all queues.
   std::uint32_t queue_ids_end = 1;
-  std::optional<std::set<QueueId>> queues = {};  // that there are; nothing: this log says it
-  bool settings_lost = false;                    // maybe, of some of its queues
+  std::optional<std::set<QueueId>> queues = {};  // all live queues; no value: this log lists them
+  bool settings_lost = false;                    // settings of some queues may be lost
   LogMembership membership;
-  std::set<ShardId> lost_logs = {};  // whose queues go from the directory
+  std::set<ShardId> lost_logs = {};  // their queues are deleted from the control log
 };
 
 struct RepairPlan {
   explicit RepairPlan(LogContent c) : content(std::move(c)) {}
 
-  std::vector<std::string> said;  // what is damaged, what is lost, what is kept
+  std::vector<std::string> said;  // the report: damage, losses, salvaged records
   std::string refused;
-  LogContent content;                // with what is to be written
-  Lsn appended = UINT64_MAX;         // what is put from here on is written first
-  std::optional<Manifest> manifest;  // both are to be so
-  std::uint64_t lost = 0;            // messages, records and bytes: to compare plans by
+  LogContent content;                // with the planned writes
+  Lsn appended = UINT64_MAX;         // changes from here on are written first
+  std::optional<Manifest> manifest;  // the next content of both manifests
+  std::uint64_t lost = 0;            // messages plus bytes, to compare plans
   std::uint32_t queue_ids_end = 1;
-  std::set<QueueId> queues;   // that this log says there are
-  bool records_lost = false;  // of what a start reads
-  bool log_lost = false;      // there is nothing of it: the next start makes it
+  std::set<QueueId> queues;   // live queues according to this log
+  bool records_lost = false;  // records that recovery reads were lost
+  bool log_lost = false;      // no file of the log is left; the next startup creates it
 
   bool needed() const {
     return log_lost || manifest || !content.changes().empty() || !content.made_whole().empty();

@@ -1,4 +1,4 @@
-// What a repair says: places, and what is lost there.
+// Texts for the report of a repair: message numbers and losses.
 //
 // Owner: values.
 #pragma once
@@ -14,9 +14,9 @@ namespace pawl {
 
 using MessageList = std::map<QueueId, std::set<Seq>>;
 
-// "1-3, 7"; all of them, for nothing is dropped that was not shown.
+// "1-3, 7": all numbers without a limit, because a repair shows each message that it drops.
 std::string numbers(const std::set<Seq>& seqs);
-// "1 send (queue 1: 7), 300 bytes that cannot be told"; empty: nothing.
+// "1 send (queue 1: 7), 300 bytes that cannot be told"; empty: no loss.
 std::string describe_guess(const Guess& guess);
 
 }  // namespace pawl

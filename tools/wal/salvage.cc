@@ -15,7 +15,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t record_head_bytes = 12;
-constexpr std::size_t record_bytes_min = settled_bytes;  // padding and all
+constexpr std::size_t record_bytes_min = settled_bytes;  // with padding
 constexpr std::array<const char*, 17> type_names{
     "?",     "send",    "delete",   "receive", "purge",       "settings",
     "heads", "task",    "settled",  "places",  "states",      "times",
@@ -26,7 +26,7 @@ struct Head {
   std::size_t length = 0;
 };
 
-// A head that some record could have, in `rest`.
+// The record head at the beginning of `rest`, if its values are possible.
 std::optional<Head> head_in(std::span<const std::byte> rest) {
   if (rest.size() < record_head_bytes) return std::nullopt;
   const Head head{static_cast<std::uint8_t>(rest[0]), record_length(rest.data())};
@@ -37,7 +37,7 @@ std::optional<Head> head_in(std::span<const std::byte> rest) {
   return possible ? std::optional(head) : std::nullopt;
 }
 
-// The whole record at the beginning of `rest`, with its padding; empty: none is.
+// The whole record at the beginning of `rest`, with its padding; empty: there is none.
 std::span<const std::byte> whole_record(std::span<const std::byte> rest, std::uint64_t stream) {
   const auto head = head_in(rest);
   if (!head) return {};
@@ -53,7 +53,7 @@ T number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size =
   return value;
 }
 
-// Its ids, as they stand there, with the fields of wal/FORMAT.md.
+// Notes the ids in a damaged record, at the offsets of wal/FORMAT.md.
 void guess_record(std::span<const std::byte> record, Guess& guess) {
   const auto type = static_cast<RecordType>(record[0]);
   const std::string name = type_names[static_cast<std::size_t>(type)];
@@ -66,7 +66,7 @@ void guess_record(std::span<const std::byte> record, Guess& guess) {
       break;
     case RecordType::remove:
     case RecordType::receive:
-      note(number_at<Seq>(record, 20, 6));  // the first of them: the others are distances
+      note(number_at<Seq>(record, 20, 6));  // the first number: the others are distances
       break;
     case RecordType::config:
       guess.settings.insert(fmt::format("queue {}", raw(queue)));
@@ -90,8 +90,8 @@ void guess_hole(std::span<const std::byte> hole, Guess& guess) {
   guess.untold_bytes += hole.size();
 }
 
-// Records that say nothing, `bytes` long: a multiple of 8, and not less than the shortest record. What HEADS of some
-// number of entries do not fill exactly, they do with one SETTLED more.
+// Fills `out` with records without effect. `bytes` is a multiple of 8 and not less than the
+// shortest record. Where HEADS do not fit exactly, a SETTLED takes a part of the space.
 std::uint32_t fill(std::byte* out, std::size_t bytes, std::uint64_t stream) {
   constexpr std::size_t heads_fixed = 16, entry = 10;
   CHECK(bytes % 8 == 0 && bytes >= record_bytes_min, "{}", bytes);
@@ -134,7 +134,7 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
     const auto record = whole_record(damaged.subspan(at, limit - at), stream);
     const bool room = at == used || at - used >= record_bytes_min;
     if (record.empty() || !room || !believe(record)) {
-      if (told == 0 && !exact) break;  // what is behind its end is of others, and whole
+      if (told == 0 && !exact) break;  // whole records after its end belong to other frames
       at += 8;
       continue;
     }
@@ -147,7 +147,7 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
     ++result.kept;
     used = at += record.size();
   }
-  // The padding at the end was not lost.
+  // Zeros at the end are padding, not a loss.
   std::size_t end = limit;
   const bool nothing_there = told == 0 && all_zero(damaged);
   while (told == 0 && !nothing_there && end > used && damaged[end - 1] == std::byte{0}) --end;

@@ -1,7 +1,7 @@
-// Salvage: what can be told of a damaged frame, record by record, and a whole frame of it in its place.
+// Salvage: keeps the whole records of a damaged frame, in a new frame at the same place.
 //
-// Each record has a hash of its own. Those that are whole stay where they are, so that every position is still right; what
-// lies between them becomes records that say nothing: HEADS of no queue, SETTLED of no message.
+// Each record has its own hash. Whole records keep their place, so that all positions stay valid.
+// The bytes between them become records without effect: HEADS of no queue, SETTLED of no message.
 //
 // Owner:  values.
 // Source: wal/FORMAT.md, "A record".
@@ -20,31 +20,31 @@
 
 namespace pawl {
 
-// What damaged records seem to have been: nobody vouches for it.
+// The probable content of damaged records; no hash proves it.
 struct Guess {
-  std::map<std::string, std::uint64_t> records;  // by type
+  std::map<std::string, std::uint64_t> records;  // by type name
   std::map<std::string, std::map<QueueId, std::set<Seq>>> messages;
-  std::set<std::string> settings;  // "queue 3 a", as far as it can be read
-  std::uint64_t untold_bytes = 0;  // in which no record can be made out
+  std::set<std::string> settings;  // "queue 3"
+  std::uint64_t untold_bytes = 0;  // bytes in which no record is recognizable
 
   bool empty() const { return records.empty() && untold_bytes == 0; }
   void add(const Guess& other);
 };
 
-// The bytes after a frame's header, and what is to become of them.
+// A rebuilt frame, and the losses in its place.
 struct Salvage {
-  std::vector<std::byte> frame;  // with room for a header; as long as its header is to say
-  std::uint32_t records = 0;     // in it
-  std::uint32_t kept = 0;        // of these, that were there
+  std::vector<std::byte> frame;  // with space for the header; its size is the header's length
+  std::uint32_t records = 0;     // all records in the frame
+  std::uint32_t kept = 0;        // records kept from the damaged frame
   std::uint64_t lost_bytes = 0;
   Guess lost;
 };
 
-// Whether a whole record is believed: one that was left from an earlier use of the file is whole, too.
+// Whether a whole record is accepted: a record from an earlier use of the file is whole, too.
 using Believe = std::function<bool(std::span<const std::byte> record)>;
 
-// `damaged` is where the frame was, header and padding and all; its header says that `told` of it are used, or is not
-// believed (0). `exact`: the new frame takes the same room.
+// `damaged`: all bytes of the frame, with header and padding. `told`: the length in its header; 0:
+// the header is not trusted. `exact`: the new frame takes the same space.
 Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool exact,
                       std::uint64_t stream, const Believe& believe);
 

@@ -1,4 +1,4 @@
-// QuietSink: a RecordSink for those that look at few kinds of records.
+// QuietSink: a RecordSink that ignores every record; a subclass overrides the kinds it needs.
 //
 // Owner: values.
 #pragma once

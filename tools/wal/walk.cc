@@ -18,20 +18,20 @@
 namespace pawl {
 namespace {
 
-// Which messages of the checkpoint are in segments that are not there; and what queues there are.
+// Finds the live queues, and messages of the checkpoint whose segments are missing.
 class Contents final : public QuietSink {
  public:
   Contents(const Geometry& geometry, WalkReport& report) : at_(geometry), report_(report) {}
 
-  // Of an older segment, what is below `end` was read.
+  // An older segment was read up to `end`.
   void found(std::uint64_t segment, Lsn end) { there_[segment] = end; }
-  // What was read so far is older than a start reads: it is checked and not counted.
+  // Recovery reads from here on. Older records were only checked; they do not count.
   void begin() { begun_ = true; }
   void end() {
     for (const auto& [message, segment] : missed_) ++report_.missed[{segment, message.first}];
   }
 
-  // It is there again, at another place than the checkpoint says.
+  // A relocated message is readable at another place than the checkpoint's.
   void send(const StoredMessage& message, std::size_t) override {
     if (message.relocated) missed_.erase({message.queue, message.seq});
   }
@@ -52,7 +52,7 @@ class Contents final : public QuietSink {
     }
   }
   void checkpoint(const CheckpointRecord& record) override {
-    if (report_.manifest.checkpoint == 0) return;  // a start reads none
+    if (report_.manifest.checkpoint == 0) return;  // recovery reads no checkpoint
     if (const auto* places = std::get_if<PlacesRecord>(&record)) {
       for (const auto& entry : places->entries) look_for(places->queue, entry.seq, entry.position);
     } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
@@ -76,7 +76,7 @@ class Contents final : public QuietSink {
   WalkReport& report_;
   bool begun_ = false;
   std::map<std::uint64_t, Lsn> there_;
-  std::map<std::pair<QueueId, Seq>, std::uint64_t> missed_;  // and the segment it should be in
+  std::map<std::pair<QueueId, Seq>, std::uint64_t> missed_;  // by message: its segment
 };
 
 class Walk {
@@ -107,10 +107,11 @@ class Walk {
  private:
   struct Stop {
     Lsn at = 0;
-    LogFault fault = LogFault::none;  // none: at the end that was asked for, or there is no segment
+    LogFault fault = LogFault::none;  // none: `end` is reached, or the segment is missing
   };
 
-  // What is before the checkpoint: whole segments with gaps between them, and then the beginning of its own.
+  // Walks the log before the checkpoint: whole segments with gaps between them, and then the
+  // beginning of the checkpoint's segment.
   void walk_older() {
     const std::uint64_t first = report_.manifest.first;
     for (const std::uint64_t number : segments_in(directory_)) {
@@ -127,7 +128,7 @@ class Walk {
 
   void walk_older(Lsn from, Lsn end) {
     for (Stop stop = walk(from, end); stop.fault != LogFault::none; stop = walk(stop.at, end)) {
-      // A whole frame that does not follow: what is missing is before it.
+      // If a whole frame does not follow the last one, the missing frames are before it.
       const bool whole = stop.fault >= LogFault::epoch;
       report_.damage.push_back(fmt::format("{}: {}, but a checkpoint follows",
                                            place(whole ? report_.end : stop.at),
@@ -137,7 +138,7 @@ class Walk {
     }
   }
 
-  // Takes frame after frame until `end`, or where none follows.
+  // Takes frames up to `end`, or until none follows.
   Stop walk(Lsn lsn, Lsn end) {
     while (lsn < end) {
       if (at_.segment_of(lsn) != segment_ && !enter(at_.segment_of(lsn), true)) return {lsn};
@@ -157,7 +158,7 @@ class Walk {
     return {lsn};
   }
 
-  // False: there is no such segment, or it is not one.
+  // Opens a segment. False: it is missing, too short, or without a right header.
   bool enter(std::uint64_t number, bool needed) {
     const std::string name = segment_name(number);
     const auto content = read_file(directory_ + "/" + name, 0, at_.segment_bytes);
@@ -184,7 +185,7 @@ class Walk {
     return false;
   }
 
-  // In the segment that is open.
+  // The first position from `lsn` on where a frame may begin, by the room of the open segment.
   Lsn frame_place(Lsn lsn) const {
     const bool is_room = at_.segment_of(lsn) != segment_ || at_.offset_of(lsn) < room_;
     return at_.frame_place(is_room ? lsn : at_.segment_base(segment_ + 1));
@@ -198,7 +199,7 @@ class Walk {
     return std::span(content_).subspan(at_.offset_of(lsn), at_.extent_end(lsn) - lsn);
   }
 
-  // Whether the frame at `lsn` is the one after the last, too.
+  // Checks the frame at `lsn`, and that it follows the last one.
   FrameCheck look(Lsn lsn) const {
     FrameCheck check = check_frame(extent_from(lsn), at_.stream, lsn);
     if (check.fault != LogFault::none || !chained_) return check;
@@ -209,13 +210,13 @@ class Walk {
     return check;
   }
 
-  // A damaged frame, and not what was left of a torn one when the log went on in its place.
+  // Whether a damaged frame is current, and not the rest of a torn end that the log overwrote.
   bool is_of_now(const FrameCheck& check) const {
     return check.fault > LogFault::lsn && check.fault < LogFault::epoch &&
            check.header.epoch >= last_.epoch;
   }
 
-  // Whether the frame after the last one is at `lsn`, which may be in the next segment.
+  // Whether the next frame is at `lsn`, which may be in the next segment.
   bool follows(Lsn lsn) {
     const std::uint64_t segment = segment_;
     if (at_.segment_of(lsn) != segment && !enter(at_.segment_of(lsn), true)) return false;
@@ -239,9 +240,9 @@ class Walk {
     if (visit_) visit_(report_.manifest, header, records);
   }
 
-  // No frame follows at `lsn`: a tail, or damage?
+  // Decides whether the place without a frame at `lsn` is a torn tail or damage.
   void judge(Lsn lsn, LogFault fault) {
-    // Other bytes are no sign: a segment that is used again is full of old ones.
+    // Other faults prove nothing: a reused segment is full of old bytes.
     report_.torn =
         fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
     Lsn proven = durable();
@@ -263,10 +264,10 @@ class Walk {
   const Geometry at_;
   Contents contents_;
   std::uint64_t segment_ = UINT64_MAX;
-  std::uint64_t room_ = 0;  // of it
+  std::uint64_t room_ = 0;  // of the open segment, in bytes
   std::vector<std::byte> content_;
   LogFrameHeader last_{};
-  bool chained_ = false;  // what comes next follows last_
+  bool chained_ = false;  // the next frame must follow last_
 };
 
 bool holds_manifest(const std::filesystem::path& directory) {
