@@ -15,7 +15,7 @@ TEST(Histogram, HoldsEveryValueToAThousandth) {
   for (std::uint64_t value = 1; value <= Histogram::value_max; value = value * 5 / 4 + 1) {
     Histogram h;
     h.record(value);
-    h.record(Histogram::value_max);  // so that the largest does not tell
+    h.record(Histogram::value_max);  // so that the maximum does not bound the quantile
     const double told = static_cast<double>(h.quantile(0.5));
     EXPECT_GE(told, static_cast<double>(value));
     EXPECT_LE(told, static_cast<double>(value) * 1.001) << value;

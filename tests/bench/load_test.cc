@@ -200,7 +200,7 @@ TEST_F(HttpCodec, FindsReceiptsAndStampsAndDeletesByThem) {
   EXPECT_EQ(delivered_[0].stamp, 0xFFu);
   EXPECT_EQ(delivered_[1].stamp, 0u);
 
-  // The views point into the answer, which lives here no longer: take others.
+  // The test uses its own receipts: the views point into the response, which is already freed.
   const Delivered both[] = {{.receipt = "r+1/="}, {.receipt = "r2"}};
   out.clear();
   codec_->append_remove(out, 1, both, 2);
@@ -255,7 +255,7 @@ class LoadRun : public testing::Test {
     options_.batch = 3;
     options_.body = 64;
   }
-  // The value of a number in the JSON line that the run printed.
+  // Runs the workload and returns the number under `key` in the JSON line that it prints.
   double run(LoadOptions::Workload workload, const char* key) {
     options_.workload = workload;
     std::FILE* out = std::tmpfile();
@@ -318,8 +318,7 @@ TEST_F(LoadRun, MeasuresFromSendToDeliveryAndLeavesNothingBehind) {
 }
 
 TEST_F(LoadRun, ChargesAServerThatStallsToEveryoneWhoWaited) {
-  // One request at a time, due faster than any answer can come: the last waited longest before it
-  // was sent.
+  // One request at a time, due faster than responses can arrive: the last request waits longest.
   options_.connections = 1;
   options_.depth = 1;
   options_.batch = 1;

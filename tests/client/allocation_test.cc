@@ -1,4 +1,4 @@
-// What is promised to cost no memory in a steady state does not.
+// Binary calls and the client library allocate no memory in a steady state.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <pawl/client.h>
@@ -85,7 +85,7 @@ TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-// Answers HELLO, OPEN_QUEUE and every SEND of one message, from fixed buffers, until the client goes.
+// Answers HELLO, OPEN_QUEUE and SENDs of one message from fixed buffers until the client closes.
 class CannedServer {
  public:
   CannedServer() {

@@ -1,4 +1,4 @@
-// A broker of maps: enough of SQS to talk to, in one thread and without a disk.
+// A broker that keeps messages in maps: a small part of SQS, in one thread, without a disk.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace pawl {
 
 class FakeBroker {
  public:
-  // Applies the request and fills its answer. False: a receive that found nothing, and has time to
-  // wait.
+  // Applies the request and fills its response. Returns false for a receive that found no message
+  // and may wait.
   bool apply(Request& request, Instant now);
 
   Directory& directory() { return directory_; }
@@ -47,7 +47,7 @@ class FakeBroker {
   std::map<std::uint32_t, Seq> next_seq_;
   std::map<std::uint32_t, Messages> queues_;
   std::map<std::uint32_t, std::vector<ReplayTask>>
-      replays_;  // newest first; none ever ends by itself
+      replays_;  // newest first; no task ends by itself
 };
 
 }  // namespace pawl

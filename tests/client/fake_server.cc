@@ -108,7 +108,7 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
   return true;
 }
 
-// False: it has to wait.
+// Returns false if the call has to wait for a message.
 bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next) {
   while (next == WireCall::Next::route) {
     Request& request = pending->call.request();

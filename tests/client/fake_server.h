@@ -1,5 +1,5 @@
-// A server for the client to be tested with: the real Session and WireCall, a socket, and a
-// FakeBroker, in one thread of its own. It can be told to misbehave at an operation.
+// A server for tests of the client: the real Session and WireCall, a socket and a FakeBroker, in
+// one thread of its own. It misbehaves at one operation on request.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class FakeServer {
   ~FakeServer();
 
   std::uint16_t port() const { return port_; }
-  // From now on, at every request of this operation.
+  // Commits this fault at every later request of the operation.
   void misbehave(WireOp op, Fault fault) {
     fault_op_ = op;
     fault_ = fault;

@@ -1,7 +1,7 @@
 """Debian's AWS command line behind the bridge of client.py, with its modules loaded once.
 
-Each request is the command itself, run from its main function in a process of its own: a fork of this one,
-which saves the half second that loading takes. What it prints is what a shell would see.
+Each request runs the command's main function in a fork of this process, which saves the half second
+of loading. Its output is the same as in a shell.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ from awscli_command import answer_of, arguments_of
 
 
 def run(words):
-    """(exit code, standard output, standard error) of `aws words...` in this process, which it ends with."""
+    """(exit code, standard output, standard error) of `aws words...`, run last in this process."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         os.dup2(out.fileno(), 1)
         os.dup2(err.fileno(), 2)
@@ -37,14 +37,14 @@ def serve():
     answers = os.dup(1)
     lock = tempfile.NamedTemporaryFile()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
-    awscli.clidriver.create_clidriver()            # loads what every command needs
+    awscli.clidriver.create_clidriver()            # loads the modules that every command needs
     for line in sys.stdin:
         if os.fork():
             continue
         request = json.loads(line)
         reply = {"id": request["id"]} | answer_of(*run(arguments_of(os.environ["PAWL_ENDPOINT"], request["op"], request["in"])))
         with open(lock.name) as own:
-            fcntl.flock(own, fcntl.LOCK_EX)  # a line is longer than what a pipe takes at once
+            fcntl.flock(own, fcntl.LOCK_EX)  # a line may exceed the atomic write of a pipe
             with open(answers, "w") as file:
                 file.write(json.dumps(reply) + "\n")
         os._exit(0)

@@ -1,4 +1,4 @@
-"""An SQS action as words for the AWS command line, and what it printed as an answer of the bridge."""
+"""Converts an SQS action to arguments of the AWS command line, and its output to a bridge response."""
 
 import json
 
@@ -12,6 +12,6 @@ def arguments_of(endpoint, op, members):
 def answer_of(code, out, err):
     if not code:
         return {"out": json.loads(out) if out.strip() else {}}
-    # An error occurred (CODE) when calling the NAME operation: MESSAGE
+    # The line is "An error occurred (CODE) when calling the NAME operation: MESSAGE".
     name, _, message = err.partition("(")[2].partition(")")
     return {"error": {"code": name or "NoCode", "message": message or err}}

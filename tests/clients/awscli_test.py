@@ -8,14 +8,14 @@ from client import CALL_SECONDS, Bridge, Client, NotHere, Refused, decoded, enco
 from pawl_server import HERE, main
 from scenarios import matrix
 
-AWS = "/usr/bin/aws"  # Debian's; another one may come first in PATH
+AWS = "/usr/bin/aws"  # Debian's; PATH may find another one first
 
 
 class AwsCli(Bridge):
-    """From its main function."""
+    """Runs the command's main function."""
 
     command = ("/usr/bin/python3", str(HERE / "awscli_bridge.py"))
-    has_move_tasks = False  # 2.9 is older than they are
+    has_move_tasks = False  # version 2.9 is older than move tasks
 
     @classmethod
     def install(cls):
@@ -24,7 +24,7 @@ class AwsCli(Bridge):
 
 
 class AwsProgram(Client):
-    """As a shell runs it; half a second each time."""
+    """Runs the program as a shell does; each call takes half a second."""
 
     install = AwsCli.install
 

@@ -1,8 +1,9 @@
-"""The binary protocol (proto/PROTOCOL.md) spoken by hand, as a Voice that is asked in SQS's words (wire.py).
+"""A client of the binary protocol (proto/PROTOCOL.md): a Voice (wire.py) that takes SQS's actions.
 
-What it does not say is not in the answers: digests, the sender, URLs. A refusal is a Refused whose code is the
-name of the status, and whose message is the attribute that differs where the answer's detail says so. A call
-without a form in it (`borrowed`) goes to the server's HTTP port as JSON, so that every server is asked all.
+Responses lack the members that the protocol does not have: digests, the sender, URLs. An error is a
+Refused: its code is the name of the status, its message the differing attribute if the detail names
+one. A call that the protocol cannot express goes to the server's HTTP port as JSON, so that every
+server gets every call; `borrowed` counts these calls.
 """
 
 import base64
@@ -41,14 +42,14 @@ FEATURE_GROUPS = 2
 ANSWER = 0x80
 QUEUE_DEFAULT = 0xFFFFFFFF
 RECEIPT_BYTES = 24
-LIST_MAX = 1000  # what SQS lists when no maximum is given
+LIST_MAX = 1000  # SQS's page size without MaxResults
 HAS_ATTRIBUTES, HAS_SYSTEM, HAS_DELAY, HAS_NAMES = 1 << 24, 1 << 25, 1 << 26, 1 << 27
 
 
 # --- bytes ---
 
 class Reader:
-    """Takes a payload apart; `finish` is due, for a payload is exactly what the grammar says."""
+    """Decodes a payload. Call `finish` at the end: it refuses left-over bytes."""
 
     def __init__(self, payload):
         self.rest = payload
@@ -121,7 +122,7 @@ def message(given):
 
 
 def receipt(handle):
-    """Of a handle in base64, as HTTP shows it; what is none becomes bytes that are none."""
+    """The bytes of a base64 handle as in HTTP; a malformed one becomes an invalid receipt."""
     try:
         raw = base64.b64decode(handle, validate=True)
     except binascii.Error:
@@ -143,11 +144,11 @@ def name_of(url):
 class Binary(Voice):
     name = "binary"
 
-    def __init__(self, pawl):  # without the Voice's HTTP connection
+    def __init__(self, pawl):  # does not open the Voice's HTTP connection
         self.pawl = pawl
         self.json = Json(pawl)
-        self.borrowed = 0  # calls
-        self.handles = {}  # of queues, by name
+        self.borrowed = 0  # calls sent as JSON
+        self.handles = {}  # queue handles by name
         self.correlations = itertools.count(1)
         host, _, port = pawl.ready["binary"].rpartition(":")
         self.socket = socket.create_connection((host, int(port)), CALL_SECONDS)
@@ -163,7 +164,7 @@ class Binary(Voice):
 
     def call(self, op, **members):
         form = getattr(self, op, None)
-        if op == "SendPostcard":  # what no protocol has
+        if op == "SendPostcard":  # an action that no protocol has
             return self.ask(NO_OPERATION)
         if form is not None and self.has_form(op, members):
             return form(**members)
@@ -171,7 +172,7 @@ class Binary(Voice):
         return self.json.call(op, **members)
 
     def has_form(self, op, members):
-        """Whether the binary protocol can be asked just this: it has no names to select, no ids of entries, no tokens."""
+        """True if the binary protocol can express the call: it lacks names, entry ids, tokens."""
         entries = members.get("Entries", [])
         ids = [entry["Id"] for entry in entries]
         if len(ids) > 10 or len(set(ids)) < len(ids) or not all(len(i) <= 80 and i.isascii() and " " not in i for i in ids):
@@ -187,7 +188,7 @@ class Binary(Voice):
                 "CancelMessageMoveTask": lambda: "/" in members["TaskHandle"]}.get(op, lambda: True)()
 
     def entries_stand_alone(self, url, entries):
-        """SQS refuses a whole batch for the missing group or deduplication id of one entry; here it is that entry alone."""
+        """True if no entry lacks an id: SQS then refuses the batch, this protocol the entry."""
         if all("MessageGroupId" in entry and "MessageDeduplicationId" in entry for entry in entries):
             return True
         if not all("MessageGroupId" in entry for entry in entries):
@@ -199,7 +200,7 @@ class Binary(Voice):
         return attributes["ContentBasedDeduplication"] == "true"
 
     def ask(self, op, payload=b"", queue=0):
-        """The answer's payload, and the handle in its header."""
+        """Sends a request; returns a Reader of the response's payload, and the header's handle."""
         correlation = next(self.correlations)
         self.socket.sendall(struct.pack("<IBBHII", 16 + len(payload), op, 0, 0, correlation, queue) + payload)
         length, answered, flags, status, correlated, handle = Reader(self.stream.read(16)).numbers("IBBHII")
@@ -217,7 +218,7 @@ class Binary(Voice):
         return handle
 
     def on(self, name, op, payload=b""):
-        """Asks of a queue, by the handle it had when it was asked first: after its deletion that must not do any more."""
+        """Sends a request with the queue's first handle, which must fail after its deletion."""
         if name not in self.handles:
             self.handles[name] = self.open_again(name)
         try:
@@ -228,7 +229,7 @@ class Binary(Voice):
             return self.ask(op, payload, self.handles[name])[0]
 
     def replaced(self, name):
-        """Whether another queue has the name by now; no_such_queue when none has, which SQS says before all else."""
+        """True if another queue has the name; raises no_such_queue, SQS's first check, if none."""
         before, self.handles[name] = self.handles[name], self.open_again(name)
         return self.handles[name] != before
 
@@ -301,7 +302,7 @@ class Binary(Voice):
     # --- messages ---
 
     def each(self, op, url, items, more=lambda reader: {}):
-        """(status, what SQS shows) of each item."""
+        """Sends the items; returns (status, SQS members) of each."""
         payload = struct.pack("<I", len(items)) + b"".join(items)
         while True:
             reader = self.on(name_of(url), op, payload)
@@ -310,7 +311,7 @@ class Binary(Voice):
                 status = reader.number("H")
                 results.append((status, more(reader)))
             reader.finish(results)
-            # Nothing was done, perhaps because the handle is another queue's.
+            # If every item failed, the handle may be that of a deleted queue: try the new one.
             if any(status == 0 for status, _ in results) or not self.replaced(name_of(url)):
                 return results
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A boto3 that speaks the JSON protocol: what `python3` in PATH has, or one installed below build/ with pip."""
+"""boto3 with the JSON protocol: that of `python3` in PATH, or one installed below build/ with pip."""
 
 import shutil
 import sys
@@ -27,7 +27,7 @@ class Boto3Current(Bridge):
 
 
 def pip_installs():
-    """Given half a minute: where there is no way to the package index, pip tries for long."""
+    """True if pip installs boto3; timeouts are short because pip retries long without its index."""
     python = str(PLACE / "bin" / "python3")
     pip = [python, "-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "10", f"boto3=={VERSION}"]
     return all(first_here([command]) for command in ([sys.executable, "-m", "venv", str(PLACE)], pip))

@@ -8,7 +8,7 @@ from scenarios import matrix
 
 class Boto3(Bridge):
     command = ("/usr/bin/python3", str(HERE / "boto3_bridge.py"))
-    has_move_tasks = False  # 1.26 is older than they are
+    has_move_tasks = False  # version 1.26 is older than move tasks
 
     @classmethod
     def install(cls):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Celery with kombu's SQS transport, of Debian: Query in two dialects, one of them on the queue's path."""
+"""Debian's Celery with kombu's SQS transport: Query in two dialects, one on the queue's path."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ class Unsigned(ServedTest):
         return pathlib.Path(self.log.name).read_text()[-4000:]
 
     def caller(self, code):
-        """Runs Python with the application as a program that calls tasks does."""
+        """Runs `code` in a program that has imported the application; returns its output."""
         done = subprocess.run(["/usr/bin/python3", "-c", "from celery_app import *\n" + code], env=self.environment,
                               cwd=self.results, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr + self.said())

@@ -1,14 +1,14 @@
-"""What every client of the matrix looks like to the scenarios: call an action with the model's member names.
+"""The interface between scenarios and clients: an action is called with the model's member names.
 
-The client itself runs unmodified, in its own language, behind a bridge: a process that reads one JSON
-request per line on stdin and writes one JSON answer per line, in any order.
+The client itself runs unmodified, in its own language, behind a bridge: a process that reads one
+JSON request per line on stdin and writes one JSON response per line, in any order.
 
     {"id": 1, "op": "SendMessage", "in": {"QueueUrl": "http://...", "MessageBody": "a"}}
     {"id": 1, "out": {"MessageId": "...", "MD5OfMessageBody": "..."}}
     {"id": 2, "error": {"code": "AWS.SimpleQueueService.NonExistentQueue", "message": "..."}}
 
-BinaryValue is base64 text in both directions. A bridge gets the endpoint and the keys in its environment,
-answers several requests at a time and ends when stdin does.
+BinaryValue is base64 text in both directions. A bridge reads the endpoint and the keys from its
+environment, serves several requests at a time and exits at the end of stdin.
 """
 
 import base64
@@ -32,7 +32,7 @@ QUERY_CODE |= {"QueueDoesNotExist": "AWS.SimpleQueueService.NonExistentQueue", "
 
 
 class Refused(Exception):
-    """The error as the SDK showed it to its program."""
+    """The error that the SDK reported to its program."""
 
     def __init__(self, code, message=""):
         super().__init__(f"{code}: {message}")
@@ -40,29 +40,29 @@ class Refused(Exception):
 
 
 class NotHere(Exception):
-    """The client is not on this machine and could not be installed: its tests are skipped, aloud."""
+    """The client is missing and cannot be installed: its tests are skipped with the reason."""
 
 
 class Client:
-    shows_shapes = False      # errors by the shape's name and not by the Query protocol's code
-    has_move_tasks = True     # its service model knows StartMessageMoveTask
+    shows_shapes = False      # names errors by shape, not by the Query protocol's code
+    has_move_tasks = True     # its service model has StartMessageMoveTask
 
     def __init__(self, pawl, **other):
-        """`other` replaces variables of the environment: wrong keys."""
+        """`other` replaces environment variables, for example with wrong keys."""
         self.environment = os.environ | pawl.environment() | {
             "AWS_PAGER": "", "AWS_MAX_ATTEMPTS": "1", "AWS_SDK_JS_SUPPRESS_MAINTENANCE_MODE_MESSAGE": "1"} | other
         self.pool = concurrent.futures.ThreadPoolExecutor(4)
 
     @classmethod
     def install(cls):
-        """Makes the client ready to run, once per machine; NotHere when that is impossible."""
+        """Installs the client, once per machine; raises NotHere if that is impossible."""
 
     def call(self, op, **members):
-        """The answer's members, or Refused."""
+        """Calls an action; returns the members of the response or raises Refused."""
         raise NotImplementedError
 
     def begin(self, op, **members):
-        """The same at the same time as other calls: a future."""
+        """Calls an action concurrently with other calls; returns a future."""
         return self.pool.submit(self.call, op, **members)
 
     def code(self, shape):
@@ -73,7 +73,7 @@ class Client:
 
 
 class Bridge(Client):
-    """A client behind a process of its own; `command` says which."""
+    """A client in a bridge process, which `command` starts."""
 
     command = ()
 
@@ -117,7 +117,7 @@ class Bridge(Client):
 
 
 def encoded(value):
-    """Bytes as base64, as JSON has none."""
+    """Converts bytes to base64 text, because JSON has no bytes."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
@@ -128,7 +128,7 @@ def encoded(value):
 
 
 def decoded(value):
-    """BinaryValue as bytes again; what is absent, however the language says so, is dropped."""
+    """Converts BinaryValue to bytes; drops null members and empty NEVER_SET lists."""
     if isinstance(value, dict):
         return {key: base64.b64decode(inner) if key == "BinaryValue" else decoded(inner)
                 for key, inner in value.items() if inner is not None and (inner or key not in NEVER_SET)}
@@ -138,7 +138,7 @@ def decoded(value):
 
 
 def first_here(commands):
-    """The first of the commands that ends well, or None."""
+    """The first command that succeeds, or None."""
     for command in commands:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

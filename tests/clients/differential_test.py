@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""The same random calls in every protocol, each against a server of its own: the answers have to be the same.
+"""The same random calls in every protocol, each at its own server, must get the same responses.
 
-usage: differential_test.py PAWL; PAWL_DIFFERENTIAL_SEED and PAWL_DIFFERENTIAL_CALLS choose another script.
+usage: differential_test.py PAWL
+PAWL_DIFFERENTIAL_SEED and PAWL_DIFFERENTIAL_CALLS choose another script.
 
-The script is made before anything is called; it names queues, and handles by their number. Ids, handles and
-sequence numbers are compared by the order in which they were first seen, times not at all. A protocol takes
-part as a Voice (wire.py) in VOICES. The HTTP protocols have to agree in every word; the binary one in every
-member it has, and its refusals have to be what MEANS says of theirs.
+The script is generated before the first call; it refers to queues by name and to handles by number.
+Ids, handles and sequence numbers are compared by the order of their first appearance; times are not
+compared. Each protocol is a Voice (wire.py) in VOICES. The HTTP protocols must agree in every word.
+The binary protocol must agree in every member that it has; MEANS maps SQS's errors to its statuses.
 """
 
 import collections
@@ -27,14 +28,14 @@ STANDARD = [f"standard-{i}" for i in range(4)] + ["dead"]
 FIFO = [f"ordered-{i}.fifo" for i in range(3)] + ["dead.fifo"]
 TIMES = ("CreatedTimestamp", "LastModifiedTimestamp", "SentTimestamp", "ApproximateFirstReceiveTimestamp", "StartedTimestamp")
 NAMED_BY_ORDER = ("MessageId", "ReceiptHandle", "SequenceNumber", "TaskHandle", "NextToken")
-PLACED = {"TASK": "TaskHandle", "TOKEN": "NextToken"}  # what a script calls them
+PLACED = {"TASK": "TaskHandle", "TOKEN": "NextToken"}  # a script's words for values from responses
 # The one text that AWS words differently in its two protocols.
 SAME_TEXT = {"The specified queue does not exist for this wsdl version.": "The specified queue does not exist."}
-# Members without a place in the binary protocol.
+# Members that the binary protocol does not have.
 NOT_BINARY = ("QueueUrl", "QueueArn", "MD5OfBody", "MD5OfMessageBody", "MD5OfMessageAttributes",
               "MD5OfMessageSystemAttributes", "SenderId", "SenderFault", "status")
-# SQS error code, part of its text, and the status of the binary protocol; the first row that fits
-# counts.
+# SQS error code, part of its text, and statuses of the binary protocol; the first row that matches
+# applies.
 MEANS = (
     ("AWS.SimpleQueueService.NonExistentQueue", "", ("no_such_queue",)),
     ("QueueAlreadyExists", "", ("queue_exists",)),
@@ -55,13 +56,13 @@ MEANS = (
     ("InvalidParameterValue", "Message must be shorter", ("too_large",)),
     ("InvalidParameterValue", "RedrivePolicy", ("bad_attributes",)),
     ("InvalidParameterValue", "RedriveAllowPolicy", ("bad_attributes",)),
-    # A message with several faults: which is found first is up to the protocol.
+    # A message may have several faults; each protocol may find a different one first.
     ("InvalidParameterValue", " attribute", ("bad_attributes", "invalid")),
     ("InvalidParameterValue", "", ("invalid",)),
 )
 MISSED_CALLS = 12
-NEWEST = 6     # handles of a queue that calls choose from: most are good for something
-SHOWN_MAX = 5  # differences
+NEWEST = 6     # calls choose among this many handles of a queue: most are still valid
+SHOWN_MAX = 5  # differences printed
 PATIENCE_SECONDS = 20
 LANDING_SECONDS = 0.2
 
@@ -71,7 +72,7 @@ def arn(name):
 
 
 class Script:
-    """Makes the calls: (op, members). Every wait in them is 0 or longer than the whole test."""
+    """Generates the calls: (op, members). Every delay or timeout is 0 or outlasts the test."""
 
     def __init__(self, seed, count):
         self.random = random.Random(seed)
@@ -81,7 +82,7 @@ class Script:
             (self.change, 6), (self.change_batch, 4), (self.set_attributes, 6), (self.get_attributes, 6), (self.create_again, 3),
             (self.delete_queue, 1), (self.purge, 1), (self.tags, 4), (self.permissions, 3), (self.lists, 4), (self.redrive, 4),
             (self.move, 4))
-        again = {}  # a queue that is deleted is made again some calls later
+        again = {}  # deleted queues by the number of the call that creates them again
         while len(self.calls) < count:
             name = again.pop(len(self.calls), None)
             maker, = self.random.choices(makers, weights)
@@ -128,7 +129,7 @@ class Script:
         return {"MessageAttributes": {n: kinds[n] for n in names}} if names else {}
 
     def message(self, fifo, odd):
-        """`odd` is how likely each oddity is."""
+        """A random message; `odd` is the probability of each irregularity."""
         rare = lambda: self.random.random() < odd  # noqa: E731
         body = self.random.choice(["", "bell \x07", "x" * 5000]) if rare() else self.random.choice(
             ["a", "ünï\U0001f980", "line\r\n\t", "<&>\"\\", str(self.random.randrange(8))])
@@ -148,7 +149,7 @@ class Script:
         return "SendMessage", {"QueueUrl": url} | self.message(fifo, 0.08)
 
     def entries(self, make):
-        """Now and then too many, none, or with ids that break the rules."""
+        """Entries of a batch; one batch in ten has too many, none, or unusual ids."""
         count = self.random.choice([1, 2, 3, 5, 10])
         ids = [f"e{i}" for i in range(count)]
         if self.random.random() < 0.1:
@@ -173,7 +174,7 @@ class Script:
         return "ReceiveMessage", members
 
     def handle(self):
-        # A handle of the queue, one of any queue, or none.
+        # A handle of this queue, a handle of any queue, or text that is no handle.
         kind = self.random.choices(["HANDLE", "OTHER", "nonsense"], [18, 1, 1])[0]
         return f"{kind} {self.random.randrange(1 << 30)}"
 
@@ -245,12 +246,12 @@ class Script:
 
 
 class Speaker:
-    """One voice at its own server: runs the script, and puts what is answered into comparable form."""
+    """Runs the script with one voice at its own server; makes the responses comparable."""
 
     def __init__(self, voice, binary):
         self.voice, self.binary = voice, binary
         self.handles, self.names = [], {}  # (queue URL, handle); raw -> comparable
-        self.seen = collections.defaultdict(list)  # raw, by the member's name
+        self.seen = collections.defaultdict(list)  # raw values by member name
 
     def run(self, calls):
         with Pawl(self.binary) as self.pawl:
@@ -268,9 +269,9 @@ class Speaker:
         return got
 
     def await_end(self, listing):
-        """A move task runs on its own: the next calls are compared only after it has ended.
+        """Waits for the end of a move task, which would otherwise run beside the next calls.
 
-        What a failed one had already under way lands after that, and is counted.
+        Transfers begun before a task failed still finish and are counted: the count settles later.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
         before, since = None, 0
@@ -328,7 +329,7 @@ class Speaker:
 
 
 def agrees(sqs, binary):
-    """Whether the binary protocol's answer says the same as SQS's, as far as it says anything."""
+    """True if a binary response agrees with SQS's in the members that both protocols have."""
     if isinstance(sqs, dict) and isinstance(binary, dict):
         sqs, binary = ({k: v for k, v in each.items() if k not in NOT_BINARY} for each in (sqs, binary))
         if "Code" in sqs and "Code" in binary and sqs["Code"] != binary["Code"]:
@@ -346,7 +347,7 @@ def meant(refusal, status):
 class Differential(ServedTest):
     @classmethod
     def setUpClass(cls):
-        pass  # each voice starts its own
+        pass  # each voice starts its own server
 
     @classmethod
     def tearDownClass(cls):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""AWS's SDK for Go v1, of Debian: the Query protocol."""
+"""Debian's package of AWS's SDK for Go v1: the Query protocol."""
 
 import golang
 from client import Bridge
@@ -9,7 +9,7 @@ from scenarios import matrix
 
 class GoV1(Bridge):
     command = (str(golang.PLACE / "v1"),)
-    has_move_tasks = False  # Debian's is older than they are
+    has_move_tasks = False  # Debian's version is older than move tasks
 
     @classmethod
     def install(cls):

@@ -1,4 +1,4 @@
-"""Builds the bridges of go/ from Debian's packages of AWS's SDKs for Go: without modules and without network."""
+"""Builds the bridges of go/ with Debian's packages of AWS's SDKs for Go: no modules, no network."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ GOPATH = "/usr/share/gocode"
 
 
 def install(version, package):
-    """`version` names the source file; `package` the directory of GOPATH that must be there."""
+    """Builds the bridge of the source file `version`; `package` is the required directory of GOPATH."""
     if not shutil.which("go"):
         raise NotHere("go is not installed")
     if not os.path.isdir(f"{GOPATH}/src/github.com/aws/{package}"):

@@ -1,4 +1,4 @@
-"""Installs what js/package-lock.json pins, below build/: AWS's SDKs v3 and v2, sqs-consumer, sqs-producer."""
+"""Installs the packages of js/package-lock.json: AWS's SDKs v3 and v2, sqs-consumer, sqs-producer."""
 
 import fcntl
 import hashlib
@@ -10,11 +10,11 @@ from pawl_server import HERE, ROOT
 
 SOURCE = HERE / "js"
 PLACE = ROOT / "build" / "clients" / "js"
-NODE_MIN = 20  # what the packages ask for
+NODE_MIN = 20  # required by the packages
 
 
 def install():
-    """npm ci, unless what is there was made from the same lock file."""
+    """Runs npm ci below build/, unless the installed packages are from the same lock file."""
     if not (shutil.which("node") and shutil.which("npm")):
         raise NotHere("node and npm are not installed")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()

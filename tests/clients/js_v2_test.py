@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""aws-sdk v2 for JavaScript: the JSON protocol, a connection for each request."""
+"""aws-sdk v2 for JavaScript: the JSON protocol, one connection per request."""
 
 import javascript
 from client import Bridge

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""@aws-sdk/client-sqs v3: the JSON protocol. It verifies the MD5 of every body by itself."""
+"""@aws-sdk/client-sqs v3: the JSON protocol. The SDK verifies the MD5 of every body."""
 
 import javascript
 from client import Bridge

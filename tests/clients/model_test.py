@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""AWS's own service model against what pawl answers, in both protocols.
+"""Compares pawl's responses with AWS's service model, in both HTTP protocols.
 
-Over one scenario every member that the model gives to an answer appears at least once with its type, nothing
-appears that the model does not know, and every error that can be provoked has its shape, code and status.
-The model is the one in aws-sdk v2 (js/package-lock.json pins it); Debian's botocore has the Query protocol's
+In one scenario every response member of the model appears at least once with its type, and no
+other member appears. Every error that can be provoked has its shape, code and status. The model is
+that of aws-sdk v2 (pinned in js/package-lock.json); Debian's botocore has the Query protocol's
 codes and status numbers.
 """
 
@@ -21,7 +21,7 @@ from wire import Json, Query, Refused
 
 API = javascript.PLACE / "node_modules" / "aws-sdk" / "apis" / "sqs-2012-11-05.min.json"
 TYPES = {"string": str, "integer": int, "long": int, "boolean": bool, "blob": bytes}
-# Reserved by SQS: they can neither be sent nor received.
+# Members reserved by SQS: they can neither be sent nor received.
 NEVER_ANSWERED = {f"ReceiveMessage.Messages[].MessageAttributes{{}}.{name}{of}" for name in client.NEVER_SET for of in ("", "[]")}
 ATTRIBUTES = {"text": {"DataType": "String", "StringValue": "a"}, "raw": {"DataType": "Binary", "BinaryValue": b"\0\1\xff"}}
 TRACE = {"AWSTraceHeader": {"DataType": "String", "StringValue": "Root=1-5759e988-bd862e3fe1be46a994272793"}}
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 20
 
 
 class Model:
-    """Checks answers, and remembers which members were there."""
+    """Checks responses against the model, and records their members."""
 
     def __init__(self):
         api = json.loads(API.read_text())
@@ -59,11 +59,11 @@ class Model:
         elif kind == "map":
             for inner in value.values():
                 self._check(inner, shape["value"], path + "{}")
-        elif type(value) is not TYPES[kind]:  # a bool is an int, to isinstance
+        elif type(value) is not TYPES[kind]:  # isinstance takes a bool for an int
             self.wrong.append(f"{path} is {value!r} and not a {kind}")
 
     def paths(self):
-        """Every member of every answer."""
+        """Paths of every member of every response."""
         def walk(shape, path):
             shape = self.resolved(shape)
             yield path
@@ -80,7 +80,7 @@ class Model:
 
 
 class Scenario:
-    """Walks through all actions so that every member of their answers is seen."""
+    """Calls all actions so that every member of their responses appears."""
 
     def __init__(self, pawl, sqs, model):
         self.pawl, self.sqs, self.model = pawl, sqs, model
@@ -149,16 +149,16 @@ class Scenario:
         self("ListDeadLetterSourceQueues", QueueUrl=target)
         self("ListDeadLetterSourceQueues", QueueUrl=target, MaxResults=1)
         self("SendMessageBatch", QueueUrl=urls[0], Entries=[{"Id": str(i), "MessageBody": "x"} for i in range(10)])
-        for _ in range(2):  # seen once, then dead
+        for _ in range(2):  # the second receive moves the messages to the dead-letter queue
             self("ReceiveMessage", QueueUrl=urls[0], MaxNumberOfMessages=10, VisibilityTimeout=0)
         self("ReceiveMessage", QueueUrl=target, AttributeNames=["All"], VisibilityTimeout=0, WaitTimeSeconds=5)
-        # One a second: it runs for long enough to be seen running and to be cancelled.
+        # At one message a second the task runs long enough to be listed and cancelled.
         handle = self("StartMessageMoveTask", SourceArn=arn, DestinationArn=self.pawl.arn(urls[1]),
                       MaxNumberOfMessagesPerSecond=1)["TaskHandle"]
         self("ListMessageMoveTasks", SourceArn=arn)
         self("CancelMessageMoveTask", TaskHandle=handle)
         self.wait_ended(arn)
-        # A message that was sent straight to this queue has no source to go back to.
+        # A message sent directly to a dead-letter queue has no source to return to.
         lost = self.queue()
         self.queue(RedrivePolicy=policy.replace(arn, self.pawl.arn(lost)))
         self("SendMessage", QueueUrl=lost, MessageBody="x")
@@ -189,7 +189,7 @@ UNPROVOKED = {
 
 
 def provocations(pawl, sqs):
-    """(shape, code, status, how): one of each error that can be provoked, and of those outside the model."""
+    """(shape, code, status, op, members) of each provokable error, in the model or not."""
     def queue(suffix="", **attributes):
         return sqs.call("CreateQueue", QueueName="error-" + uuid.uuid4().hex + suffix, Attributes=attributes)["QueueUrl"]
 

@@ -1,4 +1,4 @@
-"""A `pawl serve` of one's own, for tests that talk to the real program."""
+"""Runs a `pawl serve` process for tests of the real program."""
 
 import json
 import os
@@ -14,18 +14,19 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STOP_SECONDS = 20
-ACCOUNT = "000000000000"  # of whoever comes unsigned
+ACCOUNT = "000000000000"  # the account of unsigned requests
 
 
 class Pawl:
-    """Starts the server on free ports of loopback and stops it in order.
+    """Starts the server on free loopback ports and stops it in order.
 
-    Ends only the process it started. `data` is made, and removed by remove_data(), unless given.
+    Ends only the process it started. Creates a data directory unless `data` names one;
+    remove_data() deletes it in both cases.
     """
 
     scheme = "http"
     account = ACCOUNT
-    key, secret = "x", "x"  # not looked at
+    key, secret = "x", "x"  # not checked
 
     def __init__(self, binary, data=None, extra=()):
         self.binary = str(pathlib.Path(binary).resolve())
@@ -75,12 +76,12 @@ class Pawl:
             return file.read()[-4000:]
 
     def stop(self):
-        """SIGTERM; returns the exit code, which is 0 when everything was drained."""
+        """Sends SIGTERM; returns the exit code, which is 0 if everything was drained."""
         self.process.send_signal(signal.SIGTERM)
         return self._gone(STOP_SECONDS)
 
     def kill(self):
-        """kill -9."""
+        """Sends SIGKILL; returns the exit code."""
         self.process.kill()
         return self._gone(STOP_SECONDS)
 
@@ -104,7 +105,7 @@ class Pawl:
         return f"arn:aws:sqs:us-east-1:{self.account}:{url.rsplit('/', 1)[1]}"
 
     def environment(self):
-        """What a client needs of its environment to talk to this server, and nothing of the machine's."""
+        """Environment of a client of this server, without the AWS settings of the machine."""
         return {"PAWL_ENDPOINT": self.url, "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret,
                 "AWS_DEFAULT_REGION": "us-east-1", "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": "/dev/null",
                 "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true"}
@@ -120,7 +121,7 @@ class Pawl:
 
 
 class SignedPawl(Pawl):
-    """Checks signatures, and knows one key."""
+    """A server that checks signatures and has one key."""
 
     account = "111122223333"
     key, secret = "AKIDPAWLTEST", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYTESTONLY"
@@ -138,7 +139,7 @@ class SignedPawl(Pawl):
 
 
 class TlsPawl(SignedPawl):
-    """Speaks TLS besides, with a certificate of its own that clients are told to trust."""
+    """A signed server with TLS and its own certificate, which environment() makes clients trust."""
 
     scheme = "https"
 
@@ -161,14 +162,14 @@ class TlsPawl(SignedPawl):
 
 
 def scratch():
-    """Below build/: the same disk as the program's own, never a tmpfs."""
+    """A directory below build/: it is on the same disk as the program, never a tmpfs."""
     path = ROOT / "build" / "scratch"
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 class ServedTest(unittest.TestCase):
-    """Tests of one class share a server; its orderly end is a part of the test."""
+    """A test class whose tests share one server; the server must also stop in order."""
 
     binary = None
     server = Pawl
@@ -185,18 +186,18 @@ class ServedTest(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the calling module against the program named first; prints the summary."""
+    """Runs the calling module's tests against the program in argv[1]; prints a summary."""
     if len(sys.argv) < 2:
         sys.exit(f"usage: {sys.argv[0]} build/release/pawl [unittest arguments]")
     ServedTest.binary = sys.argv.pop(1)
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
     name = pathlib.Path(sys.argv[0]).stem.removesuffix("_test")
-    # A test that does not apply is mentioned; a client that is missing is printed in capitals.
+    # A missing client prints SKIPPED in capitals, a test that does not apply in small letters.
     whole = [why for test, why in result.skipped if test.id().startswith("setUpClass")]
     alone = [(test.id().rpartition(".")[2], why) for test, why in result.skipped if not test.id().startswith("setUpClass")]
     for line in sorted({f"SKIPPED {name}: {why}" for why in whole} | {f"skipped {name} {test}: {why}" for test, why in alone}):
         print(line)
-    # A test whose subtests fail is one test.
+    # A test with several failed subtests counts once.
     bad = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
     ran = result.testsRun - len(alone)
     print(f"{ran - sum(not each.startswith('setUpClass') for each in bad)} passed, {len(bad)} failed", flush=True)

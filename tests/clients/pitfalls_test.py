@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What broke other SQS-compatible servers under real clients, one test for each kind, by the bytes they send.
+"""Requests of real clients that broke other SQS-compatible servers, one test for each kind.
 
-The SDKs for PHP and Ruby (6), Terraform (7), KEDA (9) and Shoryuken (10) are not run: what they ask is asked
-by hand. What cannot be tested is an SDK that connects to AWS whatever endpoint it is given (6).
+The SDKs for PHP and Ruby (6), Terraform (7), KEDA (9) and Shoryuken (10) are not run: the tests
+send their requests. An SDK that connects to AWS whatever endpoint it is given (6) cannot be tested.
 """
 
 import json
@@ -31,7 +31,7 @@ DIGESTS = [
 ]
 
 
-# The host name that other machines use. A server that asks for no signature needs it as a flag.
+# Host names that other machines use. A server without signatures needs them as --allow-host.
 HOSTS = ("queue.internal", "pawl", "sqs.us-east-1.pawl.test")
 
 
@@ -68,7 +68,7 @@ class Pitfalls(ServedTest):
         return self.wire.ask("POST", path, {"content-type": JSON, "x-amz-target": "AmazonSQS." + op} | headers, body)
 
     def raw(self, request):
-        """The bytes of an HTTP answer to these bytes; the server closes, or half a second passes."""
+        """Sends bytes; returns the response, which ends by a close or half a second of silence."""
         host, port = self.pawl.ready["http"].rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=5) as connection:
             connection.sendall(request)
@@ -83,7 +83,7 @@ class Pitfalls(ServedTest):
 
     @staticmethod
     def parts(answer):
-        """The status, head and body of an HTTP answer."""
+        """The status, head and body of an HTTP response."""
         head, body = answer.split(b"\r\n\r\n", 1)
         return int(head.split()[1]), head, body
 
@@ -105,7 +105,7 @@ class Pitfalls(ServedTest):
                 self.assertEqual(answer.headers.get_content_type(), "text/xml")
                 error = ElementTree.fromstring(answer.body).find(f"{{{XMLNS}}}Error")
                 self.assertEqual(error.findtext(f"{{{XMLNS}}}Code"), "AWS.SimpleQueueService.NonExistentQueue")
-        # An unreadable request is answered in the caller's protocol, too.
+        # An unreadable request gets its error in the caller's protocol, too.
         answer = self.json("SendMessage", b"{")
         self.assertEqual((answer.status, json.loads(answer.body)["__type"].rpartition("#")[2]), (400, "SerializationException"))
 
@@ -120,7 +120,7 @@ class Pitfalls(ServedTest):
         answer = self.form(self.path(url), {"accept-encoding": "gzip,deflate"}, MaxNumberOfMessages=10, WaitTimeSeconds=1,
                            Action="ReceiveMessage", **{"AttributeName.1": "ApproximateReceiveCount"})
         self.assertIn(b"<Name>ApproximateReceiveCount</Name><Value>1</Value>", answer.body)
-        # JSON clients: the deprecated list, both lists, and members with names of Query.
+        # JSON requests use the deprecated list, both lists, or a member named as in Query.
         for members in ({"AttributeNames": ["ApproximateReceiveCount"]},
                         {"AttributeNames": ["ApproximateReceiveCount"], "MessageSystemAttributeNames": ["SenderId"]},
                         {"MessageSystemAttributeNames": ["ApproximateReceiveCount"], "AttributeName.1": "ApproximateReceiveCount"}):
@@ -162,7 +162,7 @@ class Pitfalls(ServedTest):
                 self.assertEqual(json.loads(answer.body)["QueueUrl"], f"http://{host}/{ACCOUNT}/{name}")
                 answer = self.form("/", {"host": host}, Action="GetQueueUrl", QueueName=name)
                 self.assertIn(f"<QueueUrl>http://{host}/{ACCOUNT}/{name}</QueueUrl>".encode(), answer.body)
-        with SignedPawl(self.binary) as other:  # told nothing: who signs has signed the host too
+        with SignedPawl(self.binary) as other:  # the signature covers the host
             wire = Connection(other)
             self.addCleanup(wire.close)
             for host in ("any.name.test:1", "192.0.2.7"):
@@ -174,7 +174,7 @@ class Pitfalls(ServedTest):
             self.addCleanup(sqs.close)
             url = sqs.call("CreateQueue", QueueName="q")["QueueUrl"]
             self.assertEqual(url, f"https://sqs.example.com/here/{ACCOUNT}/q")
-            sqs.call("SendMessage", QueueUrl=url, MessageBody="a")  # the last two segments decide
+            sqs.call("SendMessage", QueueUrl=url, MessageBody="a")  # its path ends name the queue
 
     def test_pitfall_06_any_host_and_doubled_slashes_are_served(self):
         url = self.queue()
@@ -211,7 +211,7 @@ class Pitfalls(ServedTest):
                     same = json.loads if value.startswith("{") else str
                     self.assertEqual(same(got[name]), same(value), name)
                 self.assertEqual(got["SqsManagedSseEnabled"], "false")
-        # Each name of the API can be asked for, of either kind of queue, whether it is set or not.
+        # Every attribute name of the API can be read from both kinds of queue, set or not.
         names = list(got) + ["FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"]
         for each in (target, url, self.queue(suffix=".fifo", FifoQueue="true")):
             self.sqs.call("GetQueueAttributes", QueueUrl=each, AttributeNames=names)
@@ -277,7 +277,7 @@ class Pitfalls(ServedTest):
         url = self.queue()
         body = urllib.parse.urlencode({"Action": "SendMessage", "QueueUrl": url, "MessageBody": "a"}).encode()
         head = f"POST / HTTP/1.1\r\nHost: {self.pawl.ready['http']}\r\nContent-Type: {FORM}\r\nContent-Length: {len(body)}\r\n".encode()
-        # curl waits for the permission before it sends a larger body.
+        # curl waits for 100 Continue before it sends a larger body.
         host, port = self.pawl.ready["http"].rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=5) as connection:
             connection.sendall(head + b"Expect: 100-continue\r\n\r\n")
@@ -287,7 +287,7 @@ class Pitfalls(ServedTest):
         got = self.raw(head + b"Accept-Encoding: gzip\r\nConnection: close\r\n\r\n" + body)
         self.assertIn(b"<MessageId>", got)
         self.assertNotIn(b"content-encoding", got.lower())
-        # curl -H 'Accept: application/json'
+        # These requests are those of curl -H 'Accept: application/json'.
         path = urllib.parse.urlsplit(url).path.encode()
         get = b"GET " + path + b"%s HTTP/1.0\r\nAccept: application/json\r\n\r\n"
         status, head, body = self.parts(self.raw(get % b"?Action=GetQueueAttributes&AttributeName.1=DelaySeconds"))
@@ -297,7 +297,7 @@ class Pitfalls(ServedTest):
         status, _, body = self.parts(self.raw(get % b"?Action=GetQueueAttributes&AttributeName.1=Nothing"))
         self.assertEqual((status, json.loads(body)["Error"]["Code"]), (400, "InvalidAttributeName"))
         self.assertEqual(self.parts(self.raw(get % b""))[::2], (404, b"<UnknownOperationException/>"))
-        # The health checks of load balancers.
+        # Load balancers send these health checks.
         for path in (b"/", b"/health"):
             self.assertRegex(self.raw(b"GET " + path + b" HTTP/1.0\r\n\r\n"), rb"^HTTP/1\.[01] 200 ")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Runs the examples of README.md as they stand, against a server started by tools/start.
+"""Runs the examples of README.md unchanged against a server started by tools/start.
 
-Only the ports are replaced, as the server gets free ones.
+Only the ports are replaced, because the server listens on free ones.
 """
 
 import re
@@ -21,7 +21,7 @@ def block(language):
 
 
 class StartedPawl(Pawl):
-    """The server as the README starts it."""
+    """A server started as in the README."""
 
     def command(self):
         return [str(ROOT / "tools" / "start")]
@@ -71,7 +71,7 @@ class Readme(ServedTest):
 
     def test_the_start_command_prints_a_snippet_with_the_address(self):
         wanted = f"--endpoint-url http://{self.pawl.ready['http']} sqs "
-        deadline = time.monotonic() + 5  # it is printed just after the line that says ready
+        deadline = time.monotonic() + 5  # the snippet follows the ready line
         while self.pawl.errors().count(wanted) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual(self.pawl.errors().count(wanted), 3, self.pawl.errors())
@@ -82,7 +82,7 @@ class Readme(ServedTest):
         self.assertEqual((done.returncode, done.stdout), (0, "hi\n"), done.stderr)
 
     def test_the_cpp_example_builds_as_the_readme_says_and_prints_the_message(self):
-        """A stranger's project: the README's two blocks as two files, and pawl in the folder they name."""
+        """Builds a user's project: the README's two blocks as files, beside a folder pawl."""
         PLACE.mkdir(parents=True, exist_ok=True)
         (PLACE / "app.cc").write_text(self.replaced(block("cpp"), "binary", 9326))
         (PLACE / "CMakeLists.txt").write_text(block("cmake"))

@@ -1,6 +1,6 @@
-"""The one list of scenarios, run by every client, unsigned and signed, with nothing but an endpoint and keys.
+"""The scenarios that every client runs, unsigned and signed, with only an endpoint and keys.
 
-Written against what AWS documents. A client takes part by being a Client (client.py) and calling matrix().
+They follow AWS's documentation. A client is a subclass of Client (client.py) and calls matrix().
 """
 
 import functools
@@ -24,7 +24,7 @@ TRACE = {"AWSTraceHeader": {"DataType": "String", "StringValue": "Root=1-5759e98
 
 
 def matrix(client):
-    """A client's three test classes: keys that nobody looks at, keys that are checked, and TLS."""
+    """A client's three test classes: with unchecked keys, with checked keys, and with TLS."""
     served = {"client_type": client, "__module__": client.__module__}
     return (type("Unsigned", (Scenarios, ServedTest), served | {"server": Pawl}),
             type("Signed", (SignedScenarios, Scenarios, ServedTest), served | {"server": SignedPawl}),
@@ -33,7 +33,7 @@ def matrix(client):
 
 @functools.cache
 def why_not_here(client):
-    """Installs it, once for all its classes."""
+    """Installs the client once for all its classes; returns the reason if that fails."""
     try:
         client.install()
     except NotHere as reason:
@@ -42,7 +42,7 @@ def why_not_here(client):
 
 
 class Speaking:
-    """A server, a client that speaks to it as self.sqs, and short words for what scenarios do."""
+    """A server, a client of it (self.sqs), and short names for the steps of scenarios."""
 
     @classmethod
     def setUpClass(cls):
@@ -96,11 +96,11 @@ class Speaking:
     def dead_letter_pair(self, kind, times):
         target = kind()
         policy = f'{{"deadLetterTargetArn":"{self.pawl.arn(target)}","maxReceiveCount":"{times}"}}'
-        # Not VisibilityTimeout=0 at the receive: the SDK for Go v2 cannot say 0 there.
+        # The queue has the timeout because the SDK for Go v2 cannot send 0 with a receive.
         return kind(RedrivePolicy=policy, VisibilityTimeout="0"), target
 
     def let_die(self, url, body):
-        """Receives until the message is a dead letter: once at most, and then not any more."""
+        """Receives the message once; a second, empty receive moves it to the dead-letter queue."""
         (message,) = self.receive(url, wait=5)
         self.assertEqual(message["Body"], body)
         self.assertEqual(self.receive(url), [])
@@ -346,7 +346,7 @@ class Scenarios(Speaking):
                 self.assertEqual(dead["MessageAttributes"], ATTRIBUTES)
                 self.assertEqual(dead["Attributes"]["DeadLetterQueueSourceArn"], self.pawl.arn(url))
                 self.assertEqual(dead["Attributes"]["ApproximateReceiveCount"], "2")
-                # The SDKs agree on this member's name in no two generations.
+                # Each generation of SDKs spells this member differently.
                 sources = self.sqs.call("ListDeadLetterSourceQueues", QueueUrl=target)
                 self.assertEqual(next(v for k, v in sources.items() if k.lower() == "queueurls"), [url])
 
@@ -390,7 +390,7 @@ class Scenarios(Speaking):
 
 
 class SignedScenarios:
-    """Besides the others: what a client shows of a key that is wrong."""
+    """Additional scenarios with checked keys: the errors for a wrong key."""
 
     def refusal_of(self, key, secret):
         stranger = self.client_type(self.pawl, AWS_ACCESS_KEY_ID=key, AWS_SECRET_ACCESS_KEY=secret)
@@ -403,12 +403,12 @@ class SignedScenarios:
         self.assertEqual(self.refusal_of(self.pawl.key, "wrong"), "SignatureDoesNotMatch")
 
     def test_a_key_that_nobody_knows_is_refused_like_a_wrong_secret(self):
-        """AWS says InvalidClientTokenId, and so tells which keys there are; pawl does not."""
+        """AWS returns InvalidClientTokenId, which reveals the existing keys; pawl does not."""
         self.assertEqual(self.refusal_of("AKIDUNKNOWN", self.pawl.secret), "SignatureDoesNotMatch")
 
 
 class EncryptedScenarios(Speaking):
-    """Signed, over TLS: only that it works, as nothing else differs."""
+    """A single signed scenario over TLS, because nothing else differs."""
 
     def test_a_message_is_sent_received_and_deleted(self):
         url = self.queue()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""SNS for fan-out, with boto3's SNS client and the AWS command line, unmodified; unsigned and signed.
+"""SNS fan-out with boto3's SNS client and the AWS command line, unmodified; unsigned and signed.
 
-Which messages each filter operator lets through is in tests/proto/filter_policy_test.cc; here one policy of each
-scope goes all the way to the queues, and everything that boto3 parses out of an answer is looked at.
+tests/proto/filter_policy_test.cc tests each filter operator. These tests follow one policy of each
+scope to the queues, and check everything that boto3 parses from a response.
 """
 
 import itertools
@@ -234,7 +234,7 @@ class Restart(unittest.TestCase):
             self.assertEqual(json.loads(message["Body"])["Message"], "yes")
 
 
-del Sns  # only its children are tests
+del Sns  # only its subclasses are tests
 
 if __name__ == "__main__":
     print(f"botocore {botocore.__version__}")

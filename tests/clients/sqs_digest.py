@@ -1,4 +1,4 @@
-"""The MD5 digests SQS answers with, computed from its documentation and not with our code."""
+"""The MD5 digests of SQS responses, implemented from AWS's documentation and not with our code."""
 
 import hashlib
 import struct
@@ -9,7 +9,7 @@ def md5(text):
 
 
 def md5_of_attributes(attributes):
-    """Sorted by name: length and text of the name, of the type, then 1 or 2 and length and value."""
+    """Digests by name: length and text of name and type, 1 or 2, length and bytes of value."""
     digest = hashlib.md5()
 
     def add(data):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`pawl replay` and `pawl bench` against servers as they run in production: with access keys, and with TLS besides."""
+"""`pawl replay` and `pawl bench` against production-like servers: with keys, and with TLS too."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ class Encrypted(Verbs):
 
     def test_replay_trusts_whom_it_is_told_to(self):
         done = self.replay("list", "--queue", "nobodys", "--tls-ca", str(self.pawl.certificate))
-        self.refused(done, 3, 'there is no queue "nobodys"')  # so it was connected
+        self.refused(done, 3, 'there is no queue "nobodys"')  # the connection succeeded
         self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS with", "certificate is not to be trusted")
 
     def test_replay_says_that_there_is_tls(self):

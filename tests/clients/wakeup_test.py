@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""How long a long poll sleeps on after its message is there, over HTTP, for everything that may wake it.
+"""The delay from each event that wakes a long poll to the poll's response, over HTTP.
 
-The milliseconds are printed; asserted is only that a wake-up is one, and not the next look at a clock.
+The milliseconds are printed; the test asserts only that the event itself wakes the poll, within a
+second, and not a later check of the clock.
 """
 
 import concurrent.futures
@@ -12,7 +13,7 @@ from pawl_server import ServedTest, main
 from wire import Json
 
 LATE_SECONDS = 1.0
-SETTLE_SECONDS = 0.2  # for the long poll to be waiting when it is woken
+SETTLE_SECONDS = 0.2  # time for the long poll to begin waiting
 
 
 class WakeUp(ServedTest):
@@ -45,7 +46,7 @@ class WakeUp(ServedTest):
         return waiting
 
     def measure(self, event, times, once):
-        """`once` gives (when the message was there, the poll); the time between is what counts."""
+        """Measures the time between the two results of `once`: the event's time, and the poll."""
         late = []
         for _ in range(times):
             due, waiting = once()
@@ -58,7 +59,7 @@ class WakeUp(ServedTest):
         self.assertLess(late[-1], LATE_SECONDS * 1000)
 
     def clock(self, op, **members):
-        """Does it, and says when it began."""
+        """Calls an action; returns its start time and its response."""
         began = time.monotonic()
         return began, self.sqs.call(op, **members)
 
@@ -102,7 +103,7 @@ class WakeUp(ServedTest):
         self.measure("visibility 0", 10, once)
 
     def dying(self):
-        """A queue with a message that the next receive makes a dead letter, and where it goes."""
+        """A queue whose message the next receive moves to the dead-letter queue, and that queue."""
         target = self.queue()
         arn = self.pawl.arn(target)
         url = self.queue(RedrivePolicy=f'{{"deadLetterTargetArn":"{arn}","maxReceiveCount":1}}')

@@ -1,8 +1,9 @@
-"""SQS's two protocols spoken by hand, for what SDKs hide: status, headers, types, members no model knows.
+"""Clients of SQS's two HTTP protocols. They show data that SDKs hide: status, headers, types, and
+members outside the model.
 
-A Voice is a way to ask: call(op, **members with the model's names) gives the answer's members, or raises
-Refused with the Query protocol's code, which both protocols carry. BinaryValue is bytes. A voice belongs to
-one thread.
+A Voice is one client: call(op, **members with the model's names) returns the response's members, or
+raises Refused with the Query protocol's code, which both protocols carry. BinaryValue is bytes. A
+voice belongs to one thread.
 """
 
 import base64
@@ -25,7 +26,7 @@ class Refused(client.Refused):
         super().__init__(code, message)
         self.message = message
         self.status = status
-        self.answer = answer  # of Connection.ask
+        self.answer = answer  # an Answer from Connection.ask
 
 
 class Answer:
@@ -36,7 +37,7 @@ class Answer:
 
 
 class Connection:
-    """One HTTP connection, kept; signs when the server looks at signatures."""
+    """One keep-alive HTTP connection; signs requests if the server checks signatures."""
 
     def __init__(self, pawl):
         self.pawl = pawl
@@ -55,7 +56,7 @@ class Connection:
 
 
 def sign(pawl, method, path, headers, body, into):
-    """Signature version 4 of all the headers, as AWS documents it; adds x-amz-date and authorization."""
+    """Signs all headers by AWS Signature Version 4; adds x-amz-date and authorization to `into`."""
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     signed = {name.lower(): value.strip() for name, value in headers.items()} | {"x-amz-date": now}
     names = ";".join(sorted(signed))
@@ -107,7 +108,7 @@ ITEMS = {"AttributeNames": "AttributeName", "MessageSystemAttributeNames": "Attr
 MAPS = {"Attributes": ("Attribute", "Name", "Value"), "Tags": ("Tag", "Key", "Value"), "tags": ("Tag", "Key", "Value"),
         "MessageAttributes": ("MessageAttribute", "Name", "Value"),
         "MessageSystemAttributes": ("MessageSystemAttribute", "Name", "Value")}
-# The lists in its answers; an action's own entries are named after the action.
+# Lists in Query responses; the entries of other actions are named after the action.
 ANSWERED = {"ListQueues": {"QueueUrl": "QueueUrls"}, "ListDeadLetterSourceQueues": {"QueueUrl": "queueUrls"},
             "ReceiveMessage": {"Message": "Messages"}, "ListMessageMoveTasks": {"ListMessageMoveTasksResultEntry": "Results"}}
 INTEGERS = ("MaxNumberOfMessagesPerSecond", "ApproximateNumberOfMessagesMoved", "ApproximateNumberOfMessagesToMove",
@@ -130,7 +131,7 @@ class Query(Voice):
         result = root.find(f"{{{XMLNS}}}{op}Result")
         lists = ANSWERED.get(op, {f"{op}ResultEntry": "Successful", "BatchResultErrorEntry": "Failed"})
         got = {} if result is None else gathered(result, lists)
-        # Required by the model, so JSON has it empty; XML has no way to say so.
+        # The model requires this list: JSON sends it empty, and XML cannot express an empty list.
         return {"queueUrls": []} | got if op == "ListDeadLetterSourceQueues" else got
 
 
@@ -153,7 +154,7 @@ def flattened(op, members, prefix=""):
 
 
 def gathered(element, lists):
-    """The members in an XML element; what repeats goes into its list, Attribute and Tag into their maps."""
+    """The members of an XML element: repeated children become lists, Attribute and Tag maps."""
     got = {}
     for child in element:
         name = child.tag.removeprefix(f"{{{XMLNS}}}")

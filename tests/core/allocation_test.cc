@@ -1,4 +1,4 @@
-// A broker that has warmed up asks for no memory.
+// A warmed-up broker allocates no memory.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -9,7 +9,7 @@
 namespace pawl::test {
 namespace {
 
-// Allocations of `rounds` rounds after twice as many to warm up.
+// Allocations during `rounds` rounds, after a warm-up of twice as many.
 template <typename Round>
 std::uint64_t in_steady_state(int rounds, Round&& round) {
   for (int i = 0; i < 2 * rounds; ++i) round();
@@ -18,7 +18,7 @@ std::uint64_t in_steady_state(int rounds, Round&& round) {
   return allocations() - before;
 }
 
-// So that the book of when messages were sent has its full length after the warm-up.
+// A retention of 60 s, so that SendTimes has its full length after the warm-up.
 std::vector<AttributeChange> short_retention() {
   return {
       {.attribute = Attribute::message_retention_period, .number = 60, .text = {}}
@@ -61,7 +61,7 @@ TEST(SteadyState, OfLongPollsAllocatesNothing) {
                             [&] {
                               ASSERT_EQ(cycle.receive(1, seconds(20)), 0u);
                               cycle.send(1);
-                              cycle.turn(nullptr);  // what became durable is handed out
+                              cycle.turn(nullptr);  // delivers the messages that became durable
                               ASSERT_EQ(cycle.delivered(), 1u);
                               cycle.use_handles(Op::remove);
                             }),
@@ -90,7 +90,7 @@ TEST(SteadyState, OfMessagesThatComeBackAgainAndAgainAllocatesNothing) {
       0u);
 }
 
-// The window of deduplication is 300,000 turns long: it must be full before what follows is steady.
+// The deduplication window is 300,000 ms long; the warm-up fills it.
 TEST(SteadyState, OfAFifoQueueAllocatesNothing) {
   std::vector<AttributeChange> changes = short_retention();
   changes.push_back({.attribute = Attribute::fifo_queue, .number = 1, .text = {}});

@@ -12,7 +12,8 @@ namespace {
 std::atomic<std::uint64_t> count{0};
 std::atomic<std::uint64_t> broker_bytes{0};
 
-// In front of each block, as far as its alignment asks for; the end of it says how much of it the broker holds.
+// A header precedes each block and keeps its alignment. Its last 8 bytes hold the bytes counted for
+// the broker.
 constexpr std::size_t header_min = 16;
 std::size_t header_of(std::size_t alignment) { return std::max(header_min, alignment); }
 std::uint64_t& broker_share(void* memory) { return *(static_cast<std::uint64_t*>(memory) - 1); }

@@ -1,4 +1,4 @@
-// How often the program has asked for memory, and how much of it the broker holds: every operator new counts.
+// Counters of this program: calls of operator new, and the bytes held by the broker.
 //
 // For tests and benchmarks; link tests/core/allocations.cc.
 #pragma once
@@ -9,7 +9,8 @@ namespace pawl::test {
 
 std::uint64_t allocations();
 
-// While one lives, what its thread allocates is the broker's, whoever frees it and when.
+// While an object of this class lives, allocations of its thread belong to the broker, no matter
+// which thread frees them and when.
 class BrokerMemory {
  public:
   BrokerMemory() { ++depth; }
@@ -18,7 +19,7 @@ class BrokerMemory {
   BrokerMemory& operator=(const BrokerMemory&) = delete;
 
   static bool here() { return depth > 0; }
-  // Bytes that were allocated as the broker's and are not free yet, as malloc_usable_size() has them.
+  // Bytes allocated for the broker and not yet freed, as malloc_usable_size() reports them.
   static std::uint64_t held();
 
  private:

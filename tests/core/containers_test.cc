@@ -84,7 +84,7 @@ TEST(Slab, TakesWhereOthersAreTaken) {
   EXPECT_EQ(slab.bytes(), SmallSlab::block_bytes());
 }
 
-// The first rows are of the small block; the others follow in blocks of full size.
+// The first block is small (8 rows); the others have full size.
 TEST(Slab, MayBeginWithASmallBlock) {
   using Slab64 = Slab<Aged, 64, 8>;
   Slab64 slab(10'000, 0);
@@ -195,7 +195,7 @@ TEST(ChunkQueue, IsADeque) {
     ChunkQueue<int, 4> queue;
     std::deque<int> model;
     for (int i = 0; i < 5000; ++i) {
-      // It fills, it empties, it hovers.
+      // Phases of 500 steps: the queue grows, shrinks, grows.
       if (model.empty() || random.chance(i / 500 % 3 == 1 ? 1 : 2, 3)) {
         queue.push_back(i);
         model.push_back(i);

@@ -1,6 +1,7 @@
-// A shard in a loop over a log that only counts: send, receive and delete without any memory of their own.
+// Cycle: a shard over a log that only counts positions. Its send, receive and delete allocate
+// nothing.
 //
-// For the test that a steady state allocates nothing and for the benchmark of the same.
+// For the test that a steady state allocates nothing, and for the benchmark of that state.
 // Owner: one thread.
 #pragma once
 
@@ -29,7 +30,7 @@ class Cycle {
     queue_ = request.config->id;
   }
 
-  // expire, apply, match, append; durable at once. Every turn is a millisecond long.
+  // One turn of 1 ms: expire, apply, match, append. Its records are durable at once.
   void turn(Request* request) {
     now_ = now_ + milliseconds(1);
     effects_.clear();
@@ -50,7 +51,8 @@ class Cycle {
     request.sends = std::span(sends_).first(count);
     turn(&request);
   }
-  // To a FIFO queue, or for tenants: each message is unlike all others, its group the next of `groups`.
+  // Sends to a FIFO queue or for tenants: deduplication ids are unique, groups rotate through
+  // `groups` names.
   void send_in_groups(std::uint32_t count, std::uint64_t groups) {
     for (std::uint32_t i = 0; i < count; ++i, ++named_) {
       Content& content = sends_[i].content;
@@ -59,7 +61,7 @@ class Cycle {
     }
     send(count);
   }
-  // Leaves the request for a long poll to be answered later.
+  // The request stays in request_, so that a long poll can be answered later.
   std::uint32_t receive(std::uint32_t count, Duration wait = {},
                         Duration visibility = queue_default) {
     request_ = Request{};
@@ -70,7 +72,7 @@ class Cycle {
     turn(&request_);
     return request_.delivered;
   }
-  // Deletes or changes what was received last.
+  // Deletes the messages received last, or changes their visibility.
   void use_handles(Op op, Duration visibility = {}) {
     for (std::uint32_t i = 0; i < request_.delivered; ++i)
       receipts_[i] = {.handle = deliveries_[i].handle, .visibility = visibility};

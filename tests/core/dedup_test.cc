@@ -41,7 +41,7 @@ TEST(Dedup, KnowsAMessageUntilExactlyFiveMinutesAfterIt) {
   EXPECT_EQ(dedup.size(), 0u);
 }
 
-// The clock may be set back; and what is over leaves a few at a time.
+// Expired entries are ignored at once, also if the clock is set back, but freed a few at a time.
 TEST(Dedup, DoesNotKnowWhatIsOverThoughItIsStillThere) {
   std::uint64_t total = 0, bytes = 0;
   Dedup dedup(total, bytes);

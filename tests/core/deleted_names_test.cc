@@ -1,4 +1,4 @@
-// Names of deleted queues: how long each waits, and how many are remembered.
+// Names of deleted queues: their waiting time, and the limit of remembered names.
 #include "core/deleted_names.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(DeletedNames, AreForgottenInTheOrderOfTheirDeletions) {
   DeletedNames names(seconds(60));
   names.add(deleted("a", 1000));
   names.add(deleted("b", 2000));
-  names.add(deleted("a", 3000));  // created and deleted again, by a server that let it
+  names.add(deleted("a", 3000));  // created and deleted again, by a server without the wait
   const std::size_t three = names.memory();
   names.forget(Instant{62'000}, 1);
   EXPECT_TRUE(names.waits("1", "a", Instant{62'000}));

@@ -162,7 +162,7 @@ TEST(Directory, KnowsWhatItTakesInACheckpoint) {
   EXPECT_EQ(directory.bytes(), 0u);
 }
 
-// As a start may read it: the end of the older one comes last.
+// Recovery may read the records in this order: the deletion of the older queue comes last.
 TEST(Directory, ForgetsWhoseDeadLettersWentWhereWhenTheNameIsAnothers) {
   Directory directory;
   auto config = std::make_shared<QueueConfig>(*queue(5, "s"));

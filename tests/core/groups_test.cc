@@ -1,4 +1,4 @@
-// Groups against deques that are searched from end to end.
+// Groups against a model of deques that are searched linearly.
 #include "core/groups.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using State = Slot::State;
 
-// Groups by number, and what they should say.
+// Groups and a model of them, changed together and compared after each step.
 class Both {
  public:
   Both(bool fifo, std::uint64_t seed) : fifo_(fifo), random_(seed), groups_(slots_, fifo, all_) {}
@@ -41,19 +41,19 @@ class Both {
 
  private:
   struct Group {
-    std::vector<std::uint32_t> messages;        // FIFO: all, by number
-    std::deque<std::uint32_t> fresh, returned;  // standard: visible
+    std::vector<std::uint32_t> messages;        // FIFO: all messages, by number
+    std::deque<std::uint32_t> fresh, returned;  // standard: visible messages
     std::uint32_t count = 0, in_flight = 0;
   };
 
-  static TextKey key(std::uint64_t name) { return {name, name % 3}; }  // they collide
+  static TextKey key(std::uint64_t name) { return {name, name % 3}; }  // the low halves collide
   std::uint32_t any() { return messages_[random_.below(messages_.size())]; }
 
   bool ready(const Group& group) {
     if (!fifo_) return !group.fresh.empty() || !group.returned.empty();
     return !group.messages.empty() && slots_[group.messages.front()].state == State::visible;
   }
-  // The list of ready groups, in the order in which they became so.
+  // Updates order_, the ready groups in the order in which they became ready.
   void refresh(std::uint64_t name) {
     const auto it = std::ranges::find(order_, name);
     if (ready(model_[name]) == (it != order_.end())) return;
@@ -64,7 +64,7 @@ class Both {
     const std::uint32_t row = slots_.take();
     Slot& slot = slots_[row];
     slot = Slot{.state = State::sent};
-    // A restart may bring older ones later.
+    // Recovery may restore an older message after a newer one.
     do slot.seq = random_.chance(1, 4) ? 1 + random_.below(next_seq_) : next_seq_;
     while (!seqs_.insert(slot.seq).second);
     next_seq_ = std::max(next_seq_, slot.seq + 1);

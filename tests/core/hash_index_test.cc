@@ -13,7 +13,7 @@ namespace {
 
 struct Hashes {
   const char* name;
-  std::uint64_t mask;  // of the bits that differ
+  std::uint64_t mask;  // the bits in which hashes differ
 };
 
 TEST(HashIndex, FindsWhatAMapFinds) {
@@ -29,7 +29,7 @@ TEST(HashIndex, FindsWhatAMapFinds) {
       SCOPED_TRACE(std::string(kind.name) + ", at most " + std::to_string(most));
       sim::Random random(most);
       HashIndex index;
-      std::map<std::uint32_t, std::uint64_t> model;  // number, hash
+      std::map<std::uint32_t, std::uint64_t> model;  // hash by number
       const auto hash_of = [&](std::uint32_t n) { return model.at(n); };
       for (int i = 0; i < 5000; ++i) {
         const auto number = static_cast<std::uint32_t>(random.below(4 * most));
@@ -61,7 +61,7 @@ TEST(HashIndex, KeepsEverythingWhileItGrowsAndShrinks) {
   const auto found = [&](std::uint32_t n) {
     return index.find(hash_of(n), [n](std::uint32_t m) { return m == n; }) == n;
   };
-  constexpr std::uint32_t many = 50'000;  // beyond the split into parts
+  constexpr std::uint32_t many = 50'000;  // enough to split the index into parts
   for (std::uint32_t n = 0; n < many; ++n) index.put(hash_of(n), n, hash_of);
   for (std::uint32_t n = 0; n < many; ++n) ASSERT_TRUE(found(n)) << n;
   for (std::uint32_t n = 0; n < many; n += 2) index.erase(hash_of(n), n, hash_of);

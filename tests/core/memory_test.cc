@@ -1,4 +1,5 @@
-// The account that counts against --memory covers what a shard really allocates, whatever it is loaded with.
+// The memory account checked against --memory covers the real allocations of a shard under every
+// load.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -22,7 +23,7 @@ std::vector<AttributeChange> fifo() {
   };
 }
 
-// A world, and what its shard holds beyond what others of this program do.
+// A World, and the broker's bytes beyond those that earlier tests hold.
 class Account : public testing::Test {
  protected:
   QueueId make(const std::string& name, std::vector<AttributeChange> changes = {}) {
@@ -77,7 +78,7 @@ TEST_F(Account, CoversWhatIsDelayed) {
   expect_covered("100,000 after their delay");
 }
 
-// One message of each page is left: the rest of what a page costs is what counts.
+// Ten messages of each page are left, so that the cost of sparse pages counts.
 TEST_F(Account, CoversStragglers) {
   const QueueId queue = make("q");
   for (int page = 0; page < 300; ++page) {
@@ -133,7 +134,7 @@ TEST_F(Account, CoversManyFifoQueuesOfOneMessage) {
   }
   expect_covered("5,000 FIFO queues");
   EXPECT_LE(BrokerMemory::held() - before_,
-            5'000u * 3'600);  // with their configs and places in tables
+            5'000u * 3'600);  // with their configs and table entries
   for (std::uint32_t id = 1; id <= 5'000; ++id) world_.plain(Op::delete_queue, QueueId{id});
   world_.forget_asks();
   expect_covered("FIFO queues deleted");
@@ -221,7 +222,7 @@ TEST_F(Account, CoversDeadLettersAndMoves) {
   expect_covered("moved back");
 }
 
-// Each queue remembers the tasks that took from it.
+// Each queue remembers the tasks that moved its messages.
 TEST_F(Account, CoversMoveTasks) {
   const std::string destination = "000000000000/" + std::string(80, 'd');
   for (int i = 0; i < 2'000; ++i) {

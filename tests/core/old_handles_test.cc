@@ -1,4 +1,5 @@
-// Receipt handles of version 1, whose key can be found: for 12 hours, and for deliveries made before the upgrade.
+// Receipt handles of version 1, whose key can be found: they are valid for 12 hours, and only for
+// deliveries made before the upgrade.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +14,7 @@
 namespace pawl::test {
 namespace {
 
-// The handle that version 1 gave out for the same delivery, or that somebody forges who has found its key.
+// The handle that version 1 returned for this delivery; anyone who found its key can forge it.
 ReceiptHandle of_version_1(ReceiptHandle handle) {
   handle[0] = 1;
   const Secret secret = test_secret();

@@ -1,4 +1,5 @@
-// SendTimes: when the messages of a queue were sent, coarsely. AgedArrivals: those with an age of their own.
+// SendTimes: coarse send times of a queue's messages. AgedArrivals: messages with a send time of
+// their own.
 #include "core/queue.h"
 
 #include <gtest/gtest.h>

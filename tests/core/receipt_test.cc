@@ -48,7 +48,7 @@ TEST(Receipt, GuessedIsRefused) {
       const std::uint64_t word = random.next();
       std::memcpy(&handle[at], &word, 8);
     }
-    if (i % 2 == 0) handle[0] = 2;  // the version, so that the mac alone decides
+    if (i % 2 == 0) handle[0] = 2;  // the valid version, so that the MAC alone decides
     ASSERT_FALSE(open(key, handle).has_value());
   }
 }
@@ -73,7 +73,7 @@ TEST(Receipt, DiffersWithEachPartOfIt) {
   EXPECT_EQ(handles.size(), 5u);
 }
 
-// A handle as the releases before gave it out: its mac is a keyed XXH3-64 of the first 16 bytes.
+// A handle of a version 1 release: its MAC is a keyed XXH3-64 of the first 16 bytes.
 constexpr ReceiptHandle of_version_1 = {0x01, 0x07, 0x2a, 0x00, 0x00, 0x00, 0x40, 0xe2,
                                         0x01, 0x00, 0x00, 0x00, 0x4d, 0x00, 0x00, 0x00,
                                         0x74, 0xa0, 0x19, 0xdf, 0xba, 0xcb, 0x6f, 0xd3};

@@ -152,7 +152,7 @@ std::string Script::perform_request(const Step& step) {
     return "ok";
   }
   if (step.verb == "numbers_left") {
-    world_.plain(Op::count, id);  // from the first request on the shard has the queue
+    world_.plain(Op::count, id);  // makes the shard create its state of the queue
     const Seq left = std::stoull(step.words.at(1));
     world_.shard().restore(HeadRecord{.queue = id, .next_seq = seq_newest_max + 1 - left});
     return "ok";
@@ -217,7 +217,7 @@ std::string Script::receive(const Step& step) {
   return outcome(ask);
 }
 
-// Batches of 1000 until there are enough of them.
+// Sends or receives in batches of 1000, until `words[1]` messages are done.
 std::string Script::in_bulk(const Step& step) {
   const QueueId id = queues_.at(step.words[0]);
   for (std::size_t left = std::stoul(step.words.at(1)); left > 0;) {

@@ -2,28 +2,31 @@
 //
 //   run("queue q visibility=30 | send q a | receive q -> a#1 | receive q -> none | advance 30s | receive q -> a#2")
 //
-// A message is named by its body, a delivery of it by body#receive_count; that is also the name of its
-// receipt handle. After `->` stands the answer: deliveries, `none`, the name of an error, `pending`.
-// Without it the answer must be `ok` (a request whose entries differ names each).
+// A message is named by its body, and a delivery by body#receive_count, as is its receipt handle.
+// After `->` follows the answer: deliveries, `none`, the name of an error, `pending`. Without `->`
+// the answer must be `ok`. A request whose entries have different results names each result.
 //
-//   queue Q [ATTR=N...]    set Q ATTR=N...    drop Q        attributes: visibility delay retention wait
-//                                                           fifo=1 scope=1 (by group); max_receive=N dlq=Q
+//   queue Q [ATTR=N...]    set Q ATTR=N...    drop Q
+//     ATTR: visibility delay retention wait fifo=1 scope=1 (by group) max_receive dlq=Q durability
 //   send Q MESSAGE... [delay=T]                             fill Q N   (N messages)
-//     a message is BODY or GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP is the body if not given;
-//     the answer to a duplicate is the number of the first: same_as_N
-//   receive Q [max=N] [visibility=T] [wait=T] [attempt=ID] [as W]   take Q N (N messages, bodies not named)
-//   W -> ...               what has become of a long poll   cancel W
+//     MESSAGE is BODY, GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP defaults to the body.
+//     A duplicate is answered with the number of the first message: same_as_N.
+//   receive Q [max=N] [visibility=T] [wait=T] [attempt=ID] [as W]
+//   take Q N               receives N messages, bodies not named
+//   W -> ...               the answer of receive W          cancel W
 //   delete Q HANDLE...     change Q T HANDLE...             undeliver Q [attempt=ID] HANDLE...
 //   purge Q                count Q -> visible/in flight/delayed
-//   move Q [to=Q] [rate=N]    stop_move Q N -> moved    moves Q -> N:STATUS:moved/to_move[:failure] ...
-//   advance T   jump T     wakes at every deadline on the way; sleeps through them
-//   gather ... go          the requests between them are answered in one turn
+//   move Q [to=Q] [rate=N]    stop_move Q N -> moved
+//   moves Q -> N:STATUS:moved/to_move[:failure] ...
+//   advance T              wakes at every deadline on the way      jump T  wakes only at the end
+//   gather ... go          answers the requests between them in one turn
 //   hold   flush   flush_one   crash [T]   restart [T] (flush, crash)  down for T
-//   rotate                 a checkpoint: nothing older is read at a start
-//   slice                  one slice of it -> more, or ok: that was the last
-//   set_aside Q BODY       its body cannot be read     damage Q BODY  nor when the message is to move
-//   stored -> N            messages the log still has to keep
-//   numbers_left Q N       its numbers are used up but for N; a crash forgets that unless a checkpoint has it
+//   rotate                 writes a checkpoint; recovery reads nothing older
+//   slice                  one slice of a checkpoint -> more, or ok after the last one
+//   set_aside Q BODY       makes the body unreadable now
+//   damage Q BODY          makes the body unreadable when the message is moved
+//   stored -> N            messages that the log must keep
+//   numbers_left Q N       leaves N message numbers; only a checkpoint makes that durable
 //
 // Times are seconds, or have a unit: 50ms 3s 2m 12h 4d.
 #pragma once
@@ -48,7 +51,7 @@ class Script {
  private:
   struct Step {
     std::string verb;
-    std::vector<std::string> words;              // after the verb, but for options and the answer
+    std::vector<std::string> words;              // after the verb, without options and answer
     std::map<std::string, std::string> options;  // name=value, and `as` name
     std::string expected;                        // words after ->, joined
   };

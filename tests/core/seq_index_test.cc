@@ -25,7 +25,7 @@ bool same(Place a, Place b) {
          (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
 }
 
-// A SeqIndex and the std::map it should be equal to.
+// A SeqIndex and its oracle, a std::map.
 class Pair {
  public:
   explicit Pair(PagePool& pool) : index_(pool) {}
@@ -104,8 +104,8 @@ class Walk {
  public:
   explicit Walk(std::uint64_t seed) : random_(seed), pairs_{Pair(pool_), Pair(pool_)} {}
 
-  // Phases in which most is sent, most is erased from the old end, or most is erased anywhere: pages
-  // fill, empty, and become sparse.
+  // Phases of 5000 operations: mostly puts, or mostly erasures at the new end, at the old end, or
+  // anywhere. Pages fill, empty and become sparse.
   void run(int operations) {
     for (int i = 0; i < operations && !testing::Test::HasFatalFailure(); ++i) {
       if (i % 5000 == 0) phase_ = below(4);
@@ -152,7 +152,7 @@ class Walk {
     const Seq seq = present();
     switch (below(6)) {
       case 0:
-        return pair.put(below(2) == 0 ? seq : any_seq(), somewhere());  // any: as a replay may
+        return pair.put(below(2) == 0 ? seq : any_seq(), somewhere());  // any: as in recovery
       case 1:
         return pair.make_ready(seq, below(2) == 0 ? Set::fresh : Set::returned);
       case 2:
@@ -166,7 +166,7 @@ class Walk {
   }
 
   sim::Random random_;
-  PagePool pool_;  // of both: a page that comes back dirty shows up in the other
+  PagePool pool_;  // shared: a page that is reused dirty shows up in the other index
   std::array<Pair, 2> pairs_;
   std::array<Seq, 2> next_{1, 1};
   std::size_t which_ = 0;
@@ -267,7 +267,7 @@ TEST(SeqIndex, KeepsNothingOfWhatWentBehindAStraggler) {
   EXPECT_LE(index.memory(), pool.bytes());
   EXPECT_EQ(index.find(1).position(), 1u);
   EXPECT_EQ(index.first_from(2), 0u);
-  index.put(500 * page, Place::log(7));  // as the reading of a log may
+  index.put(500 * page, Place::log(7));  // as recovery may do
   index.make_ready(500 * page, Set::returned);
   EXPECT_EQ(index.first_ready(Set::returned), 500 * page);
 }

@@ -1,4 +1,4 @@
-// Checkpoints: a start from one comes to what was, whatever happened while it was written.
+// Checkpoints: recovery from one restores the state, whatever happened while it was written.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace pawl::test {
 namespace {
 
-// Two messages, sends or queues a slice.
+// Runs with checkpoint slices of two messages, sends or queues.
 void run_sliced(std::string_view steps) {
   ShardLimits limits;
   limits.slice_entries = 2;
@@ -126,8 +126,7 @@ TEST(Checkpoint, RemembersTasks) {
       "10/0/0");
 }
 
-// When messages were sent is kept for those that are there, not for as long as retention lasts.
-// A slice of a few queues with much to say about each is no longer than others.
+// A slice of a few queues with many send times each is no longer than others.
 TEST(Checkpoint, HasSlicesThatCountTheTimesOfSending) {
   ShardLimits limits;
   limits.slice_entries = 64;
@@ -153,6 +152,7 @@ TEST(Checkpoint, HasSlicesThatCountTheTimesOfSending) {
   EXPECT_EQ(all, 20u * 60u);
 }
 
+// Send times are kept for existing messages only, not for the whole retention.
 TEST(Checkpoint, OfAQueueThatIsEmptyNowAndThenIsSmall) {
   Script script;
   script.run("queue q visibility=30");

@@ -1,4 +1,4 @@
-// Dead letters: when a message is moved, what it keeps, and that it is never lost or doubled.
+// Dead letters: the time of the move, the attributes kept, and that none is lost or duplicated.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace pawl::test {
 namespace {
 
-// --- when ---
+// --- the time of the move ---
 
 TEST(DeadLetter, IsMovedAtTheReceiveAfterTheLastOne) {
   for (const char* fifo : {"0", "1"}) {
@@ -123,7 +123,7 @@ TEST(DeadLetter, IsNotDelayedAgain) {
       "advance 30s | receive q -> none | receive d -> a#2");
 }
 
-// --- what it keeps ---
+// --- the attributes kept ---
 
 TEST(DeadLetter, KeepsItsIdTimesGroupAndSaysWhereItCameFrom) {
   for (const bool fifo : {false, true}) {
@@ -230,7 +230,7 @@ TEST(DeadLetter, IsNotDeduplicatedInItsTarget) {
       "receive q -> a#1 | advance 30s | receive q -> none | receive d max=10 -> z#1 a#2");
 }
 
-// --- waiting ---
+// --- waiting receives ---
 
 TEST(DeadLetter, WakesWhoWaitsForItsTarget) {
   run("queue d | queue q visibility=30 max_receive=1 dlq=d | send q a | receive q -> a#1 | "
@@ -294,7 +294,7 @@ TEST(DeadLetter, OfMoreThanAReceiveLooksAtAreMovedInSteps) {
       "count d -> 100/0/0");
 }
 
-// --- deleted, purged, expired on the way ---
+// --- deletion, purge and expiry during the move ---
 
 TEST(DeadLetter, WhoseSourceIsDeletedOnTheWayArrives) {
   run("queue d | queue q visibility=30 max_receive=1 dlq=d | send q a | receive q -> a#1 | advance "

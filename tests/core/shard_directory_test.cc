@@ -1,4 +1,4 @@
-// Creating, changing and deleting queues through the control shard, and what other shards see of it.
+// Queue creation, change and deletion through the control shard, and their effects on other shards.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"
@@ -81,7 +81,7 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
   EXPECT_EQ(create("one too many"), Errc::ok);
 }
 
-// As on AWS, with --strict-sqs.
+// AWS does the same; pawl does with --strict-sqs.
 TEST(CreateQueue, WaitsAfterADeleteOfTheNameWhenAskedTo) {
   const auto create = [](World& world, const std::string& account, const std::string& name) {
     return world.create(account, name, {}).request.error;
@@ -163,7 +163,7 @@ TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) 
   EXPECT_EQ(world.create("r", policy).request.error, Errc::ok);
 }
 
-// An id is never given out twice: handles and records of a deleted queue name it.
+// Queue ids are not reused, because handles and records of a deleted queue contain its id.
 TEST(CreateQueue, IsRefusedWhenEveryQueueIdWasUsed) {
   World world;
   world.shard().restore(HeadRecord{QueueId::none, queue_ids_max});

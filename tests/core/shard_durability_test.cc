@@ -1,4 +1,4 @@
-// Queues that are answered before the disk has what they were told: durability=1 is async, 2 memory.
+// Queues that answer before their records are durable: durability=1 is async, 2 is memory.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"

@@ -1,4 +1,4 @@
-// Standard queues whose messages have groups: tenants, and that none of them is in the way of the others.
+// Standard queues whose messages have groups: tenants do not delay each other.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace pawl::test {
 namespace {
 
-// A queue, and deliveries from it one by one.
+// A queue, and single deliveries from it.
 class Fair : public testing::Test {
  protected:
   void SetUp() override { script.run("queue q visibility=12h"); }
@@ -22,7 +22,7 @@ class Fair : public testing::Test {
       left -= batch;
     }
   }
-  // The tenants of the next messages, a letter each.
+  // The tenants of the next messages, one letter each; `-` is an empty receive.
   std::string next(std::uint32_t count, Duration visibility = queue_default) {
     std::string tenants;
     for (; count > 0; --count) {

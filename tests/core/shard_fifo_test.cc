@@ -10,7 +10,7 @@
 namespace pawl::test {
 namespace {
 
-// --- order: of each group, from the front up to the first message that is not available ---
+// --- order: each group is delivered up to its first unavailable message ---
 
 TEST(FifoOrder, IsThatOfTheSendsWithinAGroup) {
   run("queue q fifo=1 | send q A:a | send q A:b A:c | send q A:d | receive q max=10 -> a#1 b#1 c#1 "
@@ -90,11 +90,11 @@ TEST(FifoHandles, DeleteWhenTheTimeoutWasMadeLonger) {
       "advance 31s | delete q a#1 | stored -> 0");
 }
 
-// --- delay: the queue's alone ---
+// --- delay: only the queue has one ---
 
 // --- a change of the deduplication scope ---
 
-// Before, both changes forgot the window at once: each of these sends was a message of its own.
+// Earlier versions cleared the window at each change: none of these sends was a duplicate.
 TEST(DeduplicationScopeChange, TakesEffectAfterOneWindow) {
   run("queue q fifo=1 scope=0 | send q A:a:x | set q scope=1 | send q B:b:x -> same_as_1 | "
       "advance 299s | send q B:b:x -> same_as_1 | send q A:c:y | advance 1s | send q B:d:y -> "

@@ -1,4 +1,4 @@
-// How messages and queues end: purge, retention, deletion of the queue.
+// The ends of messages and queues: purge, retention, deletion of the queue.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"

@@ -1,4 +1,4 @@
-// What happens at each limit: a clear answer, and nothing forgotten.
+// Behaviour at each limit: the error is clear, and no state is lost.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -171,7 +171,7 @@ class ReplayLimit : public testing::Test {
   }
 
   World world_;
-  std::uint32_t number_ = 0;  // of the last task that was started
+  std::uint32_t number_ = 0;  // of the task started last
 };
 
 TEST_F(ReplayLimit, ForgetsWhatHasEndedButForTheLastOfAQueue) {
@@ -246,7 +246,7 @@ TEST(SlotLimit, RefusesAChangeOfVisibilityOfAMessageThatLostItsSlotInACrash) {
       limits);
 }
 
-// What a checkpoint said and what has gone since are more together than were ever there at once.
+// Recovery ignores the slot limit: a checkpoint may list messages that the log deletes later.
 TEST(SlotLimit, IsNoneForWhatALogBringsBack) {
   ShardLimits limits;
   limits.slots_max = 4;
@@ -269,7 +269,7 @@ TEST(SlotLimit, IsNoneForWhatALogBringsBack) {
   Request count{.op = Op::count, .queue = config.id};
   shard.apply(count, Instant{2000}, effects);
   EXPECT_EQ(count.counts.delayed, 5u);
-  // A new one is refused until it fits.
+  // A new message is refused until it fits.
   std::vector<SendEntry> entries(1);
   entries[0].content.body = "y";
   entries[0].delay = seconds(5);
@@ -328,7 +328,7 @@ TEST(Deduplication, OfAnIdleQueueIsFreedWhenItsTimeIsOver) {
   EXPECT_EQ(script.world().shard().deduplicated(), 0u);
 }
 
-// A message on its way is a copy in memory.
+// A message in transfer is a copy in memory.
 TEST(TransferLimit, OfBytesStartsFewerMovesAtATime) {
   ShardLimits limits;
   limits.transfer_bytes_max = 100'000;
@@ -380,7 +380,7 @@ TEST(WaiterLimit, RefusesALongPollWhenTooManyWait) {
 
 TEST(DoomedLimit, APurgeGivesMessagesBackBitByBit) {
   ShardLimits limits;
-  limits.doomed_a_turn = 1;  // a page of the index at a time
+  limits.doomed_a_turn = 1;  // one index page
   Script script(limits);
   script.run(
       "queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
@@ -391,7 +391,7 @@ TEST(DoomedLimit, TimersOfMessagesThatAreNotYetGivenBackAreIgnored) {
   Cycle cycle;
   for (int i = 0; i < 3000; ++i) cycle.send(10);
   for (int i = 1; i < 3000; ++i) ASSERT_EQ(cycle.receive(10, {}, seconds(30)), 10u);
-  ASSERT_EQ(cycle.receive(10, {}, milliseconds(5)), 10u);  // due before their page is given back
+  ASSERT_EQ(cycle.receive(10, {}, milliseconds(5)), 10u);  // due before their page is freed
   Request purge;
   purge.op = Op::purge;
   purge.queue = cycle.queue();

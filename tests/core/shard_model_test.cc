@@ -1,4 +1,4 @@
-// Random requests against a model that keeps its messages in a map and looks at all of them each time.
+// Random requests against a model: a map of messages, searched completely each time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class Model {
     take(ask);
   }
 
-  // Each delivery must be of a message that was visible for the model when it was handed out.
+  // Each delivery must be of a message that was visible in the model at that time.
   void take(const Ask& ask) {
     EXPECT_EQ(ask.request.error, Errc::ok);
     for (const Delivery& delivery : ask.request.deliveries.first(ask.request.delivered)) {
@@ -137,7 +137,7 @@ class Model {
       if (!latest || !in_flight) return;
       --known.count;
       known.visible_at = now();
-      known.handles.clear();  // older ones too: the model does not follow whose turn it is
+      known.handles.clear();  // older ones too: the model does not track which one is current
     }
   }
 
@@ -159,7 +159,7 @@ class Model {
     if (ask.request.error == Errc::ok) messages_.clear();
   }
 
-  // Requests come at whole seconds, and a second is the grain of retention: it is exact.
+  // Requests come at whole seconds, the grain of this retention, so the model is exact.
   void retire() {
     std::erase_if(messages_,
                   [this](const auto& m) { return m.second.sent + seconds(600) <= now(); });
@@ -199,7 +199,8 @@ class Model {
     EXPECT_EQ(world_.stored(), messages_.size()) << "messages the log keeps";
     EXPECT_EQ(world_.shard().messages(), messages_.size());
     EXPECT_EQ(world_.shard().waiting(), waiting_.size());
-    // One timer for each that is hidden, each that waits, and the retention of the queue.
+    // One timer for each hidden message and each waiting receive, and one for the queue's
+    // retention.
     const TimerWheel& timers = world_.shard().timers();
     const std::size_t armed = want.in_flight + want.delayed + waiting_.size();
     EXPECT_GE(timers.size() - timers.stale(), armed);

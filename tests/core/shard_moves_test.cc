@@ -1,4 +1,4 @@
-// Move tasks, and that a transfer is whole whenever the power fails.
+// Move tasks, and that each transfer is atomic whenever the power fails.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace pawl::test {
 namespace {
 
-// A dead letter queue with the messages of q, which names it.
+// Steps that move `count` messages of q to its dead-letter queue d.
 std::string dead_letters(const char* messages, int count, const char* attributes = "") {
   return fmt::format(
       "queue d {1} | queue q visibility=1 max_receive=1 dlq=d {1} | send q {0} | take q {2} | "
@@ -111,7 +111,7 @@ TEST(MoveTask, CancelledWithMessagesUnderWayCountsThem) {
       "count t -> 64/0/0");
 }
 
-// A crash may take its start back, and then what it had moved would be in no count.
+// A crash may lose the start record; messages moved before it would be in no count.
 TEST(MoveTask, MovesNothingBeforeItsStartIsDurable) {
   run("queue d | queue t | fill d 10 | hold | move d to=t -> pending | advance 1s | "
       "count d -> 10/0/0 | crash | moves d -> | count d -> 10/0/0");
@@ -183,9 +183,9 @@ TEST(MoveTask, EndsWithItsQueue) {
       "advance 10s | count t -> 2/0/0 | stored -> 2 | restart | count t -> 2/0/0 | stored -> 2");
 }
 
-// --- whenever the power fails, a message is in one queue or the other ---
+// --- a message is in one queue or the other, whenever the power fails ---
 
-// All messages of the queues, by what they say.
+// The bodies of all messages in the queues, sorted.
 std::vector<std::string> contents(Script& script, const std::vector<const char*>& queues) {
   std::vector<std::string> bodies;
   for (const char* name : queues) {

@@ -1,4 +1,4 @@
-// Deletes of messages that are on their way to another queue: core/README.md names the three cases.
+// Deletes of messages in transfer to another queue: core/README.md names the three cases.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace pawl::test {
 namespace {
 
-// A dead letter of `q` is on its way to `d`, and the disk has none of it.
+// The message a of `q` is due for a move to `d`; begin_move() starts it, with nothing durable.
 class MovingDelete : public testing::Test {
  protected:
   void SetUp() override {
@@ -25,7 +25,7 @@ class MovingDelete : public testing::Test {
   Ask& delete_it() {
     return script->world().receipts(Op::remove, script->queue("q"), {script->handle("a#1")});
   }
-  // Whether a message comes out of any of the queues within a minute.
+  // True: one of the queues delivers a message within a minute.
   bool comes_back() {
     for (int i = 0; i < 60; ++i) {
       script->world().advance(seconds(1));
@@ -92,7 +92,7 @@ TEST_F(MovingDelete, OfTwoOnTheWayIsAnsweredToBoth) {
   begin_move();
   Ask& first = delete_it();
   script->world().flush_one();
-  script->world().flush_one();  // the source has let go of it, the target has not deleted it
+  script->world().flush_one();  // deleted at the source, not yet at the target
   Ask& second = delete_it();
   EXPECT_FALSE(first.answered || second.answered);
   script->world().flush_one();

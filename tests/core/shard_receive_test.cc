@@ -224,7 +224,7 @@ TEST(LongPoll, OfOneQueueDoesNotWakeOnAnother) {
 TEST(LongPoll, ComesBeforeAShortPollOfTheSameTurn) {
   Script script;
   script.run("queue q | receive q wait=20 as w | hold | send q a -> pending");
-  // The disk is done, and before the turn is over somebody else asks.
+  // The flush completes, and a short poll arrives before the turn ends.
   World& world = script.world();
   world.commit();
   Ask& late = world.receive(script.queue("q"), {.max = 1, .wait = seconds(0)});

@@ -1,4 +1,4 @@
-// What a restart brings back, and what it must not.
+// Recovery: the state that a restart restores, and the state it must not restore.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"

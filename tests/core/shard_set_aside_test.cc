@@ -1,4 +1,4 @@
-// Messages whose bodies cannot be read: their queues go on without them, and the next start has them again.
+// Messages with unreadable bodies: their queues continue without them until the next start.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// Queues whose message numbers are used up: nothing enters them, and nothing in them or on its way
-// to them is lost.
+// Queues whose message numbers are used up: they accept no message, and lose none that they hold or
+// that is in transfer to them.
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"
@@ -55,7 +55,7 @@ TEST(UsedUp, NumbersAreReservedUpToTheLast) {
                "message_numbers_used_up | flush | rotate | receive q max=10 -> a#1 b#1 c#1 | "
                "send q d -> message_numbers_used_up");
   }
-  // A start goes on behind them, and these were all.
+  // A restart continues after the reserved numbers, which were the last ones.
   run("queue q durability=1 | numbers_left q 3 | rotate | send q a | restart | "
       "send q b -> message_numbers_used_up | rotate | restart | "
       "send q b -> message_numbers_used_up | receive q max=10 -> a#1");

@@ -1,4 +1,4 @@
-// Receipts, visibility and delete: sqs.md of the project, "Message life cycle".
+// Receipts, visibility and delete: the project document sqs.md, "Message life cycle".
 #include <gtest/gtest.h>
 
 #include "core/queue.h"
@@ -73,7 +73,7 @@ TEST(ChangeVisibility, OfAMessageThatIsVisibleAgainHidesIt) {
       "receive q -> none | count q -> 0/1/0 | advance 30s | receive q -> a#2");
 }
 
-// AWS does so: sqs.md of the project, section 9.4.
+// AWS does the same: the project document sqs.md, section 9.4.
 TEST(ChangeVisibility, WithAnOldHandleWorksOnTheMessage) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | receive q -> a#2 | "
       "change q 0 a#1 | count q -> 1/0/0 | receive q -> a#3 | change q 100s a#1 | advance 99s | "

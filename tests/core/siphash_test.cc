@@ -1,4 +1,4 @@
-// SipHash-2-4 against the authors' vector of 16 bytes, and that each bit counts.
+// SipHash-2-4 against the authors' vector of 16 bytes; every bit of key and input matters.
 #include "core/siphash.h"
 
 #include <gtest/gtest.h>

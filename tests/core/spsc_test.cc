@@ -73,7 +73,7 @@ TEST(SpscRing, GoesRoundManyTimes) {
 
 struct Pair {
   std::uint64_t number = 0;
-  std::uint64_t square = 0;  // a torn copy would show
+  std::uint64_t square = 0;  // reveals a torn copy
 };
 
 TEST(SpscRing, HandsEverythingOverInOrderBetweenTwoThreads) {

@@ -44,7 +44,7 @@ TEST(TimerWheel, VisitsAnEntryAtItsDeadlineAndNotBefore) {
     SCOPED_TRACE(distance);
     TimerWheel wheel(Instant{start_ms});
     wheel.arm(Instant{start_ms + distance}, 7, 42, 3);
-    // As the loop does: sleep until next(), look, sleep again.
+    // The test sleeps until next(), looks for due timers and sleeps again, as a shard does.
     std::int64_t now = start_ms;
     int wakes = 0;
     while (wheel.next().ms < start_ms + distance) {
@@ -60,7 +60,7 @@ TEST(TimerWheel, VisitsAnEntryAtItsDeadlineAndNotBefore) {
 }
 
 TEST(TimerWheel, IsNotBlindToNearEntriesBesideOnesBeyondItsReach) {
-  // The far one would share the slot of now in the top level.
+  // The far timer would share the top-level slot of the current time.
   TimerWheel wheel(Instant{start_ms});
   wheel.arm(Instant{start_ms + (64ll << 30)}, 1, 1, 0);
   wheel.arm(Instant{start_ms + (300ll << 30)}, 1, 2, 0);
@@ -147,11 +147,12 @@ TEST(TimerWheel, AllowsArmingFromAVisit) {
   EXPECT_EQ(wheel.size(), 2u);
 }
 
-// --- against an oracle ---------------------------------------------------------------------------------
+// --- against an oracle ---
 
 class Oracle {
  public:
-  // wide: timeouts of all sizes. dense: few deadlines, so that chains are long and a sweep stops half way.
+  // wide: timeouts of all sizes. dense: few deadlines, so that chains are long and a sweep stops
+  // inside one.
   enum class Mode { wide, dense };
   Oracle(std::uint64_t seed, Mode mode)
       : mode_(mode), random_(seed), wheel_(Instant{start_ms}, mode == Mode::dense ? 20 : 1000) {}
@@ -199,7 +200,7 @@ class Oracle {
       if (mode_ == Mode::dense) deadline = (now_ + 2000) / 512 * 512;
       wheel_.arm(Instant{deadline}, 1, subject, 0);
     }
-    // What was due when it was armed may come a millisecond late.
+    // A timer that is due when armed may fire 1 ms late.
     const std::int64_t latest = std::max(deadline, now_ + 1);
     live_[subject] = {deadline, latest};
     by_latest_.insert({latest, subject});
@@ -208,7 +209,8 @@ class Oracle {
 
   void cancel() {
     if (order_.empty()) return;
-    // Mostly old ones, as deletes are: it is the head of a lane that is trimmed.
+    // dense mode cancels recent timers. wide mode cancels mostly old ones, as deletes do, which
+    // trims the head of a lane.
     std::size_t at = below(order_.size());
     if (mode_ == Mode::dense) at = order_.size() - 1 - below(std::min<std::size_t>(at + 1, 3000));
     if (mode_ == Mode::wide && below(4) != 0) at = below(std::min<std::size_t>(order_.size(), 8));
@@ -289,11 +291,11 @@ TEST(TimerWheel, DoesWhatASortedListWouldDo) {
   }
 }
 
-// --- garbage ---------------------------------------------------------------------------------------------------
+// --- garbage ---
 
 class Garbage : public testing::Test {
  protected:
-  // Arms and cancels `count` timers with a sweep for every `batch`; what stays live is `live`.
+  // Arms and cancels `count` timers, with a sweep every `batch`; timers of kind `live` survive.
   template <typename Arm>
   void churn(std::uint32_t count, std::uint32_t batch, Arm&& arm) {
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -22,7 +22,7 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 
 World::World(const ShardLimits& limits) : limits_(limits) { recover(); }
 
-// --- requests ------------------------------------------------------------------------------------------
+// --- requests ---
 
 Ask& World::make(Op op, QueueId queue) {
   Ask& ask = asks_.emplace_back();
@@ -119,7 +119,7 @@ Ask& World::cancel_move(QueueId queue, std::uint32_t number) {
   return ask;
 }
 
-// --- turns -------------------------------------------------------------------------------------------------
+// --- turns ---
 
 void World::turn(Ask* ask) {
   if (gathering_ && ask != nullptr) return gathered_.push_back(ask);
@@ -216,7 +216,7 @@ void World::carry(const std::vector<Transfer*>& transfers) {
     transfer->sent = stored.record.sent;
     transfer->id = stored.record.carried.id;
     {
-      const BrokerMemory scope;  // the loop of a shard does this
+      const BrokerMemory scope;  // as the loop of a shard does
       transfer->keep(stored.content());
     }
     shard_->address(*transfer);
@@ -270,7 +270,7 @@ void World::jump_one_turn(Duration by) {
   one_turn({});
 }
 
-// --- the disk ------------------------------------------------------------------------------------------------
+// --- the disk ---
 
 void World::flush() {
   holding_ = false;

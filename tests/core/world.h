@@ -1,14 +1,14 @@
-// A broker of one shard over a log that is a vector: what the tests of core/ stand on.
+// World: a broker of one shard over a log in memory, for the tests of core/.
 //
 //   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered
 //
-// Transfers between queues are carried as in net/engine/shard_loop.cc; recovery's come first.
+// Transfers between queues travel as in net/engine/shard_loop.cc; recovered ones come first.
 //
-// The log hands out positions and keeps frames of records. It is durable at once, or, after hold(), when
-// flush() says so; crash() forgets what is not durable and builds a new Shard from the rest. Every turn
-// checks what must always hold: a position is given back once, and never one that is handed out later.
+// The log assigns positions and keeps frames of records. It is durable at once or, after hold(), at
+// flush(). crash() discards the other frames and builds a new Shard from the rest. Every turn
+// checks that a position is freed once and is not delivered later.
 //
-// Units:  Instant, ms; the dial starts at 1 000 000.
+// Units:  Instant, ms; the clock starts at 1 000 000.
 // Owner:  one test. Failures are reported with ADD_FAILURE.
 #pragma once
 
@@ -28,18 +28,18 @@
 
 namespace pawl::test {
 
-// What is sent: of a message without a group, only the body.
+// Content of a message to send; a message without a group has a body only.
 struct Letter {
   std::string body, group = {}, dedup_id = {};
 };
 
-// A request with all the memory it refers to.
+// A request with all memory it refers to.
 struct Ask {
   Request request;
   QueueSpec spec;
   std::vector<AttributeChange> changes;
   std::vector<Letter> letters;
-  std::string text;  // the attempt of a receive, the destination of a move task
+  std::string text;  // the attempt id of a receive, or the destination of a move task
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
   std::vector<Delivery> deliveries;
@@ -57,14 +57,14 @@ struct StoredSend {
 using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
                                   PurgeRecord, TaskRecord, SettledRecord, CheckpointRecord>;
 
-// A shard of which all that it allocates while it is called counts as BrokerMemory.
+// A shard whose allocations during a call count as BrokerMemory.
 class CountedShard {
  public:
   void make(const ShardIdentity& identity, const ShardLimits& limits, Instant start) {
     const BrokerMemory scope;
     shard_ = std::make_unique<Shard>(identity, limits, start);
   }
-  struct Call {  // until the end of the expression
+  struct Call {  // lives until the end of the expression
     Shard* shard;
     BrokerMemory scope;
     Shard* operator->() const { return shard; }
@@ -81,7 +81,7 @@ class World {
  public:
   explicit World(const ShardLimits& limits = {});
 
-  // --- requests: made here, kept here ---
+  // --- requests, created and owned here ---
   Ask& create(const std::string& name, std::vector<AttributeChange> changes);
   Ask& create(const std::string& account, const std::string& name,
               std::vector<AttributeChange> changes);
@@ -89,7 +89,7 @@ class World {
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
   Ask& send_letters(QueueId queue, std::vector<Letter> letters, Duration delay = queue_default);
   Ask& receive(QueueId queue, const ReceiveParams& params);
-  // remove, change_visibility or undeliver of one handle or several
+  // For remove, change_visibility and undeliver of one handle or several.
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
                 Duration visibility = {}, const std::string& attempt = {});
   Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue, list_moves
@@ -99,26 +99,28 @@ class World {
   // --- time and the disk ---
   Instant now() const { return now_; }
   void advance(Duration by);  // wakes at every deadline on the way
-  void jump(Duration by);     // sleeps through them
+  void jump(Duration by);     // wakes only at the end
   void jump_one_turn(Duration by);
   void hold() { holding_ = true; }
   void flush();
-  void flush_one();  // the oldest frame that is not durable; the disk holds the others still
-  void commit();     // what is appended is durable, and no turn has seen it yet
+  void flush_one();  // completes the oldest frame that is not durable; the others stay held
+  void commit();     // makes all appended records durable, without a turn
   void crash(Duration down = {});
-  // The next start is the first of this version: handles of version 1 were given out until then.
+  // The next start is the first of this version: version 1 handles were issued until then.
   void upgrade_at_next_start() { upgraded_ = never; }
-  // The body of the message cannot be read: the shard is told so, now or when the message is to move.
+  // The body is unreadable: the shard learns it now (set_aside) or when the message is moved
+  // (damage).
   void set_aside(QueueId queue, const std::string& body);
   void damage(QueueId queue, const std::string& body);
-  // A checkpoint, durable, and nothing older is known any more.
+  // Writes a durable checkpoint and discards everything older.
   void rotate();
-  // One slice of it, begun if none is under way. False: that was the last, and what is older is forgotten.
+  // Writes one checkpoint slice, the first of a new one if none is in progress. False: it was the
+  // last one, and everything older is discarded.
   bool slice();
-  // Requests made from here on wait, and go() puts all of them into one turn.
+  // Requests made from now on wait until go() puts all of them into one turn.
   void gather() { gathering_ = true; }
   void go();
-  // Turns until there is nothing more to do at this `now`.
+  // Runs turns until nothing is left to do at the current time.
   void turn(Ask* ask);
 
   Shard& shard() { return *shard_; }
@@ -126,7 +128,8 @@ class World {
   const std::string& body_at(LogPos position) const { return sends_.at(position).body; }
   std::size_t stored() const { return live_.size(); }  // messages the log must keep
   std::size_t records() const;
-  // Forgets requests and records: a checkpoint has what is left. Nobody waits, and no Ask is looked at again.
+  // Writes a checkpoint and frees requests and records. No receive may wait, and no Ask may be used
+  // again.
   void forget_asks();
   const std::vector<StoredRecord>& last_frame() const { return frames_.back().records; }
 
@@ -157,9 +160,9 @@ class World {
   Instant now_{1'000'000};
   CountedShard shard_;
   std::uint32_t starts_ = 0;
-  Instant upgraded_;  // of the next start; 0: as before
+  Instant upgraded_;  // for the next start; 0: unchanged
   Effects effects_;
-  std::deque<Ask> asks_;  // the request is the first member: a Reply leads back to its Ask
+  std::deque<Ask> asks_;  // begins with its Request, so that a Reply leads back to it
   std::vector<Pending> pending_;
 
   std::deque<Frame> frames_;
@@ -170,7 +173,7 @@ class World {
   std::deque<Transfer*> travelling_;  // transfers to apply in the next turn
   std::multiset<LogPos> live_;
   std::set<LogPos> damaged_;
-  std::vector<StoredRecord> checkpoint_, slices_;  // the latest; the one that is being made
+  std::vector<StoredRecord> checkpoint_, slices_;  // the latest checkpoint; the one in progress
   bool slicing_ = false;
   Lsn slicing_from_ = 0;
   bool holding_ = false;

@@ -1,4 +1,4 @@
-// The work to cancel a request does not grow with the requests in front of it.
+// The cost of cancelling a request does not grow with the requests queued before it.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ TEST_F(ShardLoopTest, ACancelCostsTheSameHoweverManyRequestsAreQueued) {
   for (Request& receive : receives) receive.op = Op::receive;
   const auto cancel = [&](Request& receive) { world->cancel(receive, zero, zero); };
   world->submit(receives.front(), zero, zero);
-  cancel(receives.front());  // the first calls of functions resolve their addresses
+  cancel(receives.front());  // warm-up: first calls resolve function addresses
   const std::uint64_t alone = test::instructions([&] { cancel(receives.front()); });
   for (Request& receive : std::span(receives).subspan(1)) world->submit(receive, zero, zero);
   EXPECT_LT(test::instructions([&] { cancel(receives.back()); }), alone + 100);

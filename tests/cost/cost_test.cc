@@ -1,4 +1,4 @@
-// The work for one message does not grow with what else is held: instructions are counted.
+// The instructions spent on one message do not grow with other messages, polls or rows.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t page = SeqIndex::page_entries;
 
-// Two messages, one of the first page and one of the last, are taken by turns.
+// Instructions to take two messages in turn, one of the first page and one of the last.
 std::uint64_t choosing_among_delayed(std::uint64_t pages) {
   PagePool pool;
   SeqIndex index(pool);
@@ -34,11 +34,11 @@ std::uint64_t choosing_among_delayed(std::uint64_t pages) {
 
 ShardLimits few_timers() {
   ShardLimits limits;
-  limits.timers_a_turn = 1;  // their sweep is bounded, and would be counted too
+  limits.timers_a_turn = 1;  // the bounded sweep of timers would be counted too
   return limits;
 }
 
-// Long polls in a queue, each with an attempt of its own if the queue is FIFO.
+// Long polls on one queue. In a FIFO queue each has its own attempt id.
 class LongPolls {
  public:
   explicit LongPolls(bool fifo) : world_(few_timers()), fifo_(fifo) {
@@ -73,17 +73,17 @@ class LongPolls {
   int number_ = 0;
 };
 
-// The instructions to answer one of so many.
+// Instructions to answer one of `count` long polls.
 std::uint64_t answering_one_of(std::size_t count, bool fifo) {
   LongPolls polls(fifo);
   for (std::size_t n = 0; n < count; ++n) polls.add();
-  polls.answer_one();  // the first calls of functions resolve their addresses
+  polls.answer_one();  // warm-up: first calls resolve function addresses
   EXPECT_EQ(polls.size() + 1, count);
   return instructions([&] { polls.answer_one(); });
 }
 
-// The instructions to move a dead letter and to answer the short poll that waits for it behind so
-// many long polls.
+// Instructions to move a dead letter and to answer the short poll that waits for it behind `count`
+// long polls.
 std::uint64_t settling_behind(std::size_t count) {
   World world(few_timers());
   world.create("dead", {});
@@ -101,7 +101,7 @@ std::uint64_t settling_behind(std::size_t count) {
     for (std::size_t n = 0; n < polls; ++n) world.receive(queue, {.wait = seconds(20)});
     return &world.receive(queue, {});
   };
-  settle(1);  // the first calls of functions resolve their addresses
+  settle(1);  // warm-up: first calls resolve function addresses
   world.flush();
   world.advance(seconds(21));
   const Ask* const poll = settle(count);
@@ -128,7 +128,7 @@ TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {
   EXPECT_LT(answering_one_of(200, true), answering_one_of(10, true) + 5'000);
 }
 
-// A start reads the next row of a topic that has so many.
+// Instructions for recovery to read one more row of a topic that has `rows`.
 std::uint64_t reading_a_row_behind(std::uint64_t rows) {
   World world;
   auto topic = std::make_shared<QueueConfig>();

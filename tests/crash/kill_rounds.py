@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """kill -9 under load, against the real program and a real disk.
 
-4 producers and 4 consumers keep a ledger of what was acknowledged (load.py) while the server is killed
-again and again, sometimes in the middle of its recovery, and restarted on the same data directory. At the
-end the queues are drained and the ledger is checked: nothing lost, nothing deleted returns, no foreign body.
+4 producers and 4 consumers keep a ledger of acknowledged requests (load.py) while the server is
+killed again and again, sometimes during recovery, and restarted on the same data directory. At the
+end the queues are drained and the ledger is checked: no message is lost, no deleted message
+returns, no foreign body appears.
 
-Prints one line with the figures, and the seed: with it the same times and choices come again, as far as
-threads allow.
+Prints one line with the figures and the seed. The seed repeats times and choices, as far as threads
+allow.
 """
 
 import argparse
@@ -30,7 +31,7 @@ class Rounds(Load):
         for _ in range(self.options.rounds):
             time.sleep(self.random.uniform(0.05, 0.15))
             self.go_down()
-            if self.random.random() < self.options.in_recovery:  # once more, amid recovery
+            if self.random.random() < self.options.in_recovery:  # a second kill, during recovery
                 self.pawl.launch()
                 time.sleep(self.random.uniform(0, 0.03))
                 self.pawl.kill()

@@ -1,10 +1,10 @@
-"""4 producers and 4 consumers with a ledger of what was acknowledged, on a server that comes and goes.
+"""4 producers and 4 consumers with a ledger of acknowledged requests, on a server that restarts.
 
 At the end the queues are drained and the ledger is checked:
 
   lost      a send was acknowledged, no delete was tried, and the message is not there
   returned  a delete was acknowledged, and a receive that began later delivered the message
-  foreign   a delivered body is not one that was sent, byte for byte
+  foreign   a delivered body differs from every body that was sent
 """
 
 import collections
@@ -24,13 +24,13 @@ from pawl_server import Pawl  # noqa: E402, F401
 PRODUCERS = CONSUMERS = 4
 QUEUES = 6
 VISIBILITY_SECONDS = 2
-BACKLOG_MAX = 20_000  # producers pause above it, so that the end can be drained in seconds
+BACKLOG_MAX = 20_000  # producers pause above it, so that the final drain takes seconds
 DRAIN_SECONDS = 60
 REQUEST_BYTES_MAX = 1_000_000
 
 
 class Refused(Exception):
-    """The server answered, and not with success."""
+    """The server responded with an error."""
 
     def __init__(self, text, status):
         super().__init__(text)
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class Client:
-    """One keep-alive connection that follows the server from one life to the next."""
+    """One keep-alive connection, which is opened anew in each life of the server."""
 
     def __init__(self, load):
         self.load = load
@@ -46,7 +46,7 @@ class Client:
         self.life = 0
 
     def call(self, action, **request):
-        """The answer; OSError or HTTPException when the server died meanwhile: then nobody knows."""
+        """Returns the response. OSError or HTTPException if the server died: outcome unknown."""
         life, address = self.load.address()
         if self.connection is None or life != self.life:
             self.close()
@@ -72,14 +72,14 @@ class Client:
 
 
 class Ledger:
-    """What was tried and what was acknowledged. One lock: correctness before speed."""
+    """The attempted and the acknowledged requests. One lock: correctness before speed."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.sends_tried = set()
-        self.sends_acked = {}  # body -> the server's life in which the acknowledgement came
+        self.sends_acked = {}  # body -> the server's life that acknowledged it
         self.deletes_tried = set()
-        self.deletes_acked = {}  # body -> when the acknowledgement came
+        self.deletes_acked = {}  # body -> time of the acknowledgement
         self.seen = set()
         self.receives = collections.Counter()
         self.returned = []
@@ -102,9 +102,9 @@ class Ledger:
 
 
 class Load:
-    """The server, its lives, and those who talk to it."""
+    """The server, its lives (one per start), and the workers that use it."""
 
-    SIZES = (0, 0, 100, 2000, 20_000)  # of bodies, but for their labels
+    SIZES = (0, 0, 100, 2000, 20_000)  # of bodies, without their labels
 
     def __init__(self, pawl, seed):
         self.pawl = pawl
@@ -117,7 +117,7 @@ class Load:
         self.refused = []
         self.threads = []
         self.recovery_ms = []
-        self.stopped = 0  # exit codes of SIGTERM, or-ed
+        self.stopped = 0  # bitwise OR of the exit codes after SIGTERM
 
     # --- the server's lives ---
 
@@ -148,13 +148,13 @@ class Load:
         self.come_up()
 
     def abandon(self):
-        """Of one that is ended early: nothing runs on, nothing is left behind."""
+        """Cleans up after a run that ended early: kills the server and deletes its data."""
         if self.pawl.process is not None:
             self.pawl.kill()
         self.pawl.remove_data()
 
     def run_or_abandon(self, *arguments):
-        """What run() returns; SIGTERM and Ctrl-C end the server too."""
+        """Returns the result of run(). SIGTERM and Ctrl-C end the server too."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended early"))
         try:
             return self.run(*arguments)
@@ -218,12 +218,12 @@ class Load:
         def step(client, luck, _number):
             queue = luck.randrange(QUEUES)
             messages = self.receive(client, queue, wait=luck.choice((0, 0, 1)))
-            keep = luck.random() < 0.1  # let some time out, to be delivered again
+            keep = luck.random() < 0.1  # some messages time out and are delivered again
             if messages and not keep:
                 self.delete(client, queue, messages, single=luck.random() < 0.3)
         return step
 
-    # --- requests, as the ledger sees them ---
+    # --- requests that the ledger records ---
 
     def queue_url(self, number):
         return f"http://localhost/000000000000/crash-{number}"
@@ -269,7 +269,10 @@ class Load:
     # --- the end ---
 
     def drain(self, client):
-        """Receives and deletes until nothing comes any more for longer than a visibility timeout."""
+        """Receives and deletes until the queues are empty for longer than a visibility timeout.
+
+        Returns the lost bodies.
+        """
         left = set(self.ledger.sends_acked) - self.ledger.deletes_tried
         seen_before = set(self.ledger.seen)
         self.ledger.seen.clear()
@@ -289,7 +292,7 @@ class Load:
         return lost
 
     def drain_and_check(self):
-        """Stops in order, drains, starts once more. Returns what was lost, and counts that should all be 0."""
+        """Restarts, drains and restarts. Returns the lost bodies, and counts that must all be 0."""
         self.restart()
         client = Client(self)
         lost = self.drain(client)
@@ -307,7 +310,7 @@ class Load:
         }
 
     def report(self, lost, checks, acked_min):
-        """Prints a line for each check, and examples. Returns how many are good, and how many are not."""
+        """Prints a line for each check, and examples. Returns the counts of good and bad checks."""
         ledger = self.ledger
         few = len(ledger.sends_acked) <= 10 * acked_min or len(ledger.deletes_acked) <= acked_min
         for name, count in checks.items():
@@ -322,12 +325,12 @@ class Load:
         return len(checks) + 1 - bad, bad
 
     def figures(self, lost):
-        """For the line that sums up a run."""
+        """Figures for the summary line of a run."""
         ledger = self.ledger
         return (f"{len(ledger.sends_acked)} sends acked, {len(lost)} lost, {len(ledger.deletes_acked)} deletes acked, "
                 f"{len(ledger.returned)} seen again")
 
 
 def body_of(label, size):
-    """The label, and so many more bytes that follow from it."""
+    """The label, and `size` more bytes derived from it."""
     return label + (hashlib.md5(label.encode()).hexdigest() * (size // 32 + 1))[:size]

@@ -1,7 +1,7 @@
-// Allocations: the N-th one of the broker fails, and those of the test do not count.
+// Allocations: makes the N-th allocation of the broker fail; those of the test do not count.
 //
-// The program's operator new counts while a Counted is alive and no Uncounted is inside it; when `left` of them have
-// passed, one throws std::bad_alloc.
+// The program's operator new counts while a Counted is alive and no Uncounted inside it. After
+// `left` allocations one throws std::bad_alloc; the nothrow form returns null.
 //
 // Owner:  one thread.
 #pragma once
@@ -13,7 +13,7 @@ namespace pawl::exhaustive {
 
 struct Allocations {
   bool counted = false;
-  std::uint64_t left = UINT64_MAX;  // pass before one fails
+  std::uint64_t left = UINT64_MAX;  // allocations before one fails
   std::uint64_t seen = 0;
   bool failed = false;
 };

@@ -1,5 +1,5 @@
-// Every bit of a segment flipped, one at a time; every length it may be cut to, every block of it zeroed, swapped with
-// its neighbour, or replaced by what an earlier generation had there.
+// Every bit of segments and manifests flipped, one at a time. Segments are also cut at each 512
+// bytes, and each block is zeroed, swapped with its neighbour, or replaced by the other segment's.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@ namespace {
 constexpr ShardId zero{0};
 constexpr Duration hidden = seconds(20);
 
-// Records of all kinds: older ones, whose bodies alone are needed, in segment 0; a checkpoint and what followed in 1.
+// Writes records of all kinds: older ones, whose bodies alone are needed, in segment 0; a
+// checkpoint and later records in segment 1.
 void of_all_kinds(Client& c) {
   const auto q = c.make_queue("q", zero);
   const auto gone = c.make_queue("gone", zero);
@@ -138,7 +139,7 @@ class Judge {
   std::vector<sim::PowerCut> cut_;
 };
 
-// The same files where `pawl wal verify` can walk them.
+// A copy of the files in a directory, where `pawl wal verify` can walk them.
 class Walked {
  public:
   explicit Walked(sim::SimDisk& disk) {
@@ -206,14 +207,15 @@ class Files {
       disk.overwrite(file_, (i + 1) * block_bytes, all.subspan(i * block_bytes, block_bytes));
     });
   }
-  // As if a write had not come to the place where an older segment was.
+  // Replaces blocks by blocks of another segment, as if a write into a reused file was lost.
   void stale_all(const std::string& older) {
     const auto old = judge_.disk().content(older);
     each("stale", bytes_ / block_bytes, 1, [&](sim::SimDisk& disk, std::uint64_t i) {
       disk.overwrite(file_, i * block_bytes, std::span(old).subspan(i * block_bytes, block_bytes));
     });
   }
-  // One bit of every byte.
+  // Flips one bit of every byte, or of every (stride / 8)-th, and reports how many `wal verify`
+  // finds.
   std::string walk(sim::SimDisk& disk) {
     const Walked walked(disk);
     CHECK(!walked.finds(), "damage in a log that has none");

@@ -1,10 +1,9 @@
-// Broker: the shards of one data directory, each on a disk that is the caller's, and their turns on a clock that the
-// caller turns.
+// Broker: the shards of one data directory, on the disks and the clock of the caller.
 //
-//   start() -> up: submit(), turn()... -> failed(): the process has to die
+//   start() -> up: submit(), turn()... -> failed(): the process must end
 //
-// Errors: start() says why it is not up; a log that failed, failed().
-// Owner:  one thread. Destroying it is what a crash of the process is.
+// Errors: start() reports why it failed; failed() reports a failed log.
+// Owner:  one thread. Its destruction simulates a crash of the process.
 #pragma once
 
 #include <memory>
@@ -24,12 +23,12 @@ class Broker {
 
   Result<void> start(Instant now, std::string& complaint);
   void submit(Request& request, ShardId target);
-  // Of every shard. False: none had anything to do.
+  // Runs a turn of every shard. False: none had work, or a log failed.
   bool turn(Instant now, std::uint64_t now_us);
   Instant next_deadline();
   bool failed() const;
   Instant not_before() const { return newest_; }
-  // In order; false: not yet.
+  // Closes the logs of drained shards. False: some are still open.
   bool close();
   void begin_drain();
 

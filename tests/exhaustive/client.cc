@@ -14,7 +14,7 @@ namespace {
 
 constexpr int turns_max = 20'000;
 
-// Refused before anything was done about it.
+// True: the request was refused before it had any effect.
 bool is_refusal(Errc error) {
   return error == Errc::no_space || error == Errc::no_memory || error == Errc::overloaded ||
          error == Errc::no_such_queue || error == Errc::not_ready;
@@ -53,7 +53,7 @@ std::string Client::text(std::size_t queue) const {
   return QueueName{account, ledger_.queues[queue].name}.text();
 }
 
-// --- questions ---
+// --- requests ---
 
 Client::Call& Client::make(Op op, std::size_t queue) {
   Call& call = calls_.emplace_back();
@@ -185,7 +185,7 @@ void Client::ask_gone_all(Call& call) {
   }
 }
 
-// --- answers ---
+// --- responses ---
 
 void Client::answered(Request& request) {
   const Uncounted uncounted;
@@ -258,7 +258,8 @@ bool Client::all_answered() const {
   return std::ranges::all_of(calls_, [](const Call& call) { return call.answered; });
 }
 
-// A turn of all shards, and what comes next: an operation of a disk, or time goes on. False: nothing does before `end`.
+// Runs a turn of all shards, then one disk operation, or lets time pass to the next deadline.
+// False: the broker failed, or nothing happens before `end`.
 bool Client::step(Instant end) {
   const bool worked = broker_->turn(now(), now_us_);
   if (after_turn) after_turn();

@@ -1,12 +1,13 @@
-// Client: asks a broker for what a story wants, one thing after the other, and writes down in a Ledger what it asked
-// and what it heard.
+// Client: sends the requests of a story to a broker, and records requests and responses in a
+// Ledger.
 //
-//   start() -> send(), remove()... (asked) -> wait() (answered) -> ...; dead(): nothing is asked any more
+//   start() -> send(), remove()... (asked) -> wait() (answered) -> ...; dead(): sends no more
 //
-// Questions are under way together until wait(), so that a story decides what may be on its way to the disk at once.
+// Requests stay in progress together until wait(), so that a story decides which disk writes
+// overlap.
 //
 // Units:  bytes; Duration ms.
-// Limits: wait_max of the broker's time for an answer; more is `complaint`.
+// Limits: wait_max of the broker's time for a response; a longer wait sets `complaint`.
 // Owner:  one story. The disks are the caller's and outlive it.
 #pragma once
 
@@ -34,26 +35,26 @@ class Client final : public Asker {
     ReceiptHandle handle{};
   };
 
-  // `seen` is what the broker gets for its disks; they are the same but for a wrapping.
+  // `seen`: the disks of the broker, which may be wrappers of `disks`.
   Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
          std::vector<Disk*> seen, Instant now = story_begin);
   ~Client() override;
 
-  // False: not up; `refusal` and `complaint` say why.
+  // False: it did not start; `refusal` and `refused` say why.
   bool start();
   bool dead() const { return dead_; }
   Broker& broker() { return *broker_; }
   Ledger& ledger() { return ledger_; }
-  std::string complaint;  // what must not happen
-  std::string refusal;    // why it did not start
+  std::string complaint;  // a violated expectation; empty: none
+  std::string refusal;    // the reason why it did not start
   Errc refused = Errc::ok;
   std::function<void()> after_turn = {};
 
-  // --- questions; queues by their number in the ledger ---
+  // --- requests; queues by their number in the ledger ---
   std::size_t make_queue(std::string name, ShardId owner,
                          std::vector<AttributeChange> changes = {});
   void delete_queue(std::size_t queue);
-  // One batch.
+  // Sends one batch.
   void send(std::size_t queue, std::size_t count, std::size_t bytes, const std::string& group = {});
   void send_again(std::size_t message);
   void receive(std::size_t queue, std::uint32_t max, Duration visibility);
@@ -62,15 +63,15 @@ class Client final : public Asker {
   void purge(std::size_t queue);
   void start_move(std::size_t queue, const std::string& destination);
   bool wait();
-  // A turn and what comes behind it, so that the next question finds the last one on its way.
+  // Runs a turn and one disk operation, so that the next request finds the last one in progress.
   void step_once() {
     if (!dead_) step(now());
   }
   void pass(Duration time);
-  // Until nothing moves by itself.
+  // Runs until nothing more happens within 1 s.
   void rest();
   void stop();
-  // What receives have brought since the last take.
+  // The deliveries since the last take().
   std::vector<Held> take() { return std::exchange(held_, {}); }
   std::uint64_t unreadable() const { return unreadable_; }
   Instant now() const;
@@ -84,7 +85,7 @@ class Client final : public Asker {
     std::vector<SendEntry> sends;
     std::vector<ReceiptEntry> receipts;
     std::vector<Delivery> room;
-    std::vector<std::size_t> messages;  // of sends, receipts, a purge
+    std::vector<std::size_t> messages;  // of a send, of receipts, or of a purge
     std::size_t queue = 0;
     bool answered = false;
   };

@@ -1,4 +1,4 @@
-// Every state in which a power cut may leave the disks, at every moment of every story.
+// Every disk state that a power cut may leave, at every moment of every story.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +18,14 @@ namespace {
 using Kept = sim::PowerCut::Kept;
 using Visit = std::function<void(const Kept&)>;
 
-constexpr std::size_t pieces_all_max = 10;  // so many or fewer: every subset
+constexpr std::size_t pieces_all_max = 10;  // up to this number, every subset is tried
 constexpr int random_subsets = 32;
 constexpr std::uint64_t nested_of =
-    16;  // one state in so many has another crash while it is opened
+    16;  // one state in so many has a second crash while it is opened
 constexpr std::uint64_t nested_steps_max = 90;
 
-// Some subsets of `n` things, handed out by `as` as those of the pieces that they stand for.
+// Calls `as` with subsets of `n` things: all of a few; otherwise prefixes, suffixes, single things
+// and all but one.
 void systematic(std::size_t n, const std::function<void(const Kept&)>& as) {
   if (n <= pieces_all_max) {
     for (std::uint64_t set = 0; set < std::uint64_t{1} << n; ++set) {
@@ -111,7 +112,7 @@ class Teller {
     }
   }
 
-  // Torn where a disk of 4096-byte sectors tears.
+  // Subsets of whole blocks, as a disk with 4096-byte sectors tears writes.
   void by_blocks() {
     std::size_t blocks = 0;
     for (const sim::PowerCut& cut : cuts_) blocks += cut.blocks();
@@ -163,7 +164,7 @@ class Teller {
   void look_at(const Kept& kept) {
     if (part_.full()) return;
     const Left left = cut_power(kept);
-    // What was acknowledged meanwhile makes of an old state a new question, but no new state.
+    // A new acknowledgement makes a known disk state worth another inspection, but it counts once.
     if (!asked_.insert(sim::mix(left.hash ^ sim::mix(ledger_.version))).second) return;
     if (states_.insert(left.hash).second) part_.count();
     const std::string state = hex(kept);
@@ -173,7 +174,7 @@ class Teller {
     if (left.hash % nested_of == 0) crash_again(kept, left.hash);
   }
 
-  // The power goes again while the broker starts, or in its first turns.
+  // The power fails again while the broker starts, or in its first turns.
   void crash_again(const Kept& kept, std::uint64_t hash) {
     const std::string state = hex(kept) + "+";
     part_.looking_at(again(state));

@@ -41,7 +41,7 @@ class Teller {
   Teller(Part& part, const Story& story, std::uint32_t shard, const Failing& failing)
       : part_(part), story_(story), shard_(shard), failing_(failing), scene_(scene_of(story, 1)) {}
 
-  // False: fewer than so many operations.
+  // False: no operation failed, because the story has at most `skip` of this kind.
   bool tell(std::uint64_t skip) {
     again_ = fmt::format("--story {} --seed {} --point {} --state {}", story_.name, shard_, skip,
                          failing_.name);
@@ -66,7 +66,7 @@ class Teller {
     return true;
   }
 
-  // The same while a broker starts on what the whole story left.
+  // The same while a broker starts on the disks that the whole story left.
   bool start(std::uint64_t skip) {
     again_ = fmt::format("--story {} --seed {} --point {} --state start-{}", story_.name, shard_,
                          skip, failing_.name);
@@ -96,7 +96,7 @@ class Teller {
     for (auto& disk : disks) disk->heal();
     return disks;
   }
-  // The log failed, or a full disk refuses.
+  // True: the error is allowed: the log failed, or a full disk refuses messages.
   static bool is_clear(const std::string& what) {
     return what == "the log failed" || what.ends_with("takes no new message");
   }

@@ -1,4 +1,4 @@
-// A small part of everything, as a test.
+// A small part of each exhaustive check, as a unit test.
 #include <gtest/gtest.h>
 
 #include "tests/exhaustive/part.h"

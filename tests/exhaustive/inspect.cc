@@ -76,7 +76,7 @@ class Inspector {
       client_.wait();
       for (const Client::Held& held : client_.take()) found_.push_back({held.queue, held.message});
       client_.rest();
-      bool moves = false;  // a dead letter may have gone to a queue that was asked already
+      bool moves = false;  // a dead letter may have moved to a queue that was already drained
       for (const Ledger::Queue& queue : ledger_.queues) moves |= queue.goes_to != 0;
       if (found_.size() == before && (round > 0 || !moves)) return;
       if (!moves && round == 0 && found_.size() - before < receive_max) return;

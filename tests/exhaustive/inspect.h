@@ -1,9 +1,10 @@
-// Inspect: starts a broker on what is left of its disks, and compares what it hands out with a Ledger.
+// Inspect: starts a broker on the disks of a crash, and compares its deliveries with a Ledger.
 //
-// Every queue is asked for all it has until nothing comes any more. What was sent to a FIFO queue is sent again before
-// that, and must be taken for a duplicate; every queue must take a new message after it, with a new number.
+// It receives from every queue until nothing comes any more. Before that it sends FIFO messages
+// again, which must be duplicates. After it every queue must accept a new message with a new
+// number.
 //
-// Owner:  one thread. The disks are used up.
+// Owner:  one thread. An inspection changes the disks.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,9 @@ namespace pawl::exhaustive {
 using Disks = std::vector<std::unique_ptr<sim::SimDisk>>;
 
 enum class Verdict : std::uint8_t {
-  good,        // all that must be there is there, and nothing else
-  refused,     // it does not start, and says why
-  unreadable,  // it says that it cannot read some message; all others are there
+  good,        // all required messages are there, and no others
+  refused,     // it does not start, and reports why
+  unreadable,  // it reports unreadable messages; all others are there
   wrong,
 };
 
@@ -30,7 +31,7 @@ struct Inspection {
 };
 
 Inspection inspect(const Scene& scene, const Ledger& ledger, const Disks& disks);
-// What was sent by the inspection itself is in the ledger behind it; it can be inspected `later` again.
+// Adds the messages of the inspection itself to the ledger, for another inspection `later`.
 Inspection inspect_and_note(const Scene& scene, Ledger& ledger, const Disks& disks,
                             Duration later = {});
 

@@ -1,12 +1,12 @@
-// Ledger: what was asked of a broker, what it has answered, and therefore what must be there after a crash.
+// Ledger: the requests to a broker, its responses, and the messages it must have after a crash.
 //
-//   not asked -> asked (may be) -> yes (must be) | no (must not be)      for a send, and likewise for being gone
+//   not asked -> asked (may be) -> yes (must be) | no (must not be)      for a send, and for a delete
 //
-// A message is known by its body, which begins with its number. It is in one of some queues: dead letters and move
-// tasks take it from one to the other.
+// A message is identified by its body, which begins with its number. It is in one of several
+// queues: dead-letter moves and move tasks transfer it.
 //
-// Errors: check() says what is wrong in one sentence; empty: nothing.
-// Owner:  values; copies are what was known at some moment.
+// Errors: check() describes the first error in one sentence; empty: none.
+// Owner:  values; a copy is a snapshot.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace pawl::exhaustive {
 
 enum class Said : std::uint8_t { nothing, asked, yes, no };
 
-// As a receive hands it out.
+// A delivered message and its queue.
 struct Found {
   std::size_t queue = 0;
   std::size_t message = 0;
@@ -40,9 +40,9 @@ class Ledger {
     Said made = Said::nothing;
     Said gone = Said::nothing;
     std::uint64_t goes_to = 0;  // a bit for each queue its messages may move to
-    Seq newest = 0;             // of all sends that were answered
+    Seq newest = 0;             // the highest number of all answered sends
   };
-  struct Text {  // that requests under way point at
+  struct Text {  // requests in progress point at it
     std::string body, attributes, group, dedup;
   };
   struct Message {
@@ -56,18 +56,19 @@ class Ledger {
 
   std::vector<Queue> queues;
   std::vector<Message> messages;
-  std::uint64_t version = 0;  // rises with every answer and question
+  std::uint64_t version = 0;  // rises with every request and response
 
   std::size_t add_queue(Queue queue);
   std::size_t add_message(std::size_t queue, std::size_t bytes, std::string group);
-  // From now on messages may go from one queue to another.
+  // From now on messages of `from` may move to `to`.
   void link(std::size_t from, std::size_t to);
   Content content(std::size_t message) const;
-  // Which message this is; npos: none that was sent, or not as it was sent.
+  // The number of the message; npos: it was not sent, or its content differs.
   static constexpr std::size_t npos = SIZE_MAX;
   std::size_t which(const Content& content) const;
 
-  // What a broker has shown after a crash. `unreadable`: so many more it said it could not read.
+  // Checks the deliveries after a crash. The broker reported `unreadable` more messages as
+  // unreadable.
   std::string check(const std::vector<Found>& found, std::uint64_t unreadable = 0) const;
 
  private:

@@ -1,5 +1,5 @@
-// The N-th allocation of the broker fails, for every N until none fails: each in a process of its own, which may end, but
-// must leave disks on which nothing is missing.
+// The N-th allocation of the broker fails, for every N until none fails. Each N has its own
+// process, which may end, but must leave disks on which nothing is missing.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,13 +21,13 @@ namespace {
 constexpr unsigned seconds_max = 60;
 
 enum Exit : int {
-  exit_whole = 0,       // it went on as if nothing had been
-  exit_none_fails = 1,  // fewer than so many allocations
-  exit_ended = 2,       // an end in order: std::terminate or a CHECK, and the disks are good
+  exit_whole = 0,       // it continued as if no allocation had failed
+  exit_none_fails = 1,  // no allocation failed: there are at most `skip`
+  exit_ended = 2,       // std::terminate or a CHECK ended it, and the disks are good
   exit_wrong = 3,
 };
 
-// What the process that runs out of memory has; its disks and its ledger are not the broker's and allocate freely.
+// The test's state in the process that runs out of memory; disks and ledger allocate freely.
 struct Told {
   Scene scene;
   Disks disks;
@@ -54,7 +54,7 @@ void on_end(int) {
   look_and_exit(exit_ended);
 }
 
-// noexcept: whoever calls must not catch what the broker throws.
+// noexcept: callers must not catch exceptions of the broker.
 [[noreturn]] void tell(const Story& story, std::uint64_t skip) noexcept {
   alarm(seconds_max);
   if (freopen("/dev/null", "w", stderr) == nullptr) std::_Exit(exit_wrong);
@@ -82,7 +82,7 @@ void on_end(int) {
   std::_Exit(exit_wrong);
 }
 
-// False: none fails any more.
+// False: no allocation failed.
 bool tell_in_a_process(Part& part, const Story& story, std::uint64_t skip, std::uint64_t* ends) {
   const std::string again = fmt::format("--story {} --point {} --state m", story.name, skip);
   std::fflush(stdout);

@@ -1,6 +1,6 @@
-// Parts: what pawl_exhaustive is made of, and what each of them says.
+// Part: one part of pawl_exhaustive, with its settings, counters and output.
 //
-// Owner:  main(); the settings are read alone.
+// Owner:  main(); the settings are only read.
 #pragma once
 
 #include <chrono>
@@ -11,25 +11,25 @@
 namespace pawl::exhaustive {
 
 struct Settings {
-  std::uint64_t limit = UINT64_MAX;  // states of a part, no more
-  std::uint64_t seeds = UINT64_MAX;  // crash: of disks' delays, no more
-  // One state alone, as a failure names it.
+  std::uint64_t limit = UINT64_MAX;  // most states of a part
+  std::uint64_t seeds = UINT64_MAX;  // crash: most seeds of disk delays
+  // A single state, named as in the report of a failure.
   std::string story;
   std::uint64_t seed = 0, point = 0;
   std::string state;
   bool one() const { return !state.empty(); }
-  // bits: every so many-th, beginning with this one; walk: whether `pawl wal verify` looks too
+  // Stride of bits, disk and memory; first bit of bits. walk: `pawl wal verify` runs too.
   std::uint64_t stride = 1, first = 0;
   bool walk = true;
 };
 
 class Part {
  public:
-  static constexpr std::uint64_t failures_max = 20;  // then a part gives up
+  static constexpr std::uint64_t failures_max = 20;  // after this number a part stops
 
   Part(std::string_view name, const Settings& settings) : name_(name), settings_(settings) {}
 
-  // What is being looked at, for a CHECK that ends the process; `again` is what to pass.
+  // Records the state under test, for a CHECK that ends the process; `again`: flags that repeat it.
   void looking_at(const std::string& again);
   void fail(const std::string& again, const std::string& what);
   void count(std::uint64_t states = 1) { states_ += states; }
@@ -37,9 +37,9 @@ class Part {
   std::uint64_t failures() const { return failures_; }
   std::uint64_t states() const { return states_; }
   const Settings& settings() const { return settings_; }
-  std::string detail;  // said behind the figures
+  std::string detail;  // printed after the figures
 
-  // Prints its line.
+  // Prints the result line.
   void end(bool json) const;
 
  private:
@@ -49,7 +49,7 @@ class Part {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
-// A CHECK of the broker says what was being looked at.
+// Makes a CHECK of the broker print the state under test.
 void install_last_words();
 
 void run_crash(Part& part);

@@ -1,4 +1,5 @@
-// pawl_exhaustive: all crash points, all bits, all failing operations and allocations of small workloads.
+// pawl_exhaustive: every crash point, bit, failing operation and failing allocation of small
+// workloads.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -21,7 +21,7 @@ Sector sector_at(const Pages& pages, std::uint64_t at) {
   return sector;
 }
 
-// Zeros count for nothing, wherever a file ends.
+// A sector of zeros has hash 0, so that the end of a file does not matter.
 std::uint64_t hash_of(const Sector& sector, std::uint64_t at) {
   return sector == zeros ? 0 : XXH3_64bits_withSeed(sector.data(), sector.size(), at + 1);
 }
@@ -89,7 +89,8 @@ void PowerCut::add_sectors(std::size_t file, const SimDisk::Pending& write) {
   }
 }
 
-// The size is metadata of its own: a file may be as long as it was running, or half way there, whatever its sectors.
+// A file size is metadata of its own: the size while running or half way to it may be durable,
+// whatever sectors are.
 void PowerCut::add_sizes(std::size_t file) {
   const SimDisk::Inode& inode = *files_[file].inode;
   std::uint64_t running = inode.cache.size();

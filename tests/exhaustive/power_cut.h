@@ -1,10 +1,10 @@
-// PowerCut: everything that a power cut at one moment may leave of a SimDisk.
+// PowerCut: all states of a SimDisk that a power cut at one moment may leave.
 //
-// What is durable is there. Of the rest each piece is there or not: a sector of a write, a file's size, a change of names.
-// Pieces that would change nothing are left out.
+// Durable data stays. Each other piece stays or is lost: a sector of a write, a file size, a name
+// change. Pieces that would change nothing are left out.
 //
 // Units:  bytes; a sector is 512.
-// Owner:  a test. The disk must stay as it is for as long as the cut is looked at.
+// Owner:  a test. The disk must not change while the cut is in use.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace pawl::sim {
 class PowerCut {
  public:
   static constexpr std::size_t sector_bytes = 512;
-  // One for each piece: not 0 if it is there.
+  // One value for each piece; not 0: it stays.
   using Kept = std::vector<std::uint8_t>;
   struct Outcome {
     std::unique_ptr<SimDisk> disk;
@@ -30,14 +30,14 @@ class PowerCut {
   explicit PowerCut(const SimDisk& disk);
 
   std::size_t pieces() const { return pieces_.size(); }
-  // Which 4 KiB block of which write a piece belongs to: these are numbers that rise from 0.
+  // The 4 KiB block of a write that a piece belongs to; blocks are numbered from 0.
   std::size_t block(std::size_t piece) const { return pieces_[piece].block; }
   std::size_t blocks() const { return blocks_; }
   // The same for the same pieces of the same disk.
   std::uint64_t hash() const { return hash_; }
   Outcome outcome(std::span<const std::uint8_t> kept) const;
 
-  // Until when a disk has stepped.
+  // The time up to which a disk has stepped.
   static std::uint64_t now_us(const SimDisk& disk) { return disk.now_; }
 
  private:
@@ -53,7 +53,7 @@ class PowerCut {
   };
   struct File {
     SimDisk::InodePtr inode;
-    std::uint64_t sum = 0;  // of the hashes of its sectors, as they are durable
+    std::uint64_t sum = 0;  // of the hashes of its durable sectors
   };
 
   std::size_t file_of(const SimDisk::InodePtr& inode);

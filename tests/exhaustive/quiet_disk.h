@@ -1,4 +1,4 @@
-// QuietDisk: a disk that is another one, whose own allocations do not count.
+// QuietDisk: a wrapper of a disk whose own allocations do not count.
 //
 // Owner:  a test; the other disk outlives it.
 #pragma once

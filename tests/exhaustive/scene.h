@@ -1,4 +1,4 @@
-// Scene: what all parts run on: small logs, some shards, one secret.
+// Scene: the environment of all parts: small logs, some shards, one secret.
 //
 // Units:  bytes.
 // Owner:  values.
@@ -17,7 +17,7 @@ struct Scene {
   std::uint64_t segment_bytes = 64 << 10;
   std::uint64_t extent_bytes = 16 << 10;
   std::uint64_t memory_max = 512 << 10;
-  std::uint64_t seed = 1;  // of how long disk operations take
+  std::uint64_t seed = 1;  // of the delays of disk operations
 
   LogOptions log(std::uint32_t shard) const {
     LogOptions options;

@@ -20,7 +20,8 @@ void three_operations(Client& c) {
   c.wait();
 }
 
-// Five sectors of bodies a send, one under way behind the other.
+// Pairs of sends with five sectors of bodies, then three sends that overlap on their way to the
+// disk.
 void sends(Client& c) {
   const auto q = c.make_queue("q", zero);
   for (int i = 0; i < 4; ++i) {
@@ -181,7 +182,8 @@ void two_shards(Client& c) {
   }
 }
 
-// The log goes on into new segments, and checkpoints come; what is left of old segments lies scattered.
+// Makes the log enter new segments and write checkpoints; the live rest of old segments is
+// scattered.
 void wear(Client& c, std::size_t queue, int times, std::size_t bytes,
           const std::string& group = {}) {
   for (int i = 0; i < times; ++i) {

@@ -1,6 +1,6 @@
-// Stories: small workloads, each about one thing that a log has to get right.
+// Stories: small workloads, each about one duty of a log.
 //
-// Owner:  nothing; a story asks a Client, and goes on to its end even if that is dead.
+// Owner:  none. A story uses a Client, and runs to its end even if the client is dead.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-"""A disk that loses what was not flushed: pawl_faultfs mounted in a directory of its own."""
+"""A disk that loses unflushed data: pawl_faultfs, mounted in a directory of its own."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ MOUNT_SECONDS = 20
 
 
 def why_not(program, scratch):
-    """Why nothing can be mounted here; None if it can."""
+    """The reason why the disk cannot be mounted here, or None."""
     if not pathlib.Path("/dev/fuse").exists():
         return "there is no /dev/fuse"
     if shutil.which("fusermount3") is None:
@@ -29,7 +29,7 @@ def why_not(program, scratch):
 
 
 class FaultDisk:
-    """Mounted at `path` between mount() and unmount(). What is durable stays in `backing`."""
+    """A disk at `path` between mount() and unmount(). Durable data stays in `backing`."""
 
     def __init__(self, program, scratch, lie=False):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pawl-fault-", dir=scratch))
@@ -66,7 +66,7 @@ class FaultDisk:
         return json.loads((self.path / ".faultfs").read_text())
 
     def cut(self, seed):
-        """The power goes. Returns what that kept and lost."""
+        """Cuts the power. Returns figures of the kept and the lost data."""
         self.tell(f"cut {seed}")
         return self.figures()
 

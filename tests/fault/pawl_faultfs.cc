@@ -1,16 +1,17 @@
-// pawl_faultfs: mounts a directory as a disk that loses what was not flushed, and that fails when it is told to.
+// pawl_faultfs: mounts a directory as a disk that loses unflushed data, and that fails on command.
 //
-//   pawl_faultfs [--lie] BACKING MOUNT      in the foreground, until it is unmounted or its parent ends
+//   pawl_faultfs [--lie] BACKING MOUNT      runs in the foreground until unmounted or orphaned
 //
-// It is told by lines written to the file .faultfs of the mount, which no listing shows; reading it gives figures.
-//   cut SEED                       the power goes: volatile_tree.h; from then on everything fails with EIO
-//   fail write|fsync|read ERRNO AFTER TIMES    after so many that succeed, so many fail; EIO or ENOSPC
-//   capacity BYTES                 of all files together; 0: no limit
+// Commands are lines written to the file .faultfs of the mount, which no listing shows. Reading it
+// returns figures.
+//   cut SEED                       cuts the power (volatile_tree.h); then everything fails with EIO
+//   fail write|fsync|read ERRNO AFTER TIMES    AFTER succeed, then TIMES fail; EIO or ENOSPC
+//   capacity BYTES                 limit of all files together; 0: no limit
 //   delay MILLISECONDS             of every fsync
-// With --lie an fsync succeeds and makes nothing durable: a test of tests.
+// With --lie an fsync succeeds and makes nothing durable: the power-cut test must then fail.
 //
-// The kernel caches nothing (FOPEN_DIRECT_IO, no times to live), so all that is volatile is here. An O_DSYNC or
-// RWF_DSYNC write comes with that flag and is not followed by an fsync of the kernel's: it flushes here.
+// The kernel caches nothing (direct_io, timeouts of 0), so all volatile data is in this process. A
+// write with O_DSYNC or RWF_DSYNC has that flag and no fsync follows, so on_write flushes it.
 #define FUSE_USE_VERSION 314
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -41,7 +42,7 @@ struct Fault {
   std::uint64_t after = 0;
   std::uint64_t times = 0;
 
-  // What the next operation has to fail with; 0: nothing.
+  // Returns the error of the next operation, or 0 if it succeeds.
   int next() {
     if (times == 0) return 0;
     if (after > 0) return --after, 0;
@@ -55,7 +56,7 @@ constexpr std::array<std::string_view, 3> kind_names{"write", "fsync", "read"};
 struct FaultFs {
   FaultFs(const std::string& backing, bool its_fsyncs_lie) : tree(backing), lies(its_fsyncs_lie) {}
 
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects all members below
   VolatileTree tree;
   const bool lies;
   bool is_cut = false;
@@ -116,7 +117,7 @@ std::string FaultFs::figures() const {
 
 FaultFs& fs() { return *static_cast<FaultFs*>(fuse_get_context()->private_data); }
 
-// An open file or directory; the control file has none.
+// The node of an open file or directory; null for the control file.
 const NodePtr* handle(const fuse_file_info* info) {
   return reinterpret_cast<const NodePtr*>(info->fh);
 }
@@ -255,7 +256,7 @@ int on_truncate(const char* path, off_t size, fuse_file_info* info) {
   return self.tree.truncate(node, static_cast<std::uint64_t>(size));
 }
 
-// Covers the writes that had finished when it was asked for, and no later one.
+// Makes the writes durable that finished before this request, and no later ones.
 int on_fsync(const char*, int, fuse_file_info* info) {
   FaultFs& self = fs();
   std::unique_lock lock(self.mutex);
@@ -295,7 +296,7 @@ constexpr fuse_operations operations{
 };
 
 int run(const std::string& backing, char* mount, bool lies) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // so that nothing stays mounted behind a test that was killed
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // a killed test leaves nothing mounted
   FaultFs self(backing, lies);
   char name[] = "pawl_faultfs", foreground[] = "-f", threads[] = "-omax_idle_threads=16";
   std::array<char*, 4> words{name, foreground, threads, mount};

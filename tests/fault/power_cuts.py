@@ -1,18 +1,18 @@
 #!/usr/bin/python3
-"""Power cuts and failing disks under load: the real program on a file system that loses what was not flushed.
+"""Power cuts and failing disks under load: the real program on a disk that loses unflushed data.
 
-The ledger of tests/crash/load.py over pawl_faultfs:
+The ledger of tests/crash/load.py runs on pawl_faultfs:
 
-  births  the power goes during the very first start, and again after the first sends
-  cuts    the power goes, sometimes in the middle of a start; the disk keeps some of what was not flushed
-  errors  a write or a flush fails with EIO: the process must end by itself, and not with success; then a cut
-  bad     a place that cannot be written lies under a new segment: another file is made
-  full    the disk fills up: sends are refused with an error that says to retry, receives and deletes go on,
-          and sends are taken again when there is room
+  births  the power is cut during the very first start, and again after the first sends
+  cuts    the power is cut, sometimes during recovery; the disk keeps some of the unflushed data
+  errors  a write or flush fails with EIO: the process must end by itself, with failure; then a cut
+  bad     a new segment cannot be written at one place: another file is created
+  full    the disk fills up: sends are refused with a retryable error, receives and deletes go on,
+          and sends are accepted again when there is free space
 
-At the end: nothing acknowledged is lost, nothing deleted returns, no foreign body. Prints one line with the
-figures, and the seed: with it the same times and choices come again, as far as threads allow.
-Where nothing can be mounted it says so, and that nothing was tested.
+At the end no acknowledged message is lost, no deleted message returns, no foreign body appears.
+Prints one line with the figures and the seed. The seed repeats times and choices, as far as threads
+allow. If nothing can be mounted, it prints SKIPPED with the reason.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from fault_disk import FaultDisk, why_not  # noqa: E402
 from load import Client, Load, Pawl, QUEUES, Refused, body_of  # noqa: E402
 from pawl_server import scratch  # noqa: E402
 
-END_SECONDS = 20  # for a process whose disk has failed
+END_SECONDS = 20  # longest wait, as for the end of a process whose disk failed
 FULL_BODY_BYTES = 250_000
 FULL_SENDS_MAX = 2_000
-SENDS_BEFORE_FULL = 80  # more than are deleted while it is full
-RETRIED = {429, 500, 503}  # what SDKs send again
+SENDS_BEFORE_FULL = 80  # more than are deleted while the disk is full
+RETRIED = {429, 500, 503}  # SDKs retry after these statuses
 
 
 class Story(Load):
@@ -44,7 +44,7 @@ class Story(Load):
         self.options, self.seed = options, seed
         self.disk = FaultDisk(options.faultfs, scratch(), options.lie)
         pawl = Pawl(options.pawl, data=str(self.disk.path / "data"), extra=extra)
-        pawl.errors_file = str(self.disk.directory / "stderr")  # outlives the cuts
+        pawl.errors_file = str(self.disk.directory / "stderr")  # off the disk: it outlives the cuts
         super().__init__(pawl, seed)
         self.what_cuts_did = collections.Counter()
         self.disk.mount()
@@ -66,7 +66,7 @@ class Story(Load):
         self.disk.close()
 
     def run_or_keep(self, *rounds):
-        """What run() returns. A start that fails is a failure, and leaves the disk as it is."""
+        """Returns the result of run(). If a start fails, the test fails and the disk is kept."""
         try:
             return self.run_or_abandon(*rounds)
         except RuntimeError as error:
@@ -87,7 +87,7 @@ class Story(Load):
 # --- the first start ---
 
 class Birth(Story):
-    """A new disk: names of directories and files are at stake that later cuts find durable."""
+    """Cuts on a new disk, where the names of directories and files are not durable yet."""
 
     SENDS = 10
 
@@ -127,19 +127,19 @@ def births(options, count):
 # --- cuts and errors ---
 
 class Cuts(Story):
-    SIZES = (0, 100, 2000, 20_000, 200_000)  # so that there is a new segment every few rounds
+    SIZES = (0, 100, 2000, 20_000, 200_000)  # enough for a new segment every few rounds
 
     def __init__(self, options, seed):
         super().__init__(options, seed)
         self.cuts_in_recovery = 0
-        self.ran_on = 0  # after an error of the disk
+        self.ran_on = 0  # processes, after a disk error
         self.ended_well = 0
 
     def cut_round(self):
         self.disk.tell(f"delay {self.random.choice((0, 0, 0, 5, 20))}")
         time.sleep(self.random.uniform(0.05, 0.3))
         self.lose_power()
-        if self.random.random() < 0.2:  # and once more, in the middle of recovery
+        if self.random.random() < 0.2:  # a second cut, during recovery
             self.pawl.launch()
             time.sleep(self.random.uniform(0, 0.1))
             self.cuts_in_recovery += 1
@@ -148,7 +148,7 @@ class Cuts(Story):
     def error_round(self):
         time.sleep(self.random.uniform(0.05, 0.2))
         deadline = time.monotonic() + END_SECONDS
-        # Again if it did not hit: a segment that is being made is tried again.
+        # Repeats the error until the process ends: one in a new segment only repeats its creation.
         while self.pawl.process.poll() is None and time.monotonic() < deadline:
             self.disk.tell(f"fail {self.random.choice(('write', 'fsync'))} EIO {self.random.randrange(5)} 1")
             patience = time.monotonic() + 1
@@ -184,9 +184,10 @@ class Cuts(Story):
 # --- a bad place ---
 
 class BadPlace(Story):
-    """The disk cannot write one place, of which the first new segment has got hold: that file is set aside."""
+    """The disk cannot write one place of the first new segment: that file is set aside."""
 
-    # More than a start makes before it fills the segment, fewer than the filling takes.
+    # Writes before the error: more than a start makes before it fills the segment, fewer than
+    # filling takes.
     WRITES_BEFORE = 100
 
     def run(self):
@@ -228,7 +229,7 @@ class Full(Story):
         self.send(self.client, self.sent % QUEUES, [body_of(f"full-{self.sent}-", FULL_BODY_BYTES)])
 
     def refusal(self):
-        """Sends one; what the server has against it, or None."""
+        """Sends one message; returns the error, or None."""
         try:
             self.send_one()
         except Refused as refused:
@@ -236,14 +237,17 @@ class Full(Story):
         return None
 
     def fill(self):
-        """Until it is refused; with what."""
+        """Sends until a send is refused; returns the error."""
         while self.sent < FULL_SENDS_MAX:
             if refused := self.refusal():
                 return refused
         return Refused("nothing", 0)
 
     def use(self, deletes):
-        """Receives and deletes so many. Returns how many requests were refused, and how many deletes had no message."""
+        """Receives and deletes `deletes` messages.
+
+        Returns the number of refused requests or of missing deletes, whichever is larger.
+        """
         refused = done = 0
         deadline = time.monotonic() + END_SECONDS
         while done < deletes and refused < deletes and time.monotonic() < deadline:
@@ -264,7 +268,7 @@ class Full(Story):
         return time.monotonic() - began
 
     def probe(self, path):
-        """The status of the admin port, and its text."""
+        """The status and the text of a response of the admin port."""
         connection = http.client.HTTPConnection(self.pawl.ready["admin"], timeout=10)
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -273,7 +277,7 @@ class Full(Story):
         return answer.status, text
 
     def health_is(self, status):
-        """Within some seconds, as the numbers of the shards are published once a second."""
+        """True if /healthz has this status in time; shards publish their state once a second."""
         deadline = time.monotonic() + END_SECONDS
         while self.probe("/healthz")[0] != status and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -295,7 +299,7 @@ class Full(Story):
         self.come_up()
         unusable_again = self.use(deletes=20)
         self.disk.tell("capacity 0")
-        # The first may fit in the last segment; the others wait for the next try to make a segment.
+        # The first send may fit in the last segment; others wait until a new segment is created.
         resumed = sum(self.seconds_to_resume() for _ in range(20))
         healthy = self.health_is(200)
         logged_end = "sends are accepted again" in self.pawl.errors()

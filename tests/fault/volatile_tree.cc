@@ -52,7 +52,7 @@ void make_durable(const Node& file, const Write& write) {
   }
 }
 
-// Puts what one pending write changes over `into`, which is the file from `offset` on.
+// Applies one pending write to `into`, the bytes of the file from `offset` on.
 void overlay(const Write& write, std::uint64_t offset, std::span<std::byte> into) {
   const std::uint64_t end = offset + into.size();
   const std::uint64_t from = std::max(offset, write.offset);
@@ -74,7 +74,7 @@ VolatileTree::VolatileTree(const std::string& directory)
     : root_(std::make_shared<Node>(open_directory(AT_FDCWD, directory.c_str()), true, 0700)) {
   mkdirat(root_->fd, limbo_name, 0700);
   limbo_ = std::make_shared<Node>(open_directory(root_->fd, limbo_name), true, 0700);
-  empty_limbo();  // of one that ended without a cut
+  empty_limbo();  // left by a process that ended without a cut
   load(*root_);
 }
 
@@ -181,7 +181,8 @@ int VolatileTree::rename(std::string_view from, std::string_view to) {
   return 0;
 }
 
-// Failures are of what builds on something a cut has lost, as removing a directory that keeps a file.
+// Failures are ignored: they depend on an operation that a cut has lost, such as the deletion of a
+// file before that of its directory.
 void VolatileTree::apply(const NameOperation& operation) {
   const auto& [from, to, node] = operation;
   if (to.directory != nullptr) {
@@ -278,7 +279,7 @@ void VolatileTree::cut_writes(Node& file, sim::Random& luck, CutReport& report) 
     const std::uint64_t sector = std::array<std::uint64_t, 3>{512, 4096, whole}[luck.below(3)];
     if (write.truncates && luck.chance(quarters_kept, 4)) make_durable(file, write);
     for (std::uint64_t at = 0; at < write.bytes.size();) {
-      // Sectors lie where the disk has them, wherever the write begins.
+      // Sectors are aligned to the disk, wherever the write begins.
       const std::uint64_t length = sector == whole ? whole : sector - (write.offset + at) % sector;
       const auto piece = std::span(write.bytes)
                              .subspan(at, std::min<std::uint64_t>(length, write.bytes.size() - at));

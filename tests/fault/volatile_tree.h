@@ -1,20 +1,21 @@
-// VolatileTree: a directory as a disk with a volatile cache shows it, and what a power cut leaves of it.
+// VolatileTree: a directory on a disk with a volatile cache, and the effect of a power cut on it.
 //
-//   what programs see  =  what is durable (the backing directory)  +  what is pending (here, in memory)
+//   visible to programs  =  durable data (the backing directory)  +  pending data (here, in memory)
 //
 //   write, truncate        --pending writes of the file--> sync(file)      --> bytes of the backing file
 //   create, rename, remove --pending name operations-----> sync(directory) --> names of the backing directory
 //
-// A file or directory that has no durable name yet has its bytes in the backing directory's `.limbo`; its own fsync
-// does not give it a name. cut() keeps some of what is pending and forgets the rest:
-//   writes  in sectors of 512 or 4096 bytes, or whole. Each is kept or not by itself, so that a late write may be
-//           there without an early one. Where two kept ones overlap the later one counts, as on one sector of a disk.
-//   size    may be there without the bytes: zeros.
-//   names   each operation by itself, but for those that build on one of the same name that was lost.
+// The bytes of a file or directory without a durable name are in the backing directory's `.limbo`;
+// its own fsync does not give it a name. cut() keeps some pending operations and drops the rest:
+//   writes  in sectors of 512 or 4096 bytes, or whole. Each is kept or lost independently: a late
+//           write may survive without an early one. Where two kept writes overlap, the later one
+//           counts, as on one sector of a disk.
+//   size    may survive without the bytes, as zeros.
+//   names   each operation independently, but one on a name is lost with an earlier one on it.
 //
-// Units:  bytes; errors are -errno, as FUSE wants them.
-// Limits: what is pending is in memory; no links, no rename of directories.
-// Owner:  its user's lock.
+// Units:  bytes; errors are -errno, as FUSE requires.
+// Limits: pending data is in memory; no links, no rename of directories.
+// Owner:  the user's lock protects it.
 #pragma once
 
 #include <sys/types.h>
@@ -36,10 +37,10 @@
 namespace pawl::fault {
 
 struct Write {
-  std::uint64_t number = 0;  // of all writes, rising
+  std::uint64_t number = 0;  // ascending, over all writes
   std::uint64_t offset = 0;
   std::vector<std::byte> bytes;
-  bool truncates = false;  // to `offset`, which may be more than there is
+  bool truncates = false;  // to `offset`, which may be beyond the end
 };
 
 // A file or a directory.
@@ -50,13 +51,13 @@ struct Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  const int fd;  // of the durable side
+  const int fd;  // the backing file or directory
   const bool directory;
   const mode_t mode;
-  std::uint64_t bytes = 0;     // as programs see it
+  std::uint64_t bytes = 0;     // size visible to programs
   std::vector<Write> pending;  // of a file, oldest first
   std::map<std::string, std::shared_ptr<Node>, std::less<>>
-      names;  // of a directory, as programs see it
+      names;  // entries of a directory, visible to programs
 };
 using NodePtr = std::shared_ptr<Node>;
 
@@ -69,7 +70,7 @@ struct CutReport {
 
 class VolatileTree {
  public:
-  // Loads what is in the directory. CHECKs that it can be used.
+  // Loads the files of the directory. CHECKs that it is usable.
   explicit VolatileTree(const std::string& directory);
 
   // --- names; paths begin with a slash ---
@@ -85,23 +86,23 @@ class VolatileTree {
 
   // --- durability ---
   std::uint64_t now() const { return writes_; }
-  // The writes up to `until` or the names that are pending become durable.
+  // Makes a file's pending writes up to number `until` durable, or a directory's pending names.
   void sync(const NodePtr& node, std::uint64_t until);
   CutReport cut(std::uint64_t seed);
 
-  // Writes that make files longer fail with ENOSPC when all would have more; 0: no limit.
+  // Limits the bytes of all files together: growth beyond it fails with ENOSPC. 0: no limit.
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   std::uint64_t used() const { return used_; }
   std::uint64_t pending_writes() const;
   std::uint64_t pending_names() const { return operations_.size(); }
 
  private:
-  // `from` in limbo: the node is new. `to` nowhere: it is removed.
   struct Place {
     NodePtr directory;
     std::string name;
     auto operator<=>(const Place&) const = default;
   };
+  // `from` is in limbo if the node is new; `to` has no directory if the name is deleted.
   struct NameOperation {
     Place from, to;
     NodePtr node;
@@ -118,7 +119,7 @@ class VolatileTree {
 
   NodePtr root_;
   NodePtr limbo_;
-  std::uint64_t created_ = 0;  // the names in limbo
+  std::uint64_t created_ = 0;  // nodes so far; the number is the name in limbo
   std::uint64_t writes_ = 0;
   std::uint64_t used_ = 0;
   std::uint64_t capacity_ = 0;

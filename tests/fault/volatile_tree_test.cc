@@ -16,7 +16,7 @@ class VolatileTreeTest : public testing::Test {
   void SetUp() override { start(); }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  // A disk that has nothing on it.
+  // Replaces the disk by an empty one.
   void start() {
     tree_.reset();
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
@@ -38,7 +38,7 @@ class VolatileTreeTest : public testing::Test {
   }
   void sync(const NodePtr& node) { tree_->sync(node, tree_->now()); }
   void sync_names() { sync(tree_->find("/")); }
-  // "-" if there is no such file.
+  // The bytes of a file; "-" if it does not exist.
   std::string text(std::string_view path) {
     const NodePtr file = tree_->find(path);
     if (file == nullptr) return "-";

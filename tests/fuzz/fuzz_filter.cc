@@ -1,7 +1,7 @@
-// Filter policies of SNS: any text is a policy or is told why not; whatever it is, any message is looked at, and a
-// policy under "$or" beside itself means the same.
+// SNS filter policies: any text is a policy or gets a reason why it is none. A policy evaluates any
+// message, and an "$or" of the policy with itself has the same result.
 //
-// Input: scope (low bit), then the policy, then behind a NUL what it is to match: the body, and the text of the
+// Input: scope (low bit), the policy, a NUL, and the message: it is the body, and the text of the
 // attributes "a", "b" and "n".
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ void check(FilterPolicy::Scope scope, std::string_view policy, std::string_view 
   const bool wanted = filter->matches(attributes, message);
   std::string either(R"({"$or":[)");
   either.append(policy).append(",").append(policy).append("]}");
-  // It has twice as many keys, and may be too complex or too deep.
+  // The "$or" has twice as many keys, so it may be too complex or too deep.
   if (const auto twice = FilterPolicy::parse(either, scope, why)) {
     CHECK(twice->matches(attributes, message) == wanted, "{}", policy);
   }

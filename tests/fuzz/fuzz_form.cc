@@ -1,5 +1,5 @@
-// Form: any bytes. What was decoded, encoded again, decodes to the same; every key finds its value;
-// every number listed has a key.
+// Form, with any bytes: decoded parameters, encoded again, decode to the same; every key finds its
+// value; every index listed has a key.
 #include <cstdint>
 #include <string>
 #include <string_view>

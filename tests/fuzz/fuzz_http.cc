@@ -1,7 +1,7 @@
-// HTTP: any bytes. What comes of a stream must not depend on how it was cut, and every view must be
-// readable together with the slack behind the body.
+// HTTP, with any bytes: the result must not depend on the pieces in which the stream arrives. Every
+// view must be readable together with the slack behind the body.
 //
-// Input: the first byte is the size of the pieces, the rest is the stream.
+// Input: the first byte is the size of the pieces less one, the rest is the stream.
 #include <algorithm>
 #include <cstdint>
 #include <string>

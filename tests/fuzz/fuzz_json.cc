@@ -1,6 +1,6 @@
-// SQS in AWS's JSON protocol: any action, any body.
+// SQS in AWS's JSON protocol, with any action and any body.
 //
-// Input: action, answer of the broker (sqs_harness.h), then the body.
+// Input: one byte for the action, one for the broker's response (sqs_harness.h), then the body.
 #include <cstdint>
 #include <iterator>
 #include <string>

@@ -1,5 +1,5 @@
-// Policies: any text is answered; a permission that is added is granted unless somebody denies, and
-// removing it leaves what was there.
+// Policies: any text gets a decision. An added permission keeps an allowed request allowed, and its
+// removal restores the earlier decision.
 //
 // Input: the text of a Policy attribute.
 #include <cstdint>

@@ -1,6 +1,6 @@
-// SQS in AWS's Query protocol: any form, as a body or as the query of a GET.
+// SQS in AWS's Query protocol, with any form: as a body or as the query of a GET.
 //
-// Input: answer of the broker (sqs_harness.h), whose top bit makes it a GET; then the form.
+// Input: one byte for the broker's response (sqs_harness.h), whose top bit selects GET; the form.
 #include <cstdint>
 #include <string_view>
 
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool get = (data[0] & 0x80) != 0;
   pawl::HttpRequest request;
   request.method = get ? "GET" : "POST";
-  // Actions on move tasks are not for a queue's own path.
+  // Actions on move tasks are invalid on a queue's own path.
   request.target = request.path = form.view().contains("MoveTask") ? "/" : "/000000000000/q";
   (get ? request.query : request.body) = form.view();
   request.headers = headers;

@@ -1,7 +1,7 @@
-// Signatures: whatever request comes, the same answer again, and none that holds for another request.
+// Signatures: any request gets the same result twice, and no signature holds for another request.
 //
-// Input: an HTTP request. It is verified at the time the corpus was signed at, so that what becomes of
-// an accepted request can be wrong in every single place.
+// Input: an HTTP request. It is verified at the signing time of the corpus, so that mutations of an
+// accepted request can be wrong in every single place.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,14 +31,14 @@ void check(const HttpRequest& request) {
   CHECK(kept.verify(request, right, signed_at, who) == fault);
   CHECK((fault == AuthFault::none) == (who.account == "111111111111"));
 
-  // What is wrong with a request is said before its key is looked at: a wrong secret and an unknown key
-  // change an accepted request into a mismatch, and nothing else.
+  // Other faults are reported before the key is checked: a wrong secret or an unknown key changes
+  // only an accepted request, into a mismatch.
   const AuthFault unsigned_fault = fault == AuthFault::none ? AuthFault::mismatch : fault;
   CHECK(kept.verify(request, wrong, signed_at, who) == unsigned_fault);
   CHECK(kept.verify(request, nobody, signed_at, who) == unsigned_fault);
   if (fault != AuthFault::none) return;
 
-  // Another method, body or path is another request, and its time ends.
+  // A signature does not hold for another method, body or path, and it expires.
   HttpRequest other = request;
   other.method = request.method == "GET" ? "POST" : "GET";
   CHECK(kept.verify(other, right, signed_at, who) == AuthFault::mismatch);

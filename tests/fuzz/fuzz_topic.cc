@@ -1,6 +1,7 @@
-// A topic as the directory keeps it: any text is read as some topic, and what is written of that is read as the same.
+// Topics as the directory stores them: any text reads as some topic, and that topic, written and
+// read again, is the same.
 //
-// Input: lines. The first is the attribute, each other one the text of a TopicRow.
+// Input: lines. The first is the attribute; each further one is the text of a TopicRow.
 #include <cstdint>
 #include <memory>
 #include <ranges>

@@ -1,8 +1,8 @@
-// The log's decoders: any bytes as a frame, a segment header, a manifest, records. Nothing outside the input
-// is read, what is read lies inside it, and reading it again gives the same.
+// The log's decoders, with any bytes as a frame, a segment header, a manifest or records. They read
+// nothing outside the input, their views lie inside it, and a second reading gives the same.
 //
-// Input: a byte that says what it is, then the bytes. For records their hashes are put right first, so that
-// the fuzzer reaches what is behind them.
+// Input: one byte for the kind, then the bytes. Hashes of records are corrected first, so that the
+// fuzzer reaches the code behind them.
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t stream = 0x1122'3344'5566'7788;
 constexpr std::size_t head_bytes = 12;
 
-// Adds up what was read, and looks that it points into the input.
+// Sums up the records, and checks that their views point into the input.
 class Sum final : public RecordSink {
  public:
   explicit Sum(std::span<const std::byte> input) : input_(input) {}
@@ -84,8 +84,8 @@ class Sum final : public RecordSink {
     const auto* const begin = reinterpret_cast<const char*>(input_.data());
     CHECK(text.data() >= begin && text.data() + text.size() <= begin + input_.size());
   }
-  // What was read of a checkpoint is written in the room there is for it, and the same when read again; unless
-  // there is more of it than a record of ours has.
+  // A part of a checkpoint fits into its maximum size when written, and reads back as the same.
+  // Parts larger than pawl's own records are not checked.
   void again(const PlacesRecord& part) {
     const auto& entries = part.entries;
     for (const auto& entry : entries) CHECK(entry.seq <= seq_max);
@@ -134,7 +134,7 @@ class Sum final : public RecordSink {
   std::span<const std::byte> input_;
 };
 
-// Keeps the one part of a checkpoint that there is.
+// Keeps the only part of a checkpoint.
 template <typename Part>
 class Kept final : public QuietSink {
  public:
@@ -153,7 +153,8 @@ Part Sum::written(std::size_t room, Encode&& encode) {
   return kept.part;
 }
 
-// FORMAT.md, "Records": the first 8 bytes and the stream seed the hash of what follows the head.
+// Corrects the hashes. The first 8 bytes and the stream seed the hash of the bytes after the head
+// (FORMAT.md, "Records").
 std::uint32_t seal_records(std::span<std::byte> bytes) {
   std::uint32_t count = 0;
   while (bytes.size() >= head_bytes) {
@@ -185,7 +186,7 @@ void records(std::vector<std::byte> bytes) {
 void frame(std::vector<std::byte> bytes) {
   (void)check_frame(bytes, stream, 4096);
   if (bytes.size() < log_frame_header_bytes) return;
-  // The same with everything but the records' own meaning put right.
+  // Checks the bytes again with a valid header and hash: only the records may be wrong.
   LogFrameHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   header.magic = frame_magic;

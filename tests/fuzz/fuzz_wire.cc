@@ -1,9 +1,9 @@
-// Wire: any frames. Each is answered by one frame of the same correlation, whose payload is as long
-// as it says; what is routed keeps the limits of Request; only wrong framing or greeting closes.
+// The binary protocol, with any frames. Each gets one response frame with its correlation and a
+// correct length. Routed requests keep the limits of Request; only bad framing or HELLO closes.
 //
 // Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the
-// fuzzer need not guess lengths. The first byte, when even, stands for a greeting and an open queue
-// before them; when odd, its second bit stands for a server that asks for keys, past which no input gets.
+// fuzzer need not guess lengths. An even first byte puts a HELLO and an open queue before them. If
+// it is odd, its second bit selects a server that requires keys, which no input can pass.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,7 +40,7 @@ class World {
     directory_.put(queue);
   }
 
-  // False: the connection is to be closed.
+  // Returns false if the connection must close.
   bool request(std::uint8_t op, std::uint8_t bits, std::string_view payload) {
     FrameHeader header{.op = op, .flags = bits, .correlation = ++correlation_, .queue = 1};
     header.flags &= static_cast<std::uint8_t>(~flag_checksum);
@@ -104,7 +104,7 @@ class World {
     }
   }
 
-  // What it is about is remembered, so that lists are long and show any filter.
+  // Keeps the started tasks, so that lists are long and contain any filter.
   void replay(Request& request) {
     ReplayParams& asked = *request.replay;
     asked.tasks = replays_;
@@ -145,7 +145,7 @@ class World {
   Seq seq_ = 0;
 };
 
-// What net/ does with a stream: the frames as their headers cut them.
+// Reads a stream as net/ does: frame by frame, by the length in each header.
 void read_stream(std::string_view bytes) {
   Directory directory;
   Session session;

@@ -1,7 +1,7 @@
-// One SQS request through SqsCall, with a broker that says yes or no as the input wants.
+// Passes one SQS request through SqsCall; the input selects whether the broker succeeds or fails.
 //
-// Whatever comes in, a call answers; what it routes is within SQS's limits; a JSON answer is JSON.
-// Owner: everything is made anew per input, but for the directory.
+// Every call responds; its routed requests are within SQS's limits; a JSON response is valid JSON.
+// Owner: each input has its own objects, except for the shared directory.
 #pragma once
 
 #include <simdjson.h>
@@ -34,7 +34,8 @@ inline QueueConfig queue(std::uint32_t id, std::string_view name) {
   return config;
 }
 
-// A queue, its dead-letter queue, a FIFO queue; a topic with subscriptions of both queues, and a FIFO topic.
+// A queue, its dead-letter queue and a FIFO queue; a topic with subscriptions of the first two
+// queues, and a FIFO topic.
 inline const Directory& directory() {
   static const Directory made = [] {
     Directory d;
@@ -124,7 +125,7 @@ inline void deliver(Request& request) {
   }
 }
 
-// The broker: everything succeeds, or the whole request or every entry fails with `outcome`.
+// Acts as the broker: all succeeds, or the whole request or every entry fails with `outcome`.
 inline void apply(Request& request, Errc outcome, bool entries_only) {
   check_sends(request);
   check_changes(request);
@@ -145,7 +146,7 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
   request.config = *directory().find(QueueId{1});
 }
 
-// `choice` picks the broker's answer.
+// Serves one request; `choice` selects the broker's response.
 inline void serve(const HttpRequest& http, std::uint8_t choice) {
   static const SqsConfig config;
   SqsCall call;
@@ -173,7 +174,7 @@ inline void serve(const HttpRequest& http, std::uint8_t choice) {
   CHECK(parser.parse(body.data(), body.size()).error() == simdjson::SUCCESS, "not JSON: {}", body);
 }
 
-// A body as the HTTP parser leaves it: with its slack behind.
+// A body as the HTTP parser provides it, with slack behind it.
 class Body {
  public:
   explicit Body(std::string_view text) : bytes_(text), size_(text.size()) {

@@ -1,4 +1,4 @@
-// Access keys: on the binary port, and what reading them again changes.
+// Access keys on the binary port, and the effect of reloading them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -71,7 +71,7 @@ TEST_F(AuthTest, AKeyReachesTheQueuesOfItsAccountAlone) {
   EXPECT_EQ(alice->list_queues()->names, (std::vector<std::string>{"hers", "shared-name"}));
 }
 
-// Whether the server closes this client's connection within ten seconds.
+// True if the server closes this client's connection within ten seconds.
 bool is_closed(Client& client) {
   for (int i = 0; i < 200; ++i) {
     if (const auto listed = client.list_queues(); !listed) return true;

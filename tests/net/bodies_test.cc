@@ -1,4 +1,5 @@
-// A backlog larger than the memory for messages, through the whole server: its bodies are on the disk alone.
+// A backlog larger than the memory for messages, through the whole server: its bodies are only on
+// the disk.
 #include <chrono>
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// The server's clock under a wall clock that is set, over restarts of the process and of the machine.
+// The server's clock while the wall clock steps, across restarts of the process and of the machine.
 #include "net/engine/clock.h"
 #include "net/io/kernel_clocks.h"
 
@@ -24,7 +24,7 @@ struct Dial final : MachineClocks {
     wall += us;
     running += us;
   }
-  // The machine is off for so long.
+  // Restarts the machine after `us` of being off.
   void restart(std::int64_t us) {
     wall += us;
     running = 20 * second_us;
@@ -32,7 +32,7 @@ struct Dial final : MachineClocks {
   }
 };
 
-// A clock that goes on from what another has noted.
+// A clock that resumes from the anchor of an earlier clock.
 struct Resumed : EngineClock {
   Resumed(const Dial& dial, const ClockAnchor& noted, Instant newest, bool trusted = false)
       : EngineClock(dial) {
@@ -55,7 +55,7 @@ TEST_P(StepTest, TimeGoesOnAtItsPace) {
     dial.pass(second_us / 2);
     clock.follow();
     EXPECT_GT(clock.now(), before);
-    // A timeout of any length is right to 500 ppm and a millisecond.
+    // A timeout of any length is accurate to 500 ppm plus a millisecond.
     EXPECT_LE(std::abs((clock.now() - begun).ms - s * 1000), s / 2 + 1) << s;
   }
 }
@@ -71,7 +71,8 @@ TEST_P(StepTest, WhatIsToldIsTheWallTime) {
   EXPECT_EQ(clock.shift().engine(clock.shift().wall(sent)), sent);
 }
 
-// The finding: a machine boots five days behind, NTP sets its clock, pawl is restarted, and all messages have expired.
+// Regression: a machine boots five days behind, NTP sets its clock, pawl restarts, and all messages
+// have expired.
 TEST_P(StepTest, AStepBeforeARestartOfTheProcessAgesNothing) {
   Dial dial;
   EngineClock clock(dial);
@@ -128,7 +129,7 @@ TEST(EngineClock, TheTimeOffCountsAtOnceWhenTheClockIsSynchronised) {
   }
 }
 
-// Six days really off: messages of four days expire ten minutes late.
+// The machine was really off for six days: messages kept for four days expire ten minutes late.
 TEST(EngineClock, TheTimeOffCountsAfterTenMinutesWithoutAStep) {
   Dial dial;
   EngineClock before(dial);
@@ -152,7 +153,7 @@ TEST(EngineClock, TheTimeOffCountsAfterTenMinutesWithoutAStep) {
   EXPECT_EQ(clock.shift().us() / second_us, 0);
 }
 
-// A battery that is empty: the wall clock is in 2036 after the restart, and is set right a minute later.
+// An empty battery: after the restart the wall clock is ten years ahead; a minute later it is set.
 TEST(EngineClock, AWrongClockAfterARestartAgesNothing) {
   Dial dial;
   EngineClock before(dial);
@@ -165,7 +166,7 @@ TEST(EngineClock, AWrongClockAfterARestartAgesNothing) {
     dial.pass(second_us);
     clock.follow();
   }
-  dial.wall = right + 3600 * second_us;  // off for an hour, all in all
+  dial.wall = right + 3600 * second_us;  // off for an hour in total
   EXPECT_LT(clock.follow().stepped_us, -day_us);
   EXPECT_LE((clock.now() - newest).ms, 60'100);
   dial.synced = true;
@@ -179,7 +180,7 @@ TEST(EngineClock, AClockInTheFutureIsLeftAgain) {
   Dial dial;
   const std::int64_t right = dial.wall;
   dial.wall += 10 * 365 * day_us;
-  EngineClock before(dial);  // a directory made in that future
+  EngineClock before(dial);  // a directory created in that future
   const Instant newest = before.now();
   const ClockAnchor noted = before.anchor();
   dial.restart(0);

@@ -1,4 +1,4 @@
-// Who has the data directory: one process at a time, and until the last of its writes has ended.
+// Ownership of the data directory: one process at a time has it, until its last write has ended.
 #include "net/server/data_dir.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ class DataDirTest : public testing::Test {
   }
   ~DataDirTest() override { std::filesystem::remove_all(path_); }
 
-  // An open file of its own: flock() is of that, not of the process.
+  // Opens the file separately: flock() belongs to the open file, not to the process.
   int open_lock() const {
     return ::open((path_ + "/LOCK").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   }
@@ -47,7 +47,7 @@ TEST_F(DataDirTest, IsInUseUntilTheRingHasEnded) {
   const int other = open_lock();
   EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0) << "the ring may have writes under way";
   ring->reset();
-  int taken = -1;  // the kernel takes a ring apart beside us
+  int taken = -1;  // the kernel frees a ring asynchronously
   for (int i = 0; i < 1000 && taken != 0; ++i) {
     taken = flock(other, LOCK_EX | LOCK_NB);
     if (taken != 0) std::this_thread::sleep_for(10ms);

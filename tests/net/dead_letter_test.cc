@@ -1,5 +1,5 @@
-// FIFO queues, dead letters and move tasks through the whole server, over the binary protocol: queues are spread
-// over two shards, so most of what moves crosses them.
+// FIFO queues, dead letters and move tasks through the whole server, over the binary protocol. The
+// queues are spread over two shards, so most moves cross shards.
 #include <chrono>
 #include <map>
 #include <set>
@@ -31,7 +31,7 @@ class DeadLetterTest : public LiveClientTest {
     return R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:)" + target +
            R"(","maxReceiveCount":)" + std::to_string(count) + "}";
   }
-  // Receives until nothing comes any more.
+  // Receives until the queue returns no message.
   std::vector<Client::Message> drain(const Client::Queue& queue) {
     std::vector<Client::Message> all;
     for (;;) {
@@ -96,7 +96,7 @@ TEST_F(DeadLetterTest, LettersGoOverShardsAndComeBackWithATask) {
       bodies.insert(body);
     }
   }
-  // Every one is received once and let go; the receive after that takes it away.
+  // Every message is received once with a timeout of 0; the next receive moves it.
   for (const Client::Queue& queue : queues) EXPECT_EQ(drain(queue).size(), std::size_t{each});
   EXPECT_EQ(client().counts(dead)->visible, std::uint64_t{sources * each})
       << "they are there when the receive that found nothing is answered";
@@ -153,7 +153,7 @@ TEST_F(DeadLetterTest, AQueueOfDeadLettersThatIsGoneDestroysNothing) {
   }
 }
 
-// A server whose memory for messages is used up by senders.
+// A server whose memory for messages is full of sends.
 class LittleMemoryTest : public DeadLetterTest {
  protected:
   void SetUp() override {
@@ -163,7 +163,7 @@ class LittleMemoryTest : public DeadLetterTest {
     start();
     connect();
   }
-  // Twice as much as there is memory: what was there before is on the disk alone.
+  // Sends twice as much as fits into memory: earlier messages are then only on the disk.
   void fill(const Client::Queue& queue) {
     const std::string body(200'000, 'x');
     for (int i = 0; i < 320; ++i) ASSERT_TRUE(client().send(queue, body)) << i;

@@ -14,7 +14,7 @@
 namespace pawl {
 namespace {
 
-// A directory with files as /proc and /sys show them.
+// A directory with files in the format of /proc and /sys.
 class FakeRoot {
  public:
   FakeRoot() {

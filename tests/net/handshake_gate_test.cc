@@ -42,7 +42,7 @@ TEST(HandshakeGate, AdmitsAnAddressSoOftenASecondAndOthersBesideIt) {
 
 class PacedHandshakesTest : public LiveServerTest {};
 
-// More than one second's worth, all at once: each is served in the end, also those sent in pieces.
+// More handshakes at once than a second admits: all are served in the end, also those in pieces.
 TEST_F(PacedHandshakesTest, AllAreServed) {
   const CertificateFiles files = make_certificate(directory_, "first");
   options_.tls_certificate = files.certificate;

@@ -9,8 +9,8 @@ namespace {
 
 struct Browser {
   const char* name;
-  std::string headers;     // beside what every request has
-  const char* named = "";  // in the refusal
+  std::string headers;     // in addition to those of every request
+  const char* named = "";  // text of the refusal
 };
 
 std::string request(const std::string& headers) {
@@ -207,7 +207,7 @@ TEST_F(GuardedServerTest, PagesOfAnAllowedOriginGetTheirHeaders) {
   EXPECT_FALSE(plain.contains("Access-Control")) << plain;
 }
 
-// With signatures, too: the browser decides by these headers, and the other pages get none.
+// The browser decides by these headers: pages of other origins get none, with signatures too.
 TEST_F(GuardedServerTest, OtherOriginsGetNoHeadersWhereSignaturesAreAsked) {
   options_.allow_origins = {"https://console.example"};
   options_.auth = "sigv4";
@@ -223,7 +223,7 @@ TEST_F(GuardedServerTest, OtherOriginsGetNoHeadersWhereSignaturesAreAsked) {
       << "an error of authentication is to be readable too";
 }
 
-// An <img> sends a GET without any header that tells it from a client of this machine.
+// An <img> sends a GET that no header distinguishes from one of a local client.
 TEST_F(GuardedServerTest, AnUnsignedGetOrHeadOnlyReads) {
   start();
   ask(json_request("CreateQueue", R"({"QueueName":"q"})"));

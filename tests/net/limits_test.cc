@@ -1,4 +1,4 @@
-// How many connections there may be, and how long each may take.
+// Limits on the number of connections and on the time of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ using SteadyClock = std::chrono::steady_clock;
 
 class LimitsTest : public LiveServerTest {
  protected:
-  // True if the server has it and answers; false if it closed it at once.
+  // True if the server responds on the connection; false if it closes it at once.
   static bool served(int fd) {
     const std::string request = json_request("ListQueues", "{}");
     send(fd, request.data(), request.size(), MSG_NOSIGNAL);
     return read_responses(fd, 1).starts_with("HTTP/1.1 200");
   }
-  // Seconds until the server closes it without having been asked anything.
+  // Seconds until the server closes the connection by itself.
   static double closed_after(int fd) {
     const auto begun = SteadyClock::now();
     char byte = 0;
@@ -50,7 +50,7 @@ TEST_F(LimitsTest, ConnectionsBeyondTheLimitAreClosedAndTheirPlaceComesBack) {
   ::close(held.back());
   held.pop_back();
   bool again = false;
-  for (int i = 0; i < 100 && !again; ++i) {  // the server hears of the close in its own time
+  for (int i = 0; i < 100 && !again; ++i) {  // the server notices the close later
     const int fd = connect_http();
     again = served(fd);
     ::close(fd);
@@ -93,7 +93,7 @@ TEST_F(LimitsTest, ASilentConnectionHasTheTimeOfAHead) {
   ::close(fd);
 }
 
-// Many at once: the last completion of each may come long after the turn in which it was closed.
+// Many close at once: a connection's last completion may come long after the turn of its close.
 TEST_F(LimitsTest, WhoIsClosedGivesItsPlaceBack) {
   options_.times = {.head = seconds(1), .body = seconds(1), .idle = seconds(1)};
   options_.connections_max = 400;
@@ -105,7 +105,7 @@ TEST_F(LimitsTest, WhoIsClosedGivesItsPlaceBack) {
     ASSERT_TRUE(served(held.back())) << i;
   }
   for (const int fd : held) EXPECT_LT(closed_after(fd), 8.0);
-  // We have not closed ours: the server does, two seconds later.
+  // The test's ends stay open: the server closes the connections two seconds later.
   std::vector<int> next;
   const auto give_up = SteadyClock::now() + 15s;
   while (next.size() < 100 && SteadyClock::now() < give_up) {
@@ -185,7 +185,6 @@ TEST_F(LimitsTest, ALongBodyIsRefusedAtTheAdminPort) {
   }
 }
 
-// A frame of who has not said who it is takes no memory; one that never ends takes it for a while.
 TEST_F(LimitsTest, ABodyThatIsRefusedIsAnsweredInTheProtocolOfItsHead) {
   start();
   const std::string post = "POST / HTTP/1.1\r\nHost: localhost\r\n";
@@ -242,6 +241,7 @@ TEST_F(LimitsTest, ABodyThatIsRefusedIsAnsweredInTheProtocolOfItsHead) {
   }
 }
 
+// A large frame before HELLO takes no memory; an incomplete frame takes it only for a while.
 TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   options_.times = {.head = seconds(60), .body = seconds(1), .idle = seconds(60)};
   start();
@@ -279,7 +279,7 @@ TEST_F(LimitsTest, LargeFramesAreForThoseWhoSaidHelloAndEnd) {
   }
 }
 
-// Who asks the operators' port without reading is not answered on and on.
+// A peer that sends requests to the admin port without reading gets no endless responses.
 TEST_F(LimitsTest, AnswersAtTheAdminPortWaitForWhoReadsThem) {
   options_.shards = 1;
   start();
@@ -309,7 +309,7 @@ TEST_F(LimitsTest, AnswersAtTheAdminPortWaitForWhoReadsThem) {
   ::close(modest);
 }
 
-// 64 MiB are for the connections of a shard: not for twelve bodies of 7 MiB of which the end does not come.
+// Connections of a shard share 64 MiB, too little for twelve incomplete bodies of 7 MiB.
 TEST_F(LimitsTest, WhoHoldsMostIsClosedWhenTogetherTheyHoldTooMuch) {
   options_.shards = 1;
   options_.memory = 128 << 20;

@@ -1,4 +1,4 @@
-// A server of a test's own: real rings, sockets and files, on free ports of loopback.
+// A server for one test, with real rings, sockets and files, on free loopback ports.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ inline std::uint16_t port_of(const std::string& address) {
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }
 
-// A connected socket whose reads give up after ten seconds.
+// A connected socket whose reads time out after ten seconds.
 inline int connect_to(std::uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -71,7 +71,7 @@ class LiveServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
 };
 
-// With a client of it.
+// A live server and its client.
 class LiveClientTest : public LiveServerTest {
  protected:
   void connect() {
@@ -83,7 +83,7 @@ class LiveClientTest : public LiveServerTest {
     client_.reset();
     server_->stop();
     server_.reset();
-    options_.shards = 0;  // as the directory was made
+    options_.shards = 0;  // the directory's own number
     start();
     connect();
   }
@@ -98,7 +98,7 @@ inline std::string json_request(const std::string& action, const std::string& bo
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-// Asks `read` (bytes into a buffer, as recv does) until `count` whole responses are there or it ends.
+// Calls `read` (bytes into a buffer, like recv) until `count` whole responses arrived or it ends.
 template <typename Read>
 std::string read_responses(Read&& read, int count) {
   std::string text;

@@ -63,8 +63,8 @@ TEST(Mesh, OnlyASleeperIsNamedToBeWokenAndOnlyOnce) {
   EXPECT_EQ(b.drain(10, [](ShardId, const MeshMessage&) {}), 2u);
 }
 
-// Two threads, each sleeping whenever it may, on a word that stands for the ring that MSG_RING would wake. A
-// lost wake-up hangs (the test runner's time limit says so); a race is TSan's to find.
+// Two threads sleep whenever they may, on a word in place of the ring that MSG_RING would wake. A
+// lost wake-up hangs until the test runner's time limit; TSan finds races.
 TEST(Mesh, NoWakeUpIsLostBetweenThreadsThatSleep) {
   constexpr std::uint64_t rounds = 20'000;
   Mesh mesh(2);

@@ -1,4 +1,4 @@
-// What the admin port says: numbers, health, and how far a start is.
+// The admin port's metrics, health and progress of recovery.
 #include "net/server/metrics.h"
 
 #include <gtest/gtest.h>

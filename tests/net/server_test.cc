@@ -26,7 +26,7 @@ class ServerTest : public LiveServerTest {
   void restart() {
     server_->stop();
     server_.reset();
-    options_.shards = 0;  // as the directory was made
+    options_.shards = 0;  // the directory's own number
     start();
   }
   Client connect() {
@@ -36,7 +36,7 @@ class ServerTest : public LiveServerTest {
   }
 };
 
-// Names spread over both shards, connections too: most of these cross the mesh one way or the other.
+// Queue names and connections are spread over both shards: most requests cross the mesh.
 TEST_F(ServerTest, EveryConnectionReachesEveryQueue) {
   std::vector<Client> clients;
   for (int i = 0; i < 4; ++i) clients.push_back(connect());
@@ -163,7 +163,7 @@ TEST_F(ServerTest, PipelinedHttpRequestsAreAnsweredInOrder) {
   }
   requests += json_request("GetQueueAttributes",
                            R"({"QueueUrl":"p","AttributeNames":["ApproximateNumberOfMessages"]})");
-  // In pieces that end anywhere.
+  // The requests are sent in pieces that end anywhere.
   for (std::size_t at = 0; at < requests.size(); at += 333) {
     send_all(fd, requests.substr(at, 333));
     if (at % 5 == 0) std::this_thread::sleep_for(1ms);
@@ -214,7 +214,7 @@ TEST_F(ServerTest, AnAnswerGivenWhileStoppingSaysThatTheConnectionCloses) {
   server_.reset();
 }
 
-// All at once, and then "I have no more to say": each is answered.
+// Requests sent together before the peer's FIN all get a response.
 TEST_F(ServerTest, WhatWasAskedBeforeTheEndIsAnswered) {
   const int fd = connect_http();
   send_all(fd, json_request("CreateQueue", R"({"QueueName":"last-words"})"));
@@ -222,7 +222,7 @@ TEST_F(ServerTest, WhatWasAskedBeforeTheEndIsAnswered) {
   std::string requests;
   for (int i = 0; i < 20; ++i)
     requests += json_request("SendMessage", R"({"QueueUrl":"last-words","MessageBody":"x"})");
-  requests += "POST / HTTP/1.1\r\nHost: loc";  // and no more of it
+  requests += "POST / HTTP/1.1\r\nHost: loc";  // an incomplete request
   send_all(fd, requests);
   ::shutdown(fd, SHUT_WR);
   const std::string answers = read_responses(fd, 99);
@@ -233,7 +233,7 @@ TEST_F(ServerTest, WhatWasAskedBeforeTheEndIsAnswered) {
   close(fd);
 }
 
-// As `nc -N` asks. Before, the connection closed without a word.
+// The peer closes its side as `nc -N` does. Regression: the connection closed without a response.
 TEST_F(ServerTest, AShortPollBeforeTheEndIsAnsweredAndALongOneIsNot) {
   for (const bool long_poll : {false, true}) {
     const int fd = connect_http();

@@ -1,4 +1,4 @@
-// Peers that have not shown a key must not cost those that have.
+// Unauthenticated peers must not take resources from authenticated ones.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ class StrangersTest : public LiveServerTest {
   void SetUp() override {
     LiveServerTest::SetUp();
     options_.shards = 1;
-    options_.memory = 128 << 20;  // 64 MiB for what connections hold
+    options_.memory = 128 << 20;  // 64 MiB for connection buffers
     options_.auth = "sigv4";
     options_.load_keys = [this]() -> std::expected<std::shared_ptr<const Keyring>, std::string> {
       auto ring = std::make_shared<Keyring>();
@@ -33,7 +33,7 @@ class StrangersTest : public LiveServerTest {
                              std::chrono::system_clock::now().time_since_epoch())
                              .count()};
   }
-  // `digest`: with X-Amz-Content-Sha256, which tells the whole signature before the body.
+  // `digest` adds X-Amz-Content-Sha256: the signature can then be checked before the body.
   std::string signed_request(const Signer& signer, const std::string& action, std::string body,
                              bool digest) const {
     SignedRequest request;
@@ -54,7 +54,7 @@ class StrangersTest : public LiveServerTest {
     const std::string text = signed_request(signer_, action, body, digest);
     return send_some(fd, text) == text.size() ? read_responses(fd, 1) : "the server has closed";
   }
-  // How much of it could be sent before the server closed the connection.
+  // Sends the text; returns the bytes sent before the server closed the connection.
   static std::size_t send_some(int fd, std::string_view text) {
     std::size_t sent = 0;
     while (sent < text.size()) {
@@ -64,7 +64,7 @@ class StrangersTest : public LiveServerTest {
     }
     return sent;
   }
-  // As JSON has them: twice as many bytes.
+  // `count` quotes as JSON escapes them: twice as many bytes.
   static std::string quotes(std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) text += "\\\"";
@@ -75,12 +75,12 @@ class StrangersTest : public LiveServerTest {
     const ssize_t n = ::recv(fd, &byte, 1, MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno == ECONNRESET);
   }
-  // Or closed.
+  // True if a response is there or the connection is closed.
   static bool is_answered(int fd) {
     char byte = 0;
     return ::recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno == ECONNRESET;
   }
-  // Twenty-one signed clients, twenty of which have asked for 2 MiB and do not read yet.
+  // Starts signed clients: one sends, then twenty request 2 MiB each and do not read yet.
   void begin_receives() {
     const int fd = connect_http();
     ASSERT_TRUE(ask(fd, "CreateQueue", R"({"QueueName":"q"})").starts_with("HTTP/1.1 200"));
@@ -95,7 +95,7 @@ class StrangersTest : public LiveServerTest {
       ASSERT_EQ(send_some(receivers_.back(), text), text.size());
     }
   }
-  // 66 bodies of 960 KiB whose end does not come.
+  // Sends 66 incomplete bodies of 960 KiB.
   void come(const std::string& request) {
     const std::string_view part =
         std::string_view(request).substr(0, request.find("\r\n\r\n") + 4 + (960 << 10));
@@ -103,12 +103,12 @@ class StrangersTest : public LiveServerTest {
       strangers_.push_back(connect_http());
       send_some(strangers_.back(), part);
     }
-    // Memory is counted once a second, and what was sent in the last two seconds protects a connection.
+    // Memory is counted once a second; a connection that sent in the last two seconds is protected.
     for (int i = 0; i < 300 && std::ranges::count_if(strangers_, is_answered) <= 40; ++i)
       std::this_thread::sleep_for(100ms);
     std::this_thread::sleep_for(2s);
   }
-  // What the clients with a key see meanwhile.
+  // Checks that clients with a key are served meanwhile.
   void expect_served() {
     const std::string message =
         R"({"QueueUrl":"q","MessageBody":")" + std::string(1 << 20, 'n') + "\"}";
@@ -204,7 +204,7 @@ TEST_F(StrangersTest, TheHeadAloneIsAnsweredWhenItCannotBeRight) {
     EXPECT_FALSE(answer.contains("100 Continue")) << answer;
     ::close(fd);
   }
-  // One that may be right is told to go on.
+  // A head that may be valid gets 100 Continue.
   const std::string request = signed_request(signer_, "SendMessage", body, true);
   std::string head = head_of(request);
   head.insert(head.size() - 2, expect);

@@ -45,7 +45,7 @@ CertificateFiles make_certificate(const std::string& directory, const std::strin
 
 TlsPeer::TlsPeer(int fd, const Options& options)
     : fd_(fd), context_(SSL_CTX_new(TLS_client_method())), ssl_(nullptr) {
-  SSL_CTX_set_security_level(context_.get(), 0);  // old versions are to be refused by the server
+  SSL_CTX_set_security_level(context_.get(), 0);  // the server itself must refuse old versions
   SSL_CTX_set_max_proto_version(context_.get(), options.version_max);
   SSL_CTX_set_min_proto_version(context_.get(), options.version_min);
   if (!options.protocols.empty()) {

@@ -1,6 +1,6 @@
-// What the tests of TLS need: certificates made on the spot, and a client.
+// Helpers of the TLS tests: new certificates, and a client.
 //
-// Owner: each object its test.
+// Owner: each object belongs to its test.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -16,17 +16,17 @@ struct CertificateFiles {
 // A self-signed certificate for `name` and 127.0.0.1, in two files of that directory.
 CertificateFiles make_certificate(const std::string& directory, const std::string& name);
 
-// A connection to 127.0.0.1 that speaks TLS. Does not check the certificate, but can say whose it is.
+// A TLS connection to 127.0.0.1. It does not verify the server's certificate, but returns its name.
 class TlsPeer {
  public:
   struct Options {
     int version_max = 0;  // TLS1_2_VERSION...; 0: the newest
     int version_min = 0;
-    std::string protocols{};  // offered by ALPN, each behind its length: "\x08http/1.1"
+    std::string protocols{};  // offered by ALPN, each after its length: "\x08http/1.1"
   };
 
   explicit TlsPeer(int fd) : TlsPeer(fd, Options()) {}
-  TlsPeer(int fd, const Options& options);  // takes the socket over, shakes hands
+  TlsPeer(int fd, const Options& options);  // takes over the socket; handshakes
   ~TlsPeer();
   TlsPeer(const TlsPeer&) = delete;
   TlsPeer& operator=(const TlsPeer&) = delete;
@@ -37,7 +37,7 @@ class TlsPeer {
   std::string name() const;  // of the server's certificate
   bool send(const std::string& bytes);
   long read(char* into,
-            std::size_t size);  // 0: the peer said that nothing more comes; -1: it broke
+            std::size_t size);  // 0: the peer ended the stream; -1: it broke
   void say_goodbye() { SSL_shutdown(ssl_.get()); }
 
  private:

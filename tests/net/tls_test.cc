@@ -201,7 +201,7 @@ TEST_F(TlsTest, ANewCertificateIsForNewConnectionsAndABrokenOneForNobody) {
   EXPECT_EQ(before.name(), "first");
   const CertificateFiles second = make_certificate(directory_, "second");
   std::filesystem::rename(second.certificate, files_.certificate);
-  server_->reload();  // the key is still the first one's: refused
+  server_->reload();  // refused: the key is still the first certificate's
   EXPECT_EQ(TlsPeer(connect_http()).name(), "first");
   std::filesystem::rename(second.key, files_.key);
   server_->reload();
@@ -237,7 +237,7 @@ TEST_F(TlsTest, EveryUnusableFileIsNamedWithTheReason) {
   }
 }
 
-// A Tls and a client in memory.
+// A Tls and an OpenSSL client, connected in memory.
 class TlsPair {
  public:
   explicit TlsPair(const TlsContext& context)
@@ -268,7 +268,7 @@ class TlsPair {
     tls.out().clear();
   }
 
-  std::int64_t account = 0;  // of `tls`
+  std::int64_t account = 0;  // bytes that `tls` holds
   Tls tls;
 
  private:
@@ -278,7 +278,7 @@ class TlsPair {
   std::unique_ptr<SSL, decltype(&SSL_free)> client;
 
  private:
-  BIO* from_server_;  // the client's
+  BIO* from_server_;  // owned by the client
   BIO* to_server_;
   char plain_[1024];
 };
@@ -286,7 +286,7 @@ class TlsPair {
 TEST_F(TlsTest, TheAccountHasWhatOpenSslHolds) {
   const auto context = TlsContext::load(files_.certificate, files_.key);
   ASSERT_TRUE(context);
-  TlsPair first(**context);  // what OpenSSL makes once is made now
+  TlsPair first(**context);  // makes OpenSSL's one-time allocations
   ASSERT_TRUE(first.tls.established());
   EXPECT_GE(first.account, 4096) << "one that is idle";
   std::int64_t account = 0;
@@ -297,7 +297,7 @@ TEST_F(TlsTest, TheAccountHasWhatOpenSslHolds) {
     many.push_back(std::make_unique<Tls>(**context, "http/1.1", account));
   const std::size_t held = mallinfo2().uordblks - before;
   EXPECT_GE(account, 500 * 1024);
-  if (held != 0) {  // a sanitizer's allocator tells nothing
+  if (held != 0) {  // a sanitizer's allocator reports 0
     EXPECT_LE(held, static_cast<std::size_t>(account) * 115 / 100 + (256 << 10));
     EXPECT_LE(static_cast<std::size_t>(account), held);
   }
@@ -305,7 +305,8 @@ TEST_F(TlsTest, TheAccountHasWhatOpenSslHolds) {
   EXPECT_EQ(account, 0);
 }
 
-// Who makes the server talk without reading it must not cost memory without end: the owner of a Tls sees it grow.
+// A peer that causes output without reading it must not take unbounded memory: the owner of a Tls
+// sees its output grow.
 TEST_F(TlsTest, AnswersToAPeerThatOnlyRekeysPileUpWhereTheyAreSeen) {
   const auto context = TlsContext::load(files_.certificate, files_.key);
   ASSERT_TRUE(context);

@@ -1,4 +1,4 @@
-// A disk with more files than descriptors: a file is closed behind its owner's back only where that
+// A disk with more files than descriptors: it closes the descriptor of an open file only where that
 // does no harm.
 #include "net/io/uring_disk.h"
 
@@ -26,7 +26,7 @@ struct alignas(block_bytes) OneBlock {
   explicit OneBlock(int value = 0) { bytes.fill(static_cast<std::byte>(value)); }
 };
 
-// Descriptors of this process, and the one that counts them.
+// Descriptors of this process, including the one that lists them.
 std::size_t descriptors_of_process() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
@@ -34,7 +34,7 @@ std::size_t descriptors_of_process() {
   return count;
 }
 
-// No new descriptor can be had while it lives.
+// The process can open no new descriptor during its lifetime.
 class NoDescriptors {
  public:
   NoDescriptors() {
@@ -73,7 +73,7 @@ class UringDiskTest : public testing::Test {
     disk->set_descriptors_max(descriptors_max);
   }
   static std::string name(int i) { return "file-" + std::to_string(i); }
-  // One block that says which file it is.
+  // Creates files of one block, which contains the file's number.
   void make_files(int count) {
     for (int i = 0; i < count; ++i) {
       const auto file = disk->create(name(i));
@@ -100,7 +100,7 @@ class UringDiskTest : public testing::Test {
     disk->write(file, 0, block.bytes, flush, io);
     return end(io);
   }
-  // The value, or -errno.
+  // Returns the value in the block, or -errno.
   std::int32_t read(FileId file) {
     OneBlock block(0xFF);
     Io io;
@@ -166,7 +166,7 @@ TEST_F(UringDiskTest, TheFileUsedLastKeepsItsDescriptor) {
 TEST_F(UringDiskTest, AClosedFileIsFoundUnderItsNewName) {
   make_files(10);
   ASSERT_TRUE(disk->rename(name(0), "zero"));
-  ASSERT_TRUE(disk->rename(name(1), name(0)));  // as a retired segment that gets its number
+  ASSERT_TRUE(disk->rename(name(1), name(0)));  // as a retired segment takes a number
   EXPECT_EQ(read(files[0]), 0);
   EXPECT_EQ(read(files[1]), 1);
   ASSERT_EQ(write(files[0], 100), static_cast<int>(block_bytes));
@@ -182,7 +182,7 @@ TEST_F(UringDiskTest, ARenameOntoAnotherFileTakesItsName) {
   EXPECT_EQ(read(files[9]), 9);
   EXPECT_EQ(read(files[0]), -ENOENT) << "it was closed, and has gone";
   EXPECT_EQ(content(name(0)), 9);
-  // What still has its descriptor goes on without a name.
+  // A file that still has its descriptor works without a name.
   ASSERT_EQ(read(files[8]), 8);
   ASSERT_TRUE(disk->rename(name(7), name(8)));
   for (int i = 1; i < 8; ++i) ASSERT_EQ(read(files[static_cast<std::size_t>(i)]), i);
@@ -251,7 +251,7 @@ TEST_F(UringDiskTest, AFileKeepsItsDescriptorUntilItsWritesAreFlushed) {
     EXPECT_FALSE(disk->read_now(files[i], 0, into.bytes)) << "it was not closed for the others";
 }
 
-// Of two writes one has ended before the flush begins. The other may be on the disk or not.
+// The first write ends before the flush begins. The second one may be on the disk or not.
 TEST_F(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
   make_files(10);
   ASSERT_EQ(write(files[0], 30, Flush::no), static_cast<int>(block_bytes));
@@ -266,7 +266,7 @@ TEST_F(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
       ends.emplace_back(tag, result);
     });
   }
-  // The write ends first: the flush has index 0.
+  // The test completes the write first: the flush has index 0.
   std::ranges::sort(ends,
                     [](const auto& a, const auto& b) { return a.first.index > b.first.index; });
   for (const auto& [tag, result] : ends) disk->complete(tag, result);
@@ -280,7 +280,7 @@ TEST_F(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
 TEST_F(UringDiskTest, WithoutADescriptorAnotherFileIsClosed) {
   make_files(10);
   ASSERT_EQ(disk->descriptors(), 4u);
-  // Exactly one more can be had when one is closed.
+  // A new descriptor is available only after another one is closed.
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   rlimit full = before;

@@ -119,7 +119,7 @@ TEST(Attributes, AreDigestedOnlyAsFarAsTheReceiverWantsThem) {
 TEST(Attributes, AreWantedByNameByPrefixOrAll) {
   struct Case {
     std::vector<std::string_view> names;
-    std::string_view wanted;  // of Hello, Help.Me, General: their first and last letters
+    std::string_view wanted;  // names out of Hello, Help.Me, General, each with a space
   };
   const Case cases[] = {
       {{},                         ""                      },

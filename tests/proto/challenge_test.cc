@@ -1,4 +1,4 @@
-// AUTHENTICATE: what a proof is, and what a session does until it has one.
+// AUTHENTICATE: the proof, and the behaviour of a session before it.
 #include "proto/challenge.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@ std::string hex(const Sha256& digest) {
   return text;
 }
 
+// The expected value is the output of
 // printf 'pawl AUTHENTICATE 1\n%s%s' "$(32 bytes of c)" AKID | openssl dgst -sha256 -hmac secret
 TEST(Challenge, ProofIsTheHmacThatTheProtocolSays) {
   Challenge c;
@@ -37,7 +38,7 @@ class KeyedSession : public WireSession {
     queue->name = "hers";
     directory_.put(queue);
   }
-  // HELLO; returns the challenge.
+  // Sends HELLO; returns the challenge.
   Challenge greet() {
     EXPECT_EQ(begin(WireOp::hello, hello(wire_major, auth_key)), Next::respond);
     const Answer got = answer();

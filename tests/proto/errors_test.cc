@@ -34,7 +34,7 @@ TEST(Status, SaysHowLongToWaitExactlyWhenWaitingHelps) {
   }
 }
 
-// A name in a text that refuse() does not know would throw.
+// refuse() would throw if a text contained an unknown name.
 TEST(SqsErrors, EachErrcHasAFaultAndAText) {
   for (std::size_t i = 1; i < errc_count; ++i) {
     const auto code = static_cast<Errc>(i);

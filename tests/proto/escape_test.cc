@@ -23,7 +23,7 @@ std::string one_by_one(std::string_view text) {
   return out;
 }
 
-// Dense and sparse, shorter than a block and longer than a chunk, and behind something.
+// Texts are dense or sparse, shorter than a block or longer than a chunk, and appended to others.
 TEST(EscapeTable, ReplacesTheSameBytesAtEveryPlace) {
   std::mt19937 random(1);
   for (const std::size_t every : {1u, 2u, 40u, 5000u}) {

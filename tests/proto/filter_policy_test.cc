@@ -1,4 +1,4 @@
-// Which messages a filter policy lets through, and which policies are refused.
+// The messages that filter policies accept, and the policies that are refused.
 
 #include "proto/filter_policy.h"
 
@@ -32,7 +32,7 @@ MessageAttribute list(std::string_view name, std::string_view value) {
   return {name, "String.Array", AttributeKind::text, value};
 }
 
-// 'y' or 'n' for each of the messages.
+// 'y' or 'n' for each message.
 std::string verdicts(std::string_view policy, Scope scope,
                      const std::vector<std::string>& messages) {
   std::string why, out;

@@ -23,8 +23,8 @@ std::string describe(const HttpRequest& request) {
   return text + (request.keep_alive ? " keep" : " close");
 }
 
-// What comes of a stream of bytes, fed `piece` bytes at a time: a line per request, then the state of
-// the rest ("idle", "head", "body", "done" or the status of the refusal).
+// Parses a stream fed `piece` bytes at a time. Returns a line per request, then the state of the
+// rest ("idle", "head", "body", "done" or the status of the refusal).
 std::vector<std::string> outcome(std::string_view bytes, std::size_t piece) {
   HttpParser parser;
   std::vector<std::string> seen;
@@ -53,7 +53,7 @@ std::vector<std::string> outcome(std::string_view bytes, std::size_t piece) {
 
 std::vector<std::string> outcome(std::string_view bytes) { return outcome(bytes, bytes.size()); }
 
-// The status of the refusal of `bytes`, 0 if a request came of it. In one piece and byte by byte.
+// The status that refuses `bytes`, in one piece and byte by byte; 0 if they are a request.
 int refusal(std::string_view bytes) {
   const std::vector<std::string> whole = outcome(bytes);
   EXPECT_EQ(whole, outcome(bytes, 1));
@@ -242,7 +242,7 @@ TEST(HttpParser, RefusesWhatTwoServersCouldReadDifferently) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(refusal(c.bytes), c.status);
-    // The second request of a connection is looked at as closely as the first.
+    // The second request of a connection is checked as strictly as the first.
     const std::vector<std::string> pipelined = outcome(post("A: b\r\n") + c.bytes);
     EXPECT_EQ(pipelined.size(), 2u);
     EXPECT_EQ(pipelined.back(), std::to_string(c.status));

@@ -29,7 +29,7 @@ TEST(JsonBulk, AMillionValuesDoNotFit) {
   EXPECT_EQ(look_at_bulk("{" + repeated(" ", 1 << 20) + "}"), too_much_structure);
 }
 
-// At every place in a block, and across two of them.
+// The escapes are at every place in a block, and across two blocks.
 TEST(JsonBulk, FollowsEscapesFromBlockToBlock) {
   const std::string values = repeated("1,", json_structure_bytes_max + 256);
   for (std::size_t before = 0; before < 130; ++before) {

@@ -1,4 +1,4 @@
-// Parsed topics that a thread keeps: their account covers the bytes allocated for them, and has a
+// The parsed topics that a thread caches: their account covers their allocated bytes, and has a
 // limit.
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@
 namespace pawl {
 namespace {
 
-// A thread of its own has kept nothing yet, and nobody else allocates meanwhile.
+// Runs the work in a new thread, which has no cached topics; no other thread allocates meanwhile.
 template <typename Work>
 void in_a_thread(Work work) {
   std::thread(work).join();
 }
 
-// A topic whose subscriptions want `texts` texts each.
+// A topic whose subscriptions have filters of `texts` texts each.
 ConfigPtr make_row(std::uint32_t id, int subscriptions, int texts) {
   auto row = std::make_shared<QueueConfig>();
   row->id = QueueId{id};
@@ -46,8 +46,8 @@ struct Held {
   std::uint64_t account = 0, bytes = 0;
 };
 
-// The bytes after each of so many topics was used once and deleted. Rows count: nobody else has
-// them.
+// The bytes held after each topic was used once and deleted. Rows count, because only the cache
+// holds them.
 Held keep(std::uint32_t topics, int subscriptions, int texts) {
   Held held;
   in_a_thread([&] {
@@ -67,7 +67,7 @@ Held keep(std::uint32_t topics, int subscriptions, int texts) {
 
 void expect_covered(const Held& held) {
   EXPECT_LE(held.bytes, held.account + held.account * 15 / 100 + (256 << 10));
-  EXPECT_LE(held.account, held.bytes + held.bytes / 4);  // nor does it say much more than there is
+  EXPECT_LE(held.account, held.bytes + held.bytes / 4);  // nor is it much too large
 }
 
 TEST(KeptTopics, AreCovered) {

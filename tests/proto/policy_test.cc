@@ -240,13 +240,13 @@ TEST(Permissions, BatchesAreGrantedUnderTheNameOfTheSingle) {
   EXPECT_EQ(permission_for(""), "");
 }
 
-// --- evaluation: account 222222222222 asks to SendMessage to the queue of 111111111111 ---
+// --- evaluation: account 222222222222 requests SendMessage to the queue of 111111111111 ---
 
 bool allows(std::string_view policy, std::string_view permission = "SendMessage") {
   return policy_allows(policy, {other, permission, arn});
 }
 
-// A statement in which everything fits, with some members replaced or added.
+// A policy of one statement with the given members; an empty member is left out.
 std::string policy_with(std::string_view effect, std::string_view principal,
                         std::string_view action, std::string_view resource,
                         std::string_view more = "") {
@@ -268,7 +268,8 @@ TEST(PolicyAllows, WhatAddPermissionGrantsAndNothingElse) {
   EXPECT_FALSE(allows(""));
 }
 
-// Whether a statement with one part as given allows, and whether it denies what another one allows.
+// A part of a statement: `allows` with Effect Allow; `denies`, with Deny, an otherwise allowed
+// request.
 struct PartCase {
   std::string_view part;
   bool allows, denies;
@@ -423,7 +424,7 @@ TEST(PolicyAllows, APolicyThatCannotBeReadAllowsNothing) {
   for (const std::string& policy : bad) EXPECT_FALSE(allows(policy)) << policy;
 }
 
-// Patterns in which a naive matcher would try everything.
+// A naive matcher would take exponential time for these patterns.
 TEST(PolicyAllows, PatternsOfManyStarsEnd) {
   std::string pattern;
   for (int i = 0; i < 2000; ++i) pattern += "*a";

@@ -6,8 +6,8 @@
 namespace pawl {
 namespace {
 
-// With the FIFO queue "f.fifo", number 8, which deduplicates by content, and "dead", number 9, to which "q"
-// dead-letters.
+// A session with the FIFO queue "f.fifo" (number 8), which deduplicates by content, and "dead"
+// (number 9), the dead-letter queue of "q".
 class GroupSession : public WireSession {
  protected:
   GroupSession() {

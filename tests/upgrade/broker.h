@@ -1,8 +1,8 @@
-// Broker: the log of one shard, the shard, and its turn, over files in memory and a clock that a test turns.
-// Who asks waits: every call runs turns until its request is answered.
+// Broker: one shard with its log and turns, over files in memory and a clock of the test. Every
+// call runs turns until its request is answered.
 //
-// Errors: what must not happen is a CHECK; open() says why a log is not opened.
-// Owner:  one thread. Destroying it is what a crash of the process is.
+// Errors: a violated expectation is a CHECK; open() returns the reason why a log is not opened.
+// Owner:  one thread. Its destruction simulates a crash of the process.
 #pragma once
 
 #include <deque>
@@ -41,7 +41,7 @@ class Broker final : public Asker {
   },
             now) {}
 
-  // Why not, or nothing.
+  // Empty: the log is open. Otherwise the reason why not.
   std::string open() {
     ShardReplay replay(engine_.shard());
     std::string complaint;
@@ -73,14 +73,15 @@ class Broker final : public Asker {
     for (const Instant end = now_ + time; now_ < end;) turn(milliseconds(10));
   }
 
-  // What was appended becomes durable, and a checkpoint is in force; the shard sees nothing of it yet.
+  // Makes appended records durable and a checkpoint effective; the shard does not learn it yet.
   void flush() {
     engine_.log().flush_all();
     for (int i = 0; i < 100; ++i)
       engine_.log().pump(now_, static_cast<std::uint64_t>(now_.ms) * 1000, true);
   }
 
-  // The log goes on into new segments: it takes that many messages of 9000 bytes, one by one, and their deletes.
+  // Makes the log enter new segments: sends and deletes `messages` messages of 9000 bytes, one by
+  // one.
   void wear_out(QueueId queue, int messages) {
     const std::string body(9000, 'x');
     for (int i = 0; i < messages; ++i) {
@@ -108,7 +109,7 @@ class Broker final : public Asker {
     CHECK(ask(request) == Errc::ok);
     return request.config;
   }
-  // In one frame.
+  // Creates all queues in one frame.
   void create_all(const std::vector<QueueSpec>& specs) {
     std::deque<Request> requests;
     for (const QueueSpec& spec : specs) {
@@ -125,7 +126,7 @@ class Broker final : public Asker {
     CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
     return entry;
   }
-  // What a short poll gets; the texts are the broker's, for as long as it lives.
+  // The deliveries of a short poll; their texts live as long as the broker.
   std::vector<Delivery> receive(QueueId queue, std::uint32_t max, Duration visibility) {
     std::vector<Delivery> room(max);
     Request request{.op = Op::receive, .queue = queue};

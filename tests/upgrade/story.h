@@ -1,7 +1,8 @@
-// What is in a fixture: told by write_fixture.cc, asked for by upgrade_test.cc. What is here stays: old fixtures hold
-// it. A newer format's own goes behind it, and the test asks for it only in fixtures that can have it.
+// Content of a fixture, which write_fixture.cc writes and upgrade_test.cc checks. Nothing here may
+// change, because old fixtures contain it. Content of a newer format comes behind it, and the test
+// checks it only in fixtures that can have it.
 //
-// Units: all happens between `begun` and `ended`; a fixture is opened at `opened`.
+// Units: all times are between `begun` and `ended`; a fixture is opened at `opened`.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@ namespace pawl::upgrade {
 
 using namespace std::string_view_literals;
 
-// The files of a log, and handles by the body of their message: `<body>.receipt` beside the log's files.
+// The files of a log, and handles by message body: `<body>.receipt` beside the log's files.
 struct Fixture {
   MemoryDisk disk;
   std::map<std::string, ReceiptHandle, std::less<>> receipts;
@@ -45,20 +46,19 @@ inline constexpr std::string_view topics = "sns/123456789012";
 inline constexpr std::string_view churn = "churn";  // had more messages than segments; was deleted
 inline constexpr std::string_view mail = "mail";
 inline constexpr std::string_view cleared = "cleared";     // was purged
-inline constexpr std::string_view letters = "letters";     // dead ones
-inline constexpr std::string_view source = "source";       // where they come from
-inline constexpr std::string_view moving = "moving";       // has tasks
-inline constexpr std::string_view arrivals = "arrivals";   // where they move to
+inline constexpr std::string_view letters = "letters";     // the dead-letter queue of `source`
+inline constexpr std::string_view source = "source";       // the source of the dead letters
+inline constexpr std::string_view moving = "moving";       // has move tasks
+inline constexpr std::string_view arrivals = "arrivals";   // the destination of the move tasks
 inline constexpr std::string_view orders = "orders.fifo";  // deduplicates by group
 inline constexpr std::string_view news = "news";           // a topic
-inline constexpr std::string_view quiet = "quiet";         // its one message is long gone
-inline constexpr std::string_view last = "last";           // was deleted, long ago
-inline constexpr std::string_view mill = "mill";           // from v2 on: as churn, and has messages
-inline constexpr std::string_view hasty = "hasty";         // from v4 on: its numbers are reserved
-inline constexpr std::string_view played = "played";  // from v5 on: its messages are sent again
-inline constexpr std::string_view bulky = "bulky";    // from v6 on: no checkpoint is small
-inline constexpr std::string_view early =
-    "early";  // from v7 on: its message lies in a small segment
+inline constexpr std::string_view quiet = "quiet";         // its only message was deleted early
+inline constexpr std::string_view last = "last";           // was deleted early
+inline constexpr std::string_view mill = "mill";      // from v2 on: like churn, and has messages
+inline constexpr std::string_view hasty = "hasty";    // from v4 on: message numbers are reserved
+inline constexpr std::string_view played = "played";  // from v5 on: its messages are replayed
+inline constexpr std::string_view bulky = "bulky";    // from v6 on: makes every checkpoint large
+inline constexpr std::string_view early = "early";  // from v7 on: its message is in a small segment
 inline constexpr std::string_view letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
@@ -67,7 +67,7 @@ inline constexpr std::string_view news_text =
     R"({"attributes":{"DisplayName":"d"},"subscriptions":[{"id":"00000000-0000-0000-0000-000000000001",)"
     R"("endpoint":"arn:aws:sqs:us-east-1:123456789012:mail","attributes":{"RawMessageDelivery":"true"}}]})";
 
-// From v6 on: a subscription that is a row of its own.
+// From v6 on: a subscription in a row of its own.
 inline constexpr std::string_view news_row =
     R"({"id":"2","endpoint":"arn:aws:sqs:us-east-1:123456789012:quiet","attributes":{}})";
 
@@ -110,7 +110,7 @@ inline std::vector<QueueSpec> queues(int version) {
   return all;
 }
 
-// What `mail` was set to later.
+// The later settings of `mail`.
 inline std::vector<AttributeChange> mail_changes() {
   using enum Attribute;
   return {
@@ -140,8 +140,8 @@ inline constexpr std::string_view color = "\x05\0color\x06String\x01\x04\0\0\0bl
 inline constexpr std::string_view trace = "\x0e\0AWSTraceHeader\x06String\x01\x03\0\0\0r=1"sv;
 
 // mail
-inline constexpr std::string_view twice = "twice";      // received twice, and hidden long
-inline constexpr std::string_view returns = "returns";  // hidden
+inline constexpr std::string_view twice = "twice";      // received twice; in flight for long
+inline constexpr std::string_view returns = "returns";  // in flight
 inline constexpr SendEntry plain{.content = {.body = "plain"}, .delay = at_once};
 inline constexpr SendEntry full{
     .content = {.body = "full",
@@ -157,32 +157,33 @@ inline constexpr SendEntry delayed{.content = {.body = "delayed"}, .delay = seco
 // cleared
 inline constexpr SendEntry after_purge{.content = {.body = "after the purge"}};
 
-// orders: numbers 1 to 3; the first is in flight, hidden long
+// orders: numbers 1 to 3; the first is in flight for long
 inline constexpr SendEntry ordered[] = {
     {.content = {.body = "a1", .group = "a", .dedup_id = "1"}},
     {.content = {.body = "a2", .group = "a", .dedup_id = "2"}},
     {.content = {.body = "b1", .group = "b", .dedup_id = "1"}},
 };
 
-// letters: `dead` has moved there, `landing` has come and its source does not know it yet
+// letters: `dead` has moved there; `landing` has arrived, and its source does not know it yet
 inline constexpr SendEntry dead{
     .content = {.body = "dead", .attributes = color}
 };
 inline constexpr SendEntry landing{.content = {.body = "landing"}};
 
-// mill: what begins the checkpoint in which `dead` has landed and its source does not know it yet; one is delayed
+// mill: these messages begin the checkpoint in which `dead` has arrived and its source does not
+// know it yet; one is delayed
 inline constexpr std::size_t sacks = 7, sack_bytes = 9000;
 
-// early: it fills the room of a small segment
+// early: it fills a small segment
 inline constexpr std::size_t early_bytes = 11'000;
 
-// moving: task 1 was completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
+// moving: task 1 completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};
 inline constexpr std::uint32_t completed_before = 2;
 constexpr std::uint32_t moved_before(int version) { return version >= 5 ? 1 : 2; }
 inline constexpr std::uint32_t move_rate = 1;
 
-// played: these were sent and have gone, and task 1 has sent `played_before` of them again
+// played: these messages were sent and purged; task 1 has replayed `played_before` of them so far
 inline constexpr std::string_view tunes[] = {"t1", "t2", "t3", "t4", "t5", "t6"};
 inline constexpr std::uint32_t played_before = 2, play_rate = 1;
 inline constexpr std::int64_t play_retention = 3600;

@@ -1,4 +1,4 @@
-// Logs that older versions wrote: all that was in them is there, at the first start and at the one after it.
+// Logs of older versions: all their content is there at the first start and at the next one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// N of v<N>.
+// The N of v<N>.
 int version_of(const fs::path& directory) {
   return std::stoi(directory.filename().string().substr(1));
 }
 
-// v1, v2 ... v10
+// The fixtures in numeric order: v1, v2 ... v10.
 std::vector<fs::path> directories() {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(PAWL_FIXTURES)) {
@@ -59,7 +59,7 @@ using Deliveries = std::map<std::string_view, Delivery>;  // by body
 
 struct Start {
   fs::path directory;
-  bool second = false;  // the log has been opened before, and has gone on into new segments
+  bool second = false;  // the log was opened before, and has entered new segments
 
   friend void PrintTo(const Start& start, std::ostream* out) {
     *out << start.directory.filename().string() << (start.second ? "_again" : "");
@@ -88,14 +88,14 @@ class Upgrade : public testing::TestWithParam<Start> {
     EXPECT_NE(config, nullptr) << name;
     return config == nullptr ? QueueId::none : config->id;
   }
-  // Visible, in flight, delayed.
+  // Checks visible, in-flight and delayed messages.
   void expect_counts(std::string_view queue, QueueCounts want) {
     const QueueCounts got = broker->count(id(queue));
     EXPECT_TRUE(got.visible == want.visible && got.in_flight == want.in_flight &&
                 got.delayed == want.delayed)
         << queue << " " << got.visible << "/" << got.in_flight << "/" << got.delayed;
   }
-  // Everything that is visible, by body.
+  // All visible messages, by body.
   Deliveries receive(std::string_view queue) {
     Deliveries all;
     for (const Delivery& received : broker->receive(id(queue), 10, hidden))
@@ -173,7 +173,7 @@ TEST_P(Upgrade, NumbersOfQueuesAndMessagesAreNotUsedAgain) {
 }
 
 TEST_P(Upgrade, NumbersThatWereReservedAreLeftOut) {
-  if (version() < 4) return;  // there were none
+  if (version() < 4) return;  // no earlier fixture has reserved numbers
   EXPECT_GT(broker->send(id(hasty), plain).seq, 100'000u);
 }
 
@@ -304,7 +304,7 @@ TEST_P(Upgrade, AReplayTaskGoesOn) {
 }
 
 TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
-  if (version() < 2) return;  // there were none
+  if (version() < 2) return;  // no earlier fixture has checkpoints
   const Manifest manifest = newest_manifest(fixture.disk);
   EXPECT_EQ(manifest.first, manifest.checkpoint / manifest.segment_bytes);
   EXPECT_LE(manifest.checkpoint_end, manifest.durable);
@@ -323,7 +323,7 @@ TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
   expect_counts(mill, {sacks, 0, 0});
 }
 
-// The first that is not a whole one and has a frame, or -1.
+// The first segment that is small and has a frame, or -1.
 std::int64_t small_segment(const MemoryDisk& disk) {
   for (const auto& [name, bytes] : disk.files) {
     if (segment_number(name) < 0 || bytes->size() < 2 * block_bytes) continue;
@@ -335,7 +335,7 @@ std::int64_t small_segment(const MemoryDisk& disk) {
 }
 
 TEST_P(Upgrade, ASmallSegmentHasItsMessage) {
-  if (version() < 7) return;  // there was none
+  if (version() < 7) return;  // no earlier fixture has a small segment
   EXPECT_GE(small_segment(fixture.disk), 0);
   const auto all = receive(early);
   EXPECT_EQ(bodies(all), (Bodies{std::string(early_bytes, 'e')}));
@@ -351,12 +351,12 @@ std::vector<Start> starts() {
 }
 INSTANTIATE_TEST_SUITE_P(, Upgrade, testing::ValuesIn(starts()), testing::PrintToStringParamName());
 
-// What occurs in a log.
+// The record types and fields that occur in a log.
 struct Seen final : RecordSink {
   std::set<RecordType> types;
   std::uint16_t fields = 0;
   bool gone = false, removed = false, reserved = false, progress = false;
-  std::span<const std::byte> records;  // of the frame that is read
+  std::span<const std::byte> records;  // of the current frame
 
   void send(const StoredMessage&, std::size_t offset) override {
     types.insert(RecordType::send);
@@ -392,7 +392,8 @@ struct Seen final : RecordSink {
   void segment(const SegmentRecord&) override { types.insert(RecordType::segments); }
 };
 
-// Fails when the format has something new: write_fixture has to use it, and the next fixture is due (README.md).
+// Fails when the format is extended: write_fixture must use the new type or field, and a new
+// fixture is due (README.md).
 TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   Fixture fixture;
   ASSERT_FALSE(directories().empty());
@@ -401,7 +402,7 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   EXPECT_EQ(manifest.clean, 0u);
   Seen seen;
   for (const auto& [name, bytes] : fixture.disk.files) {
-    if (bytes->empty()) continue;  // a segment in the making
+    if (bytes->empty()) continue;  // a segment being created
     std::uint32_t version = 0;
     std::memcpy(&version, bytes->data() + 4, sizeof version);
     EXPECT_EQ(version, block_version) << name;

@@ -1,4 +1,5 @@
-// Writes the files of a shard's log, as this version writes them, into a directory: README.md says when.
+// Writes the log files of a shard, in the format of this version, into a directory: README.md says
+// when.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +13,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 7;  // of the fixture that is written
+constexpr int version = 7;  // of the fixture being written
 
 class Author {
  public:
@@ -32,14 +33,14 @@ class Author {
     send(hasty, "x");
     take(hasty, "x");
     drop(last);
-    broker_.wear_out(id(churn), 10);  // all of the above is in checkpoints now
+    broker_.wear_out(id(churn), 10);  // checkpoints contain all of the above now
     fill_mail();
     fill_others();
-    broker_.wear_out(id(mill), 22);  // the segments with these stay, and those behind them do not
+    broker_.wear_out(id(mill), 22);  // the segments of these messages stay; later segments do not
     begin_a_replay();
-    broker_.run(milliseconds(500));  // its next message comes behind the checkpoint
+    broker_.run(milliseconds(500));  // the replay's next message follows the checkpoint
     bury_one();
-    // All above is in one checkpoint, the rest behind it.
+    // One checkpoint contains all of the above; the rest follows it.
     relocate();
     change_others();
     begin_a_task();
@@ -124,7 +125,7 @@ class Author {
     send(orders, ordered[2]);
   }
 
-  // Received at once and again later: the next receive finds a dead letter.
+  // Sends a message and receives it twice: the next receive finds a dead letter.
   void wear_down(const SendEntry& entry) {
     send(source, entry);
     receive(source, entry.content.body, at_once);
@@ -132,14 +133,14 @@ class Author {
     receive(source, entry.content.body, at_once);
   }
 
-  // Runs until a dead letter is in the log of its target, and its source does not know it. The last turn sends
-  // some more.
+  // Runs until the log of its target has a dead letter and its source does not know it. The last
+  // turn also sends `more` messages.
   void bury(std::size_t more) {
     poll_ = {.op = Op::receive, .queue = id(source)};
     poll_.receive.wait = at_once;
     poll_.deliveries = room_;
     broker_.submit(poll_);
-    broker_.turn();  // on its way
+    broker_.turn();  // the transfer begins
     sacks_.assign(more, {.content = {.body = sack_}});
     send_ = {.op = Op::send, .queue = id(mill)};
     send_.sends = sacks_;
@@ -147,7 +148,7 @@ class Author {
       sacks_.back().delay = delayed.delay;
       broker_.submit(send_);
     }
-    broker_.turn();  // in the log of its target
+    broker_.turn();  // the target's log has the message
     CHECK(broker_.shard().unsettled().size() == 1);
   }
 
@@ -164,14 +165,14 @@ class Author {
     CHECK(broker_.count(id(letters)).visible == 1 && broker_.shard().unsettled().empty());
   }
 
-  // Some of what is left in older segments.
+  // Relocates some live messages of older segments.
   void relocate() {
     broker_.log().set_dead_bytes_max(0);
     while (broker_.log().stats().relocated_bytes == 0) broker_.turn();
     broker_.log().set_dead_bytes_max(LogOptions().dead_bytes_max);
   }
 
-  // It goes on while the next task begins.
+  // The replay continues while the next task begins.
   void begin_a_replay() {
     const AttributeChange change{Attribute::replay_retention, play_retention, {}};
     Request request{.op = Op::set_attributes, .queue = id(played)};
@@ -196,7 +197,8 @@ class Author {
           broker_.replays(id(played)).front().sent);
   }
 
-  // A dead letter has landed; the frame with its end at the source, and with one more message, is torn.
+  // A dead letter has arrived. The frame that deletes it at its source, with one more message, is
+  // torn.
   void die() {
     wear_down(landing);
     broker_.run(soon);
@@ -208,7 +210,7 @@ class Author {
     last_.sends = {&entry_, 1};
     broker_.submit(last_);
     broker_.turn();
-    std::size_t frame = 0;  // beside it a segment may be in the making
+    std::size_t frame = 0;  // a segment may be in creation at the same time
     while (std::memcmp(disk.op(frame).memory.data(), &frame_magic, sizeof frame_magic) != 0)
       ++frame;
     const MemoryDisk::Op& op = disk.op(frame);
@@ -223,10 +225,10 @@ class Author {
   Fixture fixture_;
   const std::string torn_ = std::string(9000, 't');
   const std::string sack_ = std::string(sack_bytes, 's');
-  Lsn checkpoint_ = 0;  // in which all that can be in one is
+  Lsn checkpoint_ = 0;  // of the checkpoint that has all kinds of content
   std::array<Delivery, 1> room_;
   std::vector<SendEntry> sacks_;
-  Request poll_, send_, last_;  // the first and the last are never answered
+  Request poll_, send_, last_;  // the last poll_ and last_ are never answered
   SendEntry entry_;
   Broker broker_;
 };

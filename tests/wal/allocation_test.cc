@@ -10,7 +10,7 @@ namespace {
 using Allocation = LogTest;
 
 TEST_F(Allocation, ASteadyStateOfSendsReceivesAndDeletesAllocatesNothing) {
-  options.segment_bytes = 1 << 20;  // one turn in 20 begins a segment and makes names
+  options.segment_bytes = 1 << 20;  // few turns begin a segment and create files
   open();
   settle();
   const std::string body = body_of(1, 500);
@@ -56,7 +56,7 @@ TEST_F(Allocation, ReadingBodiesBackAllocatesNothing) {
   settle();
   ASSERT_GT(log->stats().extents_evicted, 0u);
   std::uint64_t come = 0, allocated = 0;
-  // Structures sized by the peak of wanted bodies have grown by round 8.
+  // By round 8, structures that grow with the peak of wanted bodies have their size.
   for (int round = 0; round < 12; ++round) {
     if (round == 8) allocated = test::allocations();
     for (std::size_t i = 0; i < positions.size(); i += round % 2 == 0 ? 1 : 7) {

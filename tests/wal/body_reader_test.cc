@@ -169,7 +169,7 @@ TEST_F(BodyReaderTest, APieceEndsWhereTheExtentDoes) {
 TEST_F(BodyReaderTest, ARecordLongerThanAPieceIsReadInTwo) {
   put(100);
   put(40'000);
-  put(BodyReader::piece_bytes - 100);  // a little more than a piece from its block on
+  put(BodyReader::piece_bytes - 100);  // slightly more than a piece, counted from its block
   put(100);
   for (const std::size_t message : {1, 3, 2}) want(message);
   run();
@@ -192,7 +192,7 @@ TEST_F(BodyReaderTest, WhenMoreAndMoreOfAnExtentIsWantedAllOfItIsRead) {
   run();
   EXPECT_TRUE(image->has(0));
   EXPECT_EQ(reads(), std::uint64_t{BodyReader::whole_after});
-  want_range(11, 20);  // wanted without a look at the image
+  want_range(11, 20);  // the test does not check the image first
   run();
   EXPECT_EQ(reads(), std::uint64_t{BodyReader::whole_after});
   EXPECT_EQ(whole().size(), BodyReader::whole_after + 9);

@@ -92,7 +92,7 @@ class Checkpoints : public LogTest {
     log->append(slice, now);
     appended = log->appended();
   }
-  // Pumps and finishes writes until the manifest's write is under way, and leaves it so.
+  // Pumps and finishes writes until the write of the manifest is in progress.
   void pump_to_manifest() {
     disk->hold = disk->trace = true;
     disk->calls.clear();
@@ -112,7 +112,7 @@ class Checkpoints : public LogTest {
     disk->hold = disk->trace = false;
     settle();
   }
-  // The newest manifest, or the one that is written next.
+  // The name of the newest manifest, or of the one that is written next.
   std::string newest_manifest_name(bool newest) {
     return std::string(manifest_names[(manifest().generation + (newest ? 0 : 1)) % 2]);
   }

@@ -137,7 +137,7 @@ class World {
     disk_ = std::move(after);
   }
 
-  // Opens the log, sometimes with another crash during recovery, and compares.
+  // Opens the log, sometimes with another crash during recovery, and compares the messages found.
   void reopen() {
     for (;;) {
       if (random_.chance(1, 3)) disk_->cut_power_after(random_.below(60));

@@ -142,7 +142,7 @@ class LogTest : public testing::Test {
   }
   void open() { ASSERT_EQ(try_open(), Errc::ok) << complaint; }
 
-  // A copy of the directory, restored between damages.
+  // A copy of the directory, to restore it after damage.
   using Files = std::map<std::string, std::vector<std::byte>>;
   Files keep() const {
     Files files;
@@ -206,7 +206,7 @@ class LogTest : public testing::Test {
   // A message that is in memory.
   StoredMessage message(LogPos position) { return trusted_send(log->record(position)); }
   void pump(bool idle = false) { log->pump(now, now_us, idle); }
-  // Pumps until no operation is under way and nothing changes.
+  // Pumps until no operation is in progress and nothing changes.
   void settle() {
     log->flush_all();
     for (int i = 0; i < 1000; ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 class Commit : public LogTest {
  protected:
-  // Opens a log without background work: only the log's own writes are under way.
+  // Opens a log without background work: only the log's own writes are in progress.
   void SetUp() override {
     options.segment_bytes = 1 << 20;
     open();
@@ -331,7 +331,7 @@ TEST_F(Commit, MemoryUnderAWriteIsNotGivenBack) {
   const LogPos position = append_send(1, body_of(1, 9000));
   pump();
   ASSERT_EQ(writes(), 1u);
-  append_send(2, body_of(2, 9000));  // the tail is in the next extent now
+  append_send(2, body_of(2, 9000));  // the tail is now in the next extent
   log->release(position);
   pump();
   EXPECT_EQ(log->stats().image_bytes, 2 * options.extent_bytes);

@@ -39,7 +39,7 @@ class MemoryDisk final : public Disk {
   std::vector<std::string>
       calls;  // while trace: "write <name> <offset> <bytes>", "rename <from> <to>", ...
 
-  // --- operations under way ---
+  // --- operations in progress ---
   std::size_t under_way() const { return count_; }
   const Op& op(std::size_t i) const { return ops_.at(i); }
   void finish(std::size_t i, std::int32_t result = INT32_MIN) {
@@ -57,7 +57,7 @@ class MemoryDisk final : public Disk {
     while (count_ > 0) finish(0);
   }
 
-  // --- the medium ---
+  // --- the files ---
   std::map<std::string, std::shared_ptr<std::vector<std::byte>>> files;
   std::vector<std::byte>& content(const std::string& name) { return *files.at(name); }
   std::unique_ptr<MemoryDisk> copy() const {

@@ -651,7 +651,7 @@ TEST(Records, MoreOrFewerRecordsThanTheFrameSaysIsDamage) {
   }
 }
 
-// Random bodies behind a valid head and hash: the decoders of all types meet nonsense.
+// Random bodies behind a valid head and hash: the decoders of types 1 to 6 must not read outside.
 TEST(Records, NonsenseNeverReadsOutside) {
   Random random(1);
   for (int round = 0; round < 50'000; ++round) {

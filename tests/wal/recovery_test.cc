@@ -19,7 +19,7 @@ constexpr const char* first_segment = "000000000000.seg";
 
 class Recover : public LogTest {
  protected:
-  Recover() { options.spare_segments = 3; }  // enough: few messages want no more
+  Recover() { options.spare_segments = 3; }  // enough for the few messages of a test
   // Sends messages 1 to n; each is durable in a frame of its own before the next is sent.
   void fill(Seq n, std::size_t bytes = 40) {
     open();
@@ -34,7 +34,7 @@ class Recover : public LogTest {
     for (Seq seq = 1; seq <= n; ++seq)
       EXPECT_EQ(found.messages.at({7, seq}).body, body_of(seq, bytes));
   }
-  // Sends messages 3 and 4 in writes that are under way together; the second finishes first.
+  // Sends messages 3 and 4 in two concurrent writes; the second finishes first.
   void send_two(std::string_view third, std::string_view fourth) {
     disk->hold = true;
     for (const auto& [seq, body] : {
@@ -129,7 +129,7 @@ TEST_F(Recover, AFlippedBitIsFoundAndNoWrongBodyIsEverRead) {
     if (offset < frame(n - 1)) {
       ASSERT_EQ(got, Errc::corrupt) << offset;
       ASSERT_NE(complaint.find(first_segment), std::string::npos) << complaint;
-    } else {  // no proof of the last frame: its write may have been under way
+    } else {  // nothing proves the last frame: its write may have been in progress
       ASSERT_EQ(got, Errc::ok) << offset << complaint;
       const std::uint64_t i = offset - frame(n - 1);
       const bool ours =
@@ -216,8 +216,8 @@ TEST_F(Recover, AFrameFromBeforeTheTearIsNeverAcceptedAgain) {
   EXPECT_FALSE(found.messages.contains({7, 4}));
 }
 
-// Only the zeros behind the end of the first of two writes arrive. They complete the frame that was
-// cut off there for its padding alone, and the second write would follow it.
+// Only trailing zeros of the first of two later writes arrive. They repair the padding that had the
+// old frame cut off, and the second write would follow that frame.
 TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   fill(2);
   send(3, "lost");
@@ -241,8 +241,8 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenItIsWholeAgain) {
   expect_messages(3);
 }
 
-// The record after the frame does not fit there and begins the next extent: nothing ever overwrites
-// the frame.
+// The next record does not fit into the extent and begins another one, so that nothing ever
+// overwrites the frame that was cut off.
 TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
   fill(2);
   send(3, "lost");
@@ -258,7 +258,7 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
   expect_messages(2);
   send(3, body_of(3, 9000));
   ASSERT_EQ(header(options.extent_bytes).magic, frame_magic);
-  for (int i = 0; i < 3; ++i) {  // the manifest vouches for it from the second on
+  for (int i = 0; i < 3; ++i) {  // from the second start on the manifest proves it
     open();
     EXPECT_EQ(found.messages.size(), 3u) << complaint;
   }

@@ -141,7 +141,8 @@ TEST_F(Relocations, LeaveSegmentsAloneWhileLittleIsDead) {
   EXPECT_EQ(moved, 0);
 }
 
-// Messages that fill three quarters of their extents leave as much free wherever they lie.
+// These messages fill three quarters of their extents, wherever they are: relocation frees no
+// space.
 TEST_F(Relocations, ComeToRest) {
   send_some(5);
   const auto some_turns = [&] {

@@ -151,8 +151,8 @@ TEST_F(Pool, ASpareThatCannotBeFilledStaysReady) {
   EXPECT_TRUE(pool->ready(1));
 }
 
-// A write that fails twice at one offset would find the same disk blocks in any file that keeps its
-// space.
+// The disk blocks of a write that failed twice stay in the file set aside: a new file that took its
+// space would fail again.
 TEST_F(Pool, AFileThatCannotBeWrittenIsSetAsideAndAnotherOneMade) {
   disk.hold = true;
   for (int i = 0; i < 3; ++i) {
@@ -180,7 +180,7 @@ TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
     disk.finish_all();
   }
   pump();
-  disk.finish(0, -EIO);  // a disk reports a short write so
+  disk.finish(0, -EIO);  // a disk reports a short write as EIO
   pump();
   disk.finish(0, -ENOSPC);
   pump();
@@ -268,7 +268,7 @@ class SmallSegments : public testing::Test {
  protected:
   static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
   static constexpr std::uint64_t small = 128 << 10;
-  static constexpr std::uint64_t beyond = 80 << 10;  // kept in advance at rest
+  static constexpr std::uint64_t beyond = 80 << 10;  // kept ready ahead of the tail at rest
 
   void SetUp() override {
     pool->start(0);

@@ -32,7 +32,7 @@ class SendReaderTest : public LogTest {
     }
     settle();
   }
-  // The numbers of all messages between two positions; the first read may fail.
+  // The numbers of all messages between two positions; with `error` the first read fails.
   std::vector<Seq> read(Lsn from, Lsn end, int error = 0) {
     log->send_reader().begin(from, end);
     std::vector<Seq> seqs;
@@ -57,7 +57,7 @@ class SendReaderTest : public LogTest {
     for (Seq seq = first; seq <= last; ++seq) all.push_back(seq);
     return all;
   }
-  // All messages from `first` to 60 are present, and at most one segment's before.
+  // Expects all messages from `first` to 60, and before them at most those of one segment.
   void expect_from(Seq first, const std::vector<Seq>& seqs) {
     ASSERT_FALSE(seqs.empty());
     EXPECT_LE(seqs.front(), first);

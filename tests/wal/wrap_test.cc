@@ -1,5 +1,5 @@
-// A log that reaches position 2^48: from there on the low 48 bits of positions, which the core
-// keeps, repeat.
+// A log that passes position 2^48, where the low 48 bits of positions, which the core keeps,
+// repeat.
 #include <gtest/gtest.h>
 
 #include <string>
