@@ -71,7 +71,8 @@ void Groups::changed(std::uint32_t slot, Slot::State before) {
   refresh(s.group);
 }
 
-// In order of number: from the end, for new messages come last. A restart may bring them in another order.
+// Links in order of number, searching from the end: new messages come last. Recovery may bring them
+// in another order.
 void Groups::link(List list, std::uint32_t slot) {
   Slot& s = (*slots_)[slot];
   std::uint32_t prev = list.last;
@@ -122,8 +123,8 @@ bool Groups::is_noisy(const Group& group, std::uint64_t in_flight) const {
          std::uint64_t{group.in_flight} * noisy_share > in_flight;
 }
 
-// The older of the first fresh message and the message that came back first. If that one has just come back they
-// take turns, as messages without a group do: core/shard_messages.cc.
+// The older of the first fresh message and the first returned one. If that has just come back, the
+// two take turns, as messages without a group do (core/shard_messages.cc).
 std::uint32_t Groups::next_of(Group& group, Instant now) const {
   bool returned = group.first == 0;
   if (group.first != 0 && group.returned_first != 0) {

@@ -47,7 +47,8 @@ void PagePool::give_list(SparseList list) {
   spare_lists_.push_back(std::move(list));
 }
 
-// Between two pages there are no more of them than numbers: where all numbers have one, that is the answer.
+// Two pages have at most as many pages between them as numbers. If each number between them has a
+// page, the position follows without a search.
 std::size_t SeqIndex::search(std::uint64_t number) const {
   const std::size_t size = pages_.size();
   if (size == 0 || number <= first_page_) return 0;
@@ -187,8 +188,8 @@ void SeqIndex::shrink(Page& page) {
   give_dense(page);
 }
 
-// Empty pages go: at the old end at once, others when they are many, so that the move of the rest costs each of them
-// little.
+// Frees empty pages: those at the old end at once, the others when they are many, so that the
+// move of the rest costs little for each.
 void SeqIndex::trim() {
   while (!pages_.empty() && pages_.front().live == 0) {
     pages_.pop_front();

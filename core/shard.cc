@@ -29,7 +29,7 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
       slots_(limits.slots_max,
              std::max<std::size_t>(1, limits.spare_bytes / Slab<Slot>::block_bytes())),
       waiters_(limits.waiters_max),
-      // What is due at `start` is not done yet.
+      // Timers that are due at `start` have not fired yet.
       timers_(Instant{std::max<std::int64_t>(1, start.ms) - 1},
               std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
               std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
@@ -107,7 +107,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
   CHECK(false, "op {}", static_cast<int>(request.op));
 }
 
-// --- the directory ---------------------------------------------------------------------------------
+// --- the directory ---
 
 namespace {
 
@@ -127,8 +127,8 @@ QueueConfig deleted_at(const QueueConfig& config, Instant now) {
 
 void Shard::apply_directory(Request& request, Instant now, Effects& effects) {
   CHECK(identity_.id == control_shard, "directory request on shard {}", raw(identity_.id));
-  // A change is answered when it is durable and every shard knows it; the shard loop sees to both. The
-  // answer to a request that changes nothing waits too: it may rest on a change still under way.
+  // The shard loop answers a change when it is durable and every shard knows it. A request that
+  // changes nothing waits too: its response may depend on a pending change.
   effects.replies.push_back({&request, true});
   deleted_names_.forget(now, limits_.slice_entries);
   if (request.op == Op::create_queue) return create_queue(request, now, effects);
@@ -253,9 +253,9 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   queues_.erase(it);
 }
 
-// --- long polls --------------------------------------------------------------------------------------
+// --- long polls ---
 
-// The answer to a receive from a FIFO queue rests on its record: order must hold across a crash.
+// The response to a receive from a FIFO queue waits for its record: order must hold across a crash.
 void Shard::reply(const Queue& queue, Request& request, Effects& effects) {
   effects.replies.push_back(
       {&request, request.delivered > 0 && queue.config->is_fifo() && !MUTANT(fifo_reply_early)});
@@ -339,7 +339,8 @@ void Shard::match(Instant now, Effects& effects) {
       serve_waiters(queue, now, effects);
     } while (answer_attempts(queue, now, effects));
     if (queue.moving == 0) answer_settled(queue, effects);
-    // Only now: a delivery that is visible again at once must not put the queue on the list being walked.
+    // Cleared after the walk: a delivery that is visible again at once must not put the queue on
+    // the list that is being walked.
     queue.in_match_list = false;
   }
   match_list_.clear();
@@ -358,7 +359,8 @@ void Shard::serve_waiters(Queue& queue, Instant now, Effects& effects) {
   }
 }
 
-// Who waits with an attempt that has just been served gets the same. True: somebody did.
+// Answers waiting receives whose attempt has just been served with the same messages. True: there
+// were any.
 bool Shard::answer_attempts(Queue& queue, Instant now, Effects& effects) {
   if (!queue.fifo) return false;
   bool any = false;
@@ -384,7 +386,7 @@ void Shard::answer_settled(Queue& queue, Effects& effects) {
   }
 }
 
-// --- time --------------------------------------------------------------------------------------------
+// --- time ---
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   give_back_doomed(effects);
@@ -458,7 +460,7 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   }
   Slot& slot = slots_[entry.subject];
   slot.timer_armed = 0;
-  // The slot of a purged or deleted queue is given back later (doomed_): its queue does not know it.
+  // A slot of a purged or deleted queue is freed later (doomed_); the queue does not know it.
   const auto it = queues_.find(raw(slot.queue));
   if (it == queues_.end()) return true;
   Queue& queue = *it->second;

@@ -88,7 +88,8 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
 void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
   if (!MUTANT(forget_head)) out.heads.push_back({queue.id, queue.next_seq});
   if (queue.reserved > queue.next_seq) out.heads.push_back({queue.id, queue.reserved, true});
-  // What is past retention but not taken out yet is gone, too: nobody remembers when it was sent.
+  // Messages past retention are left out even if they are not deleted yet: their sending times are
+  // no longer stored.
   out.purges.push_back(
       {.queue = queue.id, .below = std::max(queue.low, queue.expired), .at = Instant{}});
   // Apart from it: a purge ends deduplication, retention does not.

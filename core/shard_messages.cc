@@ -8,8 +8,8 @@
 namespace pawl {
 namespace {
 
-// A receive that found only dead letters waits for them to be gone, so that who counts after it finds them where
-// they belong. That takes a flush of the target's log.
+// A receive that found only dead letters waits until they have moved, so that counts made after it
+// find them in the dead-letter queue. The move takes a flush of the target's log.
 constexpr Duration settling_max = seconds(5);
 
 // A start goes on behind them: a crash costs so many numbers at most.
@@ -21,7 +21,7 @@ Duration or_default(Duration asked, Duration queue_setting) {
 
 }  // namespace
 
-// --- send ----------------------------------------------------------------------------------------------
+// --- send ---
 
 void Shard::send(Queue& queue, Request& request, Instant now, Effects& effects) {
   const Seq first = queue.next_seq;
@@ -38,12 +38,12 @@ void Shard::send(Queue& queue, Request& request, Instant now, Effects& effects) 
   if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
     request.durability = durability;
   if (queue.next_seq > first) sent(queue, first, request.durability == Durability::memory, now);
-  // Of a duplicate too: the first one may not be durable yet.
+  // The response to a duplicate waits too: the original may not be durable yet.
   effects.replies.push_back({&request, accepted});
 }
 
-// What is answered before it is durable may be lost in a crash. Its number must not be given out again: a handle that
-// somebody still has would delete another message.
+// A crash may lose messages that were acknowledged before they were durable. Their numbers must not
+// be used again: an old receipt handle would delete another message.
 void Shard::reserve_numbers(Queue& queue, Effects& effects) {
   if (std::min(queue.next_seq + numbers_reserved / 2, seq_max) <= queue.reserved) return;
   queue.reserved = std::min(queue.next_seq + numbers_reserved, seq_max);
@@ -115,12 +115,13 @@ bool Shard::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Ins
   return true;
 }
 
-// The messages from `first` on are to be handed out once they are durable, or as soon as they have their places.
+// The messages from `first` on become visible once they are durable, or with `at_once` as soon as
+// they have their log positions.
 void Shard::sent(Queue& queue, Seq first, bool at_once, Instant now) {
   const bool armed = !queue.times.empty();
-  // Nothing of what was noted is left. What was sent in this very turn goes with the next bucket, which is of now too.
+  // No noted message is left. Messages sent in this turn join the next bucket, of the same time.
   if (queue.index.size() == 0 && queue.set_aside.empty()) queue.times.clear();
-  // Sent at the same time, those in between are in the buckets of these two.
+  // The messages between these two were sent at the same time and share their buckets.
   const bool begins = queue.times.note(first, now, queue.config->retention());
   queue.times.note(queue.next_seq - 1, now, queue.config->retention());
   if (begins) queue.times.forget_below(queue.oldest());
@@ -144,8 +145,9 @@ void Shard::appended(Effects& effects, Lsn lsn) {
     const Place place = queue->index.find(record.seq);
     if (place.is_slot()) {
       slots_[place.slot()].position = record.position;
-      // A standard queue goes by when a dead letter was sent, a FIFO queue by when it came. Only from now on: it
-      // may be past retention already, and what has gone must not be put in again.
+      // In a standard queue the retention of a dead letter counts from its sending, in a FIFO
+      // queue from its arrival. Noted only now: it may be past retention already, and a deleted
+      // message must not be noted again.
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
         if (!MUTANT(forget_letter_age))
           aged_of(*queue).add(record.sent, record.seq, queue->all_there());
@@ -190,7 +192,7 @@ void Shard::make_available(const Commit& commit, Instant now) {
   want_match(*queue);
 }
 
-// --- receive -------------------------------------------------------------------------------------------
+// --- receive ---
 
 void Shard::receive(Queue& queue, Request& request, Instant now, Effects& effects) {
   CHECK(request.receive.max >= 1 && request.receive.max <= request.deliveries.size());
@@ -273,7 +275,8 @@ void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Insta
   }
 }
 
-// A standard queue's next message: those of groups and those without take turns. None: no slot is free.
+// The next message of a standard queue; messages with and without a group take turns. none: no slot
+// is free.
 std::uint32_t Shard::next_message(Queue& queue, Instant now) {
   const bool grouped = queue.groups && queue.groups->any_ready();
   queue.grouped_last = grouped && (queue.index.ready() == 0 || !queue.grouped_last);
@@ -282,8 +285,8 @@ std::uint32_t Shard::next_message(Queue& queue, Instant now) {
   return slot_for(queue, seq, queue.index.find(seq));
 }
 
-// The oldest of the messages without a group. A message that has just come back takes turns with fresh ones, so that
-// messages that are received and returned for ever do not starve them.
+// The oldest message without a group. Messages that have just come back take turns with fresh ones:
+// messages that are received and returned for ever do not starve the others.
 Seq Shard::next_ready(Queue& queue, Instant now) {
   const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
   const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
@@ -328,7 +331,7 @@ void Shard::deliver_one(const Slot& slot, Request& request) const {
 
 // --- ReceiveRequestAttemptId ---
 
-// The same attempt again: the same messages, if nothing has happened to them. False: it is a new one.
+// Answers a repeated attempt with the same messages if they are unchanged. False: a new attempt.
 bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& effects) {
   if (request.receive.attempt.empty() || !queue.fifo) return false;
   std::vector<Attempted>* const messages =

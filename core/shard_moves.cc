@@ -1,4 +1,4 @@
-// Move tasks: how they go on, and how they end. The moving itself is a transfer (shard_transfers.cc).
+// Move tasks: their progress and their end. Each message moves by a transfer (shard_transfers.cc).
 #include <algorithm>
 #include <utility>
 
@@ -47,7 +47,7 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
   effects.replies.push_back({&request, true});
 }
 
-// The start of these tasks is durable: a crash does not take it back any more, so what they move is counted.
+// Begins the tasks whose start is durable: no crash can undo it, so the moved messages are counted.
 void Shard::begin_moves(Instant now, Effects& effects) {
   if (begun_.empty()) return;  // in nearly every turn
   for (const auto& [id, number] : std::exchange(begun_, {})) {

@@ -1,4 +1,4 @@
-// What a receipt handle is good for: delete, change of visibility, giving a delivery back.
+// Requests with receipt handles: delete, change of visibility, return of a delivery.
 #include <algorithm>
 
 #include "core/check.h"
@@ -12,7 +12,8 @@ constexpr Duration visibility_total_max = seconds(12 * 3600);
 
 }  // namespace
 
-// Who has found out the key of version 1 can seal handles of any delivery, but only those of before the upgrade count.
+// An attacker with the key of version 1 can forge handles of any delivery; only handles from before
+// the upgrade are accepted.
 Result<Receipt> Shard::open(const ReceiptHandle& handle, const Queue& queue, Instant now) const {
   if (!is_old(handle) || identity_.upgraded.ms == 0)
     return pawl::open(identity_.receipt_key, handle);
@@ -64,13 +65,13 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request
       return Errc::receipt_expired;
   }
   if (hold_delete(key, request)) return Errc::ok;
-  // In a standard queue an old handle deletes too: a delete that was answered with success must hold.
+  // In a standard queue an old handle deletes, too: a delete with a success response must hold.
   erase(queue, receipt->seq, place, effects.freed);
   if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});
   return Errc::ok;
 }
 
-// What was set aside is deleted like any other, or it would be back after the next start.
+// Messages set aside are deleted like others; else they would be back after the next startup.
 Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
   const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &MessageState::seq);
   if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
@@ -85,7 +86,8 @@ Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effe
 
 void Shard::change_visibility(Queue& queue, Request& request, Instant now, Effects& effects) {
   for (ReceiptEntry& entry : request.receipts) entry.error = change_one(queue, entry, now, effects);
-  // Who was told that a message of a group stays hidden relies on it: a crash would give it to somebody else too early.
+  // The response waits for the record: a consumer relies on the message of a group staying hidden;
+  // after a crash another consumer would get it too early.
   const bool any =
       std::ranges::find(request.receipts, Errc::ok, &ReceiptEntry::error) != request.receipts.end();
   effects.replies.push_back({&request, any && queue.config->is_fifo()});

@@ -42,7 +42,7 @@ void Shard::restore(const HeadRecord& record) {
   queue.next_seq = std::max(queue.next_seq, record.next_seq);
 }
 
-// A checkpoint may have told of the message already; or it was there and is not any more, and what says so comes.
+// A checkpoint may list the message already, or it was deleted and the record of that follows.
 void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.queue);
   if (record.relocated && !MUTANT(forget_relocation))
@@ -78,7 +78,7 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   }
 }
 
-// Nothing but its place is new: the checkpoint before it has the message, or it was deleted by then.
+// Only the log position is new: the checkpoint before it lists the message, or it was deleted.
 void Shard::restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed) {
   const Place place = queue.index.find(record.seq);
   if (place.absent()) return freed.push_back(record.position);
@@ -138,8 +138,8 @@ void Shard::restore(const ReplayRecord& record) {
 
 void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from); }
 
-// The queue was deleted; what it had goes. What came from other queues they have to forget all the same (`unsettled_`),
-// or it would be back there.
+// Frees the messages of a deleted queue. Source queues must still delete the messages that they
+// moved here (`unsettled_`); else those would be back there.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
   while (queue.index.drain_page([&](Seq, Place place) { give_back(place, freed); })) {
   }

@@ -122,8 +122,8 @@ void Shard::note_replay_retention(const ConfigPtr& before, const ConfigPtr& afte
   if (const Duration is = wanted(after); is > Duration{0}) ++replay_retentions_[is.ms];
 }
 
-// The task that was started first, of those that are not the last of their queue, makes room for a new one. The last says
-// which number comes next.
+// Evicts the oldest finished task, but never a queue's most recent one: it holds the number of the
+// next task.
 bool Shard::forget_an_old_replay() {
   Queue* oldest = nullptr;
   std::pair<Instant, QueueId> first{never, QueueId::none};

@@ -1,4 +1,4 @@
-// How messages go without being deleted: purge, retention, and what is left of queues that are gone.
+// Removal of messages without a delete: purge, retention, and the rest of deleted queues.
 #include <algorithm>
 
 #include "core/check.h"

@@ -186,15 +186,14 @@ void Shard::record(const Slot& slot, Effects& effects) const {
                               .last_received = slot.since});
 }
 
-// When the delay of a message ends as its queue is set now: of a FIFO queue, and one that nobody has received. 0: it
-// has none, or one of its own.
+// End of a message's delay by the queue's present setting: only in a FIFO queue, and only for a
+// message never received. 0: it has no delay, or one of its own.
 Instant Shard::delay_end(const Queue& queue, const Slot& slot) {
   const bool its_own = slot.receive_count > 0 || slot.since.ms == 0;
   return its_own || !queue.config->is_fifo() ? Instant{} : slot.since + queue.config->delay();
 }
 
-// The delay of a FIFO queue is the queue's: a new one counts for what is in it, as long as nobody has
-// received it.
+// A FIFO queue's new delay also holds for the messages in it that were never received.
 void Shard::delay_anew(Queue& queue, Instant now) {
   queue.index.for_each([&](Seq, Place place) {
     if (!place.is_slot()) return;

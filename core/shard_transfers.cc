@@ -1,4 +1,4 @@
-// Messages on their way from queue to queue: core/transfer.h says how, and why nothing is lost or doubled.
+// Transfers of messages between queues; core/transfer.h says why none is lost or duplicated.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,8 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
       QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
   const ConfigPtr* const target = directory_.find(account, name);
   if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
-  // In a queue that is its own dead-letter queue each move is followed by a delivery: a message just moved has no nonce.
+  // In a queue that is its own dead-letter queue a delivery follows each move: a message without a
+  // nonce has just been moved.
   if ((*target)->id == queue.id) return slot.nonce != 0 && !queue.used_up();
   return used_up_targets_.empty() || !used_up_targets_.contains((*target)->id);
 }
@@ -178,7 +179,8 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
     return;
   }
   const bool dead_letter = transfer.receive_count > 0;
-  // Past the retention here it has gone on the way: once put in it could be received before the timer takes it out.
+  // A dead letter past the retention of the target expires on the way: if it were stored, it could
+  // be received before the timer deletes it.
   const bool expired =
       dead_letter && !queue->config->is_fifo() && transfer.sent + queue->config->retention() <= now;
   if (expired && !MUTANT(forget_letter_age)) return;
@@ -249,8 +251,8 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
     return give_transfer(transfer);
   }
   if (!place.absent()) erase(*queue, from.seq, effects.freed);
-  // Logged even if it has gone meanwhile: what made it go may not be durable yet. But at a start what has gone
-  // was counted by its task in the same stroke.
+  // Logged even if the message is gone meanwhile: the record of that may not be durable yet. During
+  // recovery, however, the record that deleted the message has also counted it for its task.
   if (queue != nullptr && transfer.task != 0 &&
       (!(recovered && place.absent()) || MUTANT(count_again))) {
     moved(*queue, transfer, now, effects);
@@ -287,8 +289,8 @@ void Shard::settle(Transfer& transfer, Effects& effects) {
 
 // The target did not take the message.
 void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
-  // While this shard has not heard yet that the target is gone it would try again at once, for ever if the disk of
-  // the control shard is full.
+  // This shard may not know yet that the target is deleted. It would try again at once, and for
+  // ever if the disk of the control shard is full.
   const bool final = transfer.request.error == Errc::no_such_queue ||
                      transfer.request.error == Errc::message_numbers_used_up;
   const bool gone = final && !is_dead_letter(queue, slots_[row]);

@@ -5,8 +5,8 @@
 namespace pawl {
 namespace {
 
-// Less than a turn of the top level: an entry a whole turn away would share the slot of now, and hide
-// nearer ones.
+// Less than one turn of the top level: an entry a whole turn away would share the slot of now and
+// hide nearer entries.
 constexpr std::uint64_t reach = (std::uint64_t{1} << 36) - (std::uint64_t{1} << 30);
 
 TimerEntry entry_of(Instant deadline, std::uint16_t kind, std::uint32_t subject,
@@ -97,8 +97,8 @@ void TimerWheel::move_if_it_fits(Chunk& from, Chunk& to) {
   from.count = 0;
 }
 
-// The level is that of the highest bit in which the deadline differs from now: all slots below it are
-// nearer. Due or overdue entries go to the next millisecond.
+// The level is that of the highest bit in which the deadline differs from now: all slots below it
+// are nearer. Due and overdue entries go to the next millisecond.
 void TimerWheel::insert(const TimerEntry& entry) {
   std::uint64_t at = entry.deadline;
   if (at <= elapsed_) at = elapsed_ + 1;
