@@ -1,7 +1,7 @@
-// Counts the machine instructions of a piece of work: for tests that the cost of something does not grow.
+// Counts the machine instructions of a piece of work, for tests that its cost does not grow.
 //
-// The work runs in a child process, one instruction after the other. The count is that of this build: compare counts, never
-// assert one. It takes some 30 us an instruction.
+// The work runs in a child process, one instruction at a time, at some 30 us each. The count holds
+// for this build only: compare counts, never assert one.
 //
 // Limits: the work must end by itself, within instructions_max.
 #pragma once
@@ -13,7 +13,8 @@ namespace pawl::test {
 
 inline constexpr std::uint64_t instructions_max = 400'000;
 
-// What the work changed is lost with the child. Beyond the limit, or if there is no child, a failure is added.
+// Changes made by the work are lost with the child. Beyond the limit, or without a child, a failure
+// is added.
 std::uint64_t instructions(const std::function<void()>& work);
 
 }  // namespace pawl::test

@@ -349,7 +349,7 @@ TEST_F(SigV4, RefusesAPresignedQueryThatIsNotTheOneSigned) {
   };
   constexpr Case cases[] = {
       {"",                         "",                            F::none              },
-      {"hello%20world",            "hello+world",                 F::none              }, // means the same
+      {"hello%20world",            "hello+world",                 F::none              }, // same
       {"hello%20world",            "%68ello%20world",             F::none              },
       {"%2Fus-east-1",             "%2fus-east-1",                F::none              },
       {"hello%20world",            "hello%20World",               F::mismatch          },
@@ -474,7 +474,7 @@ TEST_F(SigV4, SignsThePathWithoutItsDetours) {
   }
 }
 
-// The query as sent and as it is signed: sorted by escaped key, escaped where it must be and only there.
+// The query as sent and as signed: sorted by escaped key, escaped only where it must be.
 TEST_F(SigV4, SignsTheQueryInItsCanonicalForm) {
   struct Case {
     const char *sent, *canonical;
@@ -510,7 +510,7 @@ TEST_F(SigV4, AnUnknownKeyIsTheSameFaultAsAWrongSecret) {
   }
 }
 
-// What the ring compares an unknown key's signature with must open nothing.
+// The secret that the ring uses for unknown keys must accept no signature.
 TEST_F(SigV4, NobodysKeyIsNobodys) {
   const Keyring::Found nobody = keys.find("AKIDUNKNOWN");
   ASSERT_FALSE(nobody.known);

@@ -106,7 +106,7 @@ TEST_F(SnsTest, AnAttributeOrTagNamedTwiceIsRefused) {
                "Invalid parameter: Tags.member names k twice: name it once");
 }
 
-// What JSON cannot say again would be an empty topic when it is read back.
+// A text that JSON cannot hold would make the topic empty when it is read back.
 TEST_F(SnsTest, AttributesAreOfTextThatCanBeSaidAgain) {
   const std::string topic = make_topic("t");
   const std::string subscription = subscribe(topic, "q");
@@ -385,7 +385,7 @@ TEST(SnsTopic, OneSubscriptionMoreChangesOneRow) {
   EXPECT_TRUE(SnsTopic::from(changed(row, after)).subscriptions[499].raw);
 }
 
-// Of before format version 3: all subscriptions in the attribute.
+// Topics from before format version 3 have all subscriptions in the attribute.
 TEST(SnsTopic, TheFirstChangeOfAnOldTopicMakesRowsOfItsSubscriptions) {
   const QueueConfig old = row_with(R"({"attributes":{"DisplayName":"d"},"subscriptions":[
       {"id":"1","endpoint":"arn:aws:sqs:r:000000000000:q","attributes":{}},
@@ -398,7 +398,7 @@ TEST(SnsTopic, TheFirstChangeOfAnOldTopicMakesRowsOfItsSubscriptions) {
   ASSERT_EQ(row.rows.size(), 1u);
   ASSERT_EQ(SnsTopic::from(row).subscriptions.size(), 1u);
   EXPECT_EQ(SnsTopic::from(row).subscriptions[0].id, "2");
-  // A start may find the rows and not yet the attribute without them: each subscription is there once.
+  // Recovery may find the rows, but not yet the attribute without them: no subscription is doubled.
   QueueConfig between = old;
   between.rows = row.rows;
   EXPECT_EQ(SnsTopic::from(between).subscriptions.size(), 2u);

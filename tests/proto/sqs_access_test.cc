@@ -1,4 +1,4 @@
-// Who may do what: every action by its owner, by another account, and on a queue that is not there.
+// Access to every action: by the owner, by another account, and on a queue that does not exist.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -386,7 +386,7 @@ TEST_F(SqsAccess, AWrongClockIsNamedAsSuch) {
   EXPECT_EQ(send(request).header("x-amzn-query-error"), "RequestExpired;Sender");
 }
 
-// The server's own time follows a wall clock that was set by 500 ppm; what others sign does so at once.
+// The server's own time follows a changed wall clock at 500 ppm; signatures follow it at once.
 TEST_F(SqsAccess, SignaturesAreComparedWithTheWallClock) {
   const SignedRequest request = signer_of(ann).sign(json_request("ListQueues", "{}"));
   wall_ahead = seconds(3600);

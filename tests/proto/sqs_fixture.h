@@ -307,7 +307,7 @@ class SqsTest : public testing::Test {
   SqsCall call;
 
  private:
-  // What is refused in JSON before the broker is asked is refused in a form with the same code and text.
+  // A form is refused with the code and text of the JSON request that the broker never sees.
   void expect_same_refusal(const SqsResponse& refused, std::string_view form) {
     const auto of_json_only = {"SerializationException", "UnknownOperationException"};
     for (const std::string_view shape : of_json_only) {

@@ -95,7 +95,7 @@ TEST_F(SqsPermissions, SurviveWhatOthersChangeMeanwhile) {
     theirs->apply({Attribute::policy, -1, ""});
     broker.directory.put(theirs);
   };
-  // What was there when the call came is gone when its change arrives.
+  // The permission existed when the call came and is deleted when its change arrives.
   expect_error(remove("first"), 400, invalid_value,
                "Value first for parameter Label is invalid. Reason: can't find label.");
   changed = false;

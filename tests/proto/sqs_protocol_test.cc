@@ -1,4 +1,4 @@
-// What holds for every action: which protocol, which queue, and how results and errors go back.
+// Rules of every action: its protocol, its queue, and the form of results and errors.
 #include "tests/proto/sqs_fixture.h"
 
 namespace pawl {

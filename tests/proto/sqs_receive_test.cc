@@ -21,7 +21,7 @@ class SqsReceive : public SqsTest {
     id_ = sent.body.substr(14, 36);
   }
   SqsResponse receive(std::string_view members = "") { return on_queue("ReceiveMessage", members); }
-  // What a message looks like without attributes, and with `more` after its body.
+  // A message in JSON, without attributes and with `more` after its body.
   std::string message_json(std::string_view more = "") const {
     return fmt::format(R"({{"Messages":[{{"MessageId":"{}","ReceiptHandle":"{}",)"
                        R"("MD5OfBody":"{}","Body":"a\"<&\r\n"{}}}]}})",

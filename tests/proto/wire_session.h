@@ -1,4 +1,4 @@
-// What the tests of binary sessions share: payloads, and one connection to speak them on.
+// Shared by the tests of binary sessions: payloads, and one connection.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -2,11 +2,11 @@
 //
 //   pawl_signatures FILE [MUTATIONS] [SEED]     FILE as signed_requests.py writes it
 //
-// First every request of the file must be accepted, for the account of its key, and a second round of
-// the same must not allocate. Then, MUTATIONS times, one bit of a request is turned: of its method, path
-// or query, of the line of a signed header or of Authorization, or of its body. None may be accepted.
+// First every request of the file must be accepted, for the account of its key, and a second round
+// must not allocate. Then, MUTATIONS times, one bit of a request is flipped: in its method, path or
+// query, in a signed header or in Authorization, or in its body. None may be accepted.
 //
-// Not turned is what means the same either way:
+// Bits are not flipped where the meaning stays the same:
 //   - bit 5 of a letter in the name of a header: names have no case
 //   - bit 5 of a hex digit of an escape in the query: %2f is %2F
 //   - requests whose path has empty or dot segments: `//` and `/.` are signed as one
