@@ -57,6 +57,16 @@ class Prose(unittest.TestCase):
                 self.assertEqual(done.returncode, 1 if complaint else 0, done.stdout)
                 self.assertIn(complaint, done.stdout)
 
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as root:
+            good, bad = pathlib.Path(root) / "good.cc", pathlib.Path(root) / "bad.cc"
+            good.write_text("// A slot.\n")
+            bad.write_text("// What is kept.\n")
+            for files, status in (([good], 0), ([bad], 1), ([good, bad], 1), ([bad.with_name("no.cc")], 2)):
+                with self.subTest(files=files):
+                    done = subprocess.run([sys.executable, PROSE, *files], capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+
     def test_each_subject(self):
         for subject, complaint in SUBJECTS:
             found = list(prose.wrong_subjects([subject]))
