@@ -87,7 +87,7 @@ bool Simulation::round() {
     if (!world_.runnable(shard)) continue;
     worked |= !world_.spinning(shard);
     if (!turn(shard)) return true;
-    worked |= world_.hurries(shard);
+    worked |= !world_.spinning(shard);
   }
   return worked;
 }

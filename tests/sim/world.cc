@@ -399,16 +399,13 @@ bool World::turn(std::uint32_t shard) {
     }
   }
   const Instant due = machine.engine->loop().next_deadline();
-  machine.due = due;
+  // A new wish for another turn at once is no idling yet.
+  const Instant before = std::exchange(machine.due, due);
+  const bool hurries = due <= turn.now && due != before;
+  machine.idle_turns = worked || hurries ? 0 : machine.idle_turns + 1;
   if (due > turn.now || machine.engine->shard().next_deadline() > turn.now)
     machine.fired = turn.now - ShardLoop::timers_late;
   turn.fires = machine.fired;
-  machine.idle_turns = worked ? 0 : machine.idle_turns + 1;
-  if (due > turn.now) {
-    machine.hasty_turns = 0;
-  } else {
-    machine.hasty_turns = worked ? 1 : machine.hasty_turns + 1;
-  }
   trace_->note("{} us: turn {} of shard {}, {}, due {}", now_us_, step_, shard,
                worked ? "worked" : "idle", due.ms);
   // A request decided after a message was set aside in this turn rightly misses the message.

@@ -108,12 +108,6 @@ class World {
   // Whether a runnable shard found nothing to do in its last turns: it only polls for another shard
   // or the disk.
   bool spinning(std::uint32_t shard) const { return machines_[shard]->idle_turns >= spins_max; }
-  // Whether the shard wants another turn at once, after fewer than hasty_turns_max turns in a row
-  // without work: it may be waiting for something that only time brings.
-  bool hurries(std::uint32_t shard) const {
-    const Machine& machine = *machines_[shard];
-    return machine.hasty_turns > 0 && machine.hasty_turns < hasty_turns_max;
-  }
   // Runs one turn. False: the log failed and the process must die, or a message was set aside.
   bool turn(std::uint32_t shard);
   // Advances the time; disks finish the operations that are due.
@@ -171,9 +165,8 @@ class World {
     std::unique_ptr<ShardEngine> engine;  // none: the broker is down
     Desk desk;
     bool asleep = false;
-    bool drowsy = false;            // idle: it sleeps at its next turn unless input has come
-    std::uint32_t idle_turns = 0;   // consecutive idle turns without a sleep
-    std::uint32_t hasty_turns = 0;  // idle turns in a row after which another was due at once
+    bool drowsy = false;           // idle: it sleeps at its next turn unless input has come
+    std::uint32_t idle_turns = 0;  // in a row, since a sleep or a new wish for a turn at once
     bool kicked = false;
     bool closed = false;
     std::unique_ptr<SimDisk> older;  // a copy of the directory, from after start `older_start`
@@ -187,7 +180,6 @@ class World {
   };
 
   static constexpr std::uint32_t spins_max = 4;
-  static constexpr std::uint32_t hasty_turns_max = 64;
 
   struct Clocks final : MachineClocks {
     explicit Clocks(const World& of) : world(&of) {}
