@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A histogram of durations: log-linear buckets, exact to three significant digits, mergeable.
 //
 // Values below 2048 have a bucket each; from there on every power of two is divided into 1024

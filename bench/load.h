@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The load generator: many connections to one endpoint from one thread, with response latencies.
 //
 //   send:     producers send into a queue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests and responses of a load connection, in one of the two protocols.
 //
 // A request belongs to a slot, a number below `depth`; the codec finds the slot of each response.

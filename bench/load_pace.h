@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pace: the due times of requests.
 //
 // Open loop: request n falls due at start + n / rate, computed from n, so that due times do not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of the load generator: its connections, its loop, its counts.
 //
 //   slot of a producer:  free --due--> sending --answer--> free

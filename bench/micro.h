@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations: the figures of every micro-benchmark, time and allocations of one operation.
 #pragma once
 

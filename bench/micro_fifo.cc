@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FIFO and fair queues: the cost of a message must depend neither on the number of groups nor on
 // the backlog.
 #include "bench/micro.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations whose cost must not grow with the retained state. The sizes of each row differ by a
 // factor of a hundred or more.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole core: messages are sent, received and deleted, in turns of a batch of ten.
 #include "bench/micro.h"
 #include "tests/core/cycle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signatures: the cost of an accepted one with a cached key, and of a refused one with derivation.
 #include <string>
 

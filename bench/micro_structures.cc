@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The index of a queue, the ring between threads, receipts.
 #include <memory>
 

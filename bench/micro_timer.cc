@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timers: the cost of arming and expiring through a lane and through the wheel.
 #include <cstdint>
 

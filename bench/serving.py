@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the benchmarks here share: a server of their own on free ports of loopback, and one run of `pawl bench`."""
 import json
 import pathlib

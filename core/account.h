@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Share: the part of one structure in an account shared with others, in bytes or as a number. Its
 // part is subtracted when the structure is destroyed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReceiveRequestAttemptId: a receive from a FIFO queue whose response was lost can be repeated.
 //
 // Within five minutes the same attempt id gets the same messages with the same handles. Their

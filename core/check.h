@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CHECK: assertions that are active in every build.
 //
 // CHECK(cond) and CHECK(cond, "format", ...) print the condition, the source location and the

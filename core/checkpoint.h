@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpoint: the state from all older records, rewritten in the log so that recovery can begin
 // reading there.
 //

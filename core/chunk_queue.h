@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A first-in first-out queue that grows without copying and, in a steady state, without allocating.
 //
 // Memory is allocated in chunks. Two emptied chunks are kept at the end for reuse.

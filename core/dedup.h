@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deduplication in a FIFO queue: the messages accepted in the last five minutes, by deduplication
 // id.
 //

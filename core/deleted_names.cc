@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/deleted_names.h"
 
 #include "core/directory.h"

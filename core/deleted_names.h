@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of recently deleted queues that cannot be used again yet (`--strict-sqs`).
 //
 //   used --delete--> waiting --after `wait`--> free

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directory of queues: their names and owning shards.
 //
 // Every shard reads its own copy without a request to another shard. The control shard is the

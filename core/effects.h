@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decisions of a shard in one turn: log records, responses, freed log space.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.

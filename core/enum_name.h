@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The name of an enumerator in the source, found by the compiler: no table to maintain.
 //
 // Owner: values; names are constants of the program.

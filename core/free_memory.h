@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Freeing the memory of a container that lives on.
 //
 // Owner: values.

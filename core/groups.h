@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The message groups of one queue: order in a FIFO queue, fairness in a standard one.
 //
 // FIFO: a group is the list of all its messages, in order. It is ready while its first message is

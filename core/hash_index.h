@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hash table of 32-bit numbers: the owner knows the keys and their hashes.
 //
 // Open addressing. A large table is 64 parts that grow one by one: at a million entries a part

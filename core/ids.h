@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifiers of queues, shards, messages and log positions.
 #pragma once
 

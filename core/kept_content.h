@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeptContent: a message's content, copied out of the log while the message is on its way to
 // another queue.
 //

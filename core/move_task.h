@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Move tasks: redrive of dead letters, as started by StartMessageMoveTask.
 //
 //   running --all moved--> completed

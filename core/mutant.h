@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeded mistakes: the simulator proves that it would notice by breaking the code on purpose.
 //
 // MUTANT(name) is a constant false everywhere but in the simulator's own build of the libraries

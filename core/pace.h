@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pace: the earliest time of the next message of a task with a rate.
 //
 // After a pause a task catches up on at most catch_up of it.

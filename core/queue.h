@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One queue on its shard: its messages, its counts, its waiting receives.
 //
 // A waiting message is an entry of the SeqIndex; a tracked message also has a Slot (core/slot.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue's config: its name, owner and attributes. It is immutable; a change makes a new one.
 //
 // Shards pass each other a shared_ptr<const QueueConfig>, so every shard may read it at any time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receipt handles: stateless proof that a message was delivered, and when.
 //
 //   0        1       2         6        12        16        24

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay tasks: they send a queue's earlier messages again, also deleted or expired ones.
 //
 //   running --all sent--> completed

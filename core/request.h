@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests and their responses: the one form in which work reaches a shard.
 //
 // proto/ fills the "in" members, net/ routes the request to the shard that owns the queue, core

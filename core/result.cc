@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/result.h"
 
 #include "core/enum_name.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results: the return values of calls that can fail.
 //
 // An Errc is a fact about the broker, never a word of a protocol: proto/ alone turns each Errc into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A first-in first-out queue that allocates only to grow, and frees memory only on request.
 //
 // Owner: one thread.

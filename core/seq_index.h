@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of a queue by sequence number: the location of each, and whether it is ready.
 //
 //   absent --append--> placed --make_ready--> fresh --take--> (in flight, delayed: no bit set)

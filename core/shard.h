@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shard: every decision about a message is made here.
 //
 //   apply(request) --> effects: records, replies --log--> appended(), committed() --> delivered

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints: the state of the shard in slices, and how it comes back from them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Move tasks: their progress and their end. Each message moves by a transfer (shard_transfers.cc).
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests with receipt handles: delete, change of visibility, return of a delivery.
 #include <algorithm>
 

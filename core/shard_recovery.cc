@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a shard comes back: the records of its log, one after the other, then one look at the clock.
 #include <algorithm>
 

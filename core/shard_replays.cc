@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay tasks: what is known of them. The reading and sending is net/engine/replayer.h's.
 #include <algorithm>
 

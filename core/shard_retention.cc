@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removal of messages without a delete: purge, retention, and the rest of deleted queues.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The states of messages, and what follows from each: counts, timers, who is next, who waits.
 #include <algorithm>
 

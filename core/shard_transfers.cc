@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers of messages between queues; core/transfer.h says why none is lost or duplicated.
 #include <algorithm>
 #include <utility>

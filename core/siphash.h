@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SipHash-2-4 of 16 bytes: a keyed hash whose key cannot be found from its results, in about 10 ns.
 //
 // Owner:  values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A slab: rows of one type with a 32-bit index, taken and freed in O(1), never moved.
 //
 // Memory is allocated in blocks of `block_rows` rows. Rows are taken from the lowest block with a

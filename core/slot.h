@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slot: the state of a tracked message. One cache line.
 //
 //   sent --durable--> visible | delayed --time--> visible

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ring from one thread to one other: fixed, lock-free, published in batches.
 //
 //   producer: push ... push, publish          consumer: peek ... , release

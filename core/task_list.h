@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last tasks of a queue, in order of number: those of move_task.h and of replay_task.h.
 //
 // Limits: `most` tasks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time as core sees it: a number handed in, never read.
 //
 // Units: Instant is milliseconds since 1970 (wall time, slewed, never stepped: net/engine/clock.h);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TimeShift: the lead of the wall clock over engine time. Steps of the wall clock do not move
 // engine time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timers by the hundred million: arming is O(1), cancelling costs nothing.
 //
 //   arm --> lane (a timeout many share) or wheel slot --> due --> visit

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A message on its way from its queue to another one: a dead letter, or a message of a move task.
 //
 //   source: hidden --arriving--> target: sent, durable --landed--> source: removed, durable

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Message attributes: their encoding, checks, digest and selection.
 //
 // Content.attributes and Content.system are consecutive entries, ascending by the bytes of their

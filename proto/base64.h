@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base64, the standard alphabet, always padded: binary message attributes.
 //
 // Errors: decode_base64() accepts only the output of append_base64(): a multiple of four

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Authentication of a binary client: it proves that it has an access key without sending it.
 //
 //   server: challenge() -> client: prove(secret, id, challenge) -> server: proven(...)

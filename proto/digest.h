@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Digests: MD5 as SQS returns it with every body; SHA-256 and its HMAC for signatures and proofs.
 //
 // Units:  digests are raw bytes; append_hex() makes them lower-case text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of the broker on the wire. For each Errc: the status of the binary protocol, the
 // client's delay before a retry, the SQS error and its text. Each Errc is one row of
 // proto/errors.cc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EscapeTable: appends text with some of its bytes replaced, for the writers of XML and JSON.
 //
 // A table has one word for each byte: the replacement, or the byte itself, and its length. Text

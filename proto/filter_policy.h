@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FilterPolicy: decides which of a topic's messages a subscription wants.
 //
 //   {"store": ["shop"], "price": [{"numeric": [">", 10]}],

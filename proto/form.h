@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Form: the parameters of an application/x-www-form-urlencoded body or of a query string.
 //
 //   Action=SendMessage&MessageBody=a+b%2Bc  ->  ("Action", "SendMessage") ("MessageBody", "a b+c")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HTTP/1.1 for pawl: a strict, incremental request parser and a response writer.
 //
 //   feed() --> need_more --feed()--> ... --> complete --next()--> (the next pipelined request)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts for HTTP requests refused at a limit: the cause, the value, the limit, the remedy.
 //
 // Units:  bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests that llhttp 8.1 in strict mode accepts but two servers could read differently. They are
 // refused here by inspecting the raw bytes of the head, of chunk-size lines and of the last line,
 // the line after the last chunk.

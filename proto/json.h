@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JsonWriter: appends compact JSON and adds commas and escapes.
 //
 //   JsonWriter json(out);

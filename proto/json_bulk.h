@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // look_at_bulk: checks that a JSON document is small enough to be parsed in one turn of a shard.
 //
 // Brackets, commas, numbers and short texts cost a parser up to 45 instructions a byte; the bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions for JSON texts stored as text, mainly policies: compaction, comparison, reading.
 //
 // Limits: nesting up to 32.

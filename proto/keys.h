@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access keys: the permitted signers of requests, each with its account.
 //
 // A Keyring is filled once, then shared between shards as std::shared_ptr<const Keyring>; a new set

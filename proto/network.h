@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Addresses and ranges of addresses, IPv4 and IPv6, parsed from text.
 //
 // Errors: no value for text that is neither an address nor a range.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue policies: the Policy attribute, changes by AddPermission and RemovePermission, and access
 // checks for other accounts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary operations: a frame becomes a Request, and its response becomes a frame.
 //
 //    Session, one per connection: new --HELLO--> greeted --bad frame--> (closed by net/)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SEND, RECEIVE, DELETE and CHANGE: reads a batch and checks it entry by entry.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue operations beyond messages: tags, source queues of dead letters, and tasks.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AWS Signature Version 4: the signer of a request, if the signature is right.
 //
 //   find the signature (header or query) -> its parts -> the time -> the signed headers -> the body

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SNS for fan-out: topics send their messages to all subscribed queues. Calls use SNS's Query
 // protocol (Version 2010-03-31) on the same port as SQS.
 //

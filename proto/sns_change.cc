@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "proto/sns_state.h"
 #include "proto/sqs_arn.h"
 #include "proto/sqs_errors.h"

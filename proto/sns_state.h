@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SnsState, the state of one SNS call, and the functions of all SNS actions.
 //
 // An action changes a topic by a function over an SnsTopic. The function may run again: the control

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SnsTopic: an SNS topic with its attributes and subscriptions.
 //
 // A topic is a row of the directory without messages. It is created, changed, logged and sent to

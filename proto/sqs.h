@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SqsCall: one SQS request over HTTP, from parsing to the response, in the client's protocol.
 //
 //   begin --respond--> write_response

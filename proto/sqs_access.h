@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The caller's account, and its permissions on queues.
 //
 //   no keys configured -> every caller is the server's own account and may do everything

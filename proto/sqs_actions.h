@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The actions, each in two halves: the checks before the broker, and the writer of the result.
 // handler() in sqs_actions.cc lists them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ARNs of queues: arn:aws:sqs:<region>:<account>:<name>.
 //
 // One broker is one region: the region of an ARN is ignored, account and name identify the queue.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs_errors.h"
 
 #include "core/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQS errors: names in both protocols, HTTP statuses, and refusals of calls and batch entries.
 //
 // The table in proto/errors.cc maps each Errc to its SQS error and text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of one SQS call, in the same form for both protocols.
 //
 // read_json() or read_query() fills in the members that the tables of sqs_model.h list for the

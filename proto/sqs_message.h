@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of a message to be sent, by SQS's rules and in SQS's order, and its form for the broker.
 //
 // Order: body present, delay, attributes, rules of the queue type, characters of the body, size.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SQS API as tables: its actions and their members, with the names in both protocols.
 //
 // An action is written once, over SqsInput (sqs_input.h). From these tables the readers of JSON and

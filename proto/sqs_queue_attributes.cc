@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs_queue_attributes.h"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue attributes in SQS's form: names, ranges and error texts, from one table.
 //
 // Units:  seconds and bytes, as texts; timestamps in seconds since 1970.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dead-letter attributes: RedrivePolicy on the source queue, RedriveAllowPolicy on the target.
 //
 //   RedrivePolicy       {"deadLetterTargetArn":"arn:aws:sqs:...","maxReceiveCount":5}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SqsResult: the writer of an action's result, in each form of response.
 //
 //                    JSON                         Query

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SqsState: the state of one call between begin() and write_response(), used by the actions.
 //
 // Owner:  the SqsCall. Memory is reused from call to call; large buffers shrink again.

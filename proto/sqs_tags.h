@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules for one tag of a queue, in every protocol.
 //
 // Limits: tags_max a queue; 128 characters a key, 256 a value; not beginning with "aws:".

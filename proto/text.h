@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that SQS accepts: UTF-8 of #x9 #xA #xD #x20-#xD7FF #xE000-#xFFFD #x10000-#x10FFFF.
 //
 // Errors: TextFault; bad_utf8 when both apply. The caller chooses the SQS error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary protocol's frames: the frame header, the operations, and the little-endian reader and
 // writers used by both ends. PROTOCOL.md has the grammar of each payload.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues in the binary protocol: their attributes and tags, with SQS's names and texts.
 //
 //   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |

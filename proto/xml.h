@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XmlWriter: appends the XML of Query responses.
 //
 //   XmlWriter xml(out);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of numbers on the command line, and the texts for wrong use of a verb.
 //
 // Errors: explain() and the checks name the flag, the value, the allowed values and the remedy.

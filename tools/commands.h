@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verbs of the `pawl` program.
 //
 // Each add_ function adds one verb to the command line. If the verb is given with valid arguments,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connection of a verb to a server: the binary port, with or without TLS and access key.
 //
 // The key comes from the environment, as for SDKs and the AWS command line: AWS_ACCESS_KEY_ID and

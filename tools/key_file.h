@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The access keys of `pawl serve --auth sigv4`: a TOML file.
 //
 //   [[key]]

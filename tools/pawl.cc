@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pawl: one program, one verb per task. `pawl serve` is the server.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>

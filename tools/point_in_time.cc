@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/point_in_time.h"
 
 #include <fmt/chrono.h>

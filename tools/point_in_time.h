@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points in time on the command line: 2026-11-22T10:00:00Z, or an age: 90s, 15m, 2h, 3d.
 //
 // Units:  milliseconds since 1970.

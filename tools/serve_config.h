@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of `pawl serve`, from four sources; the first one that sets a key wins:
 //
 //   --flag  >  PAWL_SECTION_KEY  >  [section] key in the TOML file  >  default

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suggestions for mistyped words: verbs, flags, configuration keys.
 #pragma once
 

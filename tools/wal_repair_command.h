@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `pawl wal repair`: plans the repair of every log of a data directory, and does it if `apply` is
 // true, holding the directory's lock.
 //

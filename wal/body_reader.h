@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BodyReader: reads message bodies that are on the disk only.
 //
 //   want() -> waiting -> reading (a piece, or the whole extent) -> next()

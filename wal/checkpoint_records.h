@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoders for the records of a checkpoint (core/checkpoint.h). The other records and the rules are
 // in wal/records.h.
 //

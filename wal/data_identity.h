@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataIdentity: the file PAWL of a data directory. It lists the directory's logs and holds its
 // parameters, secrets and clock.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disk: one directory of files, as the log needs it. net/io/uring_disk.h implements it on io_uring.
 // tests/sim/ implements it in memory, and loses, tears and reorders writes that were not flushed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The format of the log on disk: positions, frames, and the two 4 KiB blocks (segment header and
 // manifest). The records in the frames are in wal/records.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image: the log in RAM, in extents. A message's body is here, or on the disk only.
 //
 //   absent --open()--> filling --settle()--> settled --last record released--> freed

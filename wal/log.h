@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log: the log of one shard. It holds the shard's decisions in order, and the message bodies.
 //
 //   append(effects) -> frame being built -> write + flush under way -> durable

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ManifestFiles: the two manifests of a log, written in turn, so that one is always whole.
 //
 //   idle --write()--> armed --finish()--> idle       (write_now() does both at once)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoder and Decoder of a record: its head, followed by numbers and texts.
 //
 // Units:  bytes; little endian.

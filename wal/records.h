@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records: the decisions of a turn, encoded. The records of a frame follow each other, each aligned
 // to 8 bytes.
 //

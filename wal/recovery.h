@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recovery: reads a log once, at startup, and makes the Log that continues from its end.
 //
 //   manifest -> segments (whole) -> latest checkpoint -> frames from its start -> first bad place

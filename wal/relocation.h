@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocation: copies the few messages left in a segment to the end of the log, so that the segment
 // can be reused. Without it, a message that waits for a year would keep 64 MiB on disk.
 //

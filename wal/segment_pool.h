@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SegmentPool: the files of the log, and the spare ones made ready ahead of its tail.
 //
 //   absent --create--> allocated, zeros --+

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SendReader: reads the SENDs of a part of the log in order, also those of deleted messages.
 //
 //   begin --> reading an extent --> next() one by one --> the next extent --> ... at_end()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SendScan: finds the SENDs in an extent read from the disk, one by one.
 //
 // Only whole frames are scanned: their hash proves that the records are as written. Bytes between

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer: builds frames at the end of the image and hands them to the disk, at most two at a time.
 //
 //   records --append--> open frame --close--> closed --hand over--> under way --> done --> durable

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payloads of requests and responses: PROTOCOL.md from the client's side.
 //
 // Each function appends to vectors that are reused between calls. False: the payload violates the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The implementation of pawl::Client: the pipeline, and the arrays referenced by completions. The
 // blocking calls (blocking.cc) and the pipelined ones (client.cc) both use submit().
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion control of sockets to this machine.
 //
 // Loopback loses no packets and has no bandwidth to probe. A system whose default is BBR still

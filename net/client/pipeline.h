@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests in flight on one connection: credit, correlation, and matching of responses.
 //
 //   room() -> begin() -> payload appended to out() -> finish() -> Ticket

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/client/secure.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS on a connected, non-blocking socket of a client.
 //
 // It sends with MSG_NOSIGNAL, so that a disconnected peer never causes a SIGPIPE in the process.

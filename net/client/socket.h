@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connected, non-blocking TCP socket, with optional TLS, and its two buffers.
 //
 // Bytes to send are appended to out(); flush() sends as many as the kernel accepts. Received bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failed authentications of one shard: a count for each reason, and a rate-limited log line.
 //
 // Limits: one line in log_interval_min; it has the number of failures not logged since the last.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connection of the binary protocol: many pending requests, with responses in any order.
 //
 // Limits: the credit of SessionConfig: beyond it no further frame is taken. ConnectionTimes::head

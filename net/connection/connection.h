@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A connection: a socket, received bytes not yet parsed, bytes to send, and pending calls.
 //
 //   open --peer closed--> finishing --answers sent--> closing --nothing armed, no call left--> freed

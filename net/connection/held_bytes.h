@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Received bytes of a connection that are not taken yet: appended at the end, taken from the front.
 //
 // Taken bytes stay in front until they are the larger part, so each byte moves at most once: a peer

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SQS client's connection: one request at a time; the next is read after the response.
 //
 // Limits: HttpParser's; ConnectionTimes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests that are served without a signature, and the public name of a server behind a proxy.
 //
 // Without signatures, any program on this machine may use the server, but web pages in its browser

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings that SIGHUP reloads in a running server: the certificate and the access keys.
 //
 //   server: publish() -> shards: each sees a new generation() and takes current(), within a second

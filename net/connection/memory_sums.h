@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of the bytes that connections hold. A count measures only the connections touched since the
 // last one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The address of a peer, and limits on the number of connections.
 //
 // Limits: total_max connections, each_max from one address. All IPv6 addresses of a /64 count as

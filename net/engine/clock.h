@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's clock: the time that messages age by. It runs evenly, and no step of the wall clock
 // moves it.
 //

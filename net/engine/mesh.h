@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mesh: messages between shards. It has one ring for every ordered pair, and a way to wake a
 // sleeping shard.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replayer: runs the replay tasks of a shard, one after the other. It reads the messages sent to
 // the source from the log and sends them again as requests of its own.
 //

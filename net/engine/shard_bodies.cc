@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies of messages: used in place in the log's memory, or read from the disk when they are only
 // there.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShardEngine: one shard with its log and its turn, and the single order of its startup.
 //
 //   open() on every shard -> share_directory() -> adopt() on every shard -> share_transfers()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The turn of a shard: requests in, decisions, the log, responses out. It uses no socket and no
 // kernel call, so the simulator runs this same code.
 //

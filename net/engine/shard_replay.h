@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShardReplay: applies the records of a log to its shard during recovery.
 //
 // Owner: the caller of Log::open(), for the length of the call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/io/disk_latency.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how long one durable 4 KiB write takes on the disk below a directory, in the two
 // available ways.
 //

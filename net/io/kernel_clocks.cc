@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/io/kernel_clocks.h"
 
 #include <sys/timex.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clocks of the machine, read from the kernel.
 //
 // Owner: any thread.

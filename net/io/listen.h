@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The start of a listening socket: it binds the address that the operator wrote.
 //
 // Errors: a text for the operator: the flag, the value, the next step.

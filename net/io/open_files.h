@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenFiles: the open files of one directory. Only some of them have a descriptor: a log may have
 // 16,384 segments and more, and a process often has 1,024 descriptors.
 //

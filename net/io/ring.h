@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An io_uring: the only interface to the kernel for a shard's thread.
 //
 //   sqe() ... -> submit() / wait() -> kernel -> reap(take): take(tag, result, flags)

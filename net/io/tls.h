@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS 1.2 and 1.3 between a connection's buffers and its protocol. It has no socket: bytes from the
 // wire are fed in, bytes for the wire are taken out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/io/uring_disk.h"
 
 #include <dirent.h>

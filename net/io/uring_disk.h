@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Disk of a shard: a directory of files, on io_uring.
 //
 // A durable write is one of two kinds; calibrate() selects the one that suits the device at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/server/absent_log.h"
 
 #include <fmt/format.h>

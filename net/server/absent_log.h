@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error text for a log that is lost, foreign or from another time: its queues, and the ways to
 // continue.
 //

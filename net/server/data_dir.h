@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data directory as a whole: its lock, and its file PAWL.
 //
 //   DIR/LOCK   locked while a server uses the directory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Doctor: checks this machine, container and disk for obstacles to pawl, and names the remedies.
 //
 // examine() checks and measures; it changes nothing (its probe files in the data directory are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of the shards, and their text for Prometheus.
 //
 // Units:  in the names. A counter never decreases while the server runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter of a replay task: an SNS filter policy, as in subscriptions.
 //
 // Errors: null if the text is not a valid policy.

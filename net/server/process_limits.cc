@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/server/process_limits.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of process limits that a server needs, before it writes anything to the disk.
 //
 // Units:  bytes.

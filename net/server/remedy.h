@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The remedy for an errno at startup, as the last sentence of an error text.
 #pragma once
 

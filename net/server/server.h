@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server: data directory, a worker thread per shard, listening sockets, signals.
 //
 //   start: lock -> recover all shards at once -> share the directory -> listen -> ready

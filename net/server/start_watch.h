@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StartWatch: the admin port during recovery. It answers: alive, not ready, progress and remaining
 // time. A long recovery is reported on stderr too.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread of a shard: its ring, disk, log and connections, and its sleep.
 //
 //   open (recover) --> adopt the directory --> run: [reap, turn, flush, submit | sleep]* --> drain --> closed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary calls and the client library allocate no memory in a steady state.
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A broker that keeps messages in maps: a small part of SQS, in one thread, without a disk.
 #pragma once
 

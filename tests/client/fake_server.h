@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server for tests of the client: the real Session and WireCall, a socket and a FakeBroker, in
 // one thread of its own. It misbehaves at one operation on request.
 #pragma once

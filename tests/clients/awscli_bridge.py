@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian's AWS command line behind the bridge of client.py, with its modules loaded once.
 
 Each request runs the command's main function in a fork of this process, which saves the half second

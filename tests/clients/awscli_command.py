@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts an SQS action to arguments of the AWS command line, and its output to a bridge response."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Debian's AWS command line: the Query protocol, one process per request."""
 
 import subprocess

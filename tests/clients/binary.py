@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of the binary protocol (proto/PROTOCOL.md): a Voice (wire.py) that takes SQS's actions.
 
 Responses lack the members that the protocol does not have: digests, the sender, URLs. An error is a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """boto3 behind the bridge of client.py, with whichever Python runs this."""
 
 import base64

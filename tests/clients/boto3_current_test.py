@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """boto3 with the JSON protocol: that of `python3` in PATH, or one installed below build/ with pip."""
 
 import shutil

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Debian's boto3: the Query protocol, answered in XML."""
 
 from client import Bridge, NotHere, first_here

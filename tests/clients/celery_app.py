@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Celery application of celery_test.py: its worker and its callers both load this."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Debian's Celery with kombu's SQS transport: Query in two dialects, one on the queue's path."""
 
 import os

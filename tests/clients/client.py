@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface between scenarios and clients: an action is called with the model's member names.
 
 The client itself runs unmodified, in its own language, behind a bridge: a process that reads one

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """sqs-producer and sqs-consumer: they send empty lists at every poll and use message ids as batch entry ids."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The same random calls in every protocol, each at its own server, must get the same responses.
 
 usage: differential_test.py PAWL

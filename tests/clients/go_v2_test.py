@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Debian's package of AWS's SDK for Go v2: the Query protocol."""
 
 import golang

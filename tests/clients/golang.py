@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the bridges of go/ with Debian's packages of AWS's SDKs for Go: no modules, no network."""
 
 import os

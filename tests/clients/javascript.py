@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Installs the packages of js/package-lock.json: AWS's SDKs v3 and v2, sqs-consumer, sqs-producer."""
 
 import fcntl

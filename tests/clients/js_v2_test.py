@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """aws-sdk v2 for JavaScript: the JSON protocol, one connection per request."""
 
 import javascript

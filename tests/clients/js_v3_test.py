@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """@aws-sdk/client-sqs v3: the JSON protocol. The SDK verifies the MD5 of every body."""
 
 import javascript

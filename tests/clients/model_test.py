@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares pawl's responses with AWS's service model, in both HTTP protocols.
 
 In one scenario every response member of the model appears at least once with its type, and no

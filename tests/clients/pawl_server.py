@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a `pawl serve` process for tests of the real program."""
 
 import json

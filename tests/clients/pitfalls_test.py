@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Requests of real clients that broke other SQS-compatible servers, one test for each kind.
 
 The SDKs for PHP and Ruby (6), Terraform (7), KEDA (9) and Shoryuken (10) are not run: the tests

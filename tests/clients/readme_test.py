@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the examples of README.md unchanged against a server started by tools/start.
 
 Only the ports are replaced, because the server listens on free ones.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scenarios that every client runs, unsigned and signed, with only an endpoint and keys.
 
 They follow AWS's documentation. A client is a subclass of Client (client.py) and calls matrix().

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MD5 digests of SQS responses, implemented from AWS's documentation and not with our code."""
 
 import hashlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`pawl replay` and `pawl bench` against production-like servers: with keys, and with TLS too."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The delay from each event that wakes a long poll to the poll's response, over HTTP.
 
 The milliseconds are printed; the test asserts only that the event itself wakes the poll, within a

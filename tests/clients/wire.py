@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients of SQS's two HTTP protocols. They show data that SDKs hide: status, headers, types, and
 members outside the model.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A warmed-up broker allocates no memory.
 #include <gtest/gtest.h>
 

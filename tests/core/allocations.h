@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of this program: calls of operator new, and the bytes held by the broker.
 //
 // For tests and benchmarks; link tests/core/allocations.cc.

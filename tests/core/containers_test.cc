@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slab, RingQueue and ChunkQueue.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycle: a shard over a log that only counts positions. Its send, receive and delete allocate
 // nothing.
 //

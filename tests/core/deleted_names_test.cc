@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of deleted queues: their waiting time, and the limit of remembered names.
 #include "core/deleted_names.h"
 

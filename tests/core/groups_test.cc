@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups against a model of deques that are searched linearly.
 #include "core/groups.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory account checked against --memory covers the real allocations of a shard under every
 // load.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receipt handles of version 1, whose key can be found: they are valid for 12 hours, and only for
 // deliveries made before the upgrade.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SendTimes: coarse send times of a queue's messages. AgedArrivals: messages with a send time of
 // their own.
 #include "core/queue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A behaviour of the broker in one line: steps separated by |, run against a World.
 //
 //   run("queue q visibility=30 | send q a | receive q -> a#1 | receive q -> none | advance 30s | receive q -> a#2")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The secret of every data directory that exists only in a test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints: recovery from one restores the state, whatever happened while it was written.
 #include <gtest/gtest.h>
 

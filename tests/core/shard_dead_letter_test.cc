@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dead letters: the time of the move, the attributes kept, and that none is lost or duplicated.
 #include <gtest/gtest.h>
 

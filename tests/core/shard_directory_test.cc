@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue creation, change and deletion through the control shard, and their effects on other shards.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues that answer before their records are durable: durability=1 is async, 2 is memory.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard queues whose messages have groups: tenants do not delay each other.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FIFO queues: order within groups, deduplication, ReceiveRequestAttemptId.
 #include <gtest/gtest.h>
 

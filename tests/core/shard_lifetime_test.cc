@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ends of messages and queues: purge, retention, deletion of the queue.
 #include <gtest/gtest.h>
 

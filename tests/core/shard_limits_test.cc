@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Behaviour at each limit: the error is clear, and no state is lost.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random requests against a model: a map of messages, searched completely each time.
 #include <gtest/gtest.h>
 

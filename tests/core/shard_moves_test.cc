@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Move tasks, and that each transfer is atomic whenever the power fails.
 #include <gtest/gtest.h>
 

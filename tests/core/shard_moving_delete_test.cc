@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deletes of messages in transfer to another queue: core/README.md names the three cases.
 #include <gtest/gtest.h>
 

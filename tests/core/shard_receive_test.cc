@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Send, delay, receive, long polls.
 #include <gtest/gtest.h>
 

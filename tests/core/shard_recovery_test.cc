@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recovery: the state that a restart restores, and the state it must not restore.
 #include <gtest/gtest.h>
 

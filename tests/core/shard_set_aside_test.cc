@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages with unreadable bodies: their queues continue without them until the next start.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues whose message numbers are used up: they accept no message, and lose none that they hold or
 // that is in transfer to them.
 #include <gtest/gtest.h>

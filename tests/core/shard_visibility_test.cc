@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receipts, visibility and delete: the project document sqs.md, "Message life cycle".
 #include <gtest/gtest.h>
 

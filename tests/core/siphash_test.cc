@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SipHash-2-4 against the authors' vector of 16 bytes; every bit of key and input matters.
 #include "core/siphash.h"
 

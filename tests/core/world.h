@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // World: a broker of one shard over a log in memory, for the tests of core/.
 //
 //   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered

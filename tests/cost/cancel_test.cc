@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of cancelling a request does not grow with the requests queued before it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instructions spent on one message do not grow with other messages, polls or rows.
 #include <gtest/gtest.h>
 

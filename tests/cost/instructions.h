@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the machine instructions of a piece of work, for tests that its cost does not grow.
 //
 // The work runs in a child process, one instruction at a time, at some 30 us each. The count holds

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 under load, against the real program and a real disk.
 
 4 producers and 4 consumers keep a ledger of acknowledged requests (load.py) while the server is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """4 producers and 4 consumers with a ledger of acknowledged requests, on a server that restarts.
 
 At the end the queues are drained and the ledger is checked:

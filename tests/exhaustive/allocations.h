@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations: makes the N-th allocation of the broker fail; those of the test do not count.
 //
 // The program's operator new counts while a Counted is alive and no Uncounted inside it. After

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broker: the shards of one data directory, on the disks and the clock of the caller.
 //
 //   start() -> up: submit(), turn()... -> failed(): the process must end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client: sends the requests of a story to a broker, and records requests and responses in a
 // Ledger.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small part of each exhaustive check, as a unit test.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inspect: starts a broker on the disks of a crash, and compares its deliveries with a Ledger.
 //
 // It receives from every queue until nothing comes any more. Before that it sends FIFO messages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ledger: the requests to a broker, its responses, and the messages it must have after a crash.
 //
 //   not asked -> asked (may be) -> yes (must be) | no (must not be)      for a send, and for a delete

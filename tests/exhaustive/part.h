@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part: one part of pawl_exhaustive, with its settings, counters and output.
 //
 // Owner:  main(); the settings are only read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pawl_exhaustive: every crash point, bit, failing operation and failing allocation of small
 // workloads.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/exhaustive/power_cut.h"
 
 #include <xxhash.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PowerCut: all states of a SimDisk that a power cut at one moment may leave.
 //
 // Durable data stays. Each other piece stays or is lost: a sector of a write, a file size, a name

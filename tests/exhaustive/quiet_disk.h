@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QuietDisk: a wrapper of a disk whose own allocations do not count.
 //
 // Owner:  a test; the other disk outlives it.

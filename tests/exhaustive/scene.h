@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scene: the environment of all parts: small logs, some shards, one secret.
 //
 // Units:  bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stories: small workloads, each about one duty of a log.
 //
 // Owner:  none. A story uses a Client, and runs to its end even if the client is dead.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A disk that loses unflushed data: pawl_faultfs, mounted in a directory of its own."""
 
 import json

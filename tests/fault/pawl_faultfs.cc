@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pawl_faultfs: mounts a directory as a disk that loses unflushed data, and that fails on command.
 //
 //   pawl_faultfs [--lie] BACKING MOUNT      runs in the foreground until unmounted or orphaned

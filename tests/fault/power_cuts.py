@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Power cuts and failing disks under load: the real program on a disk that loses unflushed data.
 
 The ledger of tests/crash/load.py runs on pawl_faultfs:

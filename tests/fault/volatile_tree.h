@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolatileTree: a directory on a disk with a volatile cache, and the effect of a power cut on it.
 //
 //   visible to programs  =  durable data (the backing directory)  +  pending data (here, in memory)

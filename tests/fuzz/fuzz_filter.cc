@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SNS filter policies: any text is a policy or gets a reason why it is none. A policy evaluates any
 // message, and an "$or" of the policy with itself has the same result.
 //

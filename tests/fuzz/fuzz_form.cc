@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Form, with any bytes: decoded parameters, encoded again, decode to the same; every key finds its
 // value; every index listed has a key.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HTTP, with any bytes: the result must not depend on the pieces in which the stream arrives. Every
 // view must be readable together with the slack behind the body.
 //

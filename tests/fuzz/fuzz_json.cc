@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQS in AWS's JSON protocol, with any action and any body.
 //
 // Input: one byte for the action, one for the broker's response (sqs_harness.h), then the body.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies: any text gets a decision. An added permission keeps an allowed request allowed, and its
 // removal restores the earlier decision.
 //

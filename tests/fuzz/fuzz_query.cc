@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQS in AWS's Query protocol, with any form: as a body or as the query of a GET.
 //
 // Input: one byte for the broker's response (sqs_harness.h), whose top bit selects GET; the form.

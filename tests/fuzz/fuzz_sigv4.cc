@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signatures: any request gets the same result twice, and no signature holds for another request.
 //
 // Input: an HTTP request. It is verified at the signing time of the corpus, so that mutations of an

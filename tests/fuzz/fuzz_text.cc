@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text: check_text agrees with a plain decoder, base64 survives a round trip, and simdjson reads
 // the output of JsonWriter.
 #include <simdjson.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topics as the directory stores them: any text reads as some topic, and that topic, written and
 // read again, is the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log's decoders, with any bytes as a frame, a segment header, a manifest or records. They read
 // nothing outside the input, their views lie inside it, and a second reading gives the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary protocol, with any frames. Each gets one response frame with its correlation and a
 // correct length. Routed requests keep the limits of Request; only bad framing or HELLO closes.
 //

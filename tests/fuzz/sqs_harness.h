@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes one SQS request through SqsCall; the input selects whether the broker succeeds or fails.
 //
 // Every call responds; its routed requests are within SQS's limits; a JSON response is valid JSON.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/connection/auth_failures.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access keys on the binary port, and the effect of reloading them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A backlog larger than the memory for messages, through the whole server: its bodies are only on
 // the disk.
 #include <chrono>

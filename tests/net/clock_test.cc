@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's clock while the wall clock steps, across restarts of the process and of the machine.
 #include "net/engine/clock.h"
 #include "net/io/kernel_clocks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ownership of the data directory: one process at a time has it, until its last write has ended.
 #include "net/server/data_dir.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FIFO queues, dead letters and move tasks through the whole server, over the binary protocol. The
 // queues are spread over two shards, so most moves cross shards.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server for one test, with real rings, sockets and files, on free loopback ports.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The admin port's metrics, health and progress of recovery.
 #include "net/server/metrics.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole server in this process: real rings, real sockets, real files.
 #include "net/server/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unauthenticated peers must not take resources from authenticated ones.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the TLS tests: new certificates, and a client.
 //
 // Owner: each object belongs to its test.

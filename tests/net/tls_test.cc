@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS of the HTTP and the binary port, against OpenSSL's own client.
 #include "net/io/tls.h"
 

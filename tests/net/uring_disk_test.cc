@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A disk with more files than descriptors: it closes the descriptor of an open file only where that
 // does no harm.
 #include "net/io/uring_disk.h"

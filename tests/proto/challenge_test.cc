@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AUTHENTICATE: the proof, and the behaviour of a session before it.
 #include "proto/challenge.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages that filter policies accept, and the policies that are refused.
 
 #include "proto/filter_policy.h"

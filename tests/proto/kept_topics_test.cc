@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parsed topics that a thread caches: their account covers their allocated bytes, and has a
 // limit.
 #include <gtest/gtest.h>

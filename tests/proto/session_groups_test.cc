@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups, deduplication, dead letters and tags over the binary protocol.
 #include <algorithm>
 

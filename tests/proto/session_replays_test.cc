@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay tasks over the binary protocol: what is asked, what is refused, what is answered.
 #include <array>
 #include <memory>

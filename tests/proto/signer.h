@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests signed for the tests: a plain second writing of the signature, on OpenSSL's own HMAC.
 //
 // It signs what it is given as it is: paths and queries are to be in their canonical form already.

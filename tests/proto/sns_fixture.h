@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SNS over the fixture of SQS: calls as forms in, XML out.
 #pragma once
 

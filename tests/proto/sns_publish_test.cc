@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Publishing: to whom a message goes, in which form, and what happens where it cannot.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topics and subscriptions of SNS: made, listed, changed, refused.
 
 #include <gtest/gtest.h>

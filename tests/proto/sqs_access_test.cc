@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access to every action: by the owner, by another account, and on a queue that does not exist.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

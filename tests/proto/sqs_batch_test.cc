@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches: what refuses them whole, what refuses one entry, and in which order all that is told.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FIFO queues: their attributes, what a message for one must have, and what is told of it.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A broker in one file for the tests of the SQS shim: requests as text in, responses as text out.
 #pragma once
 

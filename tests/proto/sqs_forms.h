@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls in JSON, said again as forms: so that what is tested in one protocol is tested in both.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Move tasks: who may start one, the handle that names it, and what is told of it.
 #include "proto/base64.h"
 #include "tests/proto/sqs_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permissions: AddPermission and RemovePermission write the queue's Policy.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of every action: its protocol, its queue, and the form of results and errors.
 #include "tests/proto/sqs_fixture.h"
 

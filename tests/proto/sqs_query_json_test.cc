@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Query callers that accept JSON: the same results and errors as in XML, in AWS's form of JSON.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues: their names, URLs, attributes and tags, in lists and one by one.
 #include "tests/proto/sqs_fixture.h"
 

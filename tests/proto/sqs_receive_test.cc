@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives, and what is done with receipt handles afterwards.
 #include "proto/attributes.h"
 #include "tests/proto/sqs_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dead letters in attributes: RedrivePolicy, RedriveAllowPolicy, and which queues point to which.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends: what is accepted, what is refused and in which words, and the digests that go back.
 #include "proto/attributes.h"
 #include "tests/proto/sqs_fixture.h"

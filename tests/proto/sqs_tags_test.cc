@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tags, and changes of a queue that others change at the same time.
 #include "tests/proto/sqs_fixture.h"
 

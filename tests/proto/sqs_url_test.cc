@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which queue a request is for, and the URLs that name queues.
 #include "tests/proto/sqs_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies what botocore signed, then changes it bit by bit.
 //
 //   pawl_signatures FILE [MUTATIONS] [SEED]     FILE as signed_requests.py writes it

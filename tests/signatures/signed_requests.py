@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes requests as botocore signs them, for pawl_signatures to verify.
 
     signed_requests.py FILE [COUNT]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call: a request, the memory it refers to, and the simulator's record of its progress.
 //
 //   under way --(decided by its shard)--> answered | cancelled

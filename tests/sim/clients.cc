@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls under way and the meaning of their responses. client_acts.cc makes the requests.
 #include "tests/sim/clients.h"
 

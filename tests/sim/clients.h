@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients: the simulated clients, which send, receive and delete. As the Audience of the World they
 // pass every response to the Model, in the order in which the shards decided.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Responses that leave before the flush, and the allowed lag of the log.
 #include "tests/sim/shard_loop_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a run: faults heal, everything comes to rest, and all messages are received and
 // deleted. Then the broker must be empty.
 #include <algorithm>

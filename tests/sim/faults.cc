@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults, crashes and starts of a simulated run.
 #include <fmt/format.h>
 

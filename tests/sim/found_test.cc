@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bugs that the simulator found, each as a minimal test.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mapped memory for the log's image is kept for reuse instead of unmapped. Recovery maps and unmaps
 // one extent at a time, and a third of the simulator's time went into page faults. Linked into
 // pawl_sim only, with --wrap; not with sanitizers, which must see a use of unmapped memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model: the permitted behaviour of the broker, as a table of messages. Its input is requests,
 // their responses, and the fields that a shard fills in when it decides a request (read after that
 // turn). It never looks into the broker.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model of sends, deliveries, deletes and changes of visibility.
 #include <algorithm>
 

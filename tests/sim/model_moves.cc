@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model of messages that move between queues: dead letters and move tasks.
 //
 // A message that may have left its queue wanders: it is in its queue or in a queue reachable from

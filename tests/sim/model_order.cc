@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model of FIFO queues: order, deduplication, receive attempts, and receipt handles that expire.
 #include <algorithm>
 #include <utility>

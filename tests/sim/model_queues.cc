@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model of the directory, of purges and of counts.
 #include <algorithm>
 

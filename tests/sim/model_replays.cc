@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model of replay tasks: which messages may come again, which must, and how often.
 //
 // The start of a task is a row of its source. A received copy must be explained by one of the rows.

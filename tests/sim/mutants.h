@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mutants of core/mutant.h by name.
 #pragma once
 

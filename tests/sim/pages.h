@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages: the bytes of a file, in pages that copies share until one of them is written to.
 //
 // A write to a disk is in memory three times: under way, in the cache and durable. Here all three

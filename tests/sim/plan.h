@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan: the meaning of a seed. Every choice that holds for a whole run is made here. A run that
 // always mixes everything evenly misses faults of rare or missing operations. So each seed omits
 // some operations and faults and exaggerates others.

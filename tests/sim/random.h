@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random: xoshiro256**, so that a seed gives the same run on every machine and library.
 //
 // Streams: split(label) returns a generator that depends on the seed and the label only, not on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay tasks: messages are sent again, also into a queue of another shard, through crashes.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model's records of replay tasks and of copies, the messages that these tasks send.
 //
 // Copies are numbered separately, behind copy_mark, to tell them from the messages of clients.

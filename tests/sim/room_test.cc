@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Space for messages: on a slow disk, on a full disk, and in memory.
 #include <algorithm>
 

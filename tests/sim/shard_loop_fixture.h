@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fixture for tests of the shard loop: a broker without faults, and the owner of the requests.
 #pragma once
 

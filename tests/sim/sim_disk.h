@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimDisk: a directory of files in memory that keeps the promises of wal/disk.h and no others.
 //
 //   write under way --step()--> finished (in the cache) --flush--> durable

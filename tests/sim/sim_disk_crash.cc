@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Crashes of a SimDisk, and damage that a test does to its medium.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The normal course of a run: clients act, shards take turns, time advances.
 #include "tests/sim/simulation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulation: one run of a seed, from an empty disk to a drained broker.
 //
 //   start -> act, turn, advance, fail, crash, stop, start ...

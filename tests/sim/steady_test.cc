@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log size during a day of a broker with a constant depth, while some messages are never received.
 #include <algorithm>
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A topic with a thousand subscriptions, each in its own row, through checkpoints, crashes and
 // starts.
 #include <fmt/format.h>

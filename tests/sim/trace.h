@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace: a hash of all events of a simulated run, their text on request, and the first broken
 // invariant.
 //

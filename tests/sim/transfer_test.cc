@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers of messages between queues of two shards.
 #include <gtest/gtest.h>
 

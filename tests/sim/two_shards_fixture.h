@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fixture with two shards and a queue on each; requests run one after the other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // World: one simulated broker. It runs the real Shard, Log, Mesh and ShardLoop of every shard on
 // one clock and in one thread; each shard has its own SimDisk.
 //

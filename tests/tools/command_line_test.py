@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The `pawl` program as scripts and fingers meet it: exit codes, suggestions, settings."""
 
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A data directory whose parts are lost, empty, swapped or of mixed age: refused with names and ways on, never served in part."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Floods of connections: resident memory during each and behind it, beside --memory and the server's own account."""
 
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tools/house counts as it says: each measure on a small text."""
 
 import contextlib
@@ -55,7 +56,7 @@ class House(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
             files = {
-                "core/shard.h": '#include "core/a.h"\nCHECK(1);\n',
+                "core/shard.h": '// SPDX-License-Identifier: Apache-2.0\n#include "core/a.h"\nCHECK(1);\n',
                 "core/a.h": '#include "core/shard.h"\n',
                 "core/a.cc": "x\n" * 501,
                 "wal/log.h": '#include "core/a.h"\n',
@@ -71,7 +72,9 @@ class House(unittest.TestCase):
             self.assertEqual(details["files over 500 lines"], ["core/a.cc (501)"])
             self.assertEqual(details["production files that tests compile by path"], ["wal/log.cc"])
             self.assertEqual(details["modules without a test file of their name"], ["core/shard.h", "wal/log.h"])
-            self.assertEqual(figures["lines of core/shard.h"], 2)
+            self.assertEqual(figures["lines of core/shard.h"], 3)
+            self.assertEqual(len(details["sources without a license line"]), 4)
+            self.assertNotIn("core/shard.h", details["sources without a license line"])
             self.assertEqual(figures["two-way pairs of rooms"], 0)
 
 

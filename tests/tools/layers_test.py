@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tools/layers refuses what it should and lets through what it should: each case is a small tree."""
 
 import importlib.machinery

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The server's own account of memory, beside what it has become larger by: loads of several kinds."""
 
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tools/prose refuses the comments and subjects that it should, and lets the others through."""
 
 import importlib.machinery

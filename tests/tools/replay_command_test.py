@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`pawl replay` against a server: what was sent, received and deleted comes again, and what it says when it cannot."""
 
 import datetime

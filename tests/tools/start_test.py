@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Starts that cannot succeed, and signals that mean nothing: a sentence and an exit code, never an abort."""
 
 import contextlib

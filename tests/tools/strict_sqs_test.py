@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """AWS's waits of 60 s: a deleted queue's name with --strict-sqs, a second purge always; over kills too."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """An old segment of the log is lost: the start says so, health says so, and healthy messages are received at once."""
 
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`pawl wal` on logs that a killed server left, whole and damaged; and what `pawl serve` says to them."""
 
 import pathlib

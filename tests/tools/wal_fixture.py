@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of `pawl wal` share: a server that was killed, a copy of its data for each test, and calls."""
 
 import ctypes

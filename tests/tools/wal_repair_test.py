@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`pawl wal repair`: what it says is lost, and what a server on the repaired log hands out."""
 
 import hashlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Wrong uses of the program, one row each: exit code, the value named, the remedy named, no raw library text."""
 
 import os

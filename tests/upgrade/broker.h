@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broker: one shard with its log and turns, over files in memory and a clock of the test. Every
 // call runs turns until its request is answered.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Content of a fixture, which write_fixture.cc writes and upgrade_test.cc checks. Nothing here may
 // change, because old fixtures contain it. Content of a newer format comes behind it, and the test
 // checks it only in fixtures that can have it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs of older versions: all their content is there at the first start and at the next one.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the log files of a shard, in the format of this version, into a directory: README.md says
 // when.
 #include <array>

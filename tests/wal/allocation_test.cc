@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation counts: a steady state allocates nothing, as wal/log.h promises.
 #include <gtest/gtest.h>
 

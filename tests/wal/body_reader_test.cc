@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract of BodyReader: every wanted message arrives, whole or empty, with as few reads as
 // its neighbours allow. Damage costs only the messages it lies in.
 #include "wal/body_reader.h"

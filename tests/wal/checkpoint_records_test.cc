@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records of a checkpoint, byte by byte: a record that no encoder writes is refused.
 #include "wal/checkpoint_records.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract of checkpoints: recovery reads no more than necessary and no less than was
 // acknowledged, and reports missing data.
 #include "core/checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log on a disk that loses, tears and reorders writes: random turns, with a crash at any I/O
 // step. Recovery must find exactly the records up to some point at or after the last
 // acknowledgement.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file PAWL: written values are read back, the newest whole copy counts, and other files and
 // versions are refused with a message.
 #include "wal/data_identity.h"

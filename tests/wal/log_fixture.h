@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fixture for tests of the log: send, remove, settle, reopen. Its segments are small (64 KiB,
 // extents of 16 KiB).
 #pragma once

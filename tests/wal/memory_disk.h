@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemoryDisk: files in memory, for tests that choose when an operation finishes.
 // tests/sim/sim_disk.h simulates crashes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wal/records.h"
 #include "wal/checkpoint_records.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocation empties segments with few live bytes, and loses no message.
 #include "wal/relocation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wal/segment_pool.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SendReader: deleted messages are retained for a while and can be read again.
 #include "wal/send_reader.h"
 

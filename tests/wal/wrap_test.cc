@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A log that passes position 2^48, where the low 48 bits of positions, which the core keeps,
 // repeat.
 #include <gtest/gtest.h>

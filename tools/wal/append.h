@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appendix: appends frames to a log that is not open, in a new epoch.
 //
 //   records ... -> finish()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Applies a RepairPlan, after a copy of all files that it overwrites. Each step is durable before
 // the next one begins.
 //

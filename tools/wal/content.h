@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LogContent: the bytes of a log that is not open, with planned changes over them.
 //
 // A segment is read as a whole; zeros stand for the bytes that are missing. put() lays new bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole frames of a log that is not open, without stale ones.
 //
 // Owner:  values.

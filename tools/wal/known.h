@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Known: the part of recovery's result that a repair needs: messages and their positions, queues,
 // and assigned numbers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manifests of a log that is not open.
 //
 // Errors: Errc::version (written by a newer version), Errc::io. A damaged manifest is no error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RepairPlanner: plans the writes that let a damaged log start, with one manifest.
 //
 //   walk()             follows the chain of frames and rebuilds damaged ones (planner_walk.cc)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RepairPlanner: reads the log as recovery will, and appends the missing records.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RepairPlanner: follows the chain of frames and fills its gaps.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repair: turns a log that recovery refuses into one that it accepts, and keeps all whole data.
 //
 //   scan (whole frames) -> walk (chain, gaps) -> read (as recovery) -> append (missing records)

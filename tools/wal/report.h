@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts for the report of a repair: message numbers and losses.
 //
 // Owner: values.

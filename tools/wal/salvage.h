@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Salvage: keeps the whole records of a damaged frame, in a new frame at the same place.
 //
 // Each record has its own hash. Whole records keep their place, so that all positions stay valid.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QuietSink: a RecordSink that ignores every record; a subclass overrides the kinds it needs.
 //
 // Owner: values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A read-only walk over a log that is not open, frame by frame in order.
 //
 //   existing older segments -> checkpoint's segment up to the checkpoint -> checkpoint to the end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pawl::Client: a connection to a pawl server over the binary protocol.
 //
 //   connect --> ready --submit_*--> in flight --poll--> completed

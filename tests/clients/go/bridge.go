@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bridge of client.py: one JSON request per line on stdin, answers in any order.
 package main
 

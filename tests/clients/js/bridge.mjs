@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bridge of client.py: one JSON request per line on stdin, answers in any order. `call` performs one
 // with the SDK and resolves to its result; `code` names its errors.
 import { createInterface } from "node:readline";

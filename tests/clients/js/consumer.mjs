@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sqs-producer sends, sqs-consumer receives and deletes. Prints one JSON object: what was seen.
 //
 // usage: node consumer.mjs QUEUE_URL COUNT

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import AWS from "aws-sdk";
 import { serve } from "./bridge.mjs";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import * as sdk from "@aws-sdk/client-sqs";
 import { serve } from "./bridge.mjs";
 
