@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "bench/load_run.h"
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 namespace pawl {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "bench/load_codec.h"
 #include "net/client/answers.h"
-#include "proto/challenge.h"
-#include "proto/wire.h"
+#include "proto/auth/challenge.h"
+#include "proto/binary/frames.h"
 
 // The codec of the binary protocol. It uses prepared frames; the correlation is the slot.
 

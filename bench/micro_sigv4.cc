@@ -4,9 +4,9 @@
 
 #include "bench/micro.h"
 #include "core/check.h"
-#include "proto/http.h"
-#include "proto/keys.h"
-#include "proto/sigv4.h"
+#include "proto/auth/keys.h"
+#include "proto/auth/sigv4.h"
+#include "proto/http/parser.h"
 
 namespace pawl::bench {
 namespace {

@@ -48,7 +48,7 @@ enum class Attribute : std::uint8_t {
   kms_master_key_id = 35,
   dead_letter_target = 36,  // of the RedrivePolicy: the queue's QueueName::text()
   // Marks a topic, which has a directory entry and no messages. The text is its settings, in the
-  // format of proto/sns_topic.h.
+  // format of proto/sns/topic.h.
   topic = 37,
   topic_row = 38,  // a change of one TopicRow, never among the texts
 };
@@ -78,7 +78,7 @@ struct QueueName {
   bool operator==(const QueueName&) const = default;
 };
 
-// A part of a topic that is changed and logged separately: a subscription (proto/sns_topic.h).
+// A part of a topic that is changed and logged separately: a subscription (proto/sns/topic.h).
 struct TopicRow {
   std::uint64_t number = 0;  // unique in the topic, rising from 1 in order of creation
   std::string text;

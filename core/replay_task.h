@@ -52,7 +52,7 @@ struct ReplayTask {
   LogPos position = 0;           // all selected messages before it have been sent
   LogPos end = 0;                // end of the log when the task was started
   std::string destination;       // format: QueueName::text()
-  std::string filter;            // a filter policy (proto/filter_policy.h); empty: all
+  std::string filter;            // a filter policy (proto/sns/filter_policy.h); empty: all
   bool copies = false;           // also replays messages sent by replay tasks
 
   bool operator==(const ReplayTask&) const = default;

@@ -63,7 +63,7 @@ enum class Op : std::uint8_t {
 struct Content {
   std::string_view body = {};
   std::string_view attributes =
-      {};                          // user attributes, sorted by name; encoding: proto/attributes.h
+      {};  // user attributes, sorted by name; encoding: proto/aws/message_attributes.h
   std::string_view system = {};    // system attributes (AWSTraceHeader ...), in the same encoding
   std::string_view sender = {};    // SenderId; empty: the queue's account
   std::string_view group = {};     // MessageGroupId: order in a FIFO queue, fairness in others

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "net/server/doctor.h"
-#include "proto/json.h"
+#include "proto/text/json.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 

@@ -20,7 +20,7 @@
 #include <memory>
 #include <string>
 
-#include "proto/keys.h"
+#include "proto/auth/keys.h"
 
 namespace pawl {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/replay_task.h"
-#include "proto/filter_policy.h"
-#include "proto/json.h"
+#include "proto/sns/filter_policy.h"
+#include "proto/text/json.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/connection.h"

@@ -18,7 +18,7 @@
 
 #include "core/ids.h"
 #include "net/connection/peers.h"
-#include "proto/http_strict.h"
+#include "proto/http/strictness.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"
 

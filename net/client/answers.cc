@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 namespace pawl::client {
 namespace {

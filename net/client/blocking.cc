@@ -5,7 +5,7 @@
 #include "net/client/answers.h"
 #include "net/client/impl.h"
 #include "net/client/pawl/client.h"
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 // The blocking calls: each sends one request and decodes its response. Functions that need no
 // connection follow.

@@ -9,8 +9,8 @@
 #include "core/request.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
-#include "proto/challenge.h"
-#include "proto/wire.h"
+#include "proto/auth/challenge.h"
+#include "proto/binary/frames.h"
 
 namespace pawl {
 namespace {

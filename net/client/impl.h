@@ -11,7 +11,7 @@
 
 #include "net/client/pawl/client.h"
 #include "net/client/pipeline.h"
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 namespace pawl {
 

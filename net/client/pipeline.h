@@ -22,7 +22,7 @@
 
 #include "net/client/pawl/client.h"
 #include "net/client/socket.h"
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 namespace pawl::client {
 

@@ -12,7 +12,7 @@
 
 #include "core/time.h"
 #include "net/connection/peers.h"
-#include "proto/sigv4.h"
+#include "proto/auth/sigv4.h"
 
 namespace pawl {
 

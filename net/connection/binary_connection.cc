@@ -6,7 +6,7 @@
 
 #include "core/free_memory.h"
 #include "net/connection/connections.h"
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 
 namespace pawl {
 

@@ -9,7 +9,7 @@
 
 #include "core/free_memory.h"
 #include "net/connection/connection.h"
-#include "proto/session.h"
+#include "proto/binary/session.h"
 
 namespace pawl {
 

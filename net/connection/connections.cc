@@ -15,8 +15,8 @@
 #include "core/check.h"
 #include "net/connection/binary_connection.h"
 #include "net/connection/http_connection.h"
-#include "proto/http.h"
-#include "proto/sns_topic.h"
+#include "proto/http/parser.h"
+#include "proto/sns/topic.h"
 
 namespace pawl {
 namespace {

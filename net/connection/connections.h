@@ -25,8 +25,8 @@
 #include "net/connection/memory_sums.h"
 #include "net/engine/shard_loop.h"
 #include "net/io/ring.h"
-#include "proto/session.h"
-#include "proto/sqs.h"
+#include "proto/binary/session.h"
+#include "proto/call.h"
 
 namespace pawl {
 

@@ -4,7 +4,7 @@
 #include "core/free_memory.h"
 #include "net/connection/connections.h"
 #include "net/io/kernel_clocks.h"
-#include "proto/http_refusals.h"
+#include "proto/http/refusals.h"
 
 namespace pawl {
 namespace {

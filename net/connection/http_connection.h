@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "net/connection/connection.h"
-#include "proto/http.h"
-#include "proto/sqs.h"
+#include "proto/call.h"
+#include "proto/http/parser.h"
 
 namespace pawl {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "proto/http_strict.h"
-#include "proto/text.h"
+#include "proto/http/strictness.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {

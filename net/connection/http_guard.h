@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "net/connection/peers.h"
-#include "proto/http.h"
+#include "proto/http/parser.h"
 
 namespace pawl {
 

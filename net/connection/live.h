@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "net/io/tls.h"
-#include "proto/keys.h"
+#include "proto/auth/keys.h"
 
 namespace pawl {
 

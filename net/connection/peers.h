@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "proto/network.h"
+#include "proto/text/network.h"
 
 struct sockaddr;
 

@@ -15,7 +15,7 @@
 
 #include "core/shard.h"
 #include "net/engine/shard_loop.h"
-#include "proto/sigv4.h"
+#include "proto/auth/sigv4.h"
 #include "wal/log.h"
 
 namespace pawl {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "proto/filter_policy.h"
+#include "proto/sns/filter_policy.h"
 
 namespace pawl {
 namespace {

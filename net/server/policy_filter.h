@@ -2,7 +2,7 @@
 // The filter of a replay task: an SNS filter policy, as in subscriptions.
 //
 // Errors: null if the text is not a valid policy.
-// Source: proto/filter_policy.h.
+// Source: proto/sns/filter_policy.h.
 #pragma once
 
 #include <memory>

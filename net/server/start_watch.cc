@@ -15,7 +15,7 @@
 
 #include "core/check.h"
 #include "net/io/listen.h"
-#include "proto/http.h"
+#include "proto/http/parser.h"
 
 namespace pawl {
 namespace {

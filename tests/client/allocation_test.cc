@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "proto/session.h"
+#include "proto/binary/session.h"
 #include "tests/core/allocations.h"
 
 namespace pawl {

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "proto/session.h"
+#include "proto/binary/session.h"
 #include "tests/client/fake_broker.h"
 
 namespace pawl {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SNS fan-out with boto3's SNS client and the AWS command line, unmodified; unsigned and signed.
 
-tests/proto/filter_policy_test.cc tests each filter operator. These tests follow one policy of each
+tests/proto/sns/filter_policy_test.cc tests each filter operator. These tests follow one policy of each
 scope to the queues, and check everything that boto3 parses from a response.
 """
 

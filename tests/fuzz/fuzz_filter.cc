@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "proto/attributes.h"
-#include "proto/filter_policy.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/sns/filter_policy.h"
 
 namespace pawl::fuzz {
 namespace {

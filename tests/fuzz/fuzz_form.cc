@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "proto/form.h"
+#include "proto/text/form.h"
 
 namespace pawl {
 namespace {

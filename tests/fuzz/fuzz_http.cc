@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "proto/http.h"
+#include "proto/http/parser.h"
 
 namespace pawl {
 namespace {

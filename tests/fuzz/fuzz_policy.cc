@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "proto/policy.h"
+#include "proto/sqs/policy.h"
 
 namespace pawl::fuzz {
 namespace {

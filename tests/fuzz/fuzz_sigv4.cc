@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "proto/http.h"
-#include "proto/keys.h"
-#include "proto/sigv4.h"
+#include "proto/auth/keys.h"
+#include "proto/auth/sigv4.h"
+#include "proto/http/parser.h"
 
 namespace pawl::fuzz {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "proto/base64.h"
-#include "proto/json.h"
-#include "proto/text.h"
+#include "proto/text/base64.h"
+#include "proto/text/json.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {

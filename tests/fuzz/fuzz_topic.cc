@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "proto/sns_topic.h"
+#include "proto/sns/topic.h"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/check.h"
-#include "proto/attributes.h"
-#include "proto/session.h"
-#include "proto/text.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/binary/session.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {

@@ -16,11 +16,11 @@
 
 #include "core/check.h"
 #include "core/directory.h"
-#include "proto/attributes.h"
-#include "proto/http.h"
-#include "proto/sns_topic.h"
-#include "proto/sqs.h"
-#include "proto/text.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/call.h"
+#include "proto/http/parser.h"
+#include "proto/sns/topic.h"
+#include "proto/text/text.h"
 
 namespace pawl::fuzz {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 #include "tests/net/live_server.h"
 
 namespace pawl {

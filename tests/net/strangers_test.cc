@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/net/live_server.h"
-#include "tests/proto/signer.h"
+#include "tests/proto/auth/signer.h"
 
 namespace pawl {
 namespace {

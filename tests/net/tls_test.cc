@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "proto/wire.h"
+#include "proto/binary/frames.h"
 #include "tests/net/live_server.h"
 #include "tests/net/tls_peer.h"
 

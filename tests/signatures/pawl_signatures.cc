@@ -25,11 +25,11 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/http.h"
-#include "proto/http_strict.h"
-#include "proto/keys.h"
-#include "proto/sigv4.h"
-#include "proto/text.h"
+#include "proto/auth/keys.h"
+#include "proto/auth/sigv4.h"
+#include "proto/http/parser.h"
+#include "proto/http/strictness.h"
+#include "proto/text/text.h"
 #include "tests/core/allocations.h"
 #include "tests/sim/random.h"
 

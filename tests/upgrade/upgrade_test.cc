@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
-#include "proto/attributes.h"
-#include "proto/sns_topic.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/sns/topic.h"
 #include "tests/upgrade/broker.h"
 #include "tests/upgrade/story.h"
 #include "wal/format.h"

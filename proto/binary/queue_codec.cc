@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/binary/queue_codec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "proto/sqs/queue_attributes.h"
+#include "proto/sqs/tags.h"
+#include "proto/text/text.h"
+
+namespace pawl::wire {
+namespace {
+
+constexpr std::size_t queue_name_max = 80;
+
+constexpr Attribute all[] = {
+    Attribute::delay_seconds,
+    Attribute::maximum_message_size,
+    Attribute::message_retention_period,
+    Attribute::receive_message_wait_time_seconds,
+    Attribute::visibility_timeout,
+    Attribute::kms_data_key_reuse_period_seconds,
+    Attribute::sqs_managed_sse_enabled,
+    Attribute::policy,
+    Attribute::redrive_policy,
+    Attribute::redrive_allow_policy,
+    Attribute::kms_master_key_id,
+    Attribute::fifo_queue,
+    Attribute::content_based_deduplication,
+    Attribute::deduplication_scope,
+    Attribute::fifo_throughput_limit,
+    Attribute::durability,
+    Attribute::replay_retention,
+};
+
+}  // namespace
+
+Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+                             std::vector<AttributeChange>& changes) {
+  std::vector<SqsInput::Pair> given;
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view name = in.take_short();
+    given.push_back({name, in.take_long()});
+  }
+  if (!in.ok()) return Status::bad_frame;
+  if (repeated_name(given)) return Status::bad_attributes;
+  // The rules are SQS's; the binary protocol discards SQS's error texts.
+  Refusal refusal;
+  return read_queue_attributes(given, of, changes, refusal) ? Status::ok : Status::bad_attributes;
+}
+
+Status take_tags(WireReader& in, Tags& tags) {
+  const auto count = in.take<std::uint16_t>();
+  Status status = count > sqs::tags_max ? Status::invalid : Status::ok;
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view key = in.take_short();
+    const std::string_view value = in.take_short();
+    Refusal refusal;
+    if (!sqs::check_tag(key, value, refusal)) status = Status::invalid;
+    tags.emplace_back(key, value);
+  }
+  std::ranges::sort(tags);
+  const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (std::ranges::adjacent_find(tags, same_key) != tags.end()) status = Status::invalid;
+  return status;
+}
+
+void put_queue_attributes(std::string& out, const QueueConfig& config) {
+  const std::size_t begin = out.size();
+  std::uint16_t count = 0;
+  put(out, count);
+  for (const Attribute attribute : all) {
+    const std::string value = text_of(attribute, config);
+    if (value.empty()) continue;
+    put_short(out, name_of(attribute));
+    put_long(out, value);
+    ++count;
+  }
+  std::memcpy(out.data() + begin, &count, sizeof count);
+}
+
+Status check_queue_name(std::string_view name) {
+  const bool fifo = name.ends_with(".fifo");
+  const std::string_view stem = fifo ? name.substr(0, name.size() - 5) : name;
+  const bool valid = name.size() <= queue_name_max && is_plain_name(stem);
+  return valid ? Status::ok : Status::invalid;
+}
+
+}  // namespace pawl::wire

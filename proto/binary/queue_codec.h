@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues in the binary protocol: their attributes and tags, with SQS's names and texts.
+//
+//   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |
+//   tags         | count 2 | count x ( key length 2 | key | value length 2 | value ) |
+//
+// Errors: bad_attributes (unknown, malformed, out of range), invalid (tags). The reader detects a
+//         payload that is too short, which is bad_frame.
+// Owner:  free functions.
+// Source: SQS API Reference, CreateQueue.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/queue_config.h"
+#include "proto/binary/frames.h"
+#include "proto/sqs/redrive.h"
+
+namespace pawl::wire {
+
+// `of`: the queue that receives the attributes.
+Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+                             std::vector<AttributeChange>& changes);
+Status take_tags(WireReader& in, Tags& tags);
+
+// Writes all set attributes and those derived from them.
+void put_queue_attributes(std::string& out, const QueueConfig& config);
+
+// ok or invalid.
+Status check_queue_name(std::string_view name);
+
+}  // namespace pawl::wire

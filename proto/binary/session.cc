@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/binary/session.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "proto/auth/sigv4.h"
+#include "proto/binary/queue_codec.h"
+#include "proto/sns/topic.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t client_name_max = 64;
+
+}  // namespace
+
+// --- Session ---
+
+std::uint32_t Session::intern(const ConfigPtr& config, const Directory& directory) {
+  forget_gone(directory);
+  const auto known = handles_.find(raw(config->id));
+  if (known != handles_.end()) {
+    queues_[known->second - 1].config = config;
+    return known->second;
+  }
+  if (full()) return 0;
+  queues_.push_back({config, directory.find(config->id) != nullptr});
+  const auto handle = static_cast<std::uint32_t>(queues_.size());
+  handles_.emplace(raw(config->id), handle);
+  return handle;
+}
+
+// Releases the settings of deleted queues, a few per call: no one else needs them.
+void Session::forget_gone(const Directory& directory) {
+  constexpr std::size_t at_once = 16;
+  for (std::size_t left = std::min(at_once, queues_.size()); left > 0; --left) {
+    looked_at_ = (looked_at_ + 1) % queues_.size();
+    Opened& opened = queues_[looked_at_];
+    if (opened.config == nullptr) continue;
+    const ConfigPtr* const current = directory.find(opened.config->id);
+    if (current != nullptr) {
+      opened = {*current, true};
+    } else if (opened.known) {
+      handles_.erase(raw(opened.config->id));
+      opened.config.reset();
+    }
+  }
+}
+
+bool Session::may_stay(const Keyring* keys) const {
+  return !challenged_ || !greeted_ || (keys != nullptr && keys->holds(key_.id_digest, key_.print));
+}
+
+bool Session::expects(WireOp op) const {
+  if (greeted_) return op != WireOp::hello && op != WireOp::authenticate;
+  return op == (challenged_ ? WireOp::authenticate : WireOp::hello);
+}
+
+const ConfigPtr* Session::queue(std::uint32_t handle) const {
+  return handle >= 1 && handle <= queues_.size() ? &queues_[handle - 1].config : nullptr;
+}
+
+// --- WireCall: in ---
+
+WireCall::Next WireCall::begin(Session& session, std::string_view frame, const Directory& directory,
+                               const SessionConfig& config) {
+  status_ = Status::ok;
+  detail_ = no_detail;
+  config_ = &config;
+  groups_ = session.groups_;
+  undelivering_ = false;
+  answer_room_ = SIZE_MAX;
+  wait_later_ = Duration{0};
+  answer_.clear();
+  request_ = Request{};
+  replay_.reset();
+  request_.home = config.home;
+  header_ = FrameHeader{};
+  frame_.assign(frame);
+
+  const auto header = frame_.size() < frame_header_bytes ? std::nullopt : parse_header(frame_);
+  if (!header) return hang_up(Status::bad_frame);
+  header_ = *header;
+  const auto payload = payload_of(header_, frame_);
+  if (!payload) return hang_up(payload.error());
+  if ((header_.flags & ~flag_checksum) != 0 || header_.status != 0)
+    return refuse(Status::bad_frame);
+  if (!session.expects(static_cast<WireOp>(header_.op))) return hang_up(Status::out_of_order);
+  return run(session, *payload, directory, config);
+}
+
+WireCall::Next WireCall::run(Session& session, std::string_view payload, const Directory& directory,
+                             const SessionConfig& config) {
+  WireReader in(payload);
+  switch (static_cast<WireOp>(header_.op)) {
+    case WireOp::hello:
+      return hello(session, in, config);
+    case WireOp::authenticate:
+      return authenticate(session, in, config);
+    case WireOp::ping:
+      return in.finished() ? Next::respond : refuse(Status::bad_frame);
+    case WireOp::open_queue:
+      return open_queue(session, in, directory, config);
+    case WireOp::create_queue:
+      return create_queue(session, in, directory, config);
+    case WireOp::list_queues:
+      return list_queues(session, in, directory, config);
+    default:
+      return run_on_queue(session, in, directory);
+  }
+}
+
+// Operations that name their queue by the handle in the header.
+WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
+                                      const Directory& directory) {
+  const auto op = static_cast<WireOp>(header_.op);
+  const bool known =
+      op == WireOp::delete_queue || op == WireOp::set_attributes || op == WireOp::get_attributes ||
+      op == WireOp::purge || op == WireOp::stats || op == WireOp::send || op == WireOp::receive ||
+      op == WireOp::remove || op == WireOp::change || op == WireOp::get_tags ||
+      op == WireOp::set_tags || op == WireOp::list_sources || op == WireOp::start_move ||
+      op == WireOp::cancel_move || op == WireOp::list_moves || op == WireOp::start_replay ||
+      op == WireOp::cancel_replay || op == WireOp::list_replays;
+  if (!known) return refuse(Status::unknown_op);
+  const ConfigPtr* opened = session.queue(header_.queue);
+  if (!opened) return refuse(Status::bad_handle);
+  if (*opened == nullptr) return refuse(Status::no_such_queue);
+  // This shard may not know the queue yet, or it is deleted: the owner knows which, and responds.
+  const ConfigPtr* current = directory.find((*opened)->id);
+  if (current) opened = current;
+  const bool answered_here = op == WireOp::get_tags || op == WireOp::list_sources;
+  if (!current && answered_here) return refuse(Status::no_such_queue);
+  const QueueConfig& queue = **opened;
+  request_.queue = queue.id;
+
+  switch (op) {
+    case WireOp::send:
+      return send(in, queue);
+    case WireOp::receive:
+      return receive(session, in, queue);
+    case WireOp::remove:
+      return receipts(in, queue, Op::remove);
+    case WireOp::change:
+      return receipts(in, queue, Op::change_visibility);
+    case WireOp::set_attributes:
+      return set_attributes(in, directory, queue);
+    case WireOp::get_tags:
+      return get_tags(in, queue);
+    case WireOp::set_tags:
+      return set_tags(in, *opened);
+    case WireOp::list_sources:
+      return list_sources(in, directory, queue);
+    case WireOp::start_move:
+      return start_move(in, directory, queue);
+    case WireOp::cancel_move:
+      return cancel_move(in, queue);
+    case WireOp::start_replay:
+      return start_replay(in, directory, queue);
+    case WireOp::cancel_replay:
+      return cancel_replay(in, queue);
+    case WireOp::list_replays:
+      return list_replays(in, queue);
+    default:
+      break;
+  }
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (op == WireOp::delete_queue) return route(Op::delete_queue, control_shard);
+  if (op == WireOp::purge) return route(Op::purge, queue.owner);
+  if (op == WireOp::list_moves) return route(Op::list_moves, queue.owner);
+  if (op == WireOp::get_attributes) described_ = *opened;
+  return route(Op::count, queue.owner);
+}
+
+WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionConfig& config) {
+  const auto magic = in.take<std::uint32_t>();
+  const auto major = in.take<std::uint16_t>();
+  session.minor_ = in.take<std::uint16_t>();
+  const auto features = in.take<std::uint32_t>();
+  const auto auth = in.take<std::uint8_t>();
+  const std::string_view name = in.take_short();
+  // Magic and major are checked first: the rest of another version's HELLO may be unknown.
+  if (magic != wire_magic || major != wire_major) return hang_up(Status::protocol_version);
+  if (!in.ok()) return hang_up(Status::bad_frame);  // further bytes belong to a later minor
+  if (auth > auth_key || (auth == auth_none && config.keys)) {
+    session.fault_ = auth > auth_key ? AuthFault::bad_form : AuthFault::missing;
+    return hang_up(Status::unauthorized);
+  }
+  session.challenged_ = config.keys != nullptr;
+  session.greeted_ = !session.challenged_;
+  session.client_ = name.substr(0, client_name_max);
+
+  put(answer_, wire_major);
+  put(answer_, wire_minor);
+  session.groups_ = (features & feature_groups) != 0;
+  put(answer_, features & features_known);
+  put(answer_, frame_bytes_max);
+  put(answer_, config.credit_frames);
+  put(answer_, config.credit_bytes);
+  put(answer_, static_cast<std::uint32_t>(entries_max));
+  put(answer_, config.boot_id);
+  put(answer_, raw(config.home));
+  put(answer_, config.shards);
+  put(answer_, static_cast<std::uint16_t>(config.shard_ports.size()));
+  for (const std::uint16_t port : config.shard_ports) put(answer_, port);
+  if (session.challenged_) session.challenge_ = challenge();
+  const std::size_t size = session.challenged_ ? session.challenge_.size() : 0;
+  put_short(answer_, {reinterpret_cast<const char*>(session.challenge_.data()), size});
+  return Next::respond;
+}
+
+WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
+                                      const SessionConfig& config) {
+  const std::string_view id = in.take_short();
+  const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
+  if (!in.finished()) return hang_up(Status::bad_frame);
+  // The server may have reloaded its keys since HELLO: the current keys count.
+  const Keyring::Entry* const key =
+      config.keys ? proven(*config.keys, id, session.challenge_, proof) : nullptr;
+  if (key == nullptr) {
+    session.fault_ = AuthFault::mismatch;
+    return hang_up(Status::unauthorized);
+  }
+  session.account_ = key->key.account;
+  session.key_ = {key->id_digest, key->print};
+  session.greeted_ = true;
+  return Next::respond;
+}
+
+WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Directory& directory,
+                                    const SessionConfig& config) {
+  const std::string_view account = in.take_short();
+  const std::string_view name = in.take_short();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  // A key does not learn whether another account's queue exists. Topics are in the directory too,
+  // but they are not queues.
+  const bool foreign =
+      (!account.empty() && !session.account_.empty() && account != session.account_) ||
+      is_topic_account(account);
+  const ConfigPtr* found =
+      foreign ? nullptr
+              : directory.find(account.empty() ? session.account_or(config) : account, name);
+  if (!found) return refuse(Status::no_such_queue);
+  return opened(session, *found, directory);
+}
+
+WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Directory& directory,
+                                      const SessionConfig& config) {
+  spec_.account = session.account_or(config);
+  spec_.name = in.take_short();
+  spec_.changes.clear();
+  spec_.tags.clear();
+  const ConfigPtr* there = directory.find(spec_.account, spec_.name);
+  const AttributeSubject of{.directory = directory,
+                            .account = spec_.account,
+                            .name = spec_.name,
+                            .fifo = spec_.name.ends_with(".fifo"),
+                            .queue = there ? there->get() : nullptr};
+  const Status attributes = wire::take_queue_attributes(in, of, spec_.changes);
+  const Status tags = wire::take_tags(in, spec_.tags);
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (const Status name = wire::check_queue_name(spec_.name); name != Status::ok)
+    return refuse(name);
+  if (attributes != Status::ok) return refuse(attributes);
+  const bool fifo = std::ranges::find(spec_.changes, Attribute::fifo_queue,
+                                      &AttributeChange::attribute) != spec_.changes.end();
+  if (fifo != of.fifo) return refuse(Status::invalid);  // the name and the attribute must agree
+  if (tags != Status::ok) return refuse(tags);
+  if (session.full()) return refuse(Status::overloaded);
+  request_.spec = &spec_;
+  return route(Op::create_queue, control_shard);
+}
+
+WireCall::Next WireCall::set_attributes(WireReader& in, const Directory& directory,
+                                        const QueueConfig& queue) {
+  changes_.clear();
+  const AttributeSubject of{.directory = directory,
+                            .account = queue.account,
+                            .name = queue.name,
+                            .fifo = queue.is_fifo(),
+                            .queue = &queue};
+  const Status status = wire::take_queue_attributes(in, of, changes_);
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (status != Status::ok) return refuse(status);
+  if (changes_.empty()) return refuse(Status::invalid);
+  request_.changes = changes_;
+  return route(Op::set_attributes, control_shard);
+}
+
+WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Directory& directory,
+                                     const SessionConfig& config) {
+  const std::string_view prefix = in.take_short();
+  const std::string_view after = in.take_short();
+  const auto max = in.take<std::uint16_t>();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (max < 1 || max > names_max) return refuse(Status::invalid);
+  // One more than requested shows whether there are more.
+  const std::vector<ConfigPtr> found =
+      directory.list(session.account_or(config), prefix, after, std::size_t{max} + 1);
+  put_names(found, max);
+  return Next::respond;
+}
+
+WireCall::Next WireCall::refuse(Status status, std::uint32_t detail) {
+  status_ = status;
+  detail_ = detail;
+  return Next::respond;
+}
+
+WireCall::Next WireCall::hang_up(Status status) {
+  status_ = status;
+  return Next::close;
+}
+
+WireCall::Next WireCall::route(Op op, ShardId target) {
+  request_.op = op;
+  target_ = target;
+  return Next::route;
+}
+
+}  // namespace pawl

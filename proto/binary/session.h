@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binary operations: a frame becomes a Request, and its response becomes a frame.
+//
+//    Session, one per connection: new --HELLO--> greeted --bad frame--> (closed by net/)
+//                                 \--HELLO--> challenged --AUTHENTICATE--> greeted
+//
+//   WireCall, one per frame in flight:
+//     idle --begin--> respond | route | close
+//     route: net/ carries request() to target() and back, then --resume--> respond | route | close
+//     respond: write_response, and the call is idle again
+//     close:   write_response, then the connection is closed when that has been sent
+//
+// Responses may be sent in any order: the correlation of the request identifies each.
+//
+// Units:  wire durations and core Durations are both milliseconds.
+// Limits: handles_max open queues per connection; entries_max entries per batch; SessionConfig for
+//         the rest.
+// Errors: every error is a Status in the response; invalid input has no other effect.
+// Owner:  the connection's shard. A WireCall owns the bytes and arrays its Request points to and
+//         must not move while routed. It keeps its buffers between frames, up to a bound, so that a
+//         steady state allocates nothing.
+// Source: proto/PROTOCOL.md
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/directory.h"
+#include "core/receipt.h"
+#include "core/request.h"
+#include "core/time_shift.h"
+#include "proto/auth/challenge.h"
+#include "proto/binary/frames.h"
+
+namespace pawl {
+
+// Settings shared by all binary connections of a shard.
+struct SessionConfig {
+  // Account of queues opened without an account, unless the client's key names one.
+  std::string account = "000000000000";
+  std::shared_ptr<const Keyring> keys;  // accepted keys; null: no authentication
+  Secret secret{};                      // for message ids
+  const TimeShift* shift = &no_shift;   // engine time to wall-clock time
+  ShardId home{};                       // the shard this connection is on
+  std::uint32_t shards = 1;
+  // [i]: the port of shard i; empty: there are no such ports.
+  std::vector<std::uint16_t> shard_ports;
+  std::uint64_t boot_id = 0;              // random, one per server start
+  std::uint32_t credit_frames = 1024;     // in-flight requests per connection, and
+  std::uint32_t credit_bytes = 8u << 20;  // their bytes; beyond it the server stops reading
+  // Bytes of bodies and attributes in one RECEIVE response; at least one message always fits. Other
+  // calls in flight can lower it, but not below receive_bytes_min: together they may use
+  // receive_bytes_promised.
+  std::uint32_t receive_bytes_max = 4u << 20;
+  static constexpr std::uint32_t receive_bytes_min = 64u << 10;
+  static constexpr std::size_t receive_bytes_promised = 16u << 20;
+};
+
+enum class AuthFault : std::uint8_t;  // proto/auth/sigv4.h
+
+class Session {
+ public:
+  static constexpr std::size_t handles_max = 16'384;
+
+  bool greeted() const { return greeted_; }
+  const std::string& client() const { return client_; }  // as it named itself, at most 64 bytes
+  // Account of the client's key, which limits its access. Empty: the client has no key.
+  const std::string& account() const { return account_; }
+  // False: `keys` no longer holds the key that the client proved.
+  bool may_stay(const Keyring* keys) const;
+  // The reason for refusing the client; `none` until then.
+  AuthFault auth_fault() const { return fault_; }
+  // Response bytes promised to all calls in flight: the sum of WireCall::promised().
+  void set_promised(std::size_t bytes) { promised_ = bytes; }
+
+ private:
+  friend class WireCall;
+
+  // The queue behind a handle: its settings from the open or later; null once it is known to be
+  // deleted.
+  struct Opened {
+    ConfigPtr config;
+    bool known = false;  // the directory has listed it
+  };
+
+  // The queue's handle, constant for this connection; 0 when the table is full.
+  std::uint32_t intern(const ConfigPtr& config, const Directory& directory);
+  // Null for a handle that was never assigned.
+  const ConfigPtr* queue(std::uint32_t handle) const;
+  void forget_gone(const Directory& directory);
+  bool full() const { return queues_.size() == handles_max; }
+
+  bool expects(WireOp op) const;
+  std::string_view account_or(const SessionConfig& config) const {
+    return account_.empty() ? config.account : account_;
+  }
+
+  bool greeted_ = false;
+  std::uint16_t minor_ = 0;  // the client's minor version
+  bool groups_ = false;      // the client supports feature_groups
+  bool challenged_ = false;
+  Challenge challenge_{};
+  struct {
+    Sha256 id_digest{}, print{};
+  } key_;  // the key that the client proved
+  AuthFault fault_{};
+  std::string client_;
+  std::string account_;
+  std::size_t promised_ = 0;
+  std::vector<Opened> queues_;                                // [handle - 1]
+  std::size_t looked_at_ = 0;                                 // forget_gone()'s position in queues_
+  std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
+};
+
+class WireCall {
+ public:
+  static constexpr std::uint32_t names_max = 1000;  // queue names in one response
+  // Most messages in the response of a RECEIVE that had to wait: it holds memory for each.
+  static constexpr std::uint32_t waiting_max = 16;
+
+  enum class Next : std::uint8_t { respond, route, close };
+
+  WireCall() = default;
+  WireCall(const WireCall&) = delete;
+  WireCall& operator=(const WireCall&) = delete;
+
+  // `frame` is one complete frame, as long as its header says (parse_header). It is copied.
+  Next begin(Session& session, std::string_view frame, const Directory& directory,
+             const SessionConfig& config);
+
+  // Valid while routed.
+  Request& request() { return request_; }
+  ShardId target() const { return target_; }
+  // Bytes of the request and of the prepared deliveries. Only while not routed.
+  std::size_t memory() const {
+    return frame_.size() + request_.deliveries.size() * sizeof(Delivery) +
+           request_.copied.capacity();
+  }
+  // Capacity of its buffers in bytes.
+  std::size_t capacity() const;
+  // Most message bytes in the response of a RECEIVE; 0 for other operations.
+  std::size_t promised() const { return request_.op == Op::receive ? receive_bytes_max_ : 0; }
+  // Call before resume(): bytes free for the response. 0: all deliveries return to their queue.
+  void limit_answer(std::size_t bytes) { answer_room_ = bytes; }
+
+  // Continues after the request has returned. Contents of RECEIVE deliveries are read here and in
+  // write_response(), and must stay valid until that returns.
+  Next resume(Session& session, const Directory& directory, const SessionConfig& config);
+
+  // Appends the response. The call is idle afterwards.
+  void write_response(std::string& out);
+  // Discards an unwanted response. A call whose response was written is already empty.
+  void drop() {
+    if (request_.op != Op::none) trim();
+  }
+
+ private:
+  // Request side: each function handles one operation or a family of operations.
+  Next run(Session& session, std::string_view payload, const Directory& directory,
+           const SessionConfig& config);
+  Next run_on_queue(Session& session, WireReader& in, const Directory& directory);
+  Next hello(Session& session, WireReader& in, const SessionConfig& config);
+  Next authenticate(Session& session, WireReader& in, const SessionConfig& config);
+  Next open_queue(Session& session, WireReader& in, const Directory& directory,
+                  const SessionConfig& config);
+  Next create_queue(Session& session, WireReader& in, const Directory& directory,
+                    const SessionConfig& config);
+  Next list_queues(Session& session, WireReader& in, const Directory& directory,
+                   const SessionConfig& config);
+  Next set_attributes(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next send(WireReader& in, const QueueConfig& queue);
+  Next receive(const Session& session, WireReader& in, const QueueConfig& queue);
+  Next wait_for_some();
+  Next get_tags(WireReader& in, const QueueConfig& queue);
+  Next set_tags(WireReader& in, const ConfigPtr& queue);
+  Next list_sources(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next start_move(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_move(WireReader& in, const QueueConfig& queue);
+  Next start_replay(WireReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_replay(WireReader& in, const QueueConfig& queue);
+  Next list_replays(WireReader& in, const QueueConfig& queue);
+  ReplayParams& about_replays();
+  void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
+  Next receipts(WireReader& in, const QueueConfig& queue, Op op);
+  Next route(Op op, ShardId target);
+  // Handling of returned requests.
+  Next opened(Session& session, const ConfigPtr& config, const Directory& directory);
+  Next described();
+  Next moves_listed();
+  Next replays_listed();
+  Next received();
+  Next refuse(Status status, std::uint32_t detail = no_detail);
+  Next hang_up(Status status);
+  // Writing of responses.
+  void write_payload(std::string& out) const;
+  void write_sent(std::string& out) const;
+  void write_deliveries(std::string& out, std::uint32_t count) const;
+  void trim();
+
+  FrameHeader header_;
+  Status status_ = Status::ok;
+  std::uint32_t detail_ = no_detail;
+  ShardId target_{};
+  const SessionConfig* config_ = nullptr;
+  std::uint32_t receive_bytes_max_ = 0;
+  std::size_t answer_room_ = SIZE_MAX;
+  Duration wait_later_{0};  // a large RECEIVE first looks without waiting, for all its messages
+  bool groups_ = false;
+  bool undelivering_ = false;  // returning deliveries that did not fit into the response
+
+  Request request_;
+  std::string frame_;              // bytes that the request points into
+  std::string answer_;             // payload prepared before write_response()
+  std::vector<Status> prechecks_;  // SEND: one per entry; refused entries are not in sends_
+  std::vector<SendEntry> sends_;
+  std::vector<std::string> digests_;  // body digests used as deduplication ids
+  std::vector<ReceiptEntry> receipts_;
+  std::vector<Delivery> deliveries_;
+  QueueSpec spec_;
+  std::vector<AttributeChange> changes_;
+  Tags tags_;
+  std::string destination_;
+  std::unique_ptr<ReplayParams> replay_;  // allocated on demand: few calls are about replays
+  ConfigPtr described_;                   // GET_ATTRIBUTES: settings when requested
+};
+
+}  // namespace pawl

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SEND, RECEIVE, DELETE and CHANGE: reads a batch and checks it entry by entry.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "proto/aws/message_attributes.h"
+#include "proto/binary/session.h"
+#include "proto/sqs/message.h"
+#include "proto/text/digest.h"
+#include "proto/text/text.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t delay_ms_max = 900'000;
+constexpr std::uint32_t visibility_ms_max = 43'200'000;
+constexpr std::uint32_t wait_ms_max = 20'000;
+
+bool in_range(std::uint32_t ms, std::uint32_t max) { return ms == wire_queue_default || ms <= max; }
+
+Duration duration(std::uint32_t ms) {
+  return ms == wire_queue_default ? queue_default : milliseconds(ms);
+}
+
+// True for the only system attribute that a sender may set.
+bool is_trace_header(std::string_view encoded) {
+  MessageAttribute attribute;
+  AttributeReader reader(encoded);
+  return reader.next(attribute) && reader.at_end() && attribute.name == "AWSTraceHeader" &&
+         attribute.type == "String" && encoded.size() <= trace_header_max &&
+         check_attribute(attribute) == AttributeFault::none;
+}
+
+// Checks group and deduplication id. In a FIFO queue only the queue sets the delay.
+bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig& queue) {
+  if (!content.group.empty() && !good_message_id(content.group)) return false;
+  if (!queue.is_fifo()) return content.dedup_id.empty();
+  return !content.group.empty() && good_message_id(content.dedup_id) &&
+         (delay_ms == 0 || delay_ms == wire_queue_default);
+}
+
+// Checks one message by SQS's rules.
+Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& queue) {
+  const Content& content = entry.content;
+  const std::int64_t size_max = queue.number(Attribute::maximum_message_size);
+  if (!names_fit(content, delay_ms, queue)) return Status::invalid;
+  if (content.body.empty() || !in_range(delay_ms, delay_ms_max)) return Status::invalid;
+  if (!content.attributes.empty() && check_attributes(content.attributes) != Errc::ok)
+    return Status::bad_attributes;
+  if (!content.system.empty() && !is_trace_header(content.system)) return Status::bad_attributes;
+  const std::size_t size = content.body.size() + attributes_size(content.attributes);
+  if (size > static_cast<std::size_t>(size_max)) return Status::too_large;
+  if (check_text(content.body) != TextFault::none) return Status::bad_text;
+  return Status::ok;
+}
+
+}  // namespace
+
+WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
+  const auto count = in.take<std::uint32_t>();
+  if (count < 1 || count > entries_max)
+    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
+  const bool by_content = queue.number(Attribute::content_based_deduplication) == 1;
+  sends_.clear();
+  digests_.clear();
+  if (by_content) digests_.reserve(count);  // entries point to them
+  prechecks_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto head = in.take<std::uint32_t>();
+    if ((head & ~entry_bits_known) != 0) return refuse(Status::bad_frame, i);
+    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
+    const std::uint32_t delay_ms =
+        head & entry_has_delay ? in.take<std::uint32_t>() : wire_queue_default;
+    const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
+    if (names > 0xFFFF) return refuse(Status::bad_frame, i);  // a sender cannot set the origin
+    SendEntry entry;
+    entry.content.body = in.take_bytes(head & entry_body_mask);
+    entry.content.attributes = in.take_bytes(attributes);
+    entry.content.system = in.take_bytes(system);
+    entry.content.group = in.take_bytes(names & 0xFF);
+    entry.content.dedup_id = in.take_bytes(names >> 8);
+    if (!in.ok()) return refuse(Status::bad_frame, i);
+    entry.delay = duration(delay_ms);
+    if (entry.content.dedup_id.empty() && by_content) {
+      std::string& digest = digests_.emplace_back();
+      append_hex(digest, sha256(entry.content.body));
+      entry.content.dedup_id = digest;
+    }
+    prechecks_.push_back(check(entry, delay_ms, queue));
+    if (prechecks_.back() == Status::ok) sends_.push_back(entry);
+  }
+  if (!in.finished()) return refuse(Status::bad_frame);
+  if (sends_.empty()) return Next::respond;
+  request_.sends = sends_;
+  return route(Op::send, queue.owner);
+}
+
+WireCall::Next WireCall::receive(const Session& session, WireReader& in, const QueueConfig& queue) {
+  const auto max = in.take<std::uint32_t>();
+  const auto wait_ms = in.take<std::uint32_t>();
+  const auto visibility_ms = in.take<std::uint32_t>();
+  const auto bytes_max = in.take<std::uint32_t>();
+  const std::string_view attempt = groups_ ? in.take_short() : std::string_view();
+  if (!in.finished()) return refuse(Status::bad_frame);
+  const bool fits = max >= 1 && max <= entries_max && in_range(wait_ms, wait_ms_max) &&
+                    in_range(visibility_ms, visibility_ms_max) &&
+                    (attempt.empty() || good_message_id(attempt));
+  if (!fits) return refuse(Status::invalid);
+  const std::size_t left = SessionConfig::receive_bytes_promised -
+                           std::min(session.promised_, SessionConfig::receive_bytes_promised);
+  const auto fair = static_cast<std::uint32_t>(left / 4);
+  receive_bytes_max_ =
+      std::min(config_->receive_bytes_max, std::max(fair, SessionConfig::receive_bytes_min));
+  if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
+  const Duration wait = duration(wait_ms);
+  const bool waits_for_many =
+      max > waiting_max && (wait == queue_default ? queue.wait() : wait) > Duration{0};
+  // A RECEIVE with an attempt id is issued once: a second would return the first one's result.
+  const bool looks_first = waits_for_many && attempt.empty();
+  const std::uint32_t room = waits_for_many && !looks_first ? waiting_max : max;
+  if (looks_first) wait_later_ = wait;
+  // Only grows: the owner overwrites each delivery it fills.
+  if (deliveries_.size() < room) deliveries_.resize(room);
+  request_.deliveries = std::span(deliveries_).first(room);
+  request_.receive = {.max = room,
+                      .visibility = duration(visibility_ms),
+                      .wait = looks_first ? Duration{0} : wait,
+                      .attempt = queue.is_fifo() ? attempt : std::string_view(),
+                      .bytes_max = receive_bytes_max_};
+  return route(Op::receive, queue.owner);
+}
+
+// Waits after an empty result, with memory for waiting_max messages only.
+WireCall::Next WireCall::wait_for_some() {
+  std::vector<Delivery>(waiting_max).swap(deliveries_);
+  request_.deliveries = deliveries_;
+  request_.receive.max = waiting_max;
+  request_.receive.wait = std::exchange(wait_later_, Duration{0});
+  return route(Op::receive, target_);
+}
+
+WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op op) {
+  const auto count = in.take<std::uint32_t>();
+  if (count < 1 || count > entries_max)
+    return refuse(in.ok() ? Status::invalid : Status::bad_frame);
+  receipts_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ReceiptEntry entry;
+    const std::string_view handle = in.take_bytes(receipt_bytes);
+    if (!in.ok()) return refuse(Status::bad_frame);
+    std::memcpy(entry.handle.data(), handle.data(), receipt_bytes);
+    if (op == Op::change_visibility) {
+      const auto visibility_ms = in.take<std::uint32_t>();
+      if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
+      entry.visibility = milliseconds(visibility_ms);
+    }
+    receipts_.push_back(entry);
+  }
+  if (!in.finished()) return refuse(Status::bad_frame);
+  request_.receipts = receipts_;
+  return route(op, queue.owner);
+}
+
+}  // namespace pawl

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/http/refusals.h"
+
+#include <fmt/format.h>
+
+#include "proto/http/parser.h"
+
+namespace pawl {
+
+std::string long_target_text() {
+  return fmt::format(
+      "The target of the request is longer than {} bytes. Send the parameters in the body of a "
+      "POST.",
+      HttpParser::target_bytes_max);
+}
+
+std::string long_head_text() {
+  return fmt::format(
+      "The head of the request is longer than {} bytes, or has more than {} headers. Send fewer or "
+      "shorter headers.",
+      HttpParser::head_bytes_max, HttpParser::headers_max);
+}
+
+std::string long_body_text(std::uint64_t bytes, std::uint64_t bytes_max) {
+  return fmt::format(
+      "A body of {} bytes is longer than any request of this action, which has {} bytes at most. "
+      "Send less at once.",
+      bytes, bytes_max);
+}
+
+std::string long_chunk_text(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t bytes_max) {
+  return fmt::format(
+      "A chunk of {} bytes after {} bytes makes the body longer than any request of this action, "
+      "which has {} bytes at most. Send less at once.",
+      chunk, bytes, bytes_max);
+}
+
+std::string content_encoding_text(std::string_view value) {
+  constexpr std::size_t shown_max = 40;
+  return fmt::format(
+      "Content-Encoding {} is not accepted: only identity is. Send the body as it is; AWS's SDKs "
+      "do so with AWS_DISABLE_REQUEST_COMPRESSION=true.",
+      value.substr(0, shown_max));
+}
+
+}  // namespace pawl

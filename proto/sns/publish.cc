@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <ctime>
+#include <deque>
+
+#include "core/check.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/sns/state.h"
+#include "proto/sqs/message.h"
+#include "proto/sqs/state.h"
+#include "proto/text/base64.h"
+#include "proto/text/digest.h"
+#include "proto/text/json.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+
+namespace pawl::sns {
+namespace {
+
+using F = SnsFault;
+using Next = SqsCall::Next;
+
+constexpr std::size_t subject_max = 100;
+
+// --- messages ------------------------------------------------------------------------------------
+
+// Chooses the text for sqs from {"default": "..", "sqs": ".."}.
+bool choose_text(SnsMessage& m, std::string_view message) {
+  const auto members = json_members(message);
+  if (!members) {
+    return m.refusal.parameter("Message Structure - JSON message body failed to parse");
+  }
+  for (const std::string_view key : {"sqs", "default"}) {
+    const auto found = std::ranges::find(*members, key, &JsonMember::key);
+    if (found == members->end() || found->kind != JsonMember::Kind::text) {
+      if (key == "sqs") continue;
+      return m.refusal.parameter("Message Structure - No default entry in JSON message body");
+    }
+    if (m.text.empty()) m.text = found->text;
+  }
+  return true;
+}
+
+bool check_text_of(SnsMessage& m, std::string_view message, std::string_view structure) {
+  if (message.empty()) return m.refusal.parameter("Empty message");
+  if (message.size() > SnsCall::message_bytes_max) {
+    return m.refusal.parameter("Message too long");
+  }
+  if (structure == "json") {
+    if (!choose_text(m, message)) return false;
+  } else if (structure.empty()) {
+    m.text = message;
+  } else {
+    return m.refusal.parameter("MessageStructure");
+  }
+  if (m.text.empty()) return m.refusal.parameter("Empty message");
+  return check_text(m.text) == TextFault::none ||
+         m.refusal.parameter(
+             "Message Reason: it has characters that SQS does not take; those are {}",
+             allowed_characters);
+}
+
+bool check_subject(SnsMessage& m) {
+  const auto printable = [](char c) { return c >= 0x20 && c <= 0x7E; };
+  if (m.subject.empty()) return true;
+  return (m.subject.size() <= subject_max && m.subject.front() != ' ' &&
+          std::ranges::all_of(m.subject, printable)) ||
+         m.refusal.parameter("Subject");
+}
+
+bool read_attribute(SnsMessage& m, const Form& form, std::string_view list, std::uint32_t n,
+                    std::deque<std::string>& decoded, MessageAttribute& out) {
+  SqsAttributeInput given;
+  if (const auto* name = form.find(list, n, "Name")) given.name = *name;
+  if (const auto* type = form.find(list, n, "Value.DataType")) given.type = *type;
+  if (const auto* text = form.find(list, n, "Value.StringValue")) given.text = *text;
+  if (const auto* base64 = form.find(list, n, "Value.BinaryValue")) {
+    if (!decode_base64(*base64, decoded.emplace_back())) {
+      return m.refusal.parameter("{}.{}.Value.BinaryValue: must be base64", list, n);
+    }
+    given.bytes = decoded.back();
+  }
+  Refusal refusal;
+  return check_message_attribute(given, out, refusal) ||
+         m.refusal.because(F::parameter_value_invalid, "{}", refusal.text);
+}
+
+bool read_attributes(SnsMessage& m, const Form& form, const std::string& list) {
+  std::vector<std::uint32_t> numbers;
+  if (!form.indexes(list, numbers)) return m.refusal.parameter("MessageAttributes");
+  std::deque<std::string> decoded;
+  std::vector<MessageAttribute> attributes(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!read_attribute(m, form, list, numbers[i], decoded, attributes[i])) return false;
+  }
+  std::ranges::sort(attributes, {}, &MessageAttribute::name);
+  const auto twin = std::ranges::adjacent_find(attributes, {}, &MessageAttribute::name);
+  if (twin != attributes.end()) {
+    return m.refusal.because(F::parameter_value_invalid,
+                             "Message attribute name '{}' already exists.", shown(twin->name));
+  }
+  for (const MessageAttribute& a : attributes) append_attribute(m.attributes, a);
+  m.attribute_count = attributes.size();
+  return true;
+}
+
+bool check_ids(SnsState& s, SnsMessage& m) {
+  const SnsTopic& topic = *s.topic;
+  for (const auto& [name, id] :
+       {std::pair("MessageGroupId", &m.group), std::pair("MessageDeduplicationId", &m.dedup_id)}) {
+    if (!id->empty() && !good_message_id(*id)) {
+      return m.refusal.parameter(
+          "{} Reason: {} can only include alphanumeric and punctuation "
+          "characters. 1 to 128 in length.",
+          name, name);
+    }
+  }
+  if (!topic.is_fifo()) {
+    return m.dedup_id.empty() ||
+           m.refusal.parameter(
+               "MessageDeduplicationId Reason: The request includes "
+               "MessageDeduplicationId parameter that is not valid for this topic "
+               "type");
+  }
+  if (m.group.empty()) {
+    return m.refusal.parameter("The MessageGroupId parameter is required for FIFO topics");
+  }
+  if (!m.dedup_id.empty()) return true;
+  if (!topic.content_based_deduplication()) {
+    return m.refusal.parameter(
+        "The topic should either have ContentBasedDeduplication enabled or "
+        "MessageDeduplicationId provided explicitly");
+  }
+  append_hex(m.dedup_id, sha256(m.text));
+  return true;
+}
+
+// Sequence numbers rise within the process, and across restarts as the clock does.
+std::uint64_t next_sequence_number(Instant now) {
+  static std::atomic<std::uint64_t> last{0};
+  const std::uint64_t from_clock = static_cast<std::uint64_t>(now.ms) << 20;
+  std::uint64_t before = last.load(std::memory_order_relaxed), next = 0;
+  do {
+    next = std::max(before + 1, from_clock);
+  } while (!last.compare_exchange_weak(before, next, std::memory_order_relaxed));
+  return next;
+}
+
+// Reads the message whose parameters begin with `prefix`. An error goes into the message's refusal.
+void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m) {
+  const auto text = [&](std::string_view name) {
+    return text_of(form, prefix + std::string(name));
+  };
+  m.subject = text("Subject");
+  m.group = text("MessageGroupId");
+  m.dedup_id = text("MessageDeduplicationId");
+  if (!check_text_of(m, text("Message"), text("MessageStructure")) || !check_subject(m) ||
+      !read_attributes(m, form, prefix + "MessageAttributes.entry") || !check_ids(s, m)) {
+    return;
+  }
+  m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
+  if (s.topic->is_fifo()) {
+    write_sequence_number(m.sequence_number, next_sequence_number(s.now));
+  }
+}
+
+// --- deliveries ----------------------------------------------------------------------------------
+
+std::string timestamp(Instant now) {
+  const std::time_t seconds = now.ms / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     now.ms % 1000);
+}
+
+void write_envelope_attributes(const SnsMessage& m, JsonWriter& json) {
+  json.key("MessageAttributes");
+  json.begin_object();
+  AttributeReader reader(m.attributes);
+  MessageAttribute a;
+  while (reader.next(a)) {
+    json.key(a.name);
+    json.begin_object();
+    json.member("Type", a.type);
+    std::string base64;
+    if (a.kind == AttributeKind::bytes) {
+      append_base64(base64,
+                    {reinterpret_cast<const std::uint8_t*>(a.value.data()), a.value.size()});
+    }
+    json.member("Value", a.kind == AttributeKind::bytes ? std::string_view(base64) : a.value);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+// The signature members are empty, because there is no certificate to sign with.
+std::string envelope(const SnsState& s, const SnsMessage& m, const SnsSubscription& subscription) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.member("Type", "Notification");
+  json.member("MessageId", m.message_id_text());
+  if (s.topic->is_fifo()) {
+    json.member("SequenceNumber",
+                std::string_view(m.sequence_number.data(), m.sequence_number.size()));
+  }
+  json.member("TopicArn", std::string_view(s.topic_arn));
+  if (!m.subject.empty()) json.member("Subject", std::string_view(m.subject));
+  json.member("Message", std::string_view(m.text));
+  json.member("Timestamp", std::string_view(timestamp(s.now)));
+  if (!s.topic->is_fifo()) {
+    json.member("SignatureVersion", "1");
+    json.member("Signature", "");
+    json.member("SigningCertURL", "");
+  }
+  json.member("UnsubscribeURL", std::string_view(fmt::format(
+                                    "{}/?Action=Unsubscribe&Version={}&SubscriptionArn={}:{}",
+                                    s.base_url, SnsCall::version, s.topic_arn, subscription.id)));
+  if (!m.attributes.empty()) write_envelope_attributes(m, json);
+  json.end_object();
+  return out;
+}
+
+// Adds the send of one message to the delivery. False: the queue can never accept the message.
+bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m, SnsDelivery& to) {
+  const bool raw = to.subscription->raw && !to.dead_letter;
+  if (raw && m.attribute_count > message_attributes_max) return false;
+  const std::string& body = raw ? m.text : to.bodies.emplace_back(envelope(s, m, *to.subscription));
+  const std::string_view attributes = raw ? std::string_view(m.attributes) : std::string_view();
+  const auto size = static_cast<std::int64_t>(body.size() + attributes_size(attributes));
+  if (size > queue.number(Attribute::maximum_message_size)) return false;
+  SendEntry& send = to.sends.emplace_back();
+  send.content.body = body;
+  send.content.attributes = attributes;
+  // A FIFO topic's group sets an order, which a standard queue does not keep.
+  if (queue.is_fifo() == s.topic->is_fifo()) send.content.group = m.group;
+  if (queue.is_fifo()) send.content.dedup_id = m.dedup_id;
+  return true;
+}
+
+bool may_bury(const SnsDelivery& delivery) {
+  return !delivery.dead_letter && !delivery.subscription->dead_letter_queue.empty();
+}
+
+// Moves a message that its queue can never accept to the subscription's dead-letter queue, if any.
+void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
+  if (!may_bury(from)) return;
+  auto to = std::ranges::find_if(
+      s.deliveries.begin() + static_cast<std::ptrdiff_t>(s.delivering), s.deliveries.end(),
+      [&](const SnsDelivery& d) { return d.dead_letter && d.subscription == from.subscription; });
+  if (to == s.deliveries.end()) {
+    s.deliveries.emplace_back();
+    to = s.deliveries.end() - 1;
+    to->subscription = from.subscription;
+    to->queue = from.subscription->dead_letter_queue;
+    to->dead_letter = true;
+  }
+  to->messages.push_back(message);
+}
+
+// Makes the request of a delivery. False: there is nothing to send.
+bool make_request(SnsState& s, SnsDelivery& delivery) {
+  const ConfigPtr* const queue = s.directory->find(delivery.subscription->account, delivery.queue);
+  for (const std::size_t i : delivery.messages) {
+    if (queue != nullptr && make_send(s, **queue, s.messages[i], delivery)) {
+      delivery.sent.push_back(i);
+    } else {
+      bury(s, delivery, i);
+    }
+  }
+  if (delivery.sends.empty()) return false;
+  delivery.request.op = Op::send;
+  delivery.request.queue = (*queue)->id;
+  delivery.request.sends = delivery.sends;
+  s.routes.push_back({&delivery.request, (*queue)->owner});
+  return true;
+}
+
+void write_message(SnsState& s, XmlWriter& xml, const SnsMessage& m) {
+  xml.element("MessageId", m.message_id_text());
+  if (s.topic->is_fifo()) {
+    xml.element("SequenceNumber", {m.sequence_number.data(), m.sequence_number.size()});
+  }
+}
+
+void write_batch(SnsState& s) {
+  XmlWriter xml = s.answer();
+  xml.open("Successful");
+  for (const SnsMessage& m : s.messages) {
+    if (m.refusal) continue;
+    xml.open("member");
+    xml.element("Id", m.id);
+    write_message(s, xml, m);
+    xml.close("member");
+  }
+  xml.close("Successful");
+  xml.open("Failed");
+  for (SnsMessage& m : s.messages) {
+    if (!m.refusal) continue;
+    make_printable(m.refusal.text);
+    const SnsFaultInfo& fault = info(m.refusal.fault);
+    xml.open("member");
+    xml.element("Id", m.id);
+    xml.element("Code", fault.code);
+    xml.element("Message", m.refusal.text);
+    xml.element("SenderFault", fault.sender ? "true" : "false");
+    xml.close("member");
+  }
+  xml.close("Failed");
+}
+
+Next finish(SnsState& s) {
+  if (s.batch) {
+    write_batch(s);
+  } else if (s.messages.front().refusal) {
+    s.refusal = s.messages.front().refusal;
+  } else {
+    XmlWriter xml = s.answer();
+    write_message(s, xml, s.messages.front());
+  }
+  return Next::respond;
+}
+
+// Sends the next wave of deliveries, or answers after the last one.
+Next deliver(SnsState& s) {
+  s.routes.clear();
+  s.under_way = s.delivering;
+  while (s.delivering < s.deliveries.size() && s.routes.size() < SnsCall::routes_max) {
+    SnsDelivery& delivery = s.deliveries[s.delivering++];
+    make_request(s, delivery);
+  }
+  return s.routes.empty() ? finish(s) : Next::route;
+}
+
+// Routes a request without effect, so that other work of the shard gets a turn.
+Next pause(SnsState& s) {
+  s.request.op = Op::none;
+  s.routes.assign(1, {&s.request, s.row->owner});
+  return Next::route;
+}
+
+bool wants(const SnsSubscription& subscription, SnsMessage& m, FilterBody& body,
+           std::size_t& comparisons) {
+  if (m.refusal) return false;
+  if (subscription.filter == nullptr) return true;
+  using Verdict = FilterPolicy::Verdict;
+  const Verdict verdict = subscription.filter->matches(m.attributes, body, comparisons);
+  if (verdict == Verdict::too_many_comparisons) {
+    m.refusal.parameter(
+        "Message Reason: to compare it with the FilterPolicy of the subscription {} takes more "
+        "than {} comparisons. Give the lists that the policy looks at fewer values",
+        subscription.id, FilterPolicy::comparisons_max);
+  }
+  return verdict == Verdict::wanted;
+}
+
+// Chooses the messages of each subscription, within the limit of one turn. False: more remain.
+bool choose_deliveries(SnsState& s) {
+  const std::size_t messages = s.messages.size();
+  std::size_t comparisons = 0;
+  for (; s.compared < s.topic->subscriptions.size() * messages; ++s.compared) {
+    if (comparisons > SnsCall::comparisons_a_turn) return false;
+    const SnsSubscription& subscription = s.topic->subscriptions[s.compared / messages];
+    const std::size_t i = s.compared % messages;
+    if (!subscription.usable ||
+        !wants(subscription, s.messages[i], s.filter_bodies[i], comparisons))
+      continue;
+    if (s.deliveries.empty() || s.deliveries.back().subscription != &subscription) {
+      SnsDelivery& delivery = s.deliveries.emplace_back();
+      delivery.subscription = &subscription;
+      delivery.queue = subscription.queue;
+    }
+    s.deliveries.back().messages.push_back(i);
+  }
+  return true;
+}
+
+Next choose(SnsState& s) {
+  if (!choose_deliveries(s)) return pause(s);
+  std::vector<FilterBody>().swap(s.filter_bodies);
+  s.chosen = true;
+  // A message refused at a later filter is delivered to no subscription.
+  for (SnsDelivery& delivery : s.deliveries)
+    std::erase_if(delivery.messages, [&](std::size_t i) { return bool(s.messages[i].refusal); });
+  return deliver(s);
+}
+
+// Reading a large message uses up a turn: its filters are evaluated in another one.
+Next begin_delivery(SnsState& s) {
+  std::size_t bytes = 0;
+  for (const SnsMessage& m : s.messages) {
+    s.filter_bodies.emplace_back(m.text);
+    bytes += m.text.size() + m.attributes.size();
+  }
+  const bool filters = std::ranges::any_of(
+      s.topic->subscriptions, [](const SnsSubscription& one) { return one.filter != nullptr; });
+  return filters && bytes > SnsCall::comparisons_a_turn ? pause(s) : choose(s);
+}
+
+bool check_batch(SnsState& s) {
+  std::size_t bytes = 0;
+  for (const SnsMessage& m : s.messages) {
+    if (!good_entry_id(m.id)) {
+      return s.refusal.because(F::invalid_entry_id,
+                               "The Id of a batch entry in a batch request doesn't abide by the "
+                               "specification.");
+    }
+    if (std::ranges::count(s.messages, m.id, &SnsMessage::id) > 1) {
+      return s.refusal.because(F::ids_not_distinct,
+                               "Two or more batch entries in the request have the same Id.");
+    }
+    bytes += m.text.size() + attributes_size(m.attributes);
+  }
+  return bytes <= SnsCall::message_bytes_max ||
+         s.refusal.because(F::batch_too_long,
+                           "The length of all the batch messages put together is more than the "
+                           "limit: {} bytes of {}.",
+                           bytes, SnsCall::message_bytes_max);
+}
+
+bool find_topic_of(SnsState& s, const Form& form) {
+  std::string_view arn = text_of(form, "TopicArn");
+  if (arn.empty()) arn = text_of(form, "TargetArn");
+  if (arn.empty())
+    return s.refusal.parameter("TopicArn or TargetArn Reason: no value for required parameter");
+  if (!find_topic(s, arn)) return false;
+  s.topic = topic_of(s.row);
+  return true;
+}
+
+}  // namespace
+
+Next publish(SnsState& s, const Form& form) {
+  if (!find_topic_of(s, form)) return Next::respond;
+  s.messages.resize(1);
+  SnsMessage& m = s.messages.front();
+  read_message(s, form, "", m);
+  if (!m.refusal && m.text.size() + attributes_size(m.attributes) > SnsCall::message_bytes_max) {
+    m.refusal.parameter("Message too long");
+  }
+  return begin_delivery(s);
+}
+
+Next publish_batch(SnsState& s, const Form& form) {
+  constexpr std::string_view list = "PublishBatchRequestEntries.member";
+  if (!find_topic_of(s, form)) return Next::respond;
+  std::vector<std::uint32_t> numbers;
+  if (!form.indexes(list, numbers) || numbers.empty()) {
+    s.refusal.because(F::empty_batch, "The batch request doesn't contain any entries.");
+    return Next::respond;
+  }
+  if (numbers.size() > SnsCall::entries_max) {
+    s.refusal.because(F::too_many_entries,
+                      "The batch request contains more entries than permissible: {} of {}.",
+                      numbers.size(), SnsCall::entries_max);
+    return Next::respond;
+  }
+  s.batch = true;
+  s.messages.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string prefix = fmt::format("{}.{}.", list, numbers[i]);
+    s.messages[i].id = text_of(form, prefix + "Id");
+    read_message(s, form, prefix, s.messages[i]);
+  }
+  return check_batch(s) ? begin_delivery(s) : Next::respond;
+}
+
+Next published(SnsState& s) {
+  if (!s.chosen) return choose(s);
+  for (std::size_t d = s.under_way; d < s.delivering; ++d) {
+    SnsDelivery& delivery = s.deliveries[d];
+    for (std::size_t i = 0; i < delivery.sent.size(); ++i) {
+      const Errc whole = delivery.request.error;
+      const Errc outcome = whole != Errc::ok ? whole : delivery.sends[i].error;
+      const bool used_up = outcome == Errc::message_numbers_used_up;
+      if (outcome == Errc::no_such_queue || outcome == Errc::too_large ||
+          (used_up && may_bury(delivery))) {
+        bury(s, delivery, delivery.sent[i]);
+      } else if (used_up) {
+        s.messages[delivery.sent[i]].refusal.because(
+            F::invalid_parameter,
+            "All message numbers of the subscribed queue {} were used: it takes no more messages. "
+            "Receive what is left in it, and subscribe a new queue instead.",
+            delivery.queue);
+      } else if (outcome != Errc::ok) {
+        s.messages[delivery.sent[i]].refusal.broker(outcome);
+      }
+    }
+    delivery.bodies.clear();
+    delivery.sends.clear();
+  }
+  return deliver(s);
+}
+
+}  // namespace pawl::sns

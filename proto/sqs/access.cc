@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/sqs/access.h"
+#include "proto/sns/topic.h"
+
+#include "proto/auth/keys.h"
+#include "proto/auth/sigv4.h"
+#include "proto/aws/arn.h"
+#include "proto/sqs/policy.h"
+
+namespace pawl::sqs {
+namespace {
+
+// True for requests that need no signature: the health check and OPTIONS.
+bool is_open(const HttpRequest& http) {
+  if (http.method == "OPTIONS") return true;
+  return (http.method == "GET" || http.method == "HEAD") && http.query.empty() &&
+         (http.path == "/" || http.path == "/health") && http.header("x-amz-target") == nullptr;
+}
+
+SignatureVerifier& verifier() {
+  thread_local SignatureVerifier made;
+  return made;
+}
+
+}  // namespace
+
+bool know_caller(SqsState& s, const HttpRequest& http) {
+  s.account = s.config->account;
+  if (s.config->keys == nullptr || is_open(http)) return true;
+  Identity identity;
+  s.auth_fault = verifier().verify(http, *s.config->keys, http.arrived, identity);
+  s.verified = s.auth_fault == AuthFault::none;
+  if (!s.verified) {
+    refuse(s.refusal, s.auth_fault);
+    return false;
+  }
+  s.account = s.input.arena.copy(identity.account);  // the keys may be replaced before the response
+  return true;
+}
+
+bool check_head(SqsState& s, const HttpRequest& http) {
+  if (s.config->keys == nullptr || is_open(http)) return true;
+  s.auth_fault = verifier().verify_head(http, *s.config->keys, http.arrived, s.verified);
+  if (s.auth_fault == AuthFault::none) return true;
+  refuse(s.refusal, s.auth_fault);
+  return false;
+}
+
+bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {
+  if (s.config->keys == nullptr || queue.account == s.account) return true;
+  const std::string arn = arn_of(s.config->region, queue.account, queue.name);
+  const PolicyQuestion question{
+      .account = s.account, .permission = permission_for(info(action).name), .queue_arn = arn};
+  return policy_allows(queue.text(Attribute::policy), question);
+}
+
+const ConfigPtr* find_allowed_queue(const SqsState& s, std::string_view account,
+                                    std::string_view name) {
+  if (is_topic_account(account)) return nullptr;
+  const ConfigPtr* queue = s.directory->find(account.empty() ? s.account : account, name);
+  if (queue == nullptr && s.config->keys == nullptr) queue = s.directory->find(s.account, name);
+  return queue != nullptr && may(s, s.action, **queue) ? queue : nullptr;
+}
+
+const ConfigPtr* allowed_queue(SqsState& s, std::string_view account, std::string_view name,
+                               std::string_view as_given) {
+  if (const ConfigPtr* queue = find_allowed_queue(s, account, name)) return queue;
+  if (account.empty() || account == s.account || s.config->keys == nullptr) {
+    refuse(s.refusal, Errc::no_such_queue, {});
+  } else {
+    refuse(s.refusal, Errc::unauthorized, {.queue = shown(as_given)});
+  }
+  return nullptr;
+}
+
+}  // namespace pawl::sqs

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "proto/sqs/actions.h"
+#include "proto/text/text.h"
+
+namespace pawl::sqs {
+namespace {
+
+using F = SqsFault;
+using M = SqsMember;
+
+bool check_ids(SqsState& s) {
+  const auto& entries = s.input.entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const SqsScalar& id = entries[i][M::id];
+    if (!id.present) {
+      return s.refusal.because(F::missing_parameter,
+                               "The request must contain the parameter {}RequestEntry.{}.Id.",
+                               info(s.action).name, i + 1);
+    }
+    if (!good_entry_id(id.text)) {
+      return s.refusal.because(F::invalid_batch_entry_id,
+                               "A batch entry id can only contain alphanumeric characters, "
+                               "hyphens and underscores. It can be at most 80 letters long.");
+    }
+  }
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (entries[i][M::id].text != entries[j][M::id].text) continue;
+      return s.refusal.because(F::batch_entry_ids_not_distinct, "Id {} repeated.",
+                               entries[i][M::id].text);
+    }
+  }
+  return true;
+}
+
+Errc outcome_of(const SqsState& s, const SqsEntry& entry) {
+  return s.request.op == Op::send ? s.sends[entry.slot].error : s.receipts[entry.slot].error;
+}
+
+void write_failure(const SqsEntryInput& given, const Refusal& why, SqsResult& result) {
+  constexpr std::string_view xml_name = "BatchResultErrorEntry";
+  const SqsFaultInfo& fault = info(why.fault);
+  // AWS names this fault InternalError for an entry, InternalFailure for a call.
+  const bool internal = why.fault == F::internal_failure;
+  result.begin_item(xml_name);
+  result.text("Id", given[M::id].text);
+  result.truth("SenderFault", fault.sender && why.fault != F::request_throttled);
+  result.text("Code", internal ? "InternalError" : fault.code);
+  result.text("Message", why.text);
+  result.end_item(xml_name);
+}
+
+}  // namespace
+
+bool check_batch(SqsState& s) {
+  if (s.input.entries_given == 0) {
+    return s.refusal.because(F::empty_batch_request,
+                             "There should be at least one {}RequestEntry in the request.",
+                             info(s.action).name);
+  }
+  if (s.input.entries_given > sqs_entries_max) {
+    return s.refusal.because(F::too_many_entries,
+                             "Maximum number of entries per request are {}. You have sent {}.",
+                             sqs_entries_max, s.input.entries_given);
+  }
+  return check_ids(s);
+}
+
+SqsCall::Next route_batch(SqsState& s, Op op, bool any) {
+  s.request.sends = s.sends;
+  s.request.receipts = s.receipts;
+  return any ? s.route(op, s.queue->owner) : SqsCall::Next::respond;
+}
+
+void settle_batch(SqsState& s) {
+  for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
+    SqsEntry& entry = s.entries[i];
+    if (entry.refusal) continue;
+    const Errc outcome = outcome_of(s, entry);
+    if (outcome != Errc::ok) {
+      refuse(entry.refusal, outcome, subjects_of(s, s.input.entries[i]));
+    }
+  }
+}
+
+void write_batch(SqsState& s, SqsResult& result, std::string_view xml_name,
+                 void (*success)(SqsState&, const SqsEntry&, SqsResult&)) {
+  const auto given = std::span(s.input.entries);
+  const auto entries = std::span(s.entries).first(given.size());
+  const auto failed = [](const SqsEntry& entry) { return static_cast<bool>(entry.refusal); };
+  if (!std::ranges::all_of(entries, failed)) {
+    result.begin_list("Successful");
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (failed(entries[i])) continue;
+      result.begin_item(xml_name);
+      result.text("Id", given[i][M::id].text);
+      if (success != nullptr) success(s, entries[i], result);
+      result.end_item(xml_name);
+    }
+    result.end_list();
+  }
+  if (std::ranges::any_of(entries, failed)) {
+    result.begin_list("Failed");
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (failed(entries[i])) write_failure(given[i], entries[i].refusal, result);
+    }
+    result.end_list();
+  }
+}
+
+ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry) {
+  return {.queue = s.queue_name,
+          .attribute = name_of(s.request.differing),
+          .receipt = entry[M::receipt_handle].text,
+          .visibility = entry[M::visibility_timeout].text,
+          .attempt = s.input[M::attempt_id].text,
+          .message_size_max = message_size_max};
+}
+
+}  // namespace pawl::sqs

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/sqs/message.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "proto/text/text.h"
+
+namespace pawl {
+namespace {
+
+using F = SqsFault;
+using M = SqsMember;
+
+constexpr std::string_view trace_header = "AWSTraceHeader";
+
+std::span<const SqsAttributeInput> kept(const SqsInput& input, const SqsAttributeRange& range) {
+  return std::span(input.attributes).subspan(range.first, range.kept);
+}
+
+bool refuse_attribute(AttributeFault fault, const MessageAttribute& a, Refusal& refusal) {
+  const std::string_view name = shown(a.name);
+  switch (fault) {
+    case AttributeFault::none:
+      return true;
+    case AttributeFault::name_empty:
+      return refusal.because(F::invalid_parameter_value,
+                             "The request must contain non-empty message (user) attribute names.");
+    case AttributeFault::name_long:
+      return refusal.because(F::invalid_parameter_value,
+                             "Message (user) attribute name must be shorter than 256 bytes.");
+    case AttributeFault::name_reserved:
+      return refusal.because(
+          F::invalid_parameter_value,
+          "You can't use message attribute names beginning with 'AWS.' or 'Amazon'. These strings "
+          "are reserved for internal use.");
+    case AttributeFault::name_characters:
+      return refusal.because(
+          F::invalid_parameter_value,
+          "The message attribute name '{}' is invalid. Attribute name can contain A-Z, a-z, 0-9, "
+          "underscore (_), hyphen (-), and period (.) characters.",
+          name);
+    case AttributeFault::type_empty:
+      return refusal.because(
+          F::invalid_parameter_value,
+          "The message (user) attribute '{}' must contain a non-empty message attribute type.",
+          name);
+    case AttributeFault::type_long:
+      return refusal.because(F::invalid_parameter_value,
+                             "Message (user) attribute type must be shorter than 256 bytes.");
+    case AttributeFault::type_unknown:
+      return refusal.because(
+          F::invalid_parameter_value,
+          "The type of message (user) attribute '{}' is invalid. You must use only the following "
+          "supported type prefixes: Binary, Number, String.",
+          name);
+    case AttributeFault::value_empty:
+      return refusal.because(
+          F::invalid_parameter_value,
+          "Message (user) attribute '{}' must contain a non-empty value of type '{}'.", name,
+          a.type.substr(0, a.type.find('.')));
+    case AttributeFault::value_characters:
+      return refusal.because(F::invalid_parameter_value,
+                             "Invalid characters found in the value of message (user) attribute "
+                             "'{}'. Valid unicode characters are {}",
+                             name, allowed_characters);
+    case AttributeFault::not_a_number:
+      return refusal.because(F::invalid_parameter_value,
+                             "Can't cast the value of message (user) attribute '{}' to a number.",
+                             name);
+  }
+  return true;
+}
+
+// Sets `out` to the value that the type selects; a missing value is refused before other rules.
+bool resolve(const SqsAttributeInput& given, MessageAttribute& out, Refusal& refusal) {
+  if (given.has_list) {
+    return refusal.because(
+        F::invalid_parameter_value,
+        "Message attribute list values in SendMessage operation are not supported.");
+  }
+  out.name = given.name;
+  out.type = given.type.value_or("");
+  const bool bytes = out.type.substr(0, out.type.find('.')) == "Binary";
+  const auto& value = bytes ? given.bytes : given.text;
+  const bool missing = out.type.empty() ? !given.text && !given.bytes : !value;
+  if (missing && !given.name.empty()) {
+    return refusal.because(
+        F::invalid_parameter_value,
+        "The message (user) attribute '{}' must contain a non-empty message attribute value.",
+        shown(given.name));
+  }
+  out.kind = bytes ? AttributeKind::bytes : AttributeKind::text;
+  out.value = value.value_or("");
+  return true;
+}
+
+bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, SqsMessage& message,
+                           Refusal& refusal) {
+  if (entry.attributes.given > message_attributes_max) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Number of message attributes [{}] exceeds the allowed maximum [{}].",
+                           entry.attributes.given, message_attributes_max);
+  }
+  std::array<MessageAttribute, message_attributes_max> attributes;
+  std::size_t count = 0;
+  for (const SqsAttributeInput& given : kept(input, entry.attributes)) {
+    MessageAttribute& a = attributes[count++];
+    if (!check_message_attribute(given, a, refusal)) return false;
+  }
+  const auto used = std::span(attributes).first(count);
+  std::ranges::sort(used, {}, &MessageAttribute::name);
+  const auto twin = std::ranges::adjacent_find(used, {}, &MessageAttribute::name);
+  if (twin != used.end()) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Message (user) attribute name '{}' already exists.", shown(twin->name));
+  }
+  message.attributes.clear();
+  for (const MessageAttribute& a : used) append_attribute(message.attributes, a);
+  message.has_attributes = attributes_md5(message.attributes, message.attributes_md5);
+  return true;
+}
+
+bool check_system_attribute(const SqsAttributeInput& given, Refusal& refusal) {
+  if (given.name != trace_header) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Message system attribute name '{}' is invalid.", shown(given.name));
+  }
+  if (given.type != "String") {
+    return refusal.because(F::invalid_parameter_value,
+                           "The type of message (system) attribute '{}' is invalid. You must use "
+                           "only the following supported type prefixes: String.",
+                           given.name);
+  }
+  if (!given.text || given.text->empty()) {
+    return refusal.because(
+        F::invalid_parameter_value,
+        "The message (system) attribute '{}' must contain a non-empty message attribute value.",
+        given.name);
+  }
+  if (given.text->size() > trace_header_max) {
+    return refusal.because(F::invalid_parameter_value,
+                           "The value of message (system) attribute '{}' has {} bytes; the limit "
+                           "is {}.",
+                           given.name, given.text->size(), trace_header_max);
+  }
+  if (check_text(*given.text) != TextFault::none) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Invalid characters found in the value of message (system) attribute "
+                           "'{}'. Valid unicode characters are {}",
+                           given.name, allowed_characters);
+  }
+  return true;
+}
+
+bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
+                             std::string_view trace, SqsMessage& message, Refusal& refusal) {
+  for (const SqsAttributeInput& given : kept(input, entry.system)) {
+    if (!check_system_attribute(given, refusal)) return false;
+    trace = *given.text;
+  }
+  if (entry.system.given > 1) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Message (system) attribute name '{}' already exists.", trace_header);
+  }
+  message.system.clear();
+  if (!trace.empty() && trace.size() <= trace_header_max && check_text(trace) == TextFault::none) {
+    append_attribute(message.system, {trace_header, "String", AttributeKind::text, trace});
+  }
+  message.has_system = entry.system.given > 0 && attributes_md5(message.system, message.system_md5);
+  return true;
+}
+
+bool refuse_id(std::string_view parameter, std::string_view id, Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "Value {0} for parameter {1} is invalid. Reason: {1} can only include "
+                         "alphanumeric and punctuation characters. 1 to 128 in length.",
+                         shown(id), parameter);
+}
+
+// Checks the parameters that only one type of queue accepts.
+bool check_for_kind(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
+                    Refusal& refusal) {
+  const SqsScalar& group = entry[M::group_id];
+  const SqsScalar& deduplication = entry[M::deduplication_id];
+  const SqsScalar& delay = entry[M::delay_seconds];
+  if (queue.is_fifo()) {
+    if (delay.number != 0) {
+      return refusal.because(F::invalid_parameter_value,
+                             "Value {} for parameter DelaySeconds is invalid. Reason: The request "
+                             "include parameter that is not valid for this queue type.",
+                             shown(delay.text));
+    }
+    if (!check_fifo_ids_given(entry, queue, words, refusal)) return false;
+  } else if (deduplication.present) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Value {} for parameter MessageDeduplicationId is invalid. Reason: The "
+                           "request includes a parameter that is not valid for this queue type.",
+                           shown(deduplication.text));
+  }
+  if (group.present && !good_message_id(group.text)) {
+    return refuse_id("MessageGroupId", group.text, refusal);
+  }
+  if (deduplication.present && !good_message_id(deduplication.text)) {
+    return refuse_id("MessageDeduplicationId", deduplication.text, refusal);
+  }
+  return true;
+}
+
+// Sets the deduplication id: the given one, otherwise the SHA-256 of the body.
+void fill_dedup_id(const SqsEntryInput& entry, const QueueConfig& queue, SqsMessage& message) {
+  message.dedup_id.clear();
+  if (!queue.is_fifo()) return;
+  const SqsScalar& given = entry[M::deduplication_id];
+  if (given.present) {
+    message.dedup_id = given.text;
+  } else {
+    append_hex(message.dedup_id, sha256(entry[M::body].text));
+  }
+}
+
+bool check_body_and_delay(const SqsEntryInput& entry, Refusal& refusal) {
+  if (entry[M::body].text.empty()) {
+    return refusal.because(F::missing_parameter,
+                           "The request must contain the parameter MessageBody.");
+  }
+  const SqsScalar& delay = entry[M::delay_seconds];
+  if (delay.present && !delay.within(0, 900)) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Value {} for parameter DelaySeconds is invalid. Reason: DelaySeconds "
+                           "must be >= 0 and <= 900.",
+                           shown(delay.text));
+  }
+  return true;
+}
+
+bool check_size(std::size_t size, const QueueConfig& queue, SqsWords words, Refusal& refusal) {
+  const std::int64_t max = queue.number(Attribute::maximum_message_size);
+  if (static_cast<std::int64_t>(size) <= max) return true;
+  return refusal.because(
+      F::invalid_parameter_value,
+      "One or more parameters {}. Reason: Message must be shorter than {} bytes.",
+      words == SqsWords::single ? "are invalid" : "cannot be validated", max);
+}
+
+}  // namespace
+
+bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
+                             Refusal& refusal) {
+  return resolve(given, out, refusal) && refuse_attribute(check_attribute(out), out, refusal);
+}
+
+bool check_message(const SqsInput& input, const SqsEntryInput& entry, const QueueConfig& queue,
+                   std::string_view trace, SqsWords words, SqsMessage& message, SendEntry& send,
+                   Refusal& refusal) {
+  if (!check_body_and_delay(entry, refusal)) return false;
+  if (!check_user_attributes(input, entry, message, refusal)) return false;
+  if (!check_system_attributes(input, entry, trace, message, refusal)) return false;
+  if (!check_for_kind(entry, queue, words, refusal)) return false;
+  const std::string_view body = entry[M::body].text;
+  if (check_text(body) != TextFault::none) {
+    return refusal.because(F::invalid_message_contents,
+                           "Invalid characters found. Valid unicode characters are {}",
+                           allowed_characters);
+  }
+  if (!check_size(message_size(input, entry), queue, words, refusal)) return false;
+
+  message.body_md5 = md5(body);
+  fill_dedup_id(entry, queue, message);
+  const SqsScalar& delay = entry[M::delay_seconds];
+  send = {};
+  send.content = {.body = body,
+                  .attributes = message.attributes,
+                  .system = message.system,
+                  .group = entry[M::group_id].text,
+                  .dedup_id = message.dedup_id,
+                  .body_md5 = &message.body_md5};
+  if (delay.present && !queue.is_fifo()) send.delay = seconds(delay.number);
+  return true;
+}
+
+bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
+                          Refusal& refusal) {
+  if (!entry[M::group_id].present) {
+    return refusal.because(
+        words == SqsWords::single ? F::missing_parameter : F::invalid_parameter_value,
+        "The request must contain the parameter MessageGroupId.");
+  }
+  if (entry[M::deduplication_id].present ||
+      queue.number(Attribute::content_based_deduplication) == 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_parameter_value,
+                         "The queue should either have ContentBasedDeduplication enabled or "
+                         "MessageDeduplicationId provided explicitly");
+}
+
+bool good_message_id(std::string_view id) {
+  return !id.empty() && id.size() <= message_id_max &&
+         std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
+}
+
+bool good_entry_id(std::string_view id) {
+  constexpr std::size_t entry_id_max = 80;
+  return id.size() <= entry_id_max && is_plain_name(id);
+}
+
+std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry) {
+  std::size_t size = entry[M::body].text.size();
+  for (const SqsAttributeInput& a : kept(input, entry.attributes)) {
+    const std::string_view type = a.type.value_or("");
+    const auto& value = type.starts_with("Binary") ? a.bytes : a.text;
+    size += a.name.size() + type.size() + value.value_or("").size();
+  }
+  return size;
+}
+
+}  // namespace pawl

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of a message to be sent, by SQS's rules and in SQS's order, and its form for the broker.
+//
+// Order: body present, delay, attributes, rules of the queue type, characters of the body, size.
+//
+// Units:  DelaySeconds in seconds; sizes in bytes: body, and names, types and values of attributes.
+// Errors: a Refusal, with AWS's texts.
+// Owner:  SqsMessage owns the encoded attributes and the digests; the body stays in the SqsInput.
+// Source: SQS API Reference, SendMessage; texts and their order as recorded from AWS.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/queue_config.h"
+#include "core/request.h"
+#include "proto/aws/message_attributes.h"
+#include "proto/errors/sqs_errors.h"
+#include "proto/sqs/input.h"
+#include "proto/text/digest.h"
+
+namespace pawl {
+
+inline constexpr std::int64_t message_size_max = 1'048'576;  // of a message, and of a whole batch
+
+inline constexpr std::size_t message_id_max = 128;  // see good_message_id()
+
+// An accepted message.
+struct SqsMessage {
+  std::string attributes;  // encoding: proto/aws/message_attributes.h
+  std::string system;
+  Md5 body_md5{};
+  Md5 attributes_md5{};
+  Md5 system_md5{};      // digest of the system attributes in the request
+  std::string dedup_id;  // FIFO: the given id, or the SHA-256 of the body in hex
+  bool has_attributes = false;
+  bool has_system = false;
+};
+
+// The error texts for single messages differ from those for entries of a batch.
+enum class SqsWords : std::uint8_t { single, batch_entry };
+
+// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent; it
+// replaces a missing AWSTraceHeader. On success fills `message` and `send`.
+[[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
+                                 const QueueConfig& queue, std::string_view trace, SqsWords words,
+                                 SqsMessage& message, SendEntry& send, Refusal& refusal);
+
+// Checks one user attribute; `out` gets the value that its type selects.
+[[nodiscard]] bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
+                                           Refusal& refusal);
+
+// Checks that a message for a FIFO queue has a group and, unless the queue deduplicates by content,
+// a deduplication id. One entry without them refuses the whole batch.
+[[nodiscard]] bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue,
+                                        SqsWords words, Refusal& refusal);
+
+// True for a valid MessageGroupId, MessageDeduplicationId or ReceiveRequestAttemptId: 1..128
+// printable ASCII characters except the space.
+bool good_message_id(std::string_view id);
+
+// True for a valid Id of a batch entry: 1..80 letters, digits, - and _.
+bool good_entry_id(std::string_view id);
+
+// The size of a message for the limits; the message need not be checked yet.
+std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry);
+
+}  // namespace pawl

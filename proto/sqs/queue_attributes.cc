@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/sqs/queue_attributes.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <string>
+
+#include "core/replay_task.h"
+#include "proto/aws/arn.h"
+#include "proto/call.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+
+namespace pawl {
+namespace {
+
+using F = SqsFault;
+
+enum class Kind : std::uint8_t {
+  integer,  // in min..max
+  truth,    // true or false, in any case
+  choice,   // one of a few words
+  policy,   // a JSON object with statements
+  redrive,  // redrive.h
+  redrive_allow,
+  key,       // any text
+  fifo,      // true, set only at creation
+  computed,  // read only
+};
+
+bool is_policy(Kind kind) {
+  return kind == Kind::policy || kind == Kind::redrive || kind == Kind::redrive_allow;
+}
+
+// The response of a standard queue to an attribute of FIFO queues.
+enum class Fifo : std::uint8_t {
+  either,   // accepted: standard queues have it too
+  unknown,  // refused as an unknown attribute
+  named,    // refused with a text that names FifoQueue
+};
+
+struct Row {
+  std::string_view name;
+  Kind kind;
+  Attribute attribute{};
+  std::int64_t min = 0, max = 0;
+  Fifo fifo = Fifo::either;
+  std::array<std::string_view, 3> words = {};  // the values of a choice, by number
+  bool ours = false;                           // pawl's own: not shown while it is 0
+};
+
+using A = Attribute;
+constexpr Row choice(std::string_view name, A attribute, std::string_view no,
+                     std::string_view yes) {
+  return {
+      name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
+  };
+}
+constexpr Row own_seconds(std::string_view name, A attribute, std::int64_t max) {
+  return {name, Kind::integer, attribute, 0, max, Fifo::either, {}, true};
+}
+constexpr Row table[] = {
+    {"ApproximateNumberOfMessages", Kind::computed},
+    {"ApproximateNumberOfMessagesNotVisible", Kind::computed},
+    {"ApproximateNumberOfMessagesDelayed", Kind::computed},
+    {"CreatedTimestamp", Kind::computed},
+    {"LastModifiedTimestamp", Kind::computed},
+    {"QueueArn", Kind::computed},
+    {"VisibilityTimeout", Kind::integer, A::visibility_timeout, 0, 43200},
+    {"MaximumMessageSize", Kind::integer, A::maximum_message_size, 1024, 1048576},
+    {"MessageRetentionPeriod", Kind::integer, A::message_retention_period, 60, 1209600},
+    {"DelaySeconds", Kind::integer, A::delay_seconds, 0, 900},
+    {"ReceiveMessageWaitTimeSeconds", Kind::integer, A::receive_message_wait_time_seconds, 0, 20},
+    {"SqsManagedSseEnabled", Kind::truth, A::sqs_managed_sse_enabled},
+    {"KmsMasterKeyId", Kind::key, A::kms_master_key_id},
+    {"KmsDataKeyReusePeriodSeconds", Kind::integer, A::kms_data_key_reuse_period_seconds, 60,
+     86400},
+    {"Policy", Kind::policy, A::policy},
+    {"RedrivePolicy", Kind::redrive, A::redrive_policy},
+    {"RedriveAllowPolicy", Kind::redrive_allow, A::redrive_allow_policy},
+    {"FifoQueue", Kind::fifo, A::fifo_queue, 0, 0, Fifo::unknown},
+    {"ContentBasedDeduplication", Kind::truth, A::content_based_deduplication, 0, 0, Fifo::unknown},
+    choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
+    choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
+    {"x-durability", Kind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
+    own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
+};
+static_assert(std::size(table) <= 32);
+
+// Positions of the computed rows in the table.
+enum Computed : std::size_t { visible, in_flight, delayed, created, modified, arn };
+
+const Row* find(std::string_view name) {
+  const auto row = std::ranges::find(table, name, &Row::name);
+  return row == std::end(table) ? nullptr : row;
+}
+
+const Row* find(Attribute attribute) {
+  const auto row = std::ranges::find_if(
+      table, [&](const Row& r) { return r.attribute == attribute && r.kind != Kind::computed; });
+  return row == std::end(table) ? nullptr : row;
+}
+
+bool refuse_name(std::string_view name, Refusal& refusal) {
+  return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.", shown(name));
+}
+
+bool refuse_value(std::string_view name, Refusal& refusal) {
+  return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter {}.", name);
+}
+
+// Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
+bool refuse_own(const Row& row, Refusal& refusal) {
+  if (row.kind == Kind::integer) {
+    return refusal.because(F::invalid_attribute_value,
+                           "Invalid value for the parameter {}. Reason: It is a number of seconds "
+                           "from {} to {}.",
+                           row.name, row.min, row.max);
+  }
+  return refusal.because(F::invalid_attribute_value,
+                         "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
+                         fmt::join(row.words, ", "));
+}
+
+bool read_integer(const Row& row, std::string_view value, AttributeChange& out) {
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, out.number);
+  return error == std::errc() && stop == end && out.number >= row.min && out.number <= row.max;
+}
+
+bool read_truth(std::string_view value, AttributeChange& out) {
+  std::string lower;
+  for (const char c : value.substr(0, 6)) {
+    lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  out.number = lower == "true" ? 1 : 0;
+  return lower == "true" || lower == "false";
+}
+
+bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
+  out.number = std::ranges::find(row.words, value) - std::begin(row.words);
+  return !value.empty() && out.number <= row.max;
+}
+
+// An empty text is always valid: it unsets the attribute.
+bool read_text(const Row& row, std::string_view value, AttributeChange& change) {
+  if (value.empty()) return true;
+  if (row.kind == Kind::policy) {
+    // Compact JSON can be longer than the given text: 9e9 is written out.
+    return compact_json_object(value, "Statement", change.text) &&
+           change.text.size() <= attribute_text_max && check_text(change.text) == TextFault::none;
+  }
+  change.text = value;
+  return check_text(value) == TextFault::none;
+}
+
+bool read_fifo(const AttributeSubject& of, std::string_view value, AttributeChange& change,
+               Refusal& refusal) {
+  if (!read_truth(value, change)) return refuse_value("FifoQueue", refusal);
+  if (change.number == 1) return true;
+  if (of.queue == nullptr) return refuse_value("FifoQueue", refusal);
+  return refusal.because(F::invalid_attribute_value,
+                         "Invalid value for the parameter FifoQueue. Reason: Modifying queue type "
+                         "is not supported.");
+}
+
+// If a FIFO queue is created without the suffix .fifo, its name is wrong, not the attribute.
+bool refuse_on_standard(const Row& row, std::string_view value, const AttributeSubject& of,
+                        Refusal& refusal) {
+  AttributeChange change{row.attribute, -1, {}};
+  if (row.kind == Kind::fifo && of.queue == nullptr && read_truth(value, change) &&
+      change.number == 1) {
+    return refuse_fifo_name(refusal);
+  }
+  if (row.fifo == Fifo::unknown) return refuse_name(row.name, refusal);
+  return refusal.because(F::invalid_attribute_name,
+                         "You can specify the {} only when FifoQueue is set to true.", row.name);
+}
+
+bool read_one(std::string_view name, std::string_view value, const AttributeSubject& of,
+              std::vector<AttributeChange>& out, Refusal& refusal) {
+  if (name.empty()) {
+    return refusal.because(F::missing_parameter,
+                           "The request must contain the parameter Attribute.Name.");
+  }
+  const Row* row = find(name);
+  if (row == nullptr || row->kind == Kind::computed) return refuse_name(name, refusal);
+  if (row->fifo != Fifo::either && !of.fifo) return refuse_on_standard(*row, value, of, refusal);
+  if (value.size() > attribute_text_max) return refuse_value(name, refusal);
+  AttributeChange change{row->attribute, -1, {}};
+  bool good = true;
+  switch (row->kind) {
+    case Kind::redrive:
+      return read_redrive_policy(value, of, out, refusal);
+    case Kind::redrive_allow:
+      return read_redrive_allow_policy(value, out, refusal);
+    case Kind::fifo:
+      if (!read_fifo(of, value, change, refusal)) return false;
+      break;
+    case Kind::integer:
+      good = read_integer(*row, value, change);
+      break;
+    case Kind::truth:
+      good = read_truth(value, change);
+      break;
+    case Kind::choice:
+      good = read_choice(*row, value, change);
+      break;
+    default:
+      good = read_text(*row, value, change);
+  }
+  if (!good) return row->ours ? refuse_own(*row, refusal) : refuse_value(name, refusal);
+  out.push_back(std::move(change));
+  return true;
+}
+
+const AttributeChange* find(std::span<const AttributeChange> changes, Attribute attribute) {
+  const auto it = std::ranges::find(changes, attribute, &AttributeChange::attribute);
+  return it == changes.end() ? nullptr : &*it;
+}
+
+std::string computed_value(std::size_t row, const QueueConfig& queue, const QueueCounts& counts,
+                           const SqsConfig& config) {
+  switch (row) {
+    case visible:
+      return std::to_string(counts.visible);
+    case in_flight:
+      return std::to_string(counts.in_flight);
+    case delayed:
+      return std::to_string(counts.delayed);
+    case created:
+      return std::to_string(config.shift->wall(queue.created).ms / 1000);
+    case modified:
+      return std::to_string(config.shift->wall(queue.modified).ms / 1000);
+    default:
+      return arn_of(config.region, queue.account, queue.name);
+  }
+}
+
+std::string value_of(const Row& row, const QueueConfig& queue) {
+  constexpr std::int64_t key_reuse_default = 300;
+  if (row.fifo != Fifo::either && !queue.is_fifo()) return {};
+  if (is_text(row.attribute)) return std::string(queue.text(row.attribute));
+  const std::int64_t number = queue.number(row.attribute);
+  if (row.ours && number == 0) return {};
+  switch (row.kind) {
+    case Kind::truth:
+    case Kind::fifo:
+      return number == 1 ? "true" : "false";
+    case Kind::choice:
+      return std::string(row.words[static_cast<std::size_t>(number)]);
+    default:
+      break;
+  }
+  if (row.attribute != A::kms_data_key_reuse_period_seconds) return std::to_string(number);
+  if (queue.text(A::kms_master_key_id).empty()) return {};
+  return std::to_string(number < 0 ? key_reuse_default : number);
+}
+
+// SQS's two types of encryption exclude each other.
+bool check_encryption(std::span<const AttributeChange> changes, Refusal& refusal) {
+  const AttributeChange* key = find(changes, A::kms_master_key_id);
+  const AttributeChange* managed = find(changes, A::sqs_managed_sse_enabled);
+  if (key == nullptr || key->text.empty() || managed == nullptr || managed->number != 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_attribute_name,
+                         "You can use one type of server-side encryption (SSE) at one time. You "
+                         "can either enable KMS SSE or SQS SSE.");
+}
+
+// A throughput limit per group requires deduplication per group, in the request or in the queue.
+bool check_throughput(std::span<const AttributeChange> changes, const QueueConfig* queue,
+                      Refusal& refusal) {
+  const AttributeChange* limit = find(changes, A::fifo_throughput_limit);
+  const AttributeChange* scope = find(changes, A::deduplication_scope);
+  if (limit == nullptr && scope == nullptr) return true;
+  const auto value = [&](const AttributeChange* change, A attribute) {
+    if (change != nullptr) return change->number;
+    return queue == nullptr ? 0 : queue->number(attribute);
+  };
+  if (value(limit, A::fifo_throughput_limit) == 0 || value(scope, A::deduplication_scope) == 1) {
+    return true;
+  }
+  return refusal.because(F::invalid_attribute_value,
+                         "The perMessageGroupId value is allowed only when the value for "
+                         "DeduplicationScope is messageGroup");
+}
+
+// A policy that differs from the queue's only in spaces or order is the same policy: it gets the
+// queue's text.
+void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& changes) {
+  for (AttributeChange& change : changes) {
+    const Row* row = find(change.attribute);
+    if (row == nullptr || !is_policy(row->kind)) continue;
+    const std::string_view has = queue.text(change.attribute);
+    if (has != change.text && same_json(has, change.text)) change.text = has;
+  }
+}
+
+}  // namespace
+
+bool refuse_fifo_name(Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "The name of a FIFO queue can only include alphanumeric characters, "
+                         "hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in "
+                         "length");
+}
+
+std::string_view name_of(Attribute attribute) {
+  if (attribute == A::dead_letter_target || attribute == A::max_receive_count) {
+    attribute = A::redrive_policy;
+  }
+  const Row* row = find(attribute);
+  return row == nullptr ? std::string_view() : row->name;
+}
+
+std::string text_of(Attribute attribute, const QueueConfig& queue) {
+  const Row* row = find(attribute);
+  return row == nullptr ? std::string() : value_of(*row, queue);
+}
+
+bool read_queue_attributes(std::span<const SqsInput::Pair> given, const AttributeSubject& of,
+                           std::vector<AttributeChange>& out, Refusal& refusal) {
+  out.clear();
+  for (const auto& [name, value] : given) {
+    if (!read_one(name, value, of, out, refusal)) return false;
+  }
+  if (of.queue != nullptr) adopt_equal_texts(*of.queue, out);
+  return check_encryption(out, refusal) && check_throughput(out, of.queue, refusal);
+}
+
+bool select_queue_attributes(std::span<const std::string_view> names, QueueAttributeSet& out,
+                             Refusal& refusal) {
+  constexpr auto all = static_cast<QueueAttributeSet>((std::uint64_t{1} << std::size(table)) - 1);
+  out = 0;
+  for (const std::string_view name : names) {
+    const Row* row = find(name);
+    if (row == nullptr && name != "All") return refuse_name(name, refusal);
+    out |= row == nullptr ? all : QueueAttributeSet{1} << (row - table);
+  }
+  return true;
+}
+
+bool wants_counts(QueueAttributeSet set) {
+  return (set & (1u << visible | 1u << in_flight | 1u << delayed)) != 0;
+}
+
+void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
+                            const QueueCounts& counts, const SqsConfig& config, SqsResult& result) {
+  bool any = false;
+  for (std::size_t i = 0; i < std::size(table); ++i) {
+    if ((set >> i & 1) == 0) continue;
+    const std::string value = table[i].kind == Kind::computed
+                                  ? computed_value(i, queue, counts, config)
+                                  : value_of(table[i], queue);
+    if (value.empty()) continue;
+    if (!any) result.begin_map("Attributes");
+    any = true;
+    result.pair("Attribute", table[i].name, value);
+  }
+  if (any) result.end_map();
+}
+
+}  // namespace pawl

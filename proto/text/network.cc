@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/text/network.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+
+namespace pawl {
+
+std::optional<Network> Network::parse(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string host(text.substr(0, slash));
+  Network made;
+  unsigned bits_max = 128;
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    made.address[10] = made.address[11] = 0xFF;
+    std::memcpy(made.address.data() + 12, &v4, sizeof v4);
+    made.v4 = true;
+    bits_max = 32;
+  } else if (inet_pton(AF_INET6, host.c_str(), made.address.data()) != 1) {
+    return std::nullopt;
+  }
+  unsigned bits = bits_max;
+  if (slash < text.size()) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
+    if (error != std::errc() || stop != end || bits > bits_max) return std::nullopt;
+  }
+  made.bits = 128 - bits_max + bits;
+  return made;
+}
+
+bool Network::contains(const PeerAddress& peer) const {
+  const unsigned whole = bits / 8;
+  if (!std::equal(address.begin(), address.begin() + whole, peer.begin())) return false;
+  if (bits % 8 == 0) return true;
+  const unsigned differing = static_cast<unsigned>(address[whole] ^ peer[whole]);
+  return differing >> (8 - bits % 8) == 0;
+}
+
+}  // namespace pawl

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/text/text.h"
+
+#include <algorithm>
+
+#include <simdjson.h>
+
+namespace pawl {
+namespace {
+
+bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
+
+constexpr std::size_t step = 64;
+
+// True: all bytes are ASCII from the space on. The compiler vectorises the loop.
+bool plain_step(const char* bytes) {
+  std::uint8_t others = 0;
+  for (std::size_t i = 0; i < step; ++i) others |= static_cast<signed char>(bytes[i]) < 0x20;
+  return others == 0;
+}
+
+// The number of plain bytes at the start, in whole steps.
+std::size_t plain_bytes(std::string_view text) {
+  std::size_t at = 0;
+  while (at + step <= text.size() && plain_step(text.data() + at)) at += step;
+  return at;
+}
+
+bool has_forbidden_control(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](char c) { return forbidden_control(static_cast<unsigned char>(c)); });
+}
+
+// U+FFFE and U+FFFF: EF BF BE, EF BF BF. The text is known to be UTF-8.
+bool has_noncharacter(std::string_view text) {
+  for (std::size_t at = text.find('\xef'); at != text.npos; at = text.find('\xef', at + 1)) {
+    if (text[at + 1] == '\xbf' && (text[at + 2] == '\xbe' || text[at + 2] == '\xbf')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+TextFault check_text(std::string_view text) {
+  text.remove_prefix(plain_bytes(text));
+  if (text.empty()) return TextFault::none;
+  if (!valid_utf8(text)) return TextFault::bad_utf8;
+  if (has_forbidden_control(text) || has_noncharacter(text)) return TextFault::bad_character;
+  return TextFault::none;
+}
+
+void make_printable(std::string& text) {
+  if (check_text(text) == TextFault::none) return;
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+}
+
+}  // namespace pawl

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/http/parser.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+using State = HttpParser::State;
+
+std::string describe(const HttpRequest& request) {
+  std::string text = std::string(request.method) + " " + std::string(request.target) + " 1." +
+                     std::to_string(request.version_minor);
+  for (const HttpHeader& h : request.headers) {
+    text += " {" + std::string(h.name) + "=" + std::string(h.value) + "}";
+  }
+  text += " body=" + std::string(request.body);
+  return text + (request.keep_alive ? " keep" : " close");
+}
+
+// Parses a stream fed `piece` bytes at a time. Returns a line per request, then the state of the
+// rest ("idle", "head", "body", "done" or the status of the refusal).
+std::vector<std::string> outcome(std::string_view bytes, std::size_t piece) {
+  HttpParser parser;
+  std::vector<std::string> seen;
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    end = std::max(end, std::min(at + piece, bytes.size()));
+    std::size_t consumed = 0;
+    const State state = parser.feed(bytes.substr(at, end - at), consumed);
+    at += consumed;
+    if (state == State::error) {
+      seen.push_back(std::to_string(parser.error_status()));
+      return seen;
+    }
+    if (state == State::complete) {
+      seen.push_back(describe(parser.request()));
+      parser.next();
+    } else {
+      EXPECT_EQ(at, end) << "bytes left over";
+      end = at + 1;
+    }
+  }
+  constexpr const char* phases[] = {"idle", "head", "body", "done"};
+  seen.push_back(phases[static_cast<int>(parser.phase())]);
+  return seen;
+}
+
+std::vector<std::string> outcome(std::string_view bytes) { return outcome(bytes, bytes.size()); }
+
+// The status that refuses `bytes`, in one piece and byte by byte; 0 if they are a request.
+int refusal(std::string_view bytes) {
+  const std::vector<std::string> whole = outcome(bytes);
+  EXPECT_EQ(whole, outcome(bytes, 1));
+  const std::string& last = whole.back();
+  return std::isdigit(static_cast<unsigned char>(last[0])) != 0 && whole.size() == 1
+             ? std::stoi(last)
+             : 0;
+}
+
+std::string post(std::string_view headers, std::string_view body = {}) {
+  return "POST / HTTP/1.1\r\nHost: h\r\n" + std::string(headers) + "\r\n" + std::string(body);
+}
+
+const std::string valid_samples[] = {
+    "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+    "GET /000000000000/q?Action=ReceiveMessage&x=%20 HTTP/1.1\r\nHost: [::1]:9324\r\n\r\n",
+    "HEAD / HTTP/1.0\r\n\r\n",
+    "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n",
+    "POST http://h:1/a?b HTTP/1.1\r\nHost: H:1\r\nContent-Length: 0\r\n\r\n",
+    post("Content-Length: 5\r\nX-Amz-Target:AmazonSQS.SendMessage  \r\nEmpty:\r\n", "hello"),
+    post("content-length: 2\r\nConnection: close\r\n", "{}"),
+    post("Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0000A\r\n, world.\r\n\r\n0\r\n\r\n"),
+    post("Transfer-Encoding: Chunked\r\n", "0\r\n\r\n"),
+    post("Content-Encoding: identity\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n"),
+    post("Value: tab\there and \xc3\xa9\r\n"),
+    post("Content-Length: 3\r\n", "abc") + post("Content-Length: 3\r\n", "def") +
+        "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+};
+
+TEST(HttpParser, ReadsTheSameByteByByteAsInOnePiece) {
+  for (const std::string& sample : valid_samples) {
+    SCOPED_TRACE(sample);
+    const std::vector<std::string> whole = outcome(sample);
+    EXPECT_GE(whole.size(), 2u);
+    EXPECT_TRUE(whole.back() == "idle" || whole.back() == "done") << whole.back();
+    for (const std::size_t piece : {1, 2, 3, 7, 20}) EXPECT_EQ(whole, outcome(sample, piece));
+  }
+}
+
+TEST(HttpParser, GivesWhatWasSent) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  const std::string bytes =
+      "POST /1/q?a=%20b&c HTTP/1.1\r\nHost: q.example:80\r\nX-Amz-Target:  AmazonSQS.Send \r\n"
+      "Content-Length: 4\r\n\r\nbodyPOST";
+  ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+  EXPECT_EQ(consumed, bytes.size() - 4);
+  const HttpRequest& request = parser.request();
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/1/q?a=%20b&c");
+  EXPECT_EQ(request.path, "/1/q");
+  EXPECT_EQ(request.query, "a=%20b&c");
+  EXPECT_EQ(request.body, "body");
+  EXPECT_EQ(request.headers.size(), 3u);
+  ASSERT_NE(request.header("x-amz-target"), nullptr);
+  EXPECT_EQ(*request.header("x-amz-target"), "AmazonSQS.Send");
+  EXPECT_EQ(request.header("x-amz-targe"), nullptr);
+  EXPECT_TRUE(request.keep_alive);
+}
+
+TEST(HttpParser, SplitsTargetsInEveryForm) {
+  struct Case {
+    const char *line, *path, *query;
+  };
+  constexpr Case cases[] = {
+      {"GET / HTTP/1.1",               "/",        ""     },
+      {"GET /a/b? HTTP/1.1",           "/a/b",     ""     },
+      {"GET /?x=1?y HTTP/1.1",         "/",        "x=1?y"},
+      {"GET /a://h/b HTTP/1.1",        "/a://h/b", ""     },
+      {"OPTIONS * HTTP/1.1",           "*",        ""     },
+      {"GET http://h HTTP/1.1",        "/",        ""     },
+      {"GET http://h?q HTTP/1.1",      "/",        "q"    },
+      {"GET https://H/a/b?q HTTP/1.1", "/a/b",     "q"    },
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.line);
+    HttpParser parser;
+    std::size_t consumed = 0;
+    ASSERT_EQ(parser.feed(std::string(c.line) + "\r\nHost: h\r\n\r\n", consumed), State::complete)
+        << parser.error_text();
+    EXPECT_EQ(parser.request().path, c.path);
+    EXPECT_EQ(parser.request().query, c.query);
+  }
+}
+
+TEST(HttpParser, RefusesWhatTwoServersCouldReadDifferently) {
+  struct Case {
+    const char* name;
+    std::string bytes;
+    int status;
+  };
+  const std::string chunked = "Transfer-Encoding: chunked\r\n";
+  const Case cases[] = {
+      {"space before the colon", post("X : y\r\n"), 400},
+      {"bare LF after the request line", "GET / HTTP/1.1\nHost: h\r\n\r\n", 400},
+      {"bare LF after a header", "GET / HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", 400},
+      {"bare LF at the end of the head", "GET / HTTP/1.1\r\nHost: h\r\n\n", 400},
+      {"bare CR in a value", post("X: a\rb\r\n"), 400},
+      {"bare CR before a header", post("\rX: a\r\n"), 400},
+      {"folded line, space", post("X: a\r\n b\r\n"), 400},
+      {"folded line, tab", post("X: a\r\n\tb\r\n"), 400},
+      {"folded line, only blanks", post("X: a\r\n \r\n"), 400},
+      {"folded first header", "GET / HTTP/1.1\r\n Host: h\r\n\r\n", 400},
+      {"NUL in a value", post(std::string("X: a\0b\r\n", 8)), 400},
+      {"DEL in a value", post("X: a\x7f\r\n"), 400},
+      {"control character in a value", post("X: a\x01\r\n"), 400},
+      {"NUL in a name", post(std::string("X\0: a\r\n", 7)), 400},
+      {"8-bit name", post("X\xe9: a\r\n"), 400},
+      {"no name", post(": a\r\n"), 400},
+      {"no colon", post("Xa\r\n"), 400},
+
+      {"length, then chunked", post("Content-Length: 5\r\n" + chunked, "0\r\n\r\n"), 400},
+      {"chunked, then length", post(chunked + "Content-Length: 5\r\n", "0\r\n\r\n"), 400},
+      {"two equal lengths", post("Content-Length: 1\r\nContent-Length: 1\r\n", "a"), 400},
+      {"two lengths", post("Content-Length: 1\r\nContent-Length: 2\r\n", "ab"), 400},
+      {"length +2", post("Content-Length: +2\r\n", "ab"), 400},
+      {"length -1", post("Content-Length: -1\r\n", "ab"), 400},
+      {"length 2, 2", post("Content-Length: 2, 2\r\n", "ab"), 400},
+      {"length 2 2", post("Content-Length: 2 2\r\n", "ab"), 400},
+      {"length 0x2", post("Content-Length: 0x2\r\n", "ab"), 400},
+      {"length without digits", post("Content-Length:\r\n"), 400},
+      {"length of blanks", post("Content-Length:  \r\n"), 400},
+      {"length 2^64 + 3", post("Content-Length: 18446744073709551619\r\n", "abc"), 400},
+
+      {"two codings", post(chunked + chunked, "0\r\n\r\n"), 400},
+      {"coding xchunked", post("Transfer-Encoding: xchunked\r\n"), 400},
+      {"coding chunkedx", post("Transfer-Encoding: chunkedx\r\n"), 400},
+      {"coding chunked, identity", post("Transfer-Encoding: chunked, identity\r\n"), 400},
+      {"coding gzip, chunked", post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), 400},
+      {"coding identity", post("Transfer-Encoding: identity\r\n"), 400},
+      {"coding empty", post("Transfer-Encoding:\r\n"), 400},
+      {"coding in quotes", post("Transfer-Encoding: \"chunked\"\r\n"), 400},
+      {"coding behind a vertical tab", post("Transfer-Encoding: \vchunked\r\n"), 400},
+      {"coding in HTTP/1.0", "POST / HTTP/1.0\r\n" + chunked + "\r\n0\r\n\r\n", 400},
+
+      {"chunk size 0x3", post(chunked, "0x3\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk size 3_", post(chunked, "3_\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk size -1", post(chunked, "-1\r\n"), 400},
+      {"chunk size, space", post(chunked, "3 \r\nabc\r\n0\r\n\r\n"), 400},
+      {"space, chunk size", post(chunked, " 3\r\nabc\r\n0\r\n\r\n"), 400},
+      {"no chunk size", post(chunked, "\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk size ends in LF", post(chunked, "3\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk size of 17 digits", post(chunked, "00000000000000003\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk size beyond 2^64", post(chunked, "10000000000000000\r\n"), 400},
+      {"chunk ends in other bytes", post(chunked, "3\r\nabcXX0\r\n\r\n"), 400},
+      {"chunk ends in LF", post(chunked, "3\r\nabc\n0\r\n\r\n"), 400},
+      {"chunk longer than it said", post(chunked, "3\r\nabcd\r\n0\r\n\r\n"), 400},
+      {"chunk extension", post(chunked, "3;a=b\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk extension with LF", post(chunked, "3;a\nb\r\nabc\r\n0\r\n\r\n"), 400},
+      {"chunk extension without name", post(chunked, "3;\r\nabc\r\n0\r\n\r\n"), 400},
+      {"body ends in LF", post(chunked, "0\r\n\n"), 400},
+      {"trailer field", post(chunked, "0\r\nX: y\r\n\r\n"), 400},
+      {"trailer with a length", post(chunked, "0\r\nContent-Length: 5\r\n\r\n"), 400},
+
+      {"HTTP/9.9", "GET / HTTP/9.9\r\nHost: h\r\n\r\n", 505},
+      {"HTTP/2.0", "GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505},
+      {"HTTP/1.2", "GET / HTTP/1.2\r\nHost: h\r\n\r\n", 505},
+      {"HTTP/0.9", "GET / HTTP/0.9\r\nHost: h\r\n\r\n", 505},
+      {"HTTP/0.9 without version", "GET /\r\n\r\n", 505},
+      {"HTTP/1.10", "GET / HTTP/1.10\r\nHost: h\r\n\r\n", 505},
+      {"http/1.1", "GET / http/1.1\r\nHost: h\r\n\r\n", 400},
+      {"RTSP/1.0", "GET / RTSP/1.0\r\nHost: h\r\n\r\n", 400},
+      {"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
+      {"two spaces before the target", "GET  / HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"two spaces before the version", "GET /  HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"space behind the version", "GET / HTTP/1.1 \r\nHost: h\r\n\r\n", 505},
+      {"tab for space", "GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"empty line first", "\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"LF first", "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+
+      {"no Host", "GET / HTTP/1.1\r\n\r\n", 400},
+      {"two Hosts", "GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", 400},
+      {"two Hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: h\r\nhost: i\r\n\r\n", 400},
+      {"empty Host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", 400},
+      {"target for another host", "GET http://i/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"target for another port", "GET http://h:1/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"target with a user", "GET http://u@h/ HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"target with a host, HTTP/1.0", "GET http://h/ HTTP/1.0\r\n\r\n", 400},
+      {"target without slash", "GET a HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"GET *", "GET * HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"fragment", "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"8-bit target", "GET /\xc3\xa9 HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"control character in the target", "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(refusal(c.bytes), c.status);
+    // The second request of a connection is checked as strictly as the first.
+    const std::vector<std::string> pipelined = outcome(post("A: b\r\n") + c.bytes);
+    EXPECT_EQ(pipelined.size(), 2u);
+    EXPECT_EQ(pipelined.back(), std::to_string(c.status));
+  }
+}
+
+TEST(HttpParser, ChecksTheSyntaxOfHost) {
+  struct Case {
+    const char* host;
+    bool valid;
+  };
+  constexpr Case cases[] = {
+      {"localhost",          true },
+      {"127.0.0.1:9324",     true },
+      {"my_host-1.example.", true },
+      {"[::1]",              true },
+      {"[fe80::1.2.3.4]:80", true },
+      {"h:",                 true },
+      {"h:65535",            true },
+      {"h:123456",           false},
+      {"h:80a",              false},
+      {"h:80:80",            false},
+      {"h/x",                false},
+      {"a b",                false},
+      {"u@h",                false},
+      {"h,i",                false},
+      {":80",                false},
+      {"[]",                 false},
+      {"[::1",               false},
+      {"[::1]x",             false},
+      {"[g::]",              false},
+      {"h?x",                false},
+      {"h\"",                false},
+      {"\xc3\xa9",           false},
+      {"h%41",               false},
+      {"<script>",           false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.host);
+    EXPECT_EQ(refusal("GET / HTTP/1.1\r\nHost: " + std::string(c.host) + "\r\n\r\n"),
+              c.valid ? 0 : 400);
+  }
+}
+
+TEST(HttpParser, NamesTheRightStatus) {
+  struct Case {
+    const char* name;
+    std::string bytes;
+    int status;
+  };
+  const Case cases[] = {
+      {"PUT", "PUT / HTTP/1.1\r\nHost: h\r\n\r\n", 405},
+      {"DELETE", "DELETE / HTTP/1.1\r\nHost: h\r\n\r\n", 405},
+      {"CONNECT", "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n", 405},
+      {"TRACE", "TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405},
+      {"unknown method", "BREW / HTTP/1.1\r\nHost: h\r\n\r\n", 501},
+      {"longer than GET", "GETX / HTTP/1.1\r\nHost: h\r\n\r\n", 501},
+      {"lower-case method", "post / HTTP/1.1\r\nHost: h\r\n\r\n", 501},
+      {"TLS hello", std::string("\x16\x03\x01\x00\xa5", 5), 400},
+      {"gzip", post("Content-Encoding: gzip\r\n"), 415},
+      {"identity, gzip", post("Content-Encoding: identity, gzip\r\n"), 415},
+      {"aws-chunked", post("Content-Encoding: aws-chunked\r\n"), 415},
+      {"expectation", post("Expect: tea\r\n"), 417},
+      {"two expectations", post("Expect: tea\r\nExpect: 100-continue\r\n"), 417},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(refusal(c.bytes), c.status);
+  }
+}
+
+TEST(HttpParser, KeepsAliveAsTheVersionSays) {
+  struct Case {
+    const char *version, *connection;
+    bool keep_alive;
+  };
+  constexpr Case cases[] = {
+      {"1.1", "",                           true },
+      {"1.1", "Connection: close\r\n",      false},
+      {"1.1", "Connection: Close\r\n",      false},
+      {"1.1", "Connection: keep-alive\r\n", true },
+      {"1.1", "Connection: x, close\r\n",   false},
+      {"1.0", "",                           false},
+      {"1.0", "Connection: Keep-Alive\r\n", true },
+      {"1.0", "Connection: close\r\n",      false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.version) + " " + c.connection);
+    HttpParser parser;
+    std::size_t consumed = 0;
+    const std::string bytes =
+        std::string("GET / HTTP/") + c.version + "\r\nHost: h\r\n" + c.connection + "\r\n";
+    ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+    EXPECT_EQ(parser.request().keep_alive, c.keep_alive);
+  }
+}
+
+TEST(HttpParser, DiscardsWhatFollowsTheLastRequest) {
+  const std::string bytes = post("Connection: close\r\n") + post("");
+  const std::vector<std::string> seen = outcome(bytes);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[1], "done");
+}
+
+TEST(HttpParser, StaysInErrorForGood) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  ASSERT_EQ(parser.feed("PUT ", consumed), State::error);
+  EXPECT_EQ(parser.error_status(), 405);
+  EXPECT_FALSE(parser.error_text().empty());
+  EXPECT_EQ(parser.feed(post(""), consumed), State::error);
+  EXPECT_EQ(consumed, 0u);
+  EXPECT_EQ(parser.error_status(), 405);
+}
+
+TEST(HttpParser, TakesNothingMoreUntilTheRequestIsAnswered) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  ASSERT_EQ(parser.feed(post("A: 1\r\n"), consumed), State::complete);
+  ASSERT_EQ(parser.feed(post("A: 2\r\n"), consumed), State::complete);
+  EXPECT_EQ(consumed, 0u);
+  EXPECT_EQ(*parser.request().header("a"), "1");
+}
+
+TEST(HttpParser, ReportsItsPhase) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  EXPECT_EQ(parser.phase(), HttpParser::Phase::idle);
+  parser.feed("P", consumed);
+  EXPECT_EQ(parser.phase(), HttpParser::Phase::head);
+  parser.feed("OST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na", consumed);
+  EXPECT_EQ(parser.phase(), HttpParser::Phase::body);
+  EXPECT_EQ(parser.feed("b", consumed), State::complete);
+  EXPECT_EQ(parser.phase(), HttpParser::Phase::done);
+  parser.next();
+  EXPECT_EQ(parser.phase(), HttpParser::Phase::idle);
+}
+
+// Limits: the last size that passes and the first that does not.
+
+TEST(HttpParser, BoundsTheHead) {
+  const std::string fixed = post("X: \r\n");
+  const auto head_of = [&](std::size_t size) {
+    return post("X: " + std::string(size - fixed.size(), 'x') + "\r\n");
+  };
+  EXPECT_EQ(head_of(HttpParser::head_bytes_max).size(), HttpParser::head_bytes_max);
+  EXPECT_EQ(refusal(head_of(HttpParser::head_bytes_max)), 0);
+  EXPECT_EQ(refusal(head_of(HttpParser::head_bytes_max + 1)), 431);
+  EXPECT_EQ(refusal(post("X:" + std::string(HttpParser::head_bytes_max, ' '))), 431);
+}
+
+TEST(HttpParser, BoundsTheNumberOfHeaders) {
+  const auto with_headers = [](std::size_t count) {
+    std::string headers;
+    for (std::size_t i = 1; i < count; ++i) headers += "X: y\r\n";  // Host is one
+    return post(headers);
+  };
+  EXPECT_EQ(refusal(with_headers(HttpParser::headers_max)), 0);
+  EXPECT_EQ(refusal(with_headers(HttpParser::headers_max + 1)), 431);
+}
+
+TEST(HttpParser, BoundsTheTarget) {
+  const auto with_target = [](std::size_t size) {
+    return "GET /" + std::string(size - 1, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  };
+  EXPECT_EQ(refusal(with_target(HttpParser::target_bytes_max)), 0);
+  EXPECT_EQ(refusal(with_target(HttpParser::target_bytes_max + 1)), 414);
+  EXPECT_EQ(refusal(with_target(2 * HttpParser::head_bytes_max)), 414);
+}
+
+TEST(HttpParser, RefusesALongBodyByItsLengthAlone) {
+  const auto with_length = [](std::size_t length) {
+    return post("Content-Length: " + std::to_string(length) + "\r\n");
+  };
+  EXPECT_EQ(outcome(with_length(HttpParser::body_bytes_max)).back(), "body");
+  EXPECT_EQ(outcome(with_length(HttpParser::body_bytes_max + 1)).back(), "413");
+  EXPECT_EQ(outcome(with_length(SIZE_MAX)).back(), "413");
+}
+
+TEST(HttpParser, BoundsABodyInChunks) {
+  const std::string chunk = "100000\r\n" + std::string(1 << 20, 'a') + "\r\n";
+  std::string full = post("Transfer-Encoding: chunked\r\n");
+  for (std::size_t sum = 0; sum < HttpParser::body_bytes_max; sum += 1 << 20) full += chunk;
+  EXPECT_EQ(outcome(full + "0\r\n\r\n").back(), "idle");
+  EXPECT_EQ(outcome(full + "1\r\n").back(), "413");
+  EXPECT_EQ(outcome(post("Transfer-Encoding: chunked\r\n", "FFFFFFFFFFFFFFFF\r\n")).back(), "413");
+}
+
+TEST(HttpParser, GivesBackTheBufferOfALargeBody) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  const std::string body(1 << 20, 'a');
+  const std::string bytes = post("Content-Length: " + std::to_string(body.size()) + "\r\n", body);
+  ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+  EXPECT_EQ(parser.request().body, body);
+  EXPECT_EQ(*parser.request().header("host"), "h");  // the buffer has moved since
+  EXPECT_EQ(parser.request().target, "/");
+  EXPECT_GE(parser.memory(), body.size());
+  parser.next();
+  EXPECT_LT(parser.memory(), HttpParser::buffer_keep_bytes);
+}
+
+TEST(HttpParser, HasReadableSlackBehindEveryBody) {
+  for (const std::size_t size : {0, 1, 1950, 2048, 70'000, 131'072}) {
+    SCOPED_TRACE(size);
+    const std::string body(size, 'a');
+    for (const std::string& bytes :
+         {post("Content-Length: " + std::to_string(size) + "\r\n", body),
+          post("Transfer-Encoding: chunked\r\n",
+               size == 0 ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", size, body))}) {
+      HttpParser parser;
+      std::size_t consumed = 0;
+      ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+      const char* const begin = parser.request().target.data();
+      const char* const end = parser.request().body.data() + size + HttpParser::body_slack;
+      EXPECT_GE(parser.memory(), static_cast<std::size_t>(end - begin));
+      EXPECT_EQ(std::string(begin, end).size(), static_cast<std::size_t>(end - begin));  // for ASan
+    }
+  }
+}
+
+TEST(HttpParser, BelievesAContentLengthOnlyAsBytesArrive) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  const std::string length = std::to_string(HttpParser::body_bytes_max);
+  parser.feed(post("Content-Length: " + length + "\r\n"), consumed);
+  EXPECT_LT(parser.memory(), 2 * HttpParser::buffer_keep_bytes);
+}
+
+TEST(HttpParser, KeepsItsBufferFromRequestToRequest) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  const std::string bytes = post("Content-Length: 1000\r\n", std::string(1000, 'a'));
+  ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+  const char* const first = parser.request().target.data();
+  const std::size_t memory = parser.memory();
+  parser.next();
+  ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
+  EXPECT_EQ(parser.request().target.data(), first);
+  EXPECT_EQ(parser.memory(), memory);
+}
+
+// Expect: 100-continue
+
+TEST(HttpParser, AsksForContinueOnceAndOnlyWhenTheBodyIsNotThere) {
+  const std::string head = post("Expect: 100-Continue\r\nContent-Length: 2\r\n");
+  HttpParser parser;
+  std::size_t consumed = 0;
+  EXPECT_EQ(parser.feed(head, consumed), State::need_continue);
+  EXPECT_EQ(consumed, head.size());
+  EXPECT_EQ(parser.feed("", consumed), State::need_more);
+  EXPECT_EQ(parser.feed("a", consumed), State::need_more);
+  EXPECT_EQ(parser.feed("b", consumed), State::complete);
+  EXPECT_TRUE(parser.request().expect_continue);
+  EXPECT_EQ(parser.request().body, "ab");
+  parser.next();
+  EXPECT_EQ(parser.feed(head + "a", consumed), State::need_more);
+  EXPECT_EQ(parser.feed("b", consumed), State::complete);
+  parser.next();
+  EXPECT_EQ(parser.feed(post("Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n"), consumed),
+            State::need_continue);
+}
+
+TEST(HttpParser, DoesNotAskForContinueWithoutABodyOrInHttp10) {
+  HttpParser parser;
+  std::size_t consumed = 0;
+  EXPECT_EQ(parser.feed(post("Expect: 100-continue\r\n"), consumed), State::complete);
+  parser.next();
+  EXPECT_EQ(
+      parser.feed("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", consumed),
+      State::need_more);
+}
+
+// The stop at the head
+
+TEST(HttpParser, StopsAtTheHeadOnceWhenABodyIsToCome) {
+  const std::string head = post("X-A: b\r\nExpect: 100-continue\r\nContent-Length: 4\r\n");
+  for (std::size_t cut = 1; cut <= head.size(); ++cut) {
+    HttpParser parser;
+    parser.stop_at_head();
+    std::size_t consumed = 0;
+    HttpParser::State state = parser.feed(std::string_view(head).substr(0, cut), consumed);
+    if (cut < head.size()) {
+      ASSERT_EQ(state, State::need_more) << cut;
+      state = parser.feed(head.substr(cut) + "body", consumed);
+    }
+    ASSERT_EQ(state, State::head) << cut;
+    EXPECT_EQ(consumed, cut < head.size() ? head.size() - cut : cut) << "nothing of the body";
+    EXPECT_EQ(parser.body_length(), 4u);
+    ASSERT_NE(parser.request().header("x-a"), nullptr);
+    EXPECT_EQ(*parser.request().header("x-a"), "b");
+    EXPECT_EQ(parser.feed("", consumed), State::need_continue);
+    EXPECT_EQ(parser.feed("body", consumed), State::complete);
+    EXPECT_EQ(parser.request().body, "body");
+    parser.next();
+    EXPECT_EQ(parser.feed(post(""), consumed), State::complete) << "no body, no stop";
+  }
+}
+
+TEST(HttpParser, RefusesChunksBeyondTheLimitOfThatRequest) {
+  const std::string head = post("Transfer-Encoding: chunked\r\n");
+  HttpParser parser;
+  parser.stop_at_head();
+  std::size_t consumed = 0;
+  ASSERT_EQ(parser.feed(head, consumed), State::head);
+  EXPECT_EQ(parser.body_length(), std::nullopt);
+  parser.limit_body(8);
+  ASSERT_EQ(parser.feed("8\r\n12345678\r\n0\r\n\r\n", consumed), State::complete);
+  parser.next();
+  ASSERT_EQ(parser.feed(head, consumed), State::head);
+  parser.limit_body(8);
+  EXPECT_EQ(parser.feed("8\r\n12345678\r\n1\r\n", consumed), State::error);
+  EXPECT_EQ(parser.error_status(), 413);
+}
+
+// Responses
+
+std::string response(int status, std::string_view body, bool keep_alive, bool head_only,
+                     int version_minor = 1, std::vector<HttpHeader> extra = {}) {
+  std::string out = "before|";
+  append_response(out, status, body.empty() ? "" : "text/xml", "id-1", extra, body, keep_alive,
+                  head_only, "Thu, 01 Jan 1970 00:00:00 GMT", version_minor);
+  return out;
+}
+
+TEST(HttpResponse, IsWrittenBehindWhatIsThere) {
+  EXPECT_EQ(response(200, "<a/>", true, false),
+            "before|HTTP/1.1 200 OK\r\nx-amzn-RequestId: id-1\r\nContent-Type: text/xml\r\n"
+            "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 4\r\n\r\n<a/>");
+}
+
+TEST(HttpResponse, SaysWhatBecomesOfTheConnection) {
+  EXPECT_NE(response(400, "x", false, false).find("Connection: close\r\n"), std::string::npos);
+  EXPECT_NE(response(200, "x", true, false, 0).find("Connection: keep-alive\r\n"),
+            std::string::npos);
+  EXPECT_EQ(response(200, "x", true, false).find("Connection"), std::string::npos);
+}
+
+TEST(HttpResponse, ToHeadHasTheLengthButNotTheBody) {
+  const std::string out = response(200, "abc", true, true);
+  EXPECT_NE(out.find("Content-Length: 3\r\n"), std::string::npos);
+  EXPECT_TRUE(out.ends_with("\r\n\r\n"));
+}
+
+TEST(HttpResponse, WithoutABodyHasNoTypeAndALengthOnlyWhereOneIsAllowed) {
+  const std::string empty = response(200, "", true, false);
+  EXPECT_EQ(empty.find("Content-Type"), std::string::npos);
+  EXPECT_NE(empty.find("Content-Length: 0\r\n"), std::string::npos);
+  EXPECT_EQ(response(204, "", true, false).find("Content-Length"), std::string::npos);
+}
+
+TEST(HttpResponse, ListsTheMethodsWithA405) {
+  EXPECT_NE(response(405, "", false, false).find("Allow: POST, GET, HEAD, OPTIONS\r\n"),
+            std::string::npos);
+}
+
+TEST(HttpResponse, LetsNoValueAddALine) {
+  const std::string out = response(200, "", true, false, 1,
+                                   {
+                                       {"X",   "a\r\nSet-Cookie: b"},
+                                       {"Y\n", "\x7f"              }
+  });
+  EXPECT_NE(out.find("X: a  Set-Cookie: b\r\nY :  \r\n"), std::string::npos) << out;
+}
+
+TEST(HttpResponse, NamesEveryStatusTheParserGives) {
+  for (const int status : {400, 405, 413, 414, 415, 417, 431, 501, 505}) {
+    EXPECT_NE(status_text(status), "Unknown") << status;
+  }
+  EXPECT_EQ(status_text(299), "Unknown");
+}
+
+}  // namespace
+}  // namespace pawl

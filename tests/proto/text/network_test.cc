@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/text/network.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl {
+namespace {
+
+PeerAddress address(std::string_view text) { return Network::parse(text)->address; }
+
+TEST(Network, ContainsWhatItsBitsSay) {
+  const struct {
+    const char *network, *peer;
+    bool in;
+  } cases[] = {
+      {"10.0.0.0/8",    "10.255.1.2",       true },
+      {"10.0.0.0/8",    "11.0.0.0",         false},
+      {"10.1.2.3",      "10.1.2.3",         true },
+      {"10.1.2.3",      "10.1.2.2",         false},
+      {"10.1.2.0/23",   "10.1.3.255",       true },
+      {"10.1.2.0/23",   "10.1.4.0",         false},
+      {"0.0.0.0/0",     "192.0.2.1",        true },
+      {"0.0.0.0/0",     "::1",              false},
+      {"::/0",          "192.0.2.1",        true },
+      {"2001:db8::/33", "2001:db8:7fff::1", true },
+      {"2001:db8::/33", "2001:db8:8000::1", false},
+      {"::1",           "::1",              true },
+      {"10.0.0.0/8",    "::ffff:10.9.9.9",  true },
+  };
+  for (const auto& c : cases) {
+    const auto network = Network::parse(c.network);
+    ASSERT_TRUE(network) << c.network;
+    EXPECT_EQ(network->contains(address(c.peer)), c.in) << c.network << " " << c.peer;
+  }
+}
+
+TEST(Network, IsNotReadFromAnythingElse) {
+  for (const char* text :
+       {"", "/", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "::1/129", "10.0.0.0/8x",
+        "proxy", "10.0.0.0/8/8", "[::1]", " 10.0.0.1"}) {
+    EXPECT_FALSE(Network::parse(text)) << text;
+  }
+}
+
+TEST(Network, RemembersWhetherItWasWrittenAsIpv4) {
+  EXPECT_TRUE(Network::parse("192.0.2.7")->v4);
+  EXPECT_FALSE(Network::parse("::ffff:192.0.2.7")->v4);
+  EXPECT_EQ(address("::ffff:192.0.2.7"), address("192.0.2.7"));
+}
+
+}  // namespace
+}  // namespace pawl
