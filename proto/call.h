@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqsCall: one SQS request over HTTP, from parsing to the response, in the client's protocol.
+// HttpCall: one request of SQS or SNS over HTTP, from parsing to the response, in the client's
+// protocol. It chooses the API; neither API knows the other.
 //
 //   begin --respond--> write_response
 //     \--route--> [each of routes() applied] --> resume --respond--> write_response
@@ -31,51 +32,23 @@
 #include <string_view>
 
 #include "core/directory.h"
-#include "core/ids.h"
-#include "core/receipt.h"
-#include "core/request.h"
 #include "core/time.h"
-#include "core/time_shift.h"
+#include "proto/aws/call_types.h"
+#include "proto/errors/errors.h"
 #include "proto/http/parser.h"
 
 namespace pawl {
 
-class Keyring;
-enum class AuthFault : std::uint8_t;  // proto/auth/sigv4.h
+struct HttpCallState;
 
-inline constexpr std::size_t account_bytes_max = 64;  // fits into the records of the log
-
-// Settings of the server, shared by all calls; they must outlive the calls.
-struct SqsConfig {
-  std::string account = "000000000000";  // 12 digits; owner of new queues when there are no keys
-  std::string region = "us-east-1";      // for ARNs
-  std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
-  Secret secret{};       // message ids are derived from it
-  const TimeShift* shift = &no_shift;  // from engine time to wall time
-  // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
-  // thread that makes the calls may replace them between two calls.
-  std::shared_ptr<const Keyring> keys;
-};
-
-// A request and its target shard.
-struct SqsRoute {
-  Request* request = nullptr;
-  ShardId target{};
-};
-
-struct SqsState;
-
-class SqsCall {
+class HttpCall {
  public:
-  enum class Next : std::uint8_t {
-    respond,  // the response is ready
-    route,    // apply routes(), concurrently if there are several, then call resume()
-  };
+  using Next = CallStep;
 
-  SqsCall();
-  ~SqsCall();
-  SqsCall(SqsCall&&) noexcept;
-  SqsCall& operator=(SqsCall&&) noexcept;
+  HttpCall();
+  ~HttpCall();
+  HttpCall(HttpCall&&) noexcept;
+  HttpCall& operator=(HttpCall&&) noexcept;
 
   // Largest body of an action without messages.
   static constexpr std::size_t small_body_bytes_max = 256 << 10;
@@ -84,34 +57,31 @@ class SqsCall {
   // The largest body of any action that this head allows; larger bodies can be refused unread.
   static std::size_t body_bytes_max(const HttpRequest& head);
 
-  // Message bytes in a ReceiveMessage response; a single message may be larger. Further messages
-  // return to the queue as undelivered, because a response is written in one turn of the shard.
-  static constexpr std::size_t receive_bytes_max = 1 << 20;
-
   enum class Head : std::uint8_t {
     refused,     // write_response() has the error; the body must not be read
     unverified,  // no fault so far
     verified,    // signed with a configured key, or there are no keys
   };
   // Resets the call and checks the head of a request, before its body has arrived.
-  Head check_head(const HttpRequest& http, const SqsConfig& config, std::uint64_t request_number);
+  Head check_head(const HttpRequest& http, const CallSettings& config,
+                  std::uint64_t request_number);
 
   // Resets the call, then parses and validates the request. The request id is derived from
   // `request_number`: different numbers give different ids. A counter with a random start is best.
-  Next begin(const HttpRequest& http, const Directory& directory, const SqsConfig& config,
+  Next begin(const HttpRequest& http, const Directory& directory, const CallSettings& config,
              Instant now, std::uint64_t request_number);
 
   // Replaces begin(): the response is an error with the text `why`, in the client's protocol.
   // `status` is 403 (AccessDenied), 413 (RequestEntityTooLarge) or 415 (UnsupportedMediaType).
-  void deny(const HttpRequest& http, const SqsConfig& config, int status, std::string_view why,
+  void deny(const HttpRequest& http, const CallSettings& config, int status, std::string_view why,
             std::uint64_t request_number);
 
   // The routed requests, at least one. Valid after begin() or resume() returned `route`, until the
   // next begin(). The caller sets their `home` and `waiter`.
-  std::span<const SqsRoute> routes() const;
+  std::span<const CallRoute> routes() const;
 
   // Continues after every routed request has returned with its out members filled.
-  Next resume(const Directory& directory, const SqsConfig& config);
+  Next resume(const Directory& directory);
 
   // Appends the whole HTTP response. `date` is an RFC 7231 date. The response announces that the
   // connection stays open if the client asked for it and `may_stay` is true.
@@ -135,7 +105,7 @@ class SqsCall {
   std::uint16_t status() const;
 
  private:
-  std::unique_ptr<SqsState> state_;
+  std::unique_ptr<HttpCallState> state_;
 };
 
 }  // namespace pawl

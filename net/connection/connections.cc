@@ -370,15 +370,15 @@ void Connections::give_call(std::unique_ptr<BinaryCall> call) {
   (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
 }
 
-std::unique_ptr<SqsCall> Connections::take_http_call() {
-  if (spare_http_calls_.empty()) return std::make_unique<SqsCall>();
-  std::unique_ptr<SqsCall> call = std::move(spare_http_calls_.back());
+std::unique_ptr<HttpCall> Connections::take_http_call() {
+  if (spare_http_calls_.empty()) return std::make_unique<HttpCall>();
+  std::unique_ptr<HttpCall> call = std::move(spare_http_calls_.back());
   spare_http_calls_.pop_back();
   spare_bytes_ -= call->memory();
   return call;
 }
 
-void Connections::give_http_call(std::unique_ptr<SqsCall> call) {
+void Connections::give_http_call(std::unique_ptr<HttpCall> call) {
   call->clear();
   const std::size_t bytes = call->memory();
   if (spare_http_calls_.size() == spare_http_calls_max || bytes > spare_http_call_bytes_max) return;

@@ -34,7 +34,7 @@ enum class Protocol : std::uint8_t { http, binary, admin };
 
 // The server's side of a shard's connections; must outlive them.
 struct ConnectionContext {
-  SqsConfig sqs;
+  CallSettings sqs;
   SessionConfig session;
   const HttpGuard* guard = nullptr;        // for the SQS port
   const HttpGuard* admin_guard = nullptr;  // for the admin port, whose requests are never signed
@@ -99,7 +99,7 @@ class Connections final : public Asker {
   Ring& ring() { return *ring_; }
   ShardLoop& loop() { return *loop_; }
   const ConnectionContext& context() const { return *context_; }
-  const SqsConfig& sqs() const { return sqs_; }
+  const CallSettings& sqs() const { return sqs_; }
   const SessionConfig& session() const { return session_; }
   Instant now() const { return now_; }
   std::string_view date() const { return date_; }
@@ -114,8 +114,8 @@ class Connections final : public Asker {
   std::unique_ptr<BinaryCall> take_call(bool receive);
   void give_call(std::unique_ptr<BinaryCall> call);
   // A call for one HTTP request. give_http_call() returns it and keeps a few small ones for reuse.
-  std::unique_ptr<SqsCall> take_http_call();
-  void give_http_call(std::unique_ptr<SqsCall> call);
+  std::unique_ptr<HttpCall> take_http_call();
+  void give_http_call(std::unique_ptr<HttpCall> call);
   static constexpr std::size_t spare_http_calls_max = 64;
   static constexpr std::size_t spare_http_call_bytes_max = 64 << 10;
   static constexpr std::size_t evicted_bytes_min = 64 << 10;
@@ -155,7 +155,7 @@ class Connections final : public Asker {
 
   Ring* ring_;
   const ConnectionContext* context_;
-  SqsConfig sqs_;  // the context's, with the current keys
+  CallSettings sqs_;  // the context's, with the current keys
   SessionConfig session_;
   std::shared_ptr<const TlsContext> tls_;
   std::uint64_t live_seen_ = 0;
@@ -168,7 +168,7 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> flushing_;
   std::vector<std::uint32_t> starved_;
   std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
-  std::vector<std::unique_ptr<SqsCall>> spare_http_calls_;
+  std::vector<std::unique_ptr<HttpCall>> spare_http_calls_;
   std::size_t spare_bytes_ = 0;  // memory of all spare calls
   std::size_t open_ = 0;
   MemorySums memory_;

@@ -104,7 +104,7 @@ void HttpConnection::name(HttpRequest& request) const {
 // response is written, and the connection closes after it.
 bool HttpConnection::take_head(std::size_t at_hand) {
   HttpRequest head = parser_.request();
-  const std::size_t most = SqsCall::body_bytes_max(head);
+  const std::size_t most = HttpCall::body_bytes_max(head);
   const std::optional<std::size_t> length = parser_.body_length();
   if (length.value_or(0) > most) {
     refuse_body(head, 413, long_body_text(*length, most));
@@ -118,9 +118,9 @@ bool HttpConnection::take_head(std::size_t at_hand) {
     call_->deny(head, table().sqs(), 403, why, number);
   } else {
     name(head);
-    const SqsCall::Head judged = call_->check_head(head, table().sqs(), number);
-    if (judged == SqsCall::Head::verified) verified_ = true;
-    if (judged != SqsCall::Head::refused) {
+    const HttpCall::Head judged = call_->check_head(head, table().sqs(), number);
+    if (judged == HttpCall::Head::verified) verified_ = true;
+    if (judged != HttpCall::Head::refused) {
       end_call();
       return true;
     }
@@ -145,7 +145,7 @@ void HttpConnection::begin_call() {
   if (call_->verified()) verified_ = true;
   if (call_->auth_fault() != AuthFault::none)
     table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
-  if (next == SqsCall::Next::respond) return finish_call();
+  if (next == HttpCall::Next::respond) return finish_call();
   submit_routes();
 }
 
@@ -169,7 +169,7 @@ void HttpConnection::own_spare() {
 
 void HttpConnection::submit_routes() {
   count_call();
-  const std::span<const SqsRoute> routes = call_->routes();
+  const std::span<const CallRoute> routes = call_->routes();
   while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
   under_way_ = routes.size();
   for (std::size_t i = 0; i < routes.size(); ++i) {
@@ -180,7 +180,7 @@ void HttpConnection::submit_routes() {
 bool HttpConnection::answered(PendingCall&) {
   if (--under_way_ > 0) return false;
   count_call();
-  if (call_->resume(table().loop().shard().directory(), table().sqs()) == SqsCall::Next::route) {
+  if (call_->resume(table().loop().shard().directory()) == HttpCall::Next::route) {
     submit_routes();
     return false;
   }

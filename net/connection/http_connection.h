@@ -49,7 +49,7 @@ class HttpConnection final : public Connection {
   void end_call();
 
   HttpParser parser_;
-  std::unique_ptr<SqsCall> call_;                      // borrowed from the table for one request
+  std::unique_ptr<HttpCall> call_;                     // borrowed from the table for one request
   std::size_t call_bytes_ = 0;                         // memory of the call when last counted
   std::vector<std::unique_ptr<PendingCall>> pending_;  // one per route, kept for later requests
   std::size_t under_way_ = 0;                          // routes that wait for their response

@@ -161,16 +161,6 @@ bool is_amz(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(AuthFault fault) {
-  static constexpr std::string_view names[] = {
-      "none",           "missing",       "two_signatures", "bad_query",          "bad_form",
-      "bad_credential", "bad_date",      "bad_expires",    "bad_signed_headers", "unsigned_header",
-      "expired",        "not_yet_valid", "body_differs",   "mismatch",
-  };
-  static_assert(std::size(names) == auth_faults);
-  return names[static_cast<std::size_t>(fault)];
-}
-
 // The parts of a signature. Views into the request or into form_.
 struct SignatureVerifier::Claim {
   std::string_view credential, signed_headers, date;

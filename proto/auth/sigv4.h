@@ -33,31 +33,12 @@
 
 #include "core/time.h"
 #include "proto/auth/keys.h"
+#include "proto/errors/errors.h"
 #include "proto/http/parser.h"
 #include "proto/text/digest.h"
 #include "proto/text/form.h"
 
 namespace pawl {
-
-enum class AuthFault : std::uint8_t {
-  none,
-  missing,             // no signature
-  two_signatures,      // in the header and in the query, or two headers
-  bad_query,           // a repeated parameter, a bad escape, too many
-  bad_form,            // another algorithm; or missing, repeated or malformed parts
-  bad_credential,      // not <key id>/<day>/<region>/sqs/aws4_request
-  bad_date,            // X-Amz-Date missing, not a date, or not on the credential's day
-  bad_expires,         // X-Amz-Expires out of its range
-  bad_signed_headers,  // unordered, or a header that does not occur exactly once
-  unsigned_header,     // `host` or an x-amz-* header is not signed
-  expired,
-  not_yet_valid,
-  body_differs,  // X-Amz-Content-Sha256 is not the body's
-  mismatch,      // a wrong signature, or an unknown key
-};
-inline constexpr std::size_t auth_faults = static_cast<std::size_t>(AuthFault::mismatch) + 1;
-
-std::string_view name_of(AuthFault fault);
 
 // The signer. Both texts belong to the Keyring.
 struct Identity {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "proto/aws/tags.h"
 #include "proto/sqs/queue_attributes.h"
-#include "proto/sqs/tags.h"
 #include "proto/text/text.h"
 
 namespace pawl::wire {
@@ -53,12 +53,12 @@ Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
 
 Status take_tags(WireReader& in, Tags& tags) {
   const auto count = in.take<std::uint16_t>();
-  Status status = count > sqs::tags_max ? Status::invalid : Status::ok;
+  Status status = count > tags_max ? Status::invalid : Status::ok;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const std::string_view key = in.take_short();
     const std::string_view value = in.take_short();
     Refusal refusal;
-    if (!sqs::check_tag(key, value, refusal)) status = Status::invalid;
+    if (!check_tag(key, value, refusal)) status = Status::invalid;
     tags.emplace_back(key, value);
   }
   std::ranges::sort(tags);

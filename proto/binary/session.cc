@@ -6,7 +6,6 @@
 #include "core/check.h"
 #include "proto/auth/sigv4.h"
 #include "proto/binary/queue_codec.h"
-#include "proto/sns/topic.h"
 
 namespace pawl {
 namespace {

@@ -60,8 +60,6 @@ struct SessionConfig {
   static constexpr std::size_t receive_bytes_promised = 16u << 20;
 };
 
-enum class AuthFault : std::uint8_t;  // proto/auth/sigv4.h
-
 class Session {
  public:
   static constexpr std::size_t handles_max = 16'384;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "proto/aws/message_attributes.h"
+#include "proto/aws/message_rules.h"
 #include "proto/binary/session.h"
-#include "proto/sqs/message.h"
 #include "proto/text/digest.h"
 #include "proto/text/text.h"
 

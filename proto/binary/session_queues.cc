@@ -2,10 +2,10 @@
 // Queue operations beyond messages: tags, source queues of dead letters, and tasks.
 #include <algorithm>
 
+#include "proto/aws/tags.h"
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"
 #include "proto/sns/filter_policy.h"
-#include "proto/sqs/tags.h"
 
 namespace pawl {
 namespace {
@@ -46,7 +46,7 @@ WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
   });
   tags_.insert(tags_.end(), set.begin(), set.end());
   std::ranges::sort(tags_);
-  if (tags_.size() > sqs::tags_max) return refuse(Status::invalid);
+  if (tags_.size() > tags_max) return refuse(Status::invalid);
   request_.tags = &tags_;
   request_.based_on = queue;
   return route(Op::set_attributes, control_shard);

@@ -151,4 +151,14 @@ std::uint32_t retry_after_ms(Status status) {
   return row == nullptr ? 0 : row->retry_ms;
 }
 
+std::string_view name_of(AuthFault fault) {
+  static constexpr std::string_view names[] = {
+      "none",           "missing",       "two_signatures", "bad_query",          "bad_form",
+      "bad_credential", "bad_date",      "bad_expires",    "bad_signed_headers", "unsigned_header",
+      "expired",        "not_yet_valid", "body_differs",   "mismatch",
+  };
+  static_assert(std::size(names) == auth_faults);
+  return names[static_cast<std::size_t>(fault)];
+}
+
 }  // namespace pawl

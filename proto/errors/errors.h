@@ -9,6 +9,7 @@
 //         recorded from AWS.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -97,6 +98,25 @@ enum class SqsFault : std::uint8_t {
   internal_failure,
 };
 
+// The reason for refusing the signature of a request, or the proof of a binary client.
+enum class AuthFault : std::uint8_t {
+  none,
+  missing,             // no signature
+  two_signatures,      // in the header and in the query, or two headers
+  bad_query,           // a repeated parameter, a bad escape, too many
+  bad_form,            // another algorithm; or missing, repeated or malformed parts
+  bad_credential,      // not <key id>/<day>/<region>/sqs/aws4_request
+  bad_date,            // X-Amz-Date missing, not a date, or not on the credential's day
+  bad_expires,         // X-Amz-Expires out of its range
+  bad_signed_headers,  // unordered, or a header that does not occur exactly once
+  unsigned_header,     // `host` or an x-amz-* header is not signed
+  expired,
+  not_yet_valid,
+  body_differs,  // X-Amz-Content-Sha256 is not the body's
+  mismatch,      // a wrong signature, or an unknown key
+};
+inline constexpr std::size_t auth_faults = static_cast<std::size_t>(AuthFault::mismatch) + 1;
+
 struct ErrorRow {
   Errc code;
   Status status;           // of the same name
@@ -111,6 +131,7 @@ const ErrorRow& row_of(Errc code);
 Status status_of(Errc code);
 // "no_such_queue"; "unknown" for an undefined number.
 std::string_view name_of(Status status);
+std::string_view name_of(AuthFault fault);
 // Delay before a retry; 0 outside 2xxx.
 std::uint32_t retry_after_ms(Status status);
 

@@ -4,7 +4,6 @@
 #include "core/check.h"
 #include "core/directory.h"
 #include "core/ids.h"
-#include "proto/auth/sigv4.h"
 
 namespace pawl {
 namespace {

@@ -19,8 +19,6 @@
 
 namespace pawl {
 
-enum class AuthFault : std::uint8_t;  // proto/auth/sigv4.h
-
 struct SqsFaultInfo {
   std::string_view shape;  // JSON's __type, with its namespace
   std::string_view code;   // Query's Code, and in x-amzn-query-error

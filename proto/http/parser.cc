@@ -200,7 +200,8 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   if (code != HPE_OK) {
     refuse_by(code, bytes.substr(used.size()));
   } else if (head && buffer.size() == head_bytes_max) {
-    strict.in_request_line() ? refuse(414, long_target_text()) : refuse(431, long_head_text());
+    strict.in_request_line() ? refuse(414, long_target_text(target_bytes_max))
+                             : refuse(431, long_head_text(head_bytes_max, headers_max));
   }
   return false;
 }
@@ -269,7 +270,7 @@ int HttpParser::Impl::on_target(std::string_view bytes) {
 // Limits are checked at the end of a word, not at the byte that exceeds them: the response then
 // does not depend on how the bytes were split.
 int HttpParser::Impl::on_target_end() {
-  return target_size > target_bytes_max ? refuse(414, long_target_text()) : 0;
+  return target_size > target_bytes_max ? refuse(414, long_target_text(target_bytes_max)) : 0;
 }
 
 int HttpParser::Impl::on_header_name(std::string_view bytes) {
@@ -281,7 +282,7 @@ int HttpParser::Impl::on_header_name(std::string_view bytes) {
 }
 
 int HttpParser::Impl::on_header_name_end() {
-  if (slots.size() > headers_max) return refuse(431, long_head_text());
+  if (slots.size() > headers_max) return refuse(431, long_head_text(head_bytes_max, headers_max));
   in_name = false;
   return 0;
 }

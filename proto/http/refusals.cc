@@ -3,22 +3,20 @@
 
 #include <fmt/format.h>
 
-#include "proto/http/parser.h"
-
 namespace pawl {
 
-std::string long_target_text() {
+std::string long_target_text(std::size_t bytes_max) {
   return fmt::format(
       "The target of the request is longer than {} bytes. Send the parameters in the body of a "
       "POST.",
-      HttpParser::target_bytes_max);
+      bytes_max);
 }
 
-std::string long_head_text() {
+std::string long_head_text(std::size_t bytes_max, std::size_t headers_max) {
   return fmt::format(
       "The head of the request is longer than {} bytes, or has more than {} headers. Send fewer or "
       "shorter headers.",
-      HttpParser::head_bytes_max, HttpParser::headers_max);
+      bytes_max, headers_max);
 }
 
 std::string long_body_text(std::uint64_t bytes, std::uint64_t bytes_max) {

@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 constexpr std::string_view xml_namespace = "xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"";
 
@@ -94,7 +94,7 @@ Next SnsCall::begin(const Form& form, std::string_view action, const SnsContext&
   return found->begin(s, form);
 }
 
-std::span<const SqsRoute> SnsCall::routes() const { return state_->routes; }
+std::span<const CallRoute> SnsCall::routes() const { return state_->routes; }
 
 Next SnsCall::resume(const Directory& directory) {
   SnsState& s = *state_;

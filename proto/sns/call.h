@@ -15,7 +15,7 @@
 //
 // Limits: message_bytes_max; entries_max a batch; routes_max concurrent sends; page_max list items.
 // Errors: none to the caller; every error becomes the response.
-// Owner:  the enclosing SqsCall. Memory used by the requests stays valid until the next begin().
+// Owner:  the HttpCall. Memory used by the requests stays valid until the next begin().
 // Source: SNS API Reference 2010-03-31; "Fanout to Amazon SQS queues"; "Message filtering".
 #pragma once
 
@@ -29,7 +29,7 @@
 #include "core/directory.h"
 #include "core/request.h"
 #include "core/time.h"
-#include "proto/call.h"
+#include "proto/aws/call_types.h"
 #include "proto/text/form.h"
 
 namespace pawl {
@@ -39,7 +39,7 @@ struct SnsState;
 // The context of one SNS call.
 struct SnsContext {
   const Directory* directory = nullptr;
-  const SqsConfig* config = nullptr;
+  const CallSettings* config = nullptr;
   std::string_view account;   // the caller's
   std::string_view base_url;  // the server as the caller addresses it: "http://host:port"
   std::string_view request_id;
@@ -61,9 +61,9 @@ class SnsCall {
   SnsCall();
   ~SnsCall();
 
-  SqsCall::Next begin(const Form& form, std::string_view action, const SnsContext& context);
-  std::span<const SqsRoute> routes() const;
-  SqsCall::Next resume(const Directory& directory);
+  CallStep begin(const Form& form, std::string_view action, const SnsContext& context);
+  std::span<const CallRoute> routes() const;
+  CallStep resume(const Directory& directory);
 
   std::string_view action() const;  // "Publish"; empty: unknown action
   std::uint16_t status() const;

@@ -2,13 +2,12 @@
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"
-#include "proto/sqs/input.h"
 #include "proto/text/text.h"
 
 namespace pawl::sns {
 namespace {
 
-using Next = SqsCall::Next;
+using Next = CallStep;
 using F = SnsFault;
 
 // Sends the change of `row` to the control shard. Refuses a result beyond topic_bytes_max.
@@ -96,9 +95,8 @@ Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change) {
 }
 
 Next topic_changed(SnsState& s) {
-  constexpr unsigned retries_max = 8;
   if (s.request.error == Errc::changed_meanwhile && s.change && s.request.config != nullptr &&
-      s.retries++ < retries_max) {
+      s.retries++ < change_retries_max) {
     s.row = s.request.config;
     return send_change(s);
   }

@@ -7,9 +7,9 @@
 
 #include "core/check.h"
 #include "proto/aws/message_attributes.h"
+#include "proto/aws/message_rules.h"
+#include "proto/sns/call.h"
 #include "proto/sns/state.h"
-#include "proto/sqs/message.h"
-#include "proto/sqs/state.h"
 #include "proto/text/base64.h"
 #include "proto/text/digest.h"
 #include "proto/text/json.h"
@@ -20,7 +20,7 @@ namespace pawl::sns {
 namespace {
 
 using F = SnsFault;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 constexpr std::size_t subject_max = 100;
 
@@ -72,7 +72,7 @@ bool check_subject(SnsMessage& m) {
 
 bool read_attribute(SnsMessage& m, const Form& form, std::string_view list, std::uint32_t n,
                     std::deque<std::string>& decoded, MessageAttribute& out) {
-  SqsAttributeInput given;
+  AttributeInput given;
   if (const auto* name = form.find(list, n, "Name")) given.name = *name;
   if (const auto* type = form.find(list, n, "Value.DataType")) given.type = *type;
   if (const auto* text = form.find(list, n, "Value.StringValue")) given.text = *text;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,11 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/directory.h"
 #include "core/receipt.h"
 #include "core/request.h"
-#include "proto/sns/call.h"
+#include "core/time.h"
+#include "proto/aws/call_types.h"
 #include "proto/sns/filter_policy.h"
 #include "proto/sns/topic.h"
+#include "proto/text/form.h"
 #include "proto/text/xml.h"
 
 namespace pawl {
@@ -106,12 +111,12 @@ struct SnsState;
 
 struct SnsAction {
   std::string_view name;
-  SqsCall::Next (*begin)(SnsState&, const Form&);
+  CallStep (*begin)(SnsState&, const Form&);
 };
 
 struct SnsState {
   const Directory* directory = nullptr;
-  const SqsConfig* config = nullptr;
+  const CallSettings* config = nullptr;
   std::string account, base_url, request_id;
   Instant now;
   std::uint64_t request_number = 0;
@@ -120,7 +125,7 @@ struct SnsState {
   SnsRefusal refusal;
   std::string result;  // XML inside the response's result element
   bool has_result = false;
-  std::vector<SqsRoute> routes;
+  std::vector<CallRoute> routes;
 
   // A change of a topic or of the directory. A publish also sets `row` and `topic_arn`.
   ConfigPtr row;
@@ -145,9 +150,9 @@ struct SnsState {
   // First delivery not sent yet; first delivery of the current wave.
   std::size_t delivering = 0, under_way = 0;
 
-  SqsCall::Next route_to_control() {
+  CallStep route_to_control() {
     routes.assign(1, {&request, control_shard});
-    return SqsCall::Next::route;
+    return CallStep::route;
   }
   XmlWriter answer() {
     has_result = true;
@@ -158,27 +163,27 @@ struct SnsState {
 namespace sns {
 
 // topics.cc
-SqsCall::Next create_topic(SnsState& s, const Form& form);
-SqsCall::Next delete_topic(SnsState& s, const Form& form);
-SqsCall::Next list_topics(SnsState& s, const Form& form);
-SqsCall::Next get_topic_attributes(SnsState& s, const Form& form);
-SqsCall::Next set_topic_attributes(SnsState& s, const Form& form);
-SqsCall::Next tag_resource(SnsState& s, const Form& form);
-SqsCall::Next untag_resource(SnsState& s, const Form& form);
-SqsCall::Next list_tags_for_resource(SnsState& s, const Form& form);
+CallStep create_topic(SnsState& s, const Form& form);
+CallStep delete_topic(SnsState& s, const Form& form);
+CallStep list_topics(SnsState& s, const Form& form);
+CallStep get_topic_attributes(SnsState& s, const Form& form);
+CallStep set_topic_attributes(SnsState& s, const Form& form);
+CallStep tag_resource(SnsState& s, const Form& form);
+CallStep untag_resource(SnsState& s, const Form& form);
+CallStep list_tags_for_resource(SnsState& s, const Form& form);
 
 // subscriptions.cc
-SqsCall::Next subscribe(SnsState& s, const Form& form);
-SqsCall::Next unsubscribe(SnsState& s, const Form& form);
-SqsCall::Next list_subscriptions(SnsState& s, const Form& form);
-SqsCall::Next list_subscriptions_by_topic(SnsState& s, const Form& form);
-SqsCall::Next get_subscription_attributes(SnsState& s, const Form& form);
-SqsCall::Next set_subscription_attributes(SnsState& s, const Form& form);
+CallStep subscribe(SnsState& s, const Form& form);
+CallStep unsubscribe(SnsState& s, const Form& form);
+CallStep list_subscriptions(SnsState& s, const Form& form);
+CallStep list_subscriptions_by_topic(SnsState& s, const Form& form);
+CallStep get_subscription_attributes(SnsState& s, const Form& form);
+CallStep set_subscription_attributes(SnsState& s, const Form& form);
 
 // publish.cc
-SqsCall::Next publish(SnsState& s, const Form& form);
-SqsCall::Next publish_batch(SnsState& s, const Form& form);
-SqsCall::Next published(SnsState& s);  // after a wave of deliveries, or after a pause
+CallStep publish(SnsState& s, const Form& form);
+CallStep publish_batch(SnsState& s, const Form& form);
+CallStep published(SnsState& s);  // after a wave of deliveries, or after a pause
 
 // change.cc: functions shared by several actions.
 
@@ -196,9 +201,9 @@ std::string topic_arn_of(const SnsState& s, std::string_view account, std::strin
 // Finds the topic of a subscription's ARN; `id` is the subscription's part of the ARN.
 [[nodiscard]] bool find_subscription(SnsState& s, std::string_view arn, std::string_view& id);
 // Changes the topic of `row`. The result that `change` writes becomes the response.
-SqsCall::Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change);
+CallStep change_topic(SnsState& s, std::function<bool(SnsTopic&)> change);
 // Handles the control shard's response. Repeats a `change` if the topic has changed meanwhile.
-SqsCall::Next topic_changed(SnsState& s);
+CallStep topic_changed(SnsState& s);
 // Reads the pairs of "Attributes.entry.N.key" and ".value", or "Tags.member.N.Key" and ".Value".
 [[nodiscard]] bool read_pairs(SnsState& s, const Form& form, std::string_view list,
                               std::string_view key, std::string_view value,

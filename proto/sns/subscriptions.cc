@@ -6,13 +6,14 @@
 #include "core/check.h"
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
+#include "proto/sns/call.h"
 #include "proto/sns/state.h"
 
 namespace pawl::sns {
 namespace {
 
 using F = SnsFault;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 constexpr std::string_view settable[] = {
     "DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy",

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "proto/aws/tags.h"
 #include "proto/errors/sqs_errors.h"
+#include "proto/sns/call.h"
 #include "proto/sns/state.h"
-#include "proto/sqs/tags.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"
 
@@ -11,7 +12,7 @@ namespace pawl::sns {
 namespace {
 
 using F = SnsFault;
-using Next = SqsCall::Next;
+using Next = CallStep;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view fifo_suffix = ".fifo";
@@ -98,10 +99,10 @@ bool read_tags(SnsState& s, const Form& form, Tags& tags) {
   if (!read_pairs(s, form, "Tags.member", "Key", "Value", given)) return false;
   Refusal refusal;
   for (const auto& [key, value] : given) {
-    if (!sqs::check_tag(key, value, refusal)) return s.refusal.parameter("{}", refusal.text);
-    sqs::put_tag(tags, key, value);
+    if (!check_tag(key, value, refusal)) return s.refusal.parameter("{}", refusal.text);
+    put_tag(tags, key, value);
   }
-  return tags.size() <= sqs::tags_max ||
+  return tags.size() <= tags_max ||
          s.refusal.because(F::tag_limit,
                            "Could not complete request: tag quota of per resource "
                            "exceeded");

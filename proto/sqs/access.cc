@@ -1,50 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/access.h"
-#include "proto/sns/topic.h"
 
-#include "proto/auth/keys.h"
-#include "proto/auth/sigv4.h"
 #include "proto/aws/arn.h"
 #include "proto/sqs/policy.h"
 
 namespace pawl::sqs {
-namespace {
-
-// True for requests that need no signature: the health check and OPTIONS.
-bool is_open(const HttpRequest& http) {
-  if (http.method == "OPTIONS") return true;
-  return (http.method == "GET" || http.method == "HEAD") && http.query.empty() &&
-         (http.path == "/" || http.path == "/health") && http.header("x-amz-target") == nullptr;
-}
-
-SignatureVerifier& verifier() {
-  thread_local SignatureVerifier made;
-  return made;
-}
-
-}  // namespace
-
-bool know_caller(SqsState& s, const HttpRequest& http) {
-  s.account = s.config->account;
-  if (s.config->keys == nullptr || is_open(http)) return true;
-  Identity identity;
-  s.auth_fault = verifier().verify(http, *s.config->keys, http.arrived, identity);
-  s.verified = s.auth_fault == AuthFault::none;
-  if (!s.verified) {
-    refuse(s.refusal, s.auth_fault);
-    return false;
-  }
-  s.account = s.input.arena.copy(identity.account);  // the keys may be replaced before the response
-  return true;
-}
-
-bool check_head(SqsState& s, const HttpRequest& http) {
-  if (s.config->keys == nullptr || is_open(http)) return true;
-  s.auth_fault = verifier().verify_head(http, *s.config->keys, http.arrived, s.verified);
-  if (s.auth_fault == AuthFault::none) return true;
-  refuse(s.refusal, s.auth_fault);
-  return false;
-}
 
 bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {
   if (s.config->keys == nullptr || queue.account == s.account) return true;

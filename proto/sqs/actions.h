@@ -6,67 +6,70 @@
 // `route` after filling state.request. The queue has been found already.
 #pragma once
 
-#include "proto/call.h"
 #include "proto/sqs/result.h"
 #include "proto/sqs/state.h"
 
 namespace pawl::sqs {
 
 // queues.cc
-SqsCall::Next create_queue(SqsState& s);
+CallStep create_queue(SqsState& s);
 void create_queue_result(SqsState& s, SqsResult& result);
-SqsCall::Next get_queue_url(SqsState& s);
+CallStep get_queue_url(SqsState& s);
 void get_queue_url_result(SqsState& s, SqsResult& result);
-SqsCall::Next list_queues(SqsState& s);
+CallStep list_queues(SqsState& s);
 void list_queues_result(SqsState& s, SqsResult& result);
-SqsCall::Next delete_queue(SqsState& s);
-SqsCall::Next purge_queue(SqsState& s);
-SqsCall::Next get_queue_attributes(SqsState& s);
+CallStep delete_queue(SqsState& s);
+CallStep purge_queue(SqsState& s);
+CallStep get_queue_attributes(SqsState& s);
 void get_queue_attributes_result(SqsState& s, SqsResult& result);
-SqsCall::Next set_queue_attributes(SqsState& s);
-SqsCall::Next list_dead_letter_source_queues(SqsState& s);
+CallStep set_queue_attributes(SqsState& s);
+CallStep list_dead_letter_source_queues(SqsState& s);
 void list_dead_letter_source_queues_result(SqsState& s, SqsResult& result);
 
 // tags.cc
-SqsCall::Next tag_queue(SqsState& s);
-SqsCall::Next untag_queue(SqsState& s);
-SqsCall::Next change_tags(SqsState& s);
-SqsCall::Next list_queue_tags(SqsState& s);
+CallStep tag_queue(SqsState& s);
+CallStep untag_queue(SqsState& s);
+CallStep change_tags(SqsState& s);
+CallStep list_queue_tags(SqsState& s);
 void list_queue_tags_result(SqsState& s, SqsResult& result);
 // Adds the request's tags to `tags`; `queue` is the name in error texts.
 [[nodiscard]] bool add_tags(SqsState& s, std::string_view queue, Tags& tags);
 
 // permissions.cc
-SqsCall::Next add_permission(SqsState& s);
-SqsCall::Next remove_permission(SqsState& s);
-SqsCall::Next change_permissions(SqsState& s);
+CallStep add_permission(SqsState& s);
+CallStep remove_permission(SqsState& s);
+CallStep change_permissions(SqsState& s);
 
 // moves.cc
-SqsCall::Next start_message_move_task(SqsState& s);
+CallStep start_message_move_task(SqsState& s);
 void start_message_move_task_result(SqsState& s, SqsResult& result);
-SqsCall::Next cancel_message_move_task(SqsState& s);
+CallStep cancel_message_move_task(SqsState& s);
 void cancel_message_move_task_result(SqsState& s, SqsResult& result);
-SqsCall::Next list_message_move_tasks(SqsState& s);
+CallStep list_message_move_tasks(SqsState& s);
 void list_message_move_tasks_result(SqsState& s, SqsResult& result);
 
 // send.cc
-SqsCall::Next send_message(SqsState& s);
+CallStep send_message(SqsState& s);
 void send_message_result(SqsState& s, SqsResult& result);
-SqsCall::Next send_message_batch(SqsState& s);
+CallStep send_message_batch(SqsState& s);
 void send_message_batch_result(SqsState& s, SqsResult& result);
 
 // receive.cc
-SqsCall::Next receive_message(SqsState& s);
+
+// Message bytes in a ReceiveMessage response; a single message may be larger. Further messages
+// return to the queue as undelivered, because a response is written in one turn of the shard.
+inline constexpr std::size_t receive_bytes_max = 1 << 20;
+CallStep receive_message(SqsState& s);
 // After the shard: returns the messages that do not fit into the response to their queue.
-SqsCall::Next give_back_rest(SqsState& s);
+CallStep give_back_rest(SqsState& s);
 void receive_message_result(SqsState& s, SqsResult& result);
 
 // receipts.cc
-SqsCall::Next delete_message(SqsState& s);
-SqsCall::Next delete_message_batch(SqsState& s);
+CallStep delete_message(SqsState& s);
+CallStep delete_message_batch(SqsState& s);
 void delete_message_batch_result(SqsState& s, SqsResult& result);
-SqsCall::Next change_message_visibility(SqsState& s);
-SqsCall::Next change_message_visibility_batch(SqsState& s);
+CallStep change_message_visibility(SqsState& s);
+CallStep change_message_visibility_batch(SqsState& s);
 void change_message_visibility_batch_result(SqsState& s, SqsResult& result);
 
 // batch.cc: functions shared by the three batch actions.
@@ -74,7 +77,7 @@ void change_message_visibility_batch_result(SqsState& s, SqsResult& result);
 // Checks the rules for a batch as a whole, in AWS's order, except for its size.
 [[nodiscard]] bool check_batch(SqsState& s);
 // Routes the batch if `any` entry passed its checks.
-SqsCall::Next route_batch(SqsState& s, Op op, bool any);
+CallStep route_batch(SqsState& s, Op op, bool any);
 // After the broker: marks the entries that the broker refused.
 void settle_batch(SqsState& s);
 // Writes Successful and Failed, in the order of the request. `success` adds members to a successful

@@ -68,10 +68,10 @@ bool check_batch(SqsState& s) {
   return check_ids(s);
 }
 
-SqsCall::Next route_batch(SqsState& s, Op op, bool any) {
+CallStep route_batch(SqsState& s, Op op, bool any) {
   s.request.sends = s.sends;
   s.request.receipts = s.receipts;
-  return any ? s.route(op, s.queue->owner) : SqsCall::Next::respond;
+  return any ? s.route(op, s.queue->owner) : CallStep::respond;
 }
 
 void settle_batch(SqsState& s) {

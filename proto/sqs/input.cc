@@ -111,7 +111,7 @@ std::vector<SqsInput::Pair>& SqsInput::map_of(SqsMember member) {
   return queue_attributes;
 }
 
-void SqsInput::add_attribute(SqsAttributeRange& range, const SqsAttributeInput& attribute) {
+void SqsInput::add_attribute(SqsAttributeRange& range, const AttributeInput& attribute) {
   if (range.given == 0) range.first = static_cast<std::uint32_t>(attributes.size());
   ++range.given;
   if (range.kept == message_attributes_max) return;

@@ -11,7 +11,6 @@
 // Owner:  all text is copied into the input's arena and stays valid until the next clear().
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/aws/message_rules.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sqs/model.h"
 #include "proto/text/form.h"
@@ -61,12 +61,6 @@ struct SqsScalar {
   }
 };
 
-struct SqsAttributeInput {
-  std::string_view name;
-  std::optional<std::string_view> type, text, bytes;  // `bytes` is decoded from base64
-  bool has_list = false;
-};
-
 // A range of SqsInput::attributes: those of one entry.
 struct SqsAttributeRange {
   std::uint32_t first = 0;
@@ -92,7 +86,7 @@ struct SqsInput {
   std::vector<Pair> queue_attributes, tags;
   std::vector<SqsEntryInput> entries;  // entries of a batch; exactly one for a single
   std::size_t entries_given = 0;
-  std::vector<SqsAttributeInput> attributes;  // attributes of all entries
+  std::vector<AttributeInput> attributes;  // attributes of all entries
   SqsArena arena;
 
   void clear();
@@ -107,21 +101,11 @@ struct SqsInput {
   SqsScalar& scalar_of(SqsMember member, SqsEntryInput& entry);
   std::vector<std::string_view>& list_of(SqsMember member);
   std::vector<Pair>& map_of(SqsMember member);
-  void add_attribute(SqsAttributeRange& range, const SqsAttributeInput& attribute);
+  void add_attribute(SqsAttributeRange& range, const AttributeInput& attribute);
 };
 
 // Refuses a tag without a value: ignoring it would hide the client's mistake.
 [[nodiscard]] bool refuse_null_tag(Refusal& refusal);
-
-// The first name, in byte order, that occurs more than once in the pairs of name and value.
-template <typename Pairs>
-std::optional<std::string_view> repeated_name(const Pairs& pairs) {
-  std::vector<std::string_view> names;
-  for (const auto& pair : pairs) names.push_back(pair.first);
-  std::ranges::sort(names);
-  const auto twin = std::ranges::adjacent_find(names);
-  return twin == names.end() ? std::nullopt : std::optional(*twin);
-}
 
 // Both expect a cleared input. `body` must be followed by 64 readable bytes.
 [[nodiscard]] bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& input,

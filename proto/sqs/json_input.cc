@@ -84,7 +84,7 @@ class JsonReader {
   bool read_item(const element& value, std::vector<std::string_view>& out);
   bool read_map(SqsMember member, const element& value);
   bool read_attributes(const element& value, SqsAttributeRange& range);
-  bool read_attribute(const element& value, SqsAttributeInput& attribute);
+  bool read_attribute(const element& value, AttributeInput& attribute);
   bool read_entries(const element& value);
 
   bool text_of(const element& value, std::string_view& out);
@@ -190,7 +190,7 @@ bool JsonReader::read_attributes(const element& value, SqsAttributeRange& range)
   Object object;
   if (!object_of(value, object)) return false;
   for (const auto [key, item] : object) {
-    SqsAttributeInput attribute;
+    AttributeInput attribute;
     attribute.name = input_.arena.copy(key);
     if (!read_attribute(item, attribute)) return false;
     input_.add_attribute(range, attribute);
@@ -198,7 +198,7 @@ bool JsonReader::read_attributes(const element& value, SqsAttributeRange& range)
   return true;
 }
 
-bool JsonReader::read_attribute(const element& value, SqsAttributeInput& attribute) {
+bool JsonReader::read_attribute(const element& value, AttributeInput& attribute) {
   Object object;
   if (!object_of(value, object)) return false;
   for (const auto [key, item] : object) {

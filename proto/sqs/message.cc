@@ -15,85 +15,8 @@ using M = SqsMember;
 
 constexpr std::string_view trace_header = "AWSTraceHeader";
 
-std::span<const SqsAttributeInput> kept(const SqsInput& input, const SqsAttributeRange& range) {
+std::span<const AttributeInput> kept(const SqsInput& input, const SqsAttributeRange& range) {
   return std::span(input.attributes).subspan(range.first, range.kept);
-}
-
-bool refuse_attribute(AttributeFault fault, const MessageAttribute& a, Refusal& refusal) {
-  const std::string_view name = shown(a.name);
-  switch (fault) {
-    case AttributeFault::none:
-      return true;
-    case AttributeFault::name_empty:
-      return refusal.because(F::invalid_parameter_value,
-                             "The request must contain non-empty message (user) attribute names.");
-    case AttributeFault::name_long:
-      return refusal.because(F::invalid_parameter_value,
-                             "Message (user) attribute name must be shorter than 256 bytes.");
-    case AttributeFault::name_reserved:
-      return refusal.because(
-          F::invalid_parameter_value,
-          "You can't use message attribute names beginning with 'AWS.' or 'Amazon'. These strings "
-          "are reserved for internal use.");
-    case AttributeFault::name_characters:
-      return refusal.because(
-          F::invalid_parameter_value,
-          "The message attribute name '{}' is invalid. Attribute name can contain A-Z, a-z, 0-9, "
-          "underscore (_), hyphen (-), and period (.) characters.",
-          name);
-    case AttributeFault::type_empty:
-      return refusal.because(
-          F::invalid_parameter_value,
-          "The message (user) attribute '{}' must contain a non-empty message attribute type.",
-          name);
-    case AttributeFault::type_long:
-      return refusal.because(F::invalid_parameter_value,
-                             "Message (user) attribute type must be shorter than 256 bytes.");
-    case AttributeFault::type_unknown:
-      return refusal.because(
-          F::invalid_parameter_value,
-          "The type of message (user) attribute '{}' is invalid. You must use only the following "
-          "supported type prefixes: Binary, Number, String.",
-          name);
-    case AttributeFault::value_empty:
-      return refusal.because(
-          F::invalid_parameter_value,
-          "Message (user) attribute '{}' must contain a non-empty value of type '{}'.", name,
-          a.type.substr(0, a.type.find('.')));
-    case AttributeFault::value_characters:
-      return refusal.because(F::invalid_parameter_value,
-                             "Invalid characters found in the value of message (user) attribute "
-                             "'{}'. Valid unicode characters are {}",
-                             name, allowed_characters);
-    case AttributeFault::not_a_number:
-      return refusal.because(F::invalid_parameter_value,
-                             "Can't cast the value of message (user) attribute '{}' to a number.",
-                             name);
-  }
-  return true;
-}
-
-// Sets `out` to the value that the type selects; a missing value is refused before other rules.
-bool resolve(const SqsAttributeInput& given, MessageAttribute& out, Refusal& refusal) {
-  if (given.has_list) {
-    return refusal.because(
-        F::invalid_parameter_value,
-        "Message attribute list values in SendMessage operation are not supported.");
-  }
-  out.name = given.name;
-  out.type = given.type.value_or("");
-  const bool bytes = out.type.substr(0, out.type.find('.')) == "Binary";
-  const auto& value = bytes ? given.bytes : given.text;
-  const bool missing = out.type.empty() ? !given.text && !given.bytes : !value;
-  if (missing && !given.name.empty()) {
-    return refusal.because(
-        F::invalid_parameter_value,
-        "The message (user) attribute '{}' must contain a non-empty message attribute value.",
-        shown(given.name));
-  }
-  out.kind = bytes ? AttributeKind::bytes : AttributeKind::text;
-  out.value = value.value_or("");
-  return true;
 }
 
 bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, SqsMessage& message,
@@ -105,7 +28,7 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
   }
   std::array<MessageAttribute, message_attributes_max> attributes;
   std::size_t count = 0;
-  for (const SqsAttributeInput& given : kept(input, entry.attributes)) {
+  for (const AttributeInput& given : kept(input, entry.attributes)) {
     MessageAttribute& a = attributes[count++];
     if (!check_message_attribute(given, a, refusal)) return false;
   }
@@ -122,7 +45,7 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
   return true;
 }
 
-bool check_system_attribute(const SqsAttributeInput& given, Refusal& refusal) {
+bool check_system_attribute(const AttributeInput& given, Refusal& refusal) {
   if (given.name != trace_header) {
     return refusal.because(F::invalid_parameter_value,
                            "Message system attribute name '{}' is invalid.", shown(given.name));
@@ -156,7 +79,7 @@ bool check_system_attribute(const SqsAttributeInput& given, Refusal& refusal) {
 
 bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
                              std::string_view trace, SqsMessage& message, Refusal& refusal) {
-  for (const SqsAttributeInput& given : kept(input, entry.system)) {
+  for (const AttributeInput& given : kept(input, entry.system)) {
     if (!check_system_attribute(given, refusal)) return false;
     trace = *given.text;
   }
@@ -246,11 +169,6 @@ bool check_size(std::size_t size, const QueueConfig& queue, SqsWords words, Refu
 
 }  // namespace
 
-bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
-                             Refusal& refusal) {
-  return resolve(given, out, refusal) && refuse_attribute(check_attribute(out), out, refusal);
-}
-
 bool check_message(const SqsInput& input, const SqsEntryInput& entry, const QueueConfig& queue,
                    std::string_view trace, SqsWords words, SqsMessage& message, SendEntry& send,
                    Refusal& refusal) {
@@ -296,19 +214,9 @@ bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue, 
                          "MessageDeduplicationId provided explicitly");
 }
 
-bool good_message_id(std::string_view id) {
-  return !id.empty() && id.size() <= message_id_max &&
-         std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
-}
-
-bool good_entry_id(std::string_view id) {
-  constexpr std::size_t entry_id_max = 80;
-  return id.size() <= entry_id_max && is_plain_name(id);
-}
-
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry) {
   std::size_t size = entry[M::body].text.size();
-  for (const SqsAttributeInput& a : kept(input, entry.attributes)) {
+  for (const AttributeInput& a : kept(input, entry.attributes)) {
     const std::string_view type = a.type.value_or("");
     const auto& value = type.starts_with("Binary") ? a.bytes : a.text;
     size += a.name.size() + type.size() + value.value_or("").size();

@@ -17,6 +17,7 @@
 #include "core/queue_config.h"
 #include "core/request.h"
 #include "proto/aws/message_attributes.h"
+#include "proto/aws/message_rules.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sqs/input.h"
 #include "proto/text/digest.h"
@@ -24,8 +25,6 @@
 namespace pawl {
 
 inline constexpr std::int64_t message_size_max = 1'048'576;  // of a message, and of a whole batch
-
-inline constexpr std::size_t message_id_max = 128;  // see good_message_id()
 
 // An accepted message.
 struct SqsMessage {
@@ -48,21 +47,10 @@ enum class SqsWords : std::uint8_t { single, batch_entry };
                                  const QueueConfig& queue, std::string_view trace, SqsWords words,
                                  SqsMessage& message, SendEntry& send, Refusal& refusal);
 
-// Checks one user attribute; `out` gets the value that its type selects.
-[[nodiscard]] bool check_message_attribute(const SqsAttributeInput& given, MessageAttribute& out,
-                                           Refusal& refusal);
-
 // Checks that a message for a FIFO queue has a group and, unless the queue deduplicates by content,
 // a deduplication id. One entry without them refuses the whole batch.
 [[nodiscard]] bool check_fifo_ids_given(const SqsEntryInput& entry, const QueueConfig& queue,
                                         SqsWords words, Refusal& refusal);
-
-// True for a valid MessageGroupId, MessageDeduplicationId or ReceiveRequestAttemptId: 1..128
-// printable ASCII characters except the space.
-bool good_message_id(std::string_view id);
-
-// True for a valid Id of a batch entry: 1..80 letters, digits, - and _.
-bool good_entry_id(std::string_view id);
 
 // The size of a message for the limits; the message need not be checked yet.
 std::size_t message_size(const SqsInput& input, const SqsEntryInput& entry);

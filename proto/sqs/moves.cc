@@ -6,7 +6,6 @@
 #include <string>
 
 #include "proto/aws/arn.h"
-#include "proto/sns/topic.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
@@ -18,7 +17,7 @@ namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 using Status = MoveTask::Status;
 
 void refuse_unknown(SqsState& s, std::string_view parameter) {

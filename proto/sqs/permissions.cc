@@ -9,7 +9,7 @@ namespace pawl::sqs {
 namespace {
 
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 // Computes the new Policy of `found`.
 bool make_policy(SqsState& s, std::string& policy) {

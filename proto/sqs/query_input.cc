@@ -6,6 +6,7 @@
 
 #include "proto/aws/message_attributes.h"
 #include "proto/text/base64.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
@@ -24,7 +25,7 @@ class QueryReader {
   bool read_list(std::string_view key, std::vector<std::string_view>& out);
   bool read_map(SqsMember member, std::string_view key);
   bool read_attributes(std::string_view key, SqsAttributeRange& range);
-  bool read_bytes(std::string_view key, std::uint32_t n, SqsAttributeInput& attribute);
+  bool read_bytes(std::string_view key, std::uint32_t n, AttributeInput& attribute);
   bool read_indexes(std::string_view key, std::vector<std::uint32_t>& out);
   std::string_view copy(const std::string_view* text) {
     return text == nullptr ? std::string_view() : input_.arena.copy(*text);
@@ -115,7 +116,7 @@ bool QueryReader::read_map(SqsMember member, std::string_view key) {
                                     "{} names {} twice: name it once.", key, shown(*twice));
 }
 
-bool QueryReader::read_bytes(std::string_view key, std::uint32_t n, SqsAttributeInput& attribute) {
+bool QueryReader::read_bytes(std::string_view key, std::uint32_t n, AttributeInput& attribute) {
   thread_local std::string bytes;
   const std::string_view* base64 = form_.find(key, n, "Value.BinaryValue");
   if (base64 == nullptr) return true;
@@ -134,7 +135,7 @@ bool QueryReader::read_attributes(std::string_view key, SqsAttributeRange& range
   thread_local std::vector<std::uint32_t> numbers;
   if (!read_indexes(key, numbers)) return false;
   for (const std::uint32_t n : numbers) {
-    SqsAttributeInput attribute;
+    AttributeInput attribute;
     attribute.name = copy(form_.find(key, n, "Name"));
     if (const auto* type = form_.find(key, n, "Value.DataType")) attribute.type = copy(type);
     if (const auto* text = form_.find(key, n, "Value.StringValue")) attribute.text = copy(text);

@@ -11,7 +11,7 @@
 
 #include "core/replay_task.h"
 #include "proto/aws/arn.h"
-#include "proto/call.h"
+#include "proto/aws/call_types.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"
 
@@ -224,7 +224,7 @@ const AttributeChange* find(std::span<const AttributeChange> changes, Attribute 
 }
 
 std::string computed_value(std::size_t row, const QueueConfig& queue, const QueueCounts& counts,
-                           const SqsConfig& config) {
+                           const CallSettings& config) {
   switch (row) {
     case visible:
       return std::to_string(counts.visible);
@@ -351,7 +351,8 @@ bool wants_counts(QueueAttributeSet set) {
 }
 
 void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
-                            const QueueCounts& counts, const SqsConfig& config, SqsResult& result) {
+                            const QueueCounts& counts, const CallSettings& config,
+                            SqsResult& result) {
   bool any = false;
   for (std::size_t i = 0; i < std::size(table); ++i) {
     if ((set >> i & 1) == 0) continue;

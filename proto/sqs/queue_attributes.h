@@ -24,7 +24,7 @@
 
 namespace pawl {
 
-struct SqsConfig;  // proto/call.h
+struct CallSettings;  // proto/aws/call_types.h
 
 inline constexpr std::size_t attribute_text_max = 8192;  // AWS's quota for a policy
 
@@ -55,6 +55,7 @@ bool wants_counts(QueueAttributeSet set);
 
 // Writes the map "Attributes" with the set's attributes that the queue has; nothing if it has none.
 void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
-                            const QueueCounts& counts, const SqsConfig& config, SqsResult& result);
+                            const QueueCounts& counts, const CallSettings& config,
+                            SqsResult& result);
 
 }  // namespace pawl

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/check.h"
-#include "proto/sns/topic.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
@@ -14,7 +13,7 @@ namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 constexpr std::string_view fifo_suffix = ".fifo";
 constexpr std::size_t queue_name_max = 80;

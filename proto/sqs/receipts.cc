@@ -10,7 +10,7 @@ namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 enum class Words : std::uint8_t { single, batch_entry };
 

@@ -14,7 +14,7 @@ namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 constexpr std::string_view system_names[] = {
     "SenderId",
@@ -237,7 +237,7 @@ Next receive_message(SqsState& s) {
   if (wait.present) s.request.receive.wait = seconds(wait.number);
   s.deliveries.resize(s.request.receive.max);
   s.request.deliveries = s.deliveries;
-  s.request.receive.bytes_max = SqsCall::receive_bytes_max;
+  s.request.receive.bytes_max = receive_bytes_max;
   return s.route(Op::receive, s.queue->owner);
 }
 
@@ -250,7 +250,7 @@ Next give_back_rest(SqsState& s) {
   while (s.answered < fetched) {
     const Content& content = s.request.deliveries[s.answered].content;
     bytes += content.body.size() + content.attributes.size() + content.system.size();
-    if (s.answered > 0 && bytes > SqsCall::receive_bytes_max) break;
+    if (s.answered > 0 && bytes > receive_bytes_max) break;
     ++s.answered;
   }
   if (s.answered == s.request.delivered) return Next::respond;

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view json_type = "application/x-amz-json-1.0";
 constexpr std::string_view query_json_type = "application/json";
-constexpr std::string_view xml_type = "text/xml";
-constexpr std::string_view xml_head = "<?xml version=\"1.0\"?>";
 constexpr std::string_view xml_namespace = " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">";
 
 // <ActionResponse><ActionResult>...</ActionResult><ResponseMetadata>...
@@ -24,7 +22,7 @@ void append_xml_result(SqsState& s, std::string& body) {
   const auto tag = [&](std::string_view open, std::string_view kind, std::string_view close) {
     body.append(open).append(name).append(kind).append(close);
   };
-  body += xml_head;
+  body += xml_declaration;
   tag("<", "Response", xml_namespace);
   if (const auto write = handler(s.action).result; write != nullptr) {
     tag("<", "Result", ">");
@@ -84,7 +82,7 @@ std::string_view query_text(const Refusal& refusal) {
 }
 
 void append_xml_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
-  body += xml_head;
+  body += xml_declaration;
   body += "<ErrorResponse";
   body += xml_namespace;
   XmlWriter xml(body);
@@ -120,13 +118,7 @@ void append_query_json_error(const SqsState& s, const SqsFaultInfo& fault, std::
 
 SqsForm form_of(const SqsState& s) {
   if (s.protocol == SqsProtocol::json) return SqsForm::json;
-  const bool query_json = s.protocol == SqsProtocol::query && s.accepts_json;
-  return query_json ? SqsForm::query_json : SqsForm::xml;
-}
-
-std::string_view content_type(SqsForm form) {
-  if (form == SqsForm::xml) return xml_type;
-  return form == SqsForm::json ? json_type : query_json_type;
+  return s.accepts_json ? SqsForm::query_json : SqsForm::xml;
 }
 
 void append_error(const SqsState& s, const SqsFaultInfo& fault, std::string& body) {
@@ -140,71 +132,47 @@ void append_error(const SqsState& s, const SqsFaultInfo& fault, std::string& bod
   }
 }
 
-// Sets the header with the durability of a send or delete; returns the number of headers.
-std::size_t promise(const SqsState& s, HttpHeader& header) {
-  if (s.request.op != Op::send && s.request.op != Op::remove) return 0;
-  header = {"x-pawl-durability", durability_words[static_cast<std::size_t>(s.request.durability)]};
-  return 1;
-}
-
 void make_texts_printable(SqsState& s) {
   make_printable(s.refusal.text);
   const std::size_t entries = std::min(s.entries.size(), s.input.entries.size());
   for (std::size_t i = 0; i < entries; ++i) make_printable(s.entries[i].refusal.text);
 }
 
-// The headers of an error response.
-struct ErrorHeaders {
-  std::string query_error, seconds, milliseconds;
-  std::array<HttpHeader, 3> headers;
-  std::size_t count = 0;
-
-  ErrorHeaders(const SqsState& s, const SqsFaultInfo& fault) {
-    if (s.protocol == SqsProtocol::json) {
-      query_error.append(fault.code).append(fault.sender ? ";Sender" : ";Receiver");
-      headers[count++] = {"x-amzn-query-error", query_error};
-    }
-    if (s.refusal.retry_ms == 0) return;
-    seconds = std::to_string((s.refusal.retry_ms + 999) / 1000);
-    milliseconds = std::to_string(s.refusal.retry_ms);
-    headers[count++] = {"Retry-After", seconds};
-    headers[count++] = {"x-amz-retry-after", milliseconds};
-  }
-};
-
-// All headers, with those that let a web page read the response. Never `*`, only listed origins.
-struct CorsHeaders {
-  std::array<HttpHeader, 8> headers;
-  std::size_t count = 0;
-
-  CorsHeaders(const SqsState& s, std::span<const HttpHeader> extra) {
-    for (const HttpHeader& header : extra) headers[count++] = header;
-    if (s.cors_origin.empty()) return;
-    headers[count++] = {"Access-Control-Allow-Origin", s.cors_origin};
-    headers[count++] = {"Vary", "Origin"};
-    if (s.preflight) {
-      headers[count++] = {"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"};
-      headers[count++] = {"Access-Control-Allow-Headers", request_headers};
-      headers[count++] = {"Access-Control-Max-Age", "600"};
-    } else {
-      headers[count++] = {"Access-Control-Expose-Headers", answer_headers};
-    }
-  }
-
-  static constexpr std::string_view request_headers =
-      "amz-sdk-invocation-id, amz-sdk-request, authorization, content-type, x-amz-content-sha256, "
-      "x-amz-date, x-amz-security-token, x-amz-target, x-amz-user-agent, x-amzn-query-mode, "
-      "x-amzn-trace-id";
-  static constexpr std::string_view answer_headers =
-      "x-amzn-RequestId, x-amzn-query-error, x-pawl-durability, Retry-After, x-amz-retry-after, "
-      "Date";
-};
-
 }  // namespace
 
+SqsHeaders::SqsHeaders(const SqsState& s) {
+  if (!s.refusal) {
+    // The durability of a send or delete.
+    if (s.request.op != Op::send && s.request.op != Op::remove) return;
+    headers[count++] = {"x-pawl-durability",
+                        durability_words[static_cast<std::size_t>(s.request.durability)]};
+    return;
+  }
+  const SqsFaultInfo& fault = info(s.refusal.fault);
+  if (s.protocol == SqsProtocol::json) {
+    query_error.append(fault.code).append(fault.sender ? ";Sender" : ";Receiver");
+    headers[count++] = {"x-amzn-query-error", query_error};
+  }
+  if (s.refusal.retry_ms == 0) return;
+  seconds = std::to_string((s.refusal.retry_ms + 999) / 1000);
+  milliseconds = std::to_string(s.refusal.retry_ms);
+  headers[count++] = {"Retry-After", seconds};
+  headers[count++] = {"x-amz-retry-after", milliseconds};
+}
+
+std::string_view content_type(const SqsState& s) {
+  switch (form_of(s)) {
+    case SqsForm::json:
+      return json_type;
+    case SqsForm::xml:
+      return xml_type;
+    case SqsForm::query_json:
+      return query_json_type;
+  }
+  return {};
+}
+
 std::uint16_t status_of(const SqsState& s) {
-  if (s.protocol == SqsProtocol::plain) return s.plain_status;
-  if (s.protocol == SqsProtocol::sns) return s.sns->status();
   if (!s.refusal) return 200;
   const std::uint16_t status = info(s.refusal.fault).status;
   // A JSON client without x-amzn-query-mode gets 400 instead of the old statuses 403 and 404.
@@ -223,45 +191,16 @@ void write_result(SqsState& s, std::string& out) {
   }
 }
 
-void write_answer(SqsState& s, std::string& out, std::string_view date) {
-  constexpr std::size_t keep_max = 1 << 20;
-  thread_local std::string body;
-  const auto append = [&](std::string_view type, std::string_view text,
-                          std::span<const HttpHeader> extra) {
-    const CorsHeaders all(s, extra);
-    append_response(out, status_of(s), type, s.request_id_text(),
-                    std::span(all.headers).first(all.count), text, s.keep_alive, s.head_only, date,
-                    s.version_minor);
-  };
-  if (s.protocol == SqsProtocol::plain) {
-    static constexpr HttpHeader allow[] = {
-        {"Allow", "GET, HEAD, POST, OPTIONS"}
-    };
-    const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the response to OPTIONS
-    return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
-  }
-
-  const std::string_view type = content_type(form_of(s));
-  body.clear();
-  if (s.protocol == SqsProtocol::sns) {
-    body += xml_head;
-    s.sns->write_body(body);
-    append(type, body, {});
-    if (body.capacity() > keep_max) std::string().swap(body);
-    return;
-  }
+std::string_view write_body(SqsState& s, std::string& out) {
   make_texts_printable(s);
   if (s.refusal) {
-    const SqsFaultInfo& fault = info(s.refusal.fault);
-    const ErrorHeaders headers(s, fault);
-    append_error(s, fault, body);
-    append(type, body, std::span(headers.headers).first(headers.count));
+    append_error(s, info(s.refusal.fault), out);
+  } else if (s.result.empty()) {
+    write_result(s, out);
   } else {
-    if (s.result.empty()) write_result(s, body);
-    HttpHeader promised;
-    append(type, s.result.empty() ? body : s.result, std::span(&promised, promise(s, promised)));
+    return s.result;
   }
-  if (body.capacity() > keep_max) std::string().swap(body);
+  return out;
 }
 
 }  // namespace pawl

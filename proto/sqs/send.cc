@@ -9,7 +9,7 @@ namespace {
 
 using F = SqsFault;
 using M = SqsMember;
-using Next = SqsCall::Next;
+using Next = CallStep;
 
 // Adds entry `i` to the routed sends, or sets `refusal`.
 bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {

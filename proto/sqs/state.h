@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqsState: the state of one call between begin() and write_response(), used by the actions.
+// SqsState: the state of one SQS call between its begin and its response, used by the actions.
 //
-// Owner:  the SqsCall. Memory is reused from call to call; large buffers shrink again.
+// Owner:  the HttpCall. Memory is reused from call to call; large buffers shrink again.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/directory.h"
 #include "core/request.h"
+#include "proto/aws/call_types.h"
 #include "proto/aws/message_attributes.h"
-#include "proto/call.h"
 #include "proto/errors/sqs_errors.h"
-#include "proto/sns/call.h"
+#include "proto/http/parser.h"
 #include "proto/sqs/input.h"
 #include "proto/sqs/message.h"
 #include "proto/sqs/model.h"
@@ -35,32 +35,17 @@ struct SqsEntry {
 enum class SqsProtocol : std::uint8_t {
   json,
   query,
-  sns,    // SNS in Query: `sns` has the whole state
-  plain,  // neither: a health check, a wrong method
 };
 
 struct SqsState {
   // The form of the response.
-  SqsProtocol protocol = SqsProtocol::plain;
-  bool keep_alive = true;
-  bool head_only = false;
+  SqsProtocol protocol = SqsProtocol::query;
   bool query_mode = false;    // a JSON client that expects the statuses of Query
   bool accepts_json = false;  // a Query client that wants JSON instead of XML
-  int version_minor = 1;
   std::array<char, 36> request_id{};
   std::string_view host;  // the server's name as the client sees it; may be empty
   std::string_view scheme = "http";
-  std::string_view trace;        // X-Amzn-Trace-Id, empty when absent
-  std::string_view cors_origin;  // HttpRequest::cors_origin
-  bool preflight = false;        // OPTIONS
-
-  // The result of the signature check.
-  AuthFault auth_fault{};
-  bool verified = false;
-
-  // The response of protocol `plain`: a short text or an empty body.
-  std::uint16_t plain_status = 200;
-  std::string_view plain_type, plain_body;
+  std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
 
   SqsAction action = SqsAction::none;
   SqsInput input;
@@ -70,14 +55,14 @@ struct SqsState {
   const Directory* directory = nullptr;
   const QueueConfig* queue = nullptr;
   // Valid until the response.
-  const SqsConfig* config = nullptr;
+  const CallSettings* config = nullptr;
   std::string_view account;  // the caller's: owner of the created and listed queues
   std::string_view queue_name, queue_account;
   bool fifo = false;  // the queue is FIFO
 
   // The request and the data it points to.
   Request request;
-  SqsRoute routed;
+  CallRoute routed;
   std::vector<SqsEntry> entries;  // at least as many as input.entries
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
@@ -97,11 +82,11 @@ struct SqsState {
   AttributeFilter attribute_names;
   // ReceiveMessage: the result, kept while messages that do not fit return to their queue.
   std::string result;
-  std::uint32_t answered = 0;    // number of deliveries in the response
-  std::string scratch;           // temporary texts of the response
-  std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
+  std::uint32_t answered = 0;  // number of deliveries in the response
+  std::string scratch;         // temporary texts of the response
 
   void reset();
+  std::size_t memory() const;  // bytes held, approximately
 
   bool is_batch() const { return info(action).entry_members != 0; }
   std::string_view request_id_text() const { return {request_id.data(), request_id.size()}; }
@@ -109,21 +94,21 @@ struct SqsState {
   // Sets the queue of the call.
   void use(const QueueConfig& the_queue);
 
-  SqsCall::Next route(Op op, ShardId to) {
+  CallStep route(Op op, ShardId to) {
     request.op = op;
     routed = {&request, to};
-    return SqsCall::Next::route;
+    return CallStep::route;
   }
 };
 
 // The functions of an action, before and after the broker.
 struct SqsHandler {
   // Validates and fills `request`. For an action on a queue, `queue` is already set.
-  SqsCall::Next (*begin)(SqsState&) = nullptr;
+  CallStep (*begin)(SqsState&) = nullptr;
   // Writes the members of the result. Null for an action without a result.
   void (*result)(SqsState&, SqsResult&) = nullptr;
   // Recomputes a change of tags or permissions from `found`. Null for other actions.
-  SqsCall::Next (*change)(SqsState&) = nullptr;
+  CallStep (*change)(SqsState&) = nullptr;
 };
 const SqsHandler& handler(SqsAction action);
 
@@ -140,12 +125,20 @@ void append_base_url(std::string& out, const SqsState& state);
 void append_queue_url(std::string& out, const SqsState& state, std::string_view account,
                       std::string_view name);
 
-// Writes a SequenceNumber: 20 digits.
-void write_sequence_number(std::array<char, 20>& out, Seq seq);
+// Headers that SQS adds to a response.
+struct SqsHeaders {
+  explicit SqsHeaders(const SqsState& s);
 
-// The HTTP status, and the whole response.
+  std::string query_error, seconds, milliseconds;
+  std::array<HttpHeader, 3> headers;
+  std::size_t count = 0;
+};
+
+// The response: its status, its type, and its body, which is in `out` or in the state.
 std::uint16_t status_of(const SqsState& state);
-void write_result(SqsState& state, std::string& out);  // the body of a response without a fault
-void write_answer(SqsState& state, std::string& out, std::string_view date);
+std::string_view content_type(const SqsState& state);
+std::string_view write_body(SqsState& state, std::string& out);
+// Appends the body of a response without a fault.
+void write_result(SqsState& state, std::string& out);
 
 }  // namespace pawl

@@ -42,8 +42,4 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
   out += name;
 }
 
-void write_sequence_number(std::array<char, 20>& out, Seq seq) {
-  for (std::size_t i = out.size(); i > 0; seq /= 10) out[--i] = static_cast<char>('0' + seq % 10);
-}
-
 }  // namespace pawl

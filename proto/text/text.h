@@ -6,9 +6,12 @@
 // Source: SQS API Reference, SendMessage, "MessageBody"; XML 1.0, Char.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl {
 
@@ -35,5 +38,15 @@ inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
 // True: not empty, and only ASCII letters, digits, - and _. Names of queues and topics and ids of
 // batch entries have this form.
 bool is_plain_name(std::string_view text);
+
+// The first name, in byte order, that occurs more than once in the pairs of name and value.
+template <typename Pairs>
+std::optional<std::string_view> repeated_name(const Pairs& pairs) {
+  std::vector<std::string_view> names;
+  for (const auto& pair : pairs) names.push_back(pair.first);
+  std::ranges::sort(names);
+  const auto twin = std::ranges::adjacent_find(names);
+  return twin == names.end() ? std::nullopt : std::optional(*twin);
+}
 
 }  // namespace pawl

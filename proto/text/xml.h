@@ -19,6 +19,9 @@
 
 namespace pawl {
 
+inline constexpr std::string_view xml_type = "text/xml";
+inline constexpr std::string_view xml_declaration = "<?xml version=\"1.0\"?>";
+
 class XmlWriter {
  public:
   explicit XmlWriter(std::string& out) : out_(out) {}

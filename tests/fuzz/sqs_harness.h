@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes one SQS request through SqsCall; the input selects whether the broker succeeds or fails.
+// Passes one SQS request through HttpCall; the input selects whether the broker succeeds or fails.
 //
 // Every call responds; its routed requests are within SQS's limits; a JSON response is valid JSON.
 // Owner: each input has its own objects, except for the shared directory.
@@ -149,17 +149,17 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
 
 // Serves one request; `choice` selects the broker's response.
 inline void serve(const HttpRequest& http, std::uint8_t choice) {
-  static const SqsConfig config;
-  SqsCall call;
+  static const CallSettings config;
+  HttpCall call;
   auto next = call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7);
-  for (int routed = 0; next == SqsCall::Next::route; ++routed) {
+  for (int routed = 0; next == HttpCall::Next::route; ++routed) {
     CHECK(routed <= 8);
     constexpr int outcomes = static_cast<int>(Errc::message_numbers_used_up) + 1;
     const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
-    for (const SqsRoute& route : call.routes()) {
+    for (const CallRoute& route : call.routes()) {
       apply(*route.request, static_cast<Errc>(outcome), (choice & 2) != 0);
     }
-    next = call.resume(directory(), config);
+    next = call.resume(directory());
   }
   std::string response;
   call.write_response(response, "Thu, 01 Jan 1970 00:00:00 GMT");

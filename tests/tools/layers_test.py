@@ -27,12 +27,24 @@ CASES = [
     ("core/a.h", "<sys/socket.h>", "only net knows sockets"),
     ("core/a.cc", "<unistd.h>", "no system call"),
     ("proto/a.cc", '"core/b.h"', ""),
+    ("proto/a.cc", '"proto/sns/b.h"', ""),
+    ("proto/a.cc", '"proto/binary/b.h"', "proto may include only core, proto, proto/auth"),
     ("proto/a.cc", '"wal/b.h"', "proto may include only core, proto"),
-    ("proto/a.cc", "<simdjson.h>", ""),
-    ("proto/a.h", "<simdjson.h>", "only inside a .cc"),
-    ("proto/a.h", "<openssl/evp.h>", "only inside a .cc"),
-    ("proto/a.cc", "<openssl/evp.h>", ""),
-    ("proto/a.h", "<llhttp.h>", "only inside a .cc"),
+    ("proto/sqs/a.cc", '"proto/aws/b.h"', ""),
+    ("proto/sqs/a.cc", '"proto/sns/b.h"', "proto/sqs may include only"),
+    ("proto/sns/a.cc", '"proto/sqs/b.h"', "proto/sns may include only"),
+    ("proto/sns/a.cc", '"proto/b.h"', "proto/sns may include only"),
+    ("proto/aws/a.cc", '"proto/sqs/b.h"', "proto/aws may include only core, proto/aws, proto/errors, proto/text"),
+    ("proto/http/a.cc", '"proto/text/b.h"', ""),
+    ("proto/http/a.cc", '"proto/auth/b.h"', "proto/http may include only core, proto/http, proto/text"),
+    ("proto/text/a.cc", '"proto/http/b.h"', "proto/text may include only core, proto/text"),
+    ("proto/binary/a.cc", '"proto/sqs/b.h"', ""),
+    ("proto/sqs/a.cc", '"proto/binary/b.h"', "proto/sqs may include only"),
+    ("proto/text/a.cc", "<simdjson.h>", ""),
+    ("proto/text/a.h", "<simdjson.h>", "only inside a .cc"),
+    ("proto/text/a.h", "<openssl/evp.h>", "only inside a .cc"),
+    ("proto/auth/a.cc", "<openssl/evp.h>", ""),
+    ("proto/http/a.h", "<llhttp.h>", "only inside a .cc"),
     ("wal/a.cc", '"core/b.h"', ""),
     ("wal/a.cc", '"proto/b.h"', "wal may include only core, wal"),
     ("wal/a.cc", '"net/server/b.h"', "wal may include only core, wal"),
@@ -51,7 +63,8 @@ CASES = [
     ("net/server/a.cc", '"tools/b.h"', "net/server may include only"),
     ("net/io/a.cc", "<linux/io_uring.h>", "laid out wrongly"),
     ("net/server/a.cc", "<CLI/CLI.hpp>", "belong to tools"),
-    ("net/client/a.cc", '"proto/b.h"', ""),
+    ("net/client/a.cc", '"proto/binary/b.h"', ""),
+    ("net/client/a.cc", '"proto/sqs/b.h"', "net/client may include only"),
     ("net/client/a.cc", '"net/server/b.h"', "net/client may include only"),
     ("tools/a.cc", '"net/server/b.h"', ""),
     ("tools/a.cc", "<CLI/CLI.hpp>", ""),
@@ -73,7 +86,7 @@ CASES = [
 
 def tree(place, file, header):
     root = pathlib.Path(place)
-    for folder in ("core", "proto", "wal", "net/engine", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
+    for folder in ("core", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "net/engine", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
                    "tools", "tests"):
         (root / folder).mkdir(parents=True, exist_ok=True)
         (root / folder / "b.h").touch()

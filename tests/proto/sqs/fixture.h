@@ -245,9 +245,9 @@ class SqsTest : public testing::Test {
     HttpRequest request = parser.request();
     request.arrived = now + wall_ahead;
     auto next = call.begin(request, broker.directory, config, now, ++requests_);
-    while (next == SqsCall::Next::route) {
-      for (const SqsRoute& route : call.routes()) broker.apply(*route.request);
-      next = call.resume(broker.directory, config);
+    while (next == HttpCall::Next::route) {
+      for (const CallRoute& route : call.routes()) broker.apply(*route.request);
+      next = call.resume(broker.directory);
     }
     std::string out;
     call.write_response(out, "Thu, 01 Jan 1970 00:00:00 GMT");
@@ -304,8 +304,8 @@ class SqsTest : public testing::Test {
   FakeBroker broker;
   Instant now{1};
   Duration wall_ahead{0};  // the wall clock was set
-  SqsConfig config;
-  SqsCall call;
+  CallSettings config;
+  HttpCall call;
 
  private:
   // A form is refused with the code and text of the JSON request that the broker never sees.

@@ -83,14 +83,14 @@ TEST_F(SqsSend, AFormSaysTheSameInOtherWords) {
 TEST_F(SqsSend, AFormHasRoomForAMessageOfEscapes) {
   std::string form = "Action=SendMessage&QueueUrl=q&MessageBody=";
   for (std::size_t i = 0; i < 1 << 20; ++i) form += "%61";
-  EXPECT_LE(form.size(), SqsCall::form_bytes_max);
+  EXPECT_LE(form.size(), HttpCall::form_bytes_max);
   EXPECT_EQ(query(form).status, 200);
   EXPECT_TRUE(broker.messages.back().body == std::string(1 << 20, 'a'));
   form += "%61";
   EXPECT_EQ(query(form).status, 400) << "one byte more than a message may have";
   HttpRequest head;
   head.method = "POST";
-  EXPECT_EQ(SqsCall::body_bytes_max(head), SqsCall::form_bytes_max);
+  EXPECT_EQ(HttpCall::body_bytes_max(head), HttpCall::form_bytes_max);
 }
 
 TEST_F(SqsSend, TheMessageIdIsMadeOfQueueAndNumber) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules for one tag of a queue, in every protocol.
+// The rules for one tag of a queue or topic, in every protocol.
 //
 // Limits: tags_max a queue; 128 characters a key, 256 a value; not beginning with "aws:".
 // Errors: InvalidParameterValue.
@@ -13,7 +13,7 @@
 #include "core/queue_config.h"
 #include "proto/errors/sqs_errors.h"
 
-namespace pawl::sqs {
+namespace pawl {
 
 inline constexpr std::size_t tags_max = 50;  // tags of one queue
 
@@ -22,4 +22,4 @@ inline constexpr std::size_t tags_max = 50;  // tags of one queue
 // Adds the tag, or replaces the value of its key.
 void put_tag(Tags& tags, std::string_view key, std::string_view value);
 
-}  // namespace pawl::sqs
+}  // namespace pawl

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types that the calls of SQS and SNS share: the server's settings, the next step of a call, and
+// its routed requests.
+//
+// Owner:  the server owns the settings; a call owns its requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/ids.h"
+#include "core/receipt.h"
+#include "core/request.h"
+#include "core/time_shift.h"
+
+namespace pawl {
+
+class Keyring;
+
+inline constexpr std::size_t account_bytes_max = 64;  // fits into the records of the log
+
+// Retries of a change that conflicted with another one.
+inline constexpr unsigned change_retries_max = 8;
+
+// Settings of the server, shared by all calls; they must outlive the calls.
+struct CallSettings {
+  std::string account = "000000000000";  // 12 digits; owner of new queues when there are no keys
+  std::string region = "us-east-1";      // for ARNs
+  std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
+  Secret secret{};       // message ids are derived from it
+  const TimeShift* shift = &no_shift;  // from engine time to wall time
+  // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
+  // thread that makes the calls may replace them between two calls.
+  std::shared_ptr<const Keyring> keys;
+};
+
+// A request and its target shard.
+struct CallRoute {
+  Request* request = nullptr;
+  ShardId target{};
+};
+
+enum class CallStep : std::uint8_t {
+  respond,  // the response is ready
+  route,    // apply the call's routes, concurrently if there are several, then resume the call
+};
+
+}  // namespace pawl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <span>
+#include <string>
+
+#include "proto/call_state.h"
+#include "proto/http/parser.h"
+#include "proto/text/xml.h"
+
+namespace pawl {
+namespace {
+
+using Api = HttpCallState::Api;
+
+// All headers, with those that let a web page read the response. Never `*`, only listed origins.
+struct CorsHeaders {
+  std::array<HttpHeader, 8> headers;
+  std::size_t count = 0;
+
+  CorsHeaders(const HttpCallState& s, std::span<const HttpHeader> extra) {
+    for (const HttpHeader& header : extra) headers[count++] = header;
+    if (s.cors_origin.empty()) return;
+    headers[count++] = {"Access-Control-Allow-Origin", s.cors_origin};
+    headers[count++] = {"Vary", "Origin"};
+    if (s.preflight) {
+      headers[count++] = {"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"};
+      headers[count++] = {"Access-Control-Allow-Headers", request_headers};
+      headers[count++] = {"Access-Control-Max-Age", "600"};
+    } else {
+      headers[count++] = {"Access-Control-Expose-Headers", answer_headers};
+    }
+  }
+
+  static constexpr std::string_view request_headers =
+      "amz-sdk-invocation-id, amz-sdk-request, authorization, content-type, x-amz-content-sha256, "
+      "x-amz-date, x-amz-security-token, x-amz-target, x-amz-user-agent, x-amzn-query-mode, "
+      "x-amzn-trace-id";
+  static constexpr std::string_view answer_headers =
+      "x-amzn-RequestId, x-amzn-query-error, x-pawl-durability, Retry-After, x-amz-retry-after, "
+      "Date";
+};
+
+}  // namespace
+
+std::uint16_t status_of(const HttpCallState& s) {
+  if (s.api == Api::plain) return s.plain_status;
+  return s.api == Api::sns ? s.sns->status() : status_of(s.sqs);
+}
+
+void write_response(HttpCallState& s, std::string& out, std::string_view date) {
+  constexpr std::size_t keep_max = 1 << 20;
+  thread_local std::string body;
+  const auto append = [&](std::string_view type, std::string_view text,
+                          std::span<const HttpHeader> extra) {
+    const CorsHeaders all(s, extra);
+    append_response(out, status_of(s), type, s.sqs.request_id_text(),
+                    std::span(all.headers).first(all.count), text, s.keep_alive, s.head_only, date,
+                    s.version_minor);
+  };
+  if (s.api == Api::plain) {
+    static constexpr HttpHeader allow[] = {
+        {"Allow", "GET, HEAD, POST, OPTIONS"}
+    };
+    const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the response to OPTIONS
+    return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
+  }
+  body.clear();
+  if (s.api == Api::sns) {
+    body += xml_declaration;
+    s.sns->write_body(body);
+    append(xml_type, body, {});
+  } else {
+    const std::string_view text = write_body(s.sqs, body);
+    const SqsHeaders extra(s.sqs);
+    append(content_type(s.sqs), text, std::span(extra.headers).first(extra.count));
+  }
+  if (body.capacity() > keep_max) std::string().swap(body);
+}
+
+}  // namespace pawl
