@@ -9,10 +9,10 @@
 // Durability: a finished write with Flush::yes is on the medium, and so is every byte of that file
 //             whose write finished before it was submitted. A created, renamed or deleted name is
 //             durable after sync_dir. Nothing else is promised.
-// Units:  bytes. Asynchronous writes and reads are aligned to block_bytes in offset, length and
-//         memory.
+// Units:  bytes. Writes and reads are aligned to block_bytes in offset, length and memory.
 // Limits: ios_max asynchronous operations at once.
-// Errors: Errc::io with errno; Io::result is -errno. A short write is reported as -EIO.
+// Errors: Errc::io with errno, or Errc::no_space on a full disk; Io::result is -errno. A short
+//         write is -EIO. A read beyond the end of the file is -EIO or short.
 // Owner:  one shard; not thread-safe.
 #pragma once
 
@@ -77,8 +77,8 @@ class Disk {
   // Allocates space for the file's first `bytes` bytes; its length does not change. -EOPNOTSUPP:
   // the file system does not support it.
   virtual void allocate(FileId file, std::uint64_t bytes, Io& io) = 0;
-  // Deletes a file that is not open: freeing its space may take 20 ms. `name` stays valid until the
-  // operation is done.
+  // Deletes a file that is not open: freeing its space may take 20 ms. `name` ends with a zero byte
+  // and stays valid until the operation is done.
   virtual void remove(std::string_view name, Io& io) = 0;
 };
 

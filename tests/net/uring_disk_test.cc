@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/wal/disk_contract.h"
+
 namespace pawl {
 namespace {
 
@@ -315,5 +317,21 @@ TEST_F(UringDiskTest, AnOperationWaitsForADescriptor) {
   EXPECT_EQ(static_cast<int>(block.bytes[0]), 0);
 }
 
+// The real disk, for the tests that all disks share.
+class OnRing : public UringDiskTest {
+ public:
+  OnRing() { SetUp(); }
+  ~OnRing() override { TearDown(); }
+  Disk& disk() { return *UringDiskTest::disk; }
+  void finish(Io& io) { end(io); }
+
+ private:
+  void TestBody() override {}
+};
+
 }  // namespace
+
+namespace test {
+INSTANTIATE_TYPED_TEST_SUITE_P(Ring, DiskContract, OnRing);
+}  // namespace test
 }  // namespace pawl
