@@ -62,7 +62,7 @@ class BinaryCodec : public Codec {
     patch(out, begin + frame_header_bytes + 4, wait ? wait_ms : 0);
   }
 
-  void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
+  void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                      std::uint32_t count) override {
     const std::size_t begin = begin_frame(
         out,

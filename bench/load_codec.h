@@ -56,7 +56,7 @@ class Codec {
   virtual void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) = 0;
   // A RECEIVE of up to `batch`; waits up to a second for a message if `wait`.
   virtual void append_receive(std::string& out, std::uint32_t slot, bool wait) = 0;
-  virtual void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
+  virtual void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                              std::uint32_t count) = 0;
 
   // Takes the complete responses at the front of `bytes` and returns their length, or `broken`.

@@ -14,7 +14,7 @@
 namespace pawl::load {
 namespace {
 
-enum class Kind : std::uint8_t { send, receive, remove };
+enum class Kind : std::uint8_t { send, receive, delete_message };
 
 // One response, with its body joined.
 struct Response {
@@ -160,7 +160,7 @@ class HttpCodec : public Codec {
     push({slot, Kind::receive, 0});
   }
 
-  void append_remove(std::string& out, std::uint32_t slot, const Delivered* first,
+  void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                      std::uint32_t count) override {
     body_ = url_;
     if (count == 1) {
@@ -175,11 +175,11 @@ class HttpCodec : public Codec {
     }
     char digits[24];
     const auto length = std::to_chars(digits, digits + sizeof digits, body_.size());
-    out.append(count == 1 ? remove_head_ : remove_batch_head_)
+    out.append(count == 1 ? delete_head_ : delete_batch_head_)
         .append(digits, length.ptr)
         .append("\r\n\r\n")
         .append(body_);
-    push({slot, Kind::remove, count});
+    push({slot, Kind::delete_message, count});
   }
 
   std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
@@ -251,8 +251,8 @@ class HttpCodec : public Codec {
     const std::string max = ",\"MaxNumberOfMessages\":" + std::to_string(options_.batch);
     receive_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":0}");
     receive_waiting_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":1}");
-    remove_head_ = head("DeleteMessage");
-    remove_batch_head_ = head("DeleteMessageBatch");
+    delete_head_ = head("DeleteMessage");
+    delete_batch_head_ = head("DeleteMessageBatch");
   }
 
   Reply read(const Pending& pending, const Response& response,
@@ -310,7 +310,7 @@ class HttpCodec : public Codec {
 
   const LoadOptions& options_;
   std::string queue_, host_, url_;
-  std::string send_, receive_, receive_waiting_, remove_head_, remove_batch_head_;
+  std::string send_, receive_, receive_waiting_, delete_head_, delete_batch_head_;
   std::vector<std::size_t> stamps_;             // positions in send_
   std::vector<std::size_t> deduplication_ids_;  // FIFO only: positions in send_
   std::vector<Pending> pending_;                // ring, oldest first

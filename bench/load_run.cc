@@ -356,7 +356,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       if (e2e) return;
       if (reply.good > 0) second_.record(now - slot.since);
       break;
-    case Doing::removing:
+    case Doing::deleting:
       --busy_;
       slot.doing = Doing::nothing;
       if (!stopping_ || e2e) receive(line, reply.slot, now);
@@ -378,9 +378,9 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
     second_.record(now - first[i].stamp);
     if (undelivered_ > 0) --undelivered_;
   }
-  slot.doing = Doing::removing;
+  slot.doing = Doing::deleting;
   ++busy_;
-  lines_[line].codec->append_remove(lines_[line].out, reply.slot, first, reply.good);
+  lines_[line].codec->append_delete(lines_[line].out, reply.slot, first, reply.good);
   touch(line);
 }
 

@@ -2,7 +2,7 @@
 // One run of the load generator: its connections, its loop, its counts.
 //
 //   slot of a producer:  free --due--> sending --answer--> free
-//   slot of a consumer:  receiving --messages--> removing --answer--> receiving
+//   slot of a consumer:  receiving --messages--> deleting --answer--> receiving
 //                          \--no messages--> resting (receive workload) --later--> receiving
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC.
@@ -51,7 +51,7 @@ class Run {
   double elapsed_seconds() const { return static_cast<double>(last_progress_ - start_) / 1e9; }
 
  private:
-  enum class Doing : std::uint8_t { nothing, sending, receiving, removing };
+  enum class Doing : std::uint8_t { nothing, sending, receiving, deleting };
   struct Slot {
     std::uint64_t since = 0;  // due time of the request
     Doing doing = Doing::nothing;

@@ -84,10 +84,10 @@ void receive_attempts(benchmark::State& state) {
     Attempt& attempt = attempts[at];
     if (attempt.request.delivered != 1) state.SkipWithError("not delivered");
     ReceiptEntry receipt{.handle = attempt.delivery.handle};
-    Request remove{
+    Request deletion{
         .op = Op::remove, .queue = cycle.queue(), .receipts = {&receipt, 1}
     };
-    cycle.turn(&remove);
+    cycle.turn(&deletion);
     wait(attempt);
     at = (at + 1) % attempts.size();
   };
@@ -219,9 +219,9 @@ class DeadLetters {
   bool drain_dead() {
     Request receive = request_of(dead_, delivery_, Duration{0});
     turn(&receive);
-    return receive.delivered == 1 && remove(dead_, delivery_.handle);
+    return receive.delivered == 1 && delete_message(dead_, delivery_.handle);
   }
-  bool remove(QueueId queue, const ReceiptHandle& handle) {
+  bool delete_message(QueueId queue, const ReceiptHandle& handle) {
     ReceiptEntry receipt{.handle = handle};
     Request request{
         .op = Op::remove, .queue = queue, .receipts = {&receipt, 1}

@@ -3,7 +3,7 @@
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
 // Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays,
-// removes, purges, tasks. A record read twice, or for a deleted message, changes nothing.
+// deletes, purges, tasks. A record read twice, or for a deleted message, changes nothing.
 //
 // Owner: the shard loop (net/engine/shard_loop.h); the simulator in tests.
 #pragma once
@@ -55,7 +55,7 @@ struct ReceiveRecord {
   Instant last_received;
 };
 
-struct RemoveRecord {
+struct DeleteRecord {
   QueueId queue = QueueId::none;
   Seq seq = 0;
 };
@@ -94,7 +94,7 @@ struct HeadRecord {
 // the source.
 struct TaskRecord {
   MoveTask task;
-  std::vector<Seq> removed;
+  std::vector<Seq> deleted;
 };
 
 // A message transferred to this shard: its source has deleted it durably.
@@ -114,7 +114,7 @@ struct Effects {
   std::vector<HeadRecord> heads;
   std::vector<SendRecord> sends;
   std::vector<ReceiveRecord> receives;
-  std::vector<RemoveRecord> removes;
+  std::vector<DeleteRecord> deletes;
   std::vector<PurgeRecord> purges;
   std::vector<TaskRecord> tasks;
   std::vector<SettledRecord> settled;
@@ -125,7 +125,7 @@ struct Effects {
 
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
-           !removes.empty() || !purges.empty() || !tasks.empty() || !settled.empty() ||
+           !deletes.empty() || !purges.empty() || !tasks.empty() || !settled.empty() ||
            !replays.empty();
   }
   void clear() {
@@ -133,7 +133,7 @@ struct Effects {
     heads.clear();
     sends.clear();
     receives.clear();
-    removes.clear();
+    deletes.clear();
     purges.clear();
     tasks.clear();
     settled.clear();

@@ -20,7 +20,7 @@ enum class Mutant : std::uint8_t {
   lose_wakeup,             // a message that comes back does not wake a long poll
   durable_not_contiguous,  // the newest finished write counts despite unfinished earlier ones
   ignore_epoch,            // recovery accepts frames of an older epoch behind the tail
-  forget_remove_record,    // a delete is not logged
+  forget_delete_record,    // a delete is not logged
   deliver_before_durable,  // a message is delivered before its record is on disk
   lose_receive_count,      // a delivery does not count
   reuse_segment_early,     // a segment with live messages is reused

@@ -73,7 +73,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::receive:
       return receive(*queue, request, now, effects);
     case Op::remove:
-      return remove(*queue, request, now, effects);
+      return delete_messages(*queue, request, now, effects);
     case Op::change_visibility:
       return change_visibility(*queue, request, now, effects);
     case Op::undeliver:

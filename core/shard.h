@@ -175,7 +175,7 @@ class Shard {
   void restore(const HeadRecord& record);
   void restore(const SendRecord& record, std::vector<LogPos>& freed);
   void restore(const ReceiveRecord& record);
-  void restore(const RemoveRecord& record, std::vector<LogPos>& freed);
+  void restore(const DeleteRecord& record, std::vector<LogPos>& freed);
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
   void restore(const SettledRecord& record);
@@ -277,10 +277,10 @@ class Shard {
   void deliver_one(const Slot& slot, Request& request) const;
 
   // shard_receipts.cc
-  void remove(Queue& queue, Request& request, Instant now, Effects& effects);
-  Errc remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
-                  Effects& effects);
-  static Errc remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
+  void delete_messages(Queue& queue, Request& request, Instant now, Effects& effects);
+  Errc delete_message(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
+                      Effects& effects);
+  static Errc delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
   void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
   Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);

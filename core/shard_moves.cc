@@ -124,11 +124,11 @@ void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& 
   if (queue.moves && !recovered) --queue.moves->under_way;
   if (transfer.request.error == Errc::ok) {
     if (task == nullptr) {  // forgotten for newer ones
-      effects.removes.push_back({queue.id, transfer.from.seq});
+      effects.deletes.push_back({queue.id, transfer.from.seq});
     } else {
       ++task->moved;
       if (MUTANT(count_apart)) {
-        effects.removes.push_back({queue.id, transfer.from.seq});
+        effects.deletes.push_back({queue.id, transfer.from.seq});
         return move_on(queue, now, effects);
       }
       std::vector<TaskRecord>& records = effects.tasks;
@@ -136,7 +136,7 @@ void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& 
                         records.back().task.number == task->number;
       if (!same) records.push_back({*task, {}});
       records.back().task = *task;
-      records.back().removed.push_back(transfer.from.seq);
+      records.back().deleted.push_back(transfer.from.seq);
     }
   } else if (task != nullptr && task->status == MoveTask::Status::running) {
     if (transfer.request.error == Errc::no_such_queue ||

@@ -41,23 +41,23 @@ Result<Receipt> Shard::receipt_of(const Queue& queue, const ReceiptEntry& entry,
 
 // --- delete ---
 
-void Shard::remove(Queue& queue, Request& request, Instant now, Effects& effects) {
+void Shard::delete_messages(Queue& queue, Request& request, Instant now, Effects& effects) {
   request.durability = queue.config->durability();
   for (ReceiptEntry& entry : request.receipts)
-    entry.error = remove_one(queue, entry, request, now, effects);
+    entry.error = delete_message(queue, entry, request, now, effects);
   if (held_deletes_.contains(&request)) return;  // answer_deletes() does it
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
   effects.replies.push_back({&request, true});
 }
 
-Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
-                       Effects& effects) {
+Errc Shard::delete_message(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
+                           Effects& effects) {
   const Result<Receipt> receipt = receipt_of(queue, entry, now);
   if (!receipt) return receipt.error().code;
   const Place place = queue.index.find(receipt->seq);
   const TransferKey key{identity_.id, queue.id, receipt->seq};
   if (place.absent()) {
-    return hold_delete(key, request) ? Errc::ok : remove_set_aside(queue, *receipt, effects);
+    return hold_delete(key, request) ? Errc::ok : delete_set_aside(queue, *receipt, effects);
   }
   if (queue.config->is_fifo()) {
     const Slot& slot = slots_[place.slot()];
@@ -68,17 +68,17 @@ Errc Shard::remove_one(Queue& queue, const ReceiptEntry& entry, Request& request
   if (hold_delete(key, request)) return Errc::ok;
   // In a standard queue an old handle deletes, too: a delete with a success response must hold.
   erase(queue, receipt->seq, place, effects.freed);
-  if (!MUTANT(forget_remove_record)) effects.removes.push_back({queue.id, receipt->seq});
+  if (!MUTANT(forget_delete_record)) effects.deletes.push_back({queue.id, receipt->seq});
   return Errc::ok;
 }
 
 // Messages set aside are deleted like others; else they would be back after the next startup.
-Errc Shard::remove_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
+Errc Shard::delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
   const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &MessageState::seq);
   if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
   if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
   effects.freed.push_back(found->position);
-  effects.removes.push_back({queue.id, receipt.seq});
+  effects.deletes.push_back({queue.id, receipt.seq});
   queue.set_aside.erase(found);
   return Errc::ok;
 }

@@ -100,7 +100,7 @@ void Shard::restore(const ReceiveRecord& record) {
   slot.set_received(record.receive_count, record.first_received, record.last_received);
 }
 
-void Shard::restore(const RemoveRecord& record, std::vector<LogPos>& freed) {
+void Shard::restore(const DeleteRecord& record, std::vector<LogPos>& freed) {
   erase(make_queue(record.queue), record.seq, freed);
 }
 
@@ -120,7 +120,7 @@ void Shard::restore(const PurgeRecord& record, std::vector<LogPos>& freed) {
 
 void Shard::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = make_queue(record.task.source);
-  for (const Seq seq : record.removed) erase(queue, seq, freed);
+  for (const Seq seq : record.deleted) erase(queue, seq, freed);
   if (!queue.moves) queue.moves = std::make_unique<Moves>();
   keep_task(queue.moves->tasks, record.task, tasks_kept);
   queue.count_kept();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal of messages without a delete: purge, retention, and the rest of deleted queues.
+// Deletion of messages without a request: purge, retention, and the rest of deleted queues.
 #include <algorithm>
 
 #include "core/check.h"
@@ -106,7 +106,7 @@ void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
     if (seq == 0) break;
     if (queue.index.find(seq).absent()) continue;
     erase(queue, seq, effects.freed);
-    effects.removes.push_back({queue.id, seq});
+    effects.deletes.push_back({queue.id, seq});
   }
   queue.expired = std::max(queue.expired, queue.times.expire(now, retention));
   const std::uint64_t before = queue.index.size();

@@ -241,7 +241,7 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
   if (transfer.request.error != Errc::ok) {
     if (there && transfer.deleted) {
       erase(*queue, from.seq, place, effects.freed);
-      effects.removes.push_back({from.queue, from.seq});
+      effects.deletes.push_back({from.queue, from.seq});
     } else if (there && transfer.request.error == Errc::corrupt) {
       set_aside(from.queue, from.seq);
     } else if (there) {
@@ -258,7 +258,7 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
       (!(recovered && place.absent()) || MUTANT(count_again))) {
     moved(*queue, transfer, now, effects);
   } else {
-    effects.removes.push_back({from.queue, from.seq});
+    effects.deletes.push_back({from.queue, from.seq});
   }
   effects.replies.push_back({&transfer.request, !MUTANT(settle_early)});
 }
@@ -285,7 +285,7 @@ void Shard::settle(Transfer& transfer, Effects& effects) {
   } else {
     erase(*queue, transfer.arrived, place, effects.freed);
   }
-  effects.removes.push_back({queue->id, transfer.arrived});
+  effects.deletes.push_back({queue->id, transfer.arrived});
 }
 
 // The target did not take the message.

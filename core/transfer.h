@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message on its way from its queue to another one: a dead letter, or a message of a move task.
 //
-//   source: hidden --arriving--> target: sent, durable --landed--> source: removed, durable
+//   source: hidden --arriving--> target: sent, durable --landed--> source: deleted, durable
 //     --settling--> target: forgets the transfer key --> done
 //
 // The source keeps the message, hidden, until the target has it on disk. Only then does the source

@@ -44,7 +44,7 @@ class Printer final : public RecordSink {
     fmt::print("  receive queue {} seq {} count {} hidden until {}\n", raw(record.queue),
                record.seq, record.receive_count, record.deadline.ms);
   }
-  void remove(const RemoveRecord& record) override {
+  void delete_message(const DeleteRecord& record) override {
     fmt::print("  delete  queue {} seq {}\n", raw(record.queue), record.seq);
   }
   void purge(const PurgeRecord& record) override {

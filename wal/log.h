@@ -100,7 +100,7 @@ class Replay {
   // The next four add the positions of obsolete sends to `freed`; a send of an existing message
   // adds its own. The content of a send is valid during the call; its position is set.
   virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void remove(const RemoveRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void delete_message(const DeleteRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
   virtual void replay(const ReplayRecord& record) = 0;

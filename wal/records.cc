@@ -123,14 +123,14 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
   return message;
 }
 
-void read_removes(Decoder& in, RecordSink& sink) {
-  RemoveRecord record;
+void read_deletes(Decoder& in, RecordSink& sink) {
+  DeleteRecord record;
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto count = in.fixed<std::uint32_t>();
   record.seq = in.u48();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     if (i > 0) record.seq = in.delta(record.seq) & seq_max;
-    if (in.ok()) sink.remove(record);
+    if (in.ok()) sink.delete_message(record);
   }
 }
 
@@ -194,7 +194,7 @@ Result<void> read_task(Decoder& in, RecordSink& sink) {
   Seq seq = 0;
   for (std::uint16_t i = 0; i < count && in.ok(); ++i) {
     seq = in.delta(seq) & seq_max;
-    record.removed.push_back(seq);
+    record.deleted.push_back(seq);
   }
   if (in.done()) sink.task(record);
   return {};
@@ -312,8 +312,8 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       if (in.ok()) sink.send(message, offset);
       break;
     }
-    case RecordType::remove:
-      read_removes(in, sink);
+    case RecordType::delete_message:
+      read_deletes(in, sink);
       break;
     case RecordType::receive:
       read_receives(in, sink);
@@ -514,14 +514,14 @@ std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint6
   return to.finish(RecordType::replay, copies, stream);
 }
 
-std::size_t task_bytes_max(const MoveTask& task, std::size_t removed) {
+std::size_t task_bytes_max(const MoveTask& task, std::size_t deleted) {
   return align_record(head_bytes + 4 + 4 + 1 + 1 + 4 + 8 + 8 + 8 + 1 + task.destination.size() + 2 +
-                      removed * varint_bytes_max);
+                      deleted * varint_bytes_max);
 }
 
-std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
+std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> deleted,
                         std::uint64_t stream) {
-  CHECK(removed.size() <= batch_max, "{}", removed.size());
+  CHECK(deleted.size() <= batch_max, "{}", deleted.size());
   Encoder to(out);
   to.fixed(raw(task.source));
   to.fixed(task.number);
@@ -532,17 +532,17 @@ std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Se
   to.fixed(task.to_move);
   to.fixed(task.started.ms);
   to.text<std::uint8_t>(task.destination);
-  to.fixed(static_cast<std::uint16_t>(removed.size()));
+  to.fixed(static_cast<std::uint16_t>(deleted.size()));
   Seq before = 0;
-  for (const Seq seq : removed) to.delta(seq, std::exchange(before, seq));
+  for (const Seq seq : deleted) to.delta(seq, std::exchange(before, seq));
   return to.finish(RecordType::task, 0, stream);
 }
 
-std::size_t removes_bytes_max(std::size_t entries) {
+std::size_t deletes_bytes_max(std::size_t entries) {
   return align_record(head_bytes + 4 + 4 + 6 + entries * varint_bytes_max);
 }
 
-std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run,
+std::size_t encode_deletes(std::byte* out, std::span<const DeleteRecord> run,
                            std::uint64_t stream) {
   CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
   Encoder to(out);
@@ -550,7 +550,7 @@ std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run,
   to.fixed(static_cast<std::uint32_t>(run.size()));
   to.u48(run.front().seq);
   for (std::size_t i = 1; i < run.size(); ++i) to.delta(run[i].seq, run[i - 1].seq);
-  return to.finish(RecordType::remove, 0, stream);
+  return to.finish(RecordType::delete_message, 0, stream);
 }
 
 std::size_t receives_bytes_max(std::size_t entries) {

@@ -37,7 +37,7 @@ inline constexpr std::size_t batch_max = 128;
 
 enum class RecordType : std::uint8_t {
   send = 1,
-  remove = 2,
+  delete_message = 2,
   receive = 3,
   purge = 4,
   config = 5,
@@ -143,12 +143,12 @@ constexpr std::size_t align_record(std::size_t bytes) { return (bytes + 7) & ~st
 std::size_t send_bytes(const SendRecord& record);
 std::size_t config_bytes(const QueueConfig& config);
 std::size_t row_bytes(std::string_view text);
-std::size_t removes_bytes_max(std::size_t entries);
+std::size_t deletes_bytes_max(std::size_t entries);
 std::size_t receives_bytes_max(std::size_t entries);
 std::size_t heads_bytes_max(std::size_t entries);
 inline constexpr std::size_t purge_bytes = 32;
 inline constexpr std::size_t settled_bytes = 24;
-std::size_t task_bytes_max(const MoveTask& task, std::size_t removed);
+std::size_t task_bytes_max(const MoveTask& task, std::size_t deleted);
 std::size_t replay_bytes(const ReplayRecord& record);
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
@@ -162,11 +162,11 @@ std::size_t encode_row(std::byte* out, QueueId topic, std::uint64_t number, std:
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
 std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream);
-// `removed` has at most batch_max entries.
-std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> removed,
+// `deleted` has at most batch_max entries.
+std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> deleted,
                         std::uint64_t stream);
 // All entries belong to one queue; at most batch_max.
-std::size_t encode_removes(std::byte* out, std::span<const RemoveRecord> run, std::uint64_t stream);
+std::size_t encode_deletes(std::byte* out, std::span<const DeleteRecord> run, std::uint64_t stream);
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
                             std::uint64_t stream);
 // Entries of any queues, at most batch_max; all are reserved, or none is.
@@ -180,7 +180,7 @@ class RecordSink {
   virtual void send(const StoredMessage& message,
                     std::size_t offset) = 0;  // of the record in the decoded bytes
   virtual void receive(const ReceiveRecord& record) = 0;
-  virtual void remove(const RemoveRecord& record) = 0;
+  virtual void delete_message(const DeleteRecord& record) = 0;
   virtual void purge(const PurgeRecord& record) = 0;
   virtual void config(const ConfigRecord& record) = 0;  // without rows
   virtual void row(const RowRecord& record) = 0;

@@ -547,9 +547,9 @@ void Recovery::receive(const ReceiveRecord& record) {
   if (!of_checkpoint_) replay_.receive(record);
 }
 
-void Recovery::remove(const RemoveRecord& record) {
+void Recovery::delete_message(const DeleteRecord& record) {
   if (of_checkpoint_) return;
-  replay_.remove(record, freed_);
+  replay_.delete_message(record, freed_);
   release_freed();
 }
 

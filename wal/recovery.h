@@ -91,7 +91,7 @@ class Recovery final : private RecordSink {
   // RecordSink
   void send(const StoredMessage& message, std::size_t offset) override;
   void receive(const ReceiveRecord& record) override;
-  void remove(const RemoveRecord& record) override;
+  void delete_message(const DeleteRecord& record) override;
   void purge(const PurgeRecord& record) override;
   void config(const ConfigRecord& record) override;
   void row(const RowRecord& record) override;

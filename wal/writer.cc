@@ -59,13 +59,13 @@ Lsn Writer::append(Effects& effects, Instant now) {
     commit(encode_settled(reserve(settled_bytes), record, geometry_.stream));
   }
   append_replays(effects.replays);
-  const Lsn before_removes = tail_;
-  append_removes(effects);
+  const Lsn before_deletes = tail_;
+  append_deletes(effects);
   for (const PurgeRecord& record : effects.purges) {
     commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
   }
   for (const TaskRecord& record : effects.tasks) append_task(record);
-  const bool lazy = tail_ == before_removes && effects.sends.empty() && effects.configs.empty();
+  const bool lazy = tail_ == before_deletes && effects.sends.empty() && effects.configs.empty();
   if (!lazy) {
     urgent_ = tail_;
   } else if (lazy_since_ == never) {
@@ -199,11 +199,11 @@ void Writer::append_receives(const Effects& effects) {
   }
 }
 
-void Writer::append_removes(const Effects& effects) {
-  std::span<const RemoveRecord> rest(effects.removes);
+void Writer::append_deletes(const Effects& effects) {
+  std::span<const DeleteRecord> rest(effects.deletes);
   while (!rest.empty()) {
     const auto run = run_of(rest);
-    commit(encode_removes(reserve(removes_bytes_max(run.size())), run, geometry_.stream));
+    commit(encode_deletes(reserve(deletes_bytes_max(run.size())), run, geometry_.stream));
     rest = rest.subspan(run.size());
   }
 }
@@ -211,7 +211,7 @@ void Writer::append_removes(const Effects& effects) {
 // The count rises record by record with the deleted messages: each record alone is correct.
 void Writer::append_task(const TaskRecord& record) {
   MoveTask task = record.task;
-  std::span<const Seq> rest(record.removed);
+  std::span<const Seq> rest(record.deleted);
   task.moved -= rest.size();
   do {
     const auto run = rest.first(std::min(rest.size(), batch_max));

@@ -118,7 +118,7 @@ class Writer {
   void append_sends(Effects& effects);
   void commit_send(std::size_t bytes, bool relocated);
   void append_receives(const Effects& effects);
-  void append_removes(const Effects& effects);
+  void append_deletes(const Effects& effects);
   // Reserves `bytes` at the tail, in the open frame or a new one. commit() takes the bytes used.
   std::byte* reserve(std::size_t bytes);
   void commit(std::size_t bytes);

@@ -296,7 +296,7 @@ void ShardLoop::append(Instant now) {
   Lsn lsn = log_->appended();
   if (effects_.has_records()) {
     lsn = log_->append(effects_, now);
-    stats_.deleted += effects_.removes.size();
+    stats_.deleted += effects_.deletes.size();
   }
   shard_->appended(effects_, lsn);
   send_transfers();

@@ -32,7 +32,7 @@ class ShardReplay : public Replay {
   void send(const SendRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }
-  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
+  void delete_message(const DeleteRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }
   void purge(const PurgeRecord& record, std::vector<LogPos>& freed) override {

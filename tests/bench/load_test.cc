@@ -204,7 +204,7 @@ TEST_F(HttpCodec, FindsReceiptsAndStampsAndDeletesByThem) {
   // The test uses its own receipts: the views point into the response, which is already freed.
   const Delivered both[] = {{.receipt = "r+1/="}, {.receipt = "r2"}};
   out.clear();
-  codec_->append_remove(out, 1, both, 2);
+  codec_->append_delete(out, 1, both, 2);
   EXPECT_NE(out.find("AmazonSQS.DeleteMessageBatch"), out.npos);
   EXPECT_TRUE(
       out.ends_with(",\"Entries\":[{\"Id\":\"0\",\"ReceiptHandle\":\"r+1/"
@@ -216,7 +216,7 @@ TEST_F(HttpCodec, FindsReceiptsAndStampsAndDeletesByThem) {
   EXPECT_EQ(replies_[0].failed, 1u);
 
   out.clear();
-  codec_->append_remove(out, 1, both, 1);
+  codec_->append_delete(out, 1, both, 1);
   EXPECT_TRUE(out.ends_with("{\"QueueUrl\":\"http://host:1/acct/q\",\"ReceiptHandle\":\"r+1/=\"}"))
       << out;
 }

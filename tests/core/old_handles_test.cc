@@ -25,7 +25,7 @@ ReceiptHandle of_version_1(ReceiptHandle handle) {
 }
 
 struct OldHandles : testing::Test {
-  Errc remove(const std::string& name) {
+  Errc delete_message(const std::string& name) {
     Ask& ask = script.world().receipts(Op::remove, script.queue("q"),
                                        {of_version_1(script.handle(name))}, Duration{});
     return ask.request.receipts[0].error;
@@ -37,7 +37,7 @@ TEST_F(OldHandles, OfBeforeTheUpgradeDelete) {
   script.run("queue q visibility=12h | send q a | receive q -> a#1");
   script.world().upgrade_at_next_start();
   script.run("restart 1s | count q -> 0/1/0");
-  EXPECT_EQ(remove("a#1"), Errc::ok);
+  EXPECT_EQ(delete_message("a#1"), Errc::ok);
   script.run("count q -> 0/0/0");
 }
 
@@ -45,7 +45,7 @@ TEST_F(OldHandles, AreValidForTwelveHours) {
   script.run("queue q visibility=12h | send q a | receive q -> a#1");
   script.world().upgrade_at_next_start();
   script.run("restart 1s | advance 11h | restart 1s | advance 3599s");
-  EXPECT_EQ(remove("a#1"), Errc::receipt_invalid) << "a second too late";
+  EXPECT_EQ(delete_message("a#1"), Errc::receipt_invalid) << "a second too late";
   script.run("count q -> 1/0/0");
 }
 
@@ -53,13 +53,13 @@ TEST_F(OldHandles, OfADeliveryMadeSinceAreForged) {
   script.run("queue q visibility=0 | send q a b");
   script.world().upgrade_at_next_start();
   script.run("restart 1s | receive q max=10 -> a#1 b#1");
-  EXPECT_EQ(remove("a#1"), Errc::receipt_invalid);
+  EXPECT_EQ(delete_message("a#1"), Errc::receipt_invalid);
   script.run("count q -> 2/0/0");
 }
 
 TEST_F(OldHandles, OfADirectoryOfThisVersionAreForged) {
   script.run("queue q | send q a | receive q -> a#1 | restart 1s");
-  EXPECT_EQ(remove("a#1"), Errc::receipt_invalid);
+  EXPECT_EQ(delete_message("a#1"), Errc::receipt_invalid);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace pawl::test {
 
-TEST(Purge, RemovesVisibleInFlightAndDelayedMessages) {
+TEST(Purge, DeletesVisibleInFlightAndDelayedMessages) {
   run("queue q | send q a b | send q c delay=10 | receive q -> a#1 | count q -> 1/1/1 | purge q | "
       "count q -> 0/0/0 | stored -> 0 | advance 1h | receive q -> none");
 }

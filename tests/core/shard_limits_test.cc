@@ -185,7 +185,7 @@ TEST(SlotLimit, IsNoneForWhatALogBringsBack) {
     record.position = seq * 100;
     shard.restore(record, freed);
   }
-  for (Seq seq = 1; seq <= 5; ++seq) shard.restore(RemoveRecord{config.id, seq}, freed);
+  for (Seq seq = 1; seq <= 5; ++seq) shard.restore(DeleteRecord{config.id, seq}, freed);
   shard.finish_recovery(Instant{2000}, Instant{2000}, freed);
   Effects effects;
   Request count{.op = Op::count, .queue = config.id};

@@ -47,13 +47,13 @@ TEST_F(MovingDelete, BeforeTheMoveIsDecidedCancelsIt) {
 
 TEST_F(MovingDelete, OnTheWayIsAnsweredWhenTheTargetHasDeletedItDurably) {
   begin_move();
-  Ask& removal = delete_it();
-  EXPECT_FALSE(removal.answered);
+  Ask& deletion = delete_it();
+  EXPECT_FALSE(deletion.answered);
   int flushes = 0;
-  for (; !removal.answered && flushes < 10; ++flushes) script->world().flush_one();
-  ASSERT_TRUE(removal.answered);
+  for (; !deletion.answered && flushes < 10; ++flushes) script->world().flush_one();
+  ASSERT_TRUE(deletion.answered);
   EXPECT_EQ(flushes, 3) << "sent there, deleted here, deleted there";
-  EXPECT_EQ(removal.receipts[0].error, Errc::ok);
+  EXPECT_EQ(deletion.receipts[0].error, Errc::ok);
   EXPECT_EQ(script->world().stored(), 0u);
   script->world().crash();
   EXPECT_FALSE(comes_back());
@@ -65,9 +65,9 @@ TEST_F(MovingDelete, OnTheWayIsNeverUndoneOnceItIsAnswered) {
     SCOPED_TRACE(flushes);
     SetUp();
     begin_move();
-    Ask& removal = delete_it();
+    Ask& deletion = delete_it();
     for (int i = 0; i < flushes; ++i) script->world().flush_one();
-    const bool was_answered = removal.answered;
+    const bool was_answered = deletion.answered;
     answered += was_answered ? 1 : 0;
     script->world().crash(seconds(1));
     EXPECT_EQ(comes_back(), !was_answered);
@@ -77,10 +77,10 @@ TEST_F(MovingDelete, OnTheWayIsNeverUndoneOnceItIsAnswered) {
 
 TEST_F(MovingDelete, OnTheWayTakesTheMessageFromTheConsumerOfTheTarget) {
   begin_move();
-  Ask& removal = delete_it();
+  Ask& deletion = delete_it();
   script->world().flush_one();
   script->run("receive d -> a#2 | flush");
-  EXPECT_TRUE(removal.answered);
+  EXPECT_TRUE(deletion.answered);
   script->run("count d -> 0/0/0 | stored -> 0 | change d 5 a#2 -> message_gone | delete d a#2");
   EXPECT_FALSE(comes_back());
 }
@@ -106,42 +106,42 @@ TEST_F(MovingDelete, InABatchIsAnsweredWithTheWholeBatch) {
       "queue e | queue d | queue q visibility=30 max_receive=1 dlq=d | send q a b c | "
       "receive q max=3 -> a#1 b#1 c#1 | change q 12h c#1 | advance 30s");
   begin_move();
-  Ask& removal = script->world().receipts(
+  Ask& deletion = script->world().receipts(
       Op::remove, script->queue("q"),
       {script->handle("a#1"), script->handle("b#1"), script->handle("b#1"), script->handle("c#1")});
   script->world().flush_one();
-  EXPECT_FALSE(removal.answered);
+  EXPECT_FALSE(deletion.answered);
   script->run("flush");
-  EXPECT_TRUE(removal.answered);
-  for (const ReceiptEntry& entry : removal.receipts) EXPECT_EQ(entry.error, Errc::ok);
+  EXPECT_TRUE(deletion.answered);
+  for (const ReceiptEntry& entry : deletion.receipts) EXPECT_EQ(entry.error, Errc::ok);
   EXPECT_EQ(script->world().stored(), 0u);
 }
 
 TEST_F(MovingDelete, OfAMessageThatItsTargetRefusesDeletesItHere) {
   script->run("hold | gather | receive q wait=20 as w");
-  Ask& removal = delete_it();
+  Ask& deletion = delete_it();
   script->run("drop d -> pending | go");
-  EXPECT_FALSE(removal.answered);
+  EXPECT_FALSE(deletion.answered);
   script->run("flush | w -> pending | stored -> 0");
-  EXPECT_TRUE(removal.answered);
+  EXPECT_TRUE(deletion.answered);
 }
 
 TEST_F(MovingDelete, OfAMessageThatIsPurgedOnTheWayDeletesItThere) {
   begin_move();
   script->run("purge q -> pending");
-  Ask& removal = delete_it();
+  Ask& deletion = delete_it();
   script->run("flush | stored -> 0");
-  EXPECT_TRUE(removal.answered);
+  EXPECT_TRUE(deletion.answered);
   EXPECT_FALSE(comes_back());
 }
 
 TEST_F(MovingDelete, FollowsTheMessageNoFurtherThanItsTarget) {
   script->run("set d max_receive=1 dlq=e");
   begin_move();
-  Ask& removal = delete_it();
+  Ask& deletion = delete_it();
   script->world().flush_one();
   script->run("receive d -> none | count e -> 0/0/0 | flush | stored -> 0");
-  EXPECT_TRUE(removal.answered);
+  EXPECT_TRUE(deletion.answered);
   EXPECT_FALSE(comes_back());
 }
 
@@ -156,10 +156,10 @@ TEST_F(MovingDelete, IsNotNeededForAMessageToGoOnFromItsTarget) {
 
 TEST_F(MovingDelete, OfAMessageThatATaskMovesDeletesItThere) {
   script->run("set q max_receive=0 dlq= | hold | move q to=e -> pending | flush_one");
-  Ask& removal = delete_it();
-  EXPECT_FALSE(removal.answered);
+  Ask& deletion = delete_it();
+  EXPECT_FALSE(deletion.answered);
   script->run("flush | moves q -> 1:completed:1/1 | stored -> 0");
-  EXPECT_TRUE(removal.answered);
+  EXPECT_TRUE(deletion.answered);
   EXPECT_FALSE(comes_back());
 }
 

@@ -129,7 +129,7 @@ TEST(Recovery, ToleratesRecordsOfMessagesThatAreGone) {
   std::vector<LogPos> freed;
   shard.restore(ConfigRecord{created.request.config, false});
   shard.restore(ReceiveRecord{.queue = queue, .seq = 7, .nonce = 1, .receive_count = 1});
-  shard.restore(RemoveRecord{.queue = queue, .seq = 7}, freed);
+  shard.restore(DeleteRecord{.queue = queue, .seq = 7}, freed);
   shard.restore(PurgeRecord{.queue = queue, .below = 5}, freed);
   shard.finish_recovery(world.now(), world.now(), freed);
   EXPECT_TRUE(freed.empty());

@@ -103,7 +103,7 @@ TEST(ChangeVisibility, AnswersEachEntryOfABatch) {
       "receive q max=3 -> a#2 c#2");
 }
 
-TEST(Delete, OfAMessageInFlightRemovesIt) {
+TEST(Delete, OfAMessageInFlightDeletesIt) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | delete q a#1 | count q -> 0/0/0 | "
       "stored -> 0 | advance 30s | receive q -> none");
 }
@@ -112,17 +112,17 @@ TEST(Delete, TwiceSucceeds) {
   run("queue q | send q a | receive q -> a#1 | delete q a#1 | delete q a#1 | delete q a#1 a#1");
 }
 
-TEST(Delete, AfterTheVisibilityTimeoutRemovesTheMessage) {
+TEST(Delete, AfterTheVisibilityTimeoutDeletesTheMessage) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | delete q a#1 | "
       "receive q -> none | stored -> 0");
 }
 
-TEST(Delete, WithAnOldHandleRemovesTheMessageForTheNewHolderToo) {
+TEST(Delete, WithAnOldHandleDeletesTheMessageForTheNewHolderToo) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | advance 30s | receive q -> a#2 | "
       "delete q a#1 | advance 30s | receive q -> none | delete q a#2");
 }
 
-TEST(Delete, AfterTheVisibilityWasExtendedRemovesTheMessage) {
+TEST(Delete, AfterTheVisibilityWasExtendedDeletesTheMessage) {
   run("queue q visibility=30 | send q a | receive q -> a#1 | change q 60s a#1 | advance 45s | "
       "delete q a#1 | advance 60s | receive q -> none");
 }

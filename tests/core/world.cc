@@ -173,7 +173,7 @@ void World::write(Effects& effects) {
   }
   for (const ReceiveRecord& record : effects.receives) frame.records.emplace_back(record);
   for (const SettledRecord& record : effects.settled) frame.records.emplace_back(record);
-  for (const RemoveRecord& record : effects.removes) frame.records.emplace_back(record);
+  for (const DeleteRecord& record : effects.deletes) frame.records.emplace_back(record);
   for (const PurgeRecord& record : effects.purges) frame.records.emplace_back(record);
   for (const TaskRecord& record : effects.tasks) frame.records.emplace_back(record);
   EXPECT_EQ(frame.records.empty(), !effects.has_records());
@@ -342,7 +342,7 @@ void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
                    }
                    shard_->restore(record);
                  },
-                 [&](const RemoveRecord& record) { shard_->restore(record, freed); },
+                 [&](const DeleteRecord& record) { shard_->restore(record, freed); },
                  [&](const PurgeRecord& record) { shard_->restore(record, freed); },
                  [&](const TaskRecord& record) { shard_->restore(record, freed); },
                  [&](const auto& record) { shard_->restore(record); },

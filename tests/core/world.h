@@ -55,7 +55,7 @@ struct StoredSend {
     return {.body = body, .group = group, .dedup_id = dedup_id, .origin = origin};
   }
 };
-using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, RemoveRecord,
+using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, DeleteRecord,
                                   PurgeRecord, TaskRecord, SettledRecord, CheckpointRecord>;
 
 // A shard whose allocations during a call count as BrokerMemory.

@@ -51,7 +51,7 @@ void of_all_kinds(Client& c) {
     c.wait();
     c.receive(fifo, 1, hidden);
     c.wait();
-    c.remove(c.take());
+    c.delete_messages(c.take());
     c.receive(letters, 2, seconds(0));
     c.wait();
     c.take();
@@ -78,7 +78,7 @@ void of_all_kinds(Client& c) {
       c.change(c.take(), seconds(0));
       c.receive(scratch, 2, hidden);
       c.wait();
-      c.remove(c.take());
+      c.delete_messages(c.take());
       c.wait();
     }
   }

@@ -139,7 +139,7 @@ void Client::receive(std::size_t queue, std::uint32_t max, Duration visibility) 
   submit(call);
 }
 
-void Client::remove(const std::vector<Held>& held) {
+void Client::delete_messages(const std::vector<Held>& held) {
   if (dead_ || held.empty()) return;
   Call& call = make(Op::remove, held.front().queue);
   for (const Held& one : held) {

@@ -2,7 +2,8 @@
 // Client: sends the requests of a story to a broker, and records requests and responses in a
 // Ledger.
 //
-//   start() -> send(), remove()... (asked) -> wait() (answered) -> ...; dead(): sends no more
+//   start() -> send(), delete_messages()... (asked) -> wait() (answered) -> ...
+//   dead(): sends no more
 //
 // Requests stay in progress together until wait(), so that a story decides which disk writes
 // overlap.
@@ -59,7 +60,7 @@ class Client final : public Asker {
   void send(std::size_t queue, std::size_t count, std::size_t bytes, const std::string& group = {});
   void send_again(std::size_t message);
   void receive(std::size_t queue, std::uint32_t max, Duration visibility);
-  void remove(const std::vector<Held>& held);
+  void delete_messages(const std::vector<Held>& held);
   void change(const std::vector<Held>& held, Duration visibility);
   void purge(std::size_t queue);
   void start_move(std::size_t queue, const std::string& destination);

@@ -17,7 +17,7 @@ void three_operations(Client& c) {
   c.wait();
   c.receive(q, 1, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.wait();
 }
 
@@ -48,7 +48,7 @@ void batches(Client& c) {
   c.wait();
   c.receive(q, 10, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.wait();
 }
 
@@ -59,7 +59,7 @@ void deletes(Client& c) {
     c.wait();
     c.receive(q, 2, hidden);
     c.wait();
-    c.remove(c.take());
+    c.delete_messages(c.take());
     c.step_once();
     c.send(q, 1, 500);
     c.wait();
@@ -83,7 +83,7 @@ void visibility(Client& c) {
   c.send(q, 1, 200);
   c.receive(q, 4, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.wait();
 }
 
@@ -96,7 +96,7 @@ void fifo(Client& c) {
     c.send_again(static_cast<std::size_t>(i));
     c.receive(q, 3, hidden);
     c.wait();
-    c.remove(c.take());
+    c.delete_messages(c.take());
     c.step_once();
     c.send(q, 1, 1200, "c");
     c.wait();
@@ -144,7 +144,7 @@ void dead_letters(Client& c, ShardId from, ShardId to) {
   c.rest();
   c.receive(target, 2, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.wait();
 }
 void dead_letters_here(Client& c) { dead_letters(c, zero, zero); }
@@ -163,7 +163,7 @@ void moves(Client& c) {
   c.rest();
   c.receive(target, 2, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.wait();
 }
 
@@ -178,7 +178,7 @@ void two_shards(Client& c) {
     c.receive(q, 1, hidden);
     c.wait();
     const auto held = c.take();
-    for (const Client::Held& message : held) c.remove({message});
+    for (const Client::Held& message : held) c.delete_messages({message});
     c.wait();
   }
 }
@@ -192,7 +192,7 @@ void wear(Client& c, std::size_t queue, int times, std::size_t bytes,
     c.wait();
     c.receive(queue, 2, hidden);
     c.wait();
-    c.remove(c.take());
+    c.delete_messages(c.take());
     c.wait();
   }
 }
@@ -240,7 +240,7 @@ void stop_and_go(Client& c) {
   c.wait();
   c.receive(q, 1, hidden);
   c.wait();
-  c.remove(c.take());
+  c.delete_messages(c.take());
   c.stop();
 }
 

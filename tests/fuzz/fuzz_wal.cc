@@ -38,7 +38,7 @@ class Sum final : public RecordSink {
     add(message.seq + message.content.body.size());
   }
   void receive(const ReceiveRecord& record) override { add(record.seq ^ record.nonce); }
-  void remove(const RemoveRecord& record) override { add(record.seq); }
+  void delete_message(const DeleteRecord& record) override { add(record.seq); }
   void purge(const PurgeRecord& record) override { add(record.below); }
   void row(const RowRecord& record) override {
     std::vector<std::byte> again(row_bytes(record.text));
@@ -53,9 +53,9 @@ class Sum final : public RecordSink {
   }
   void head(const HeadRecord& record) override { add(record.next_seq); }
   void task(const TaskRecord& record) override {
-    if (record.removed.size() <= batch_max) {
-      std::vector<std::byte> again(task_bytes_max(record.task, record.removed.size()));
-      CHECK(encode_task(again.data(), record.task, record.removed, stream) <= again.size());
+    if (record.deleted.size() <= batch_max) {
+      std::vector<std::byte> again(task_bytes_max(record.task, record.deleted.size()));
+      CHECK(encode_task(again.data(), record.task, record.deleted, stream) <= again.size());
     }
     add(record.task.moved);
   }

@@ -74,7 +74,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
     case Act::receive:
       receive(client, queue);
       return true;
-    case Act::remove:
+    case Act::delete_message:
       return delete_under_way(client) || with_handles(Op::remove, client);
     case Act::change:
       return with_handles(Op::change_visibility, client);
@@ -489,10 +489,10 @@ bool Clients::delete_held() {
   while (!held_.empty()) {
     const Held held = held_.back();
     held_.pop_back();
-    Call& removal = make(Op::remove, plan_.clients, held.queue);
-    removal.receipts.push_back({.handle = held.handle});
-    removal.messages.push_back(held.message);
-    submit(removal);
+    Call& deletion = make(Op::remove, plan_.clients, held.queue);
+    deletion.receipts.push_back({.handle = held.handle});
+    deletion.messages.push_back(held.message);
+    submit(deletion);
   }
   return true;
 }

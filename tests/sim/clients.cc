@@ -97,7 +97,7 @@ void Clients::turned(const Turn& turn) {
     if (call->exact && call->decided_step == 0) {
       call->decided_step = turn.step;
       call->decided_at = turn.now;
-      if (call->op == Op::remove) model_->decided_remove(*call, turn);
+      if (call->op == Op::remove) model_->decided_delete(*call, turn);
     }
     if (call->op != Op::send || call->undecided == 0) continue;
     model_->decided_sends(*call, false, turn);

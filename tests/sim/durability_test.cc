@@ -79,14 +79,14 @@ TEST_F(DurabilityTest, WhatIsOnTheDiskAlreadyIsCalledSo) {
   start_with(Durability::memory);
   Receipt none{.queue = queue, .seq = 99};
   ReceiptEntry entry{.handle = seal(world->receipt_key(), none)};
-  Request remove;
-  remove.op = Op::remove;
-  remove.queue = queue;
-  remove.receipts = {&entry, 1};
-  world->submit(remove, zero, zero);
+  Request deletion;
+  deletion.op = Op::remove;
+  deletion.queue = queue;
+  deletion.receipts = {&entry, 1};
+  world->submit(deletion, zero, zero);
   run(100);
-  ASSERT_TRUE(is_answered(remove));
-  EXPECT_EQ(remove.durability, Durability::fsync);
+  ASSERT_TRUE(is_answered(deletion));
+  EXPECT_EQ(deletion.durability, Durability::fsync);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
       .source = QueueId{1}, .number = 1, .moved = 1, .started = now, .destination = "0/q"};
   task.status = MoveTask::Status::completed;
   std::vector<LogPos> freed;
-  shard.restore(TaskRecord{.task = task, .removed = {1}}, freed);
+  shard.restore(TaskRecord{.task = task, .deleted = {1}}, freed);
   shard.finish_recovery(now, now, freed);
   Effects effects;
   Transfer& came = shard.forget_moved(
@@ -127,7 +127,7 @@ struct NoReplay final : Replay {
   void checkpoint(const CheckpointRecord&) override {}
   void send(const SendRecord&, std::vector<LogPos>&) override {}
   void receive(const ReceiveRecord&) override {}
-  void remove(const RemoveRecord&, std::vector<LogPos>&) override {}
+  void delete_message(const DeleteRecord&, std::vector<LogPos>&) override {}
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
   void task(const TaskRecord&, std::vector<LogPos>&) override {}
   void settled(const SettledRecord&) override {}

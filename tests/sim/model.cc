@@ -165,7 +165,7 @@ bool Model::must_be_expired(const Message& message, Instant fired) const {
 bool Model::surely_alive(const Message& message) const {
   const QueueRow& queue = row(message);
   return message.sent == Message::Sent::acked && message.gone == Message::Gone::no &&
-         message.removes == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
+         message.deletes == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
          queue.deletes == 0 && !may_be_expired(message);
 }
 
@@ -188,7 +188,7 @@ void Model::durable(ShardId shard, std::uint64_t step) {
   ShardView& view = shards_[raw(shard)];
   if (step <= view.durable_step) return;
   view.durable_step = step;
-  std::erase_if(view.removed_early, [&](const auto& removed) { return removed.second <= step; });
+  std::erase_if(view.deleted_early, [&](const auto& deleted) { return deleted.second <= step; });
   std::erase_if(view.early, [&](std::uint32_t id) {
     Message& message = messages_[id];
     if (message.sent != Message::Sent::early) return true;
@@ -200,15 +200,15 @@ void Model::durable(ShardId shard, std::uint64_t step) {
 }
 
 // A delete that was answered before it was on disk may be undone: its message may be back.
-void Model::removes_undone(ShardView& shard) {
-  for (const auto& [id, step] : shard.removed_early) {
+void Model::deletes_undone(ShardView& shard) {
+  for (const auto& [id, step] : shard.deleted_early) {
     Message& message = messages_[id];
     QueueRow& queue = row(message);
     if (queue.state == QueueRow::State::deleted) continue;
     message.gone = Message::Gone::maybe;
     if (std::ranges::find(queue.messages, id) == queue.messages.end()) queue.messages.push_back(id);
   }
-  shard.removed_early.clear();
+  shard.deleted_early.clear();
   shard.early.clear();
 }
 
@@ -275,7 +275,7 @@ void Model::asked(Call& call) {
       return;
     case Op::remove:
       for (const std::uint32_t id : call.messages)
-        if (is_message(id)) ++messages_[id].removes;
+        if (is_message(id)) ++messages_[id].deletes;
       return;
     case Op::change_visibility:
       for (std::size_t i = 0; i < call.messages.size(); ++i) {
@@ -339,7 +339,7 @@ void Model::answered(Call& call, const Turn& turn) {
     case Op::receive:
       return answered_receive(call, turn);
     case Op::remove:
-      return answered_remove(call, turn);
+      return answered_delete_messages(call, turn);
     case Op::change_visibility:
       return answered_change(call, turn);
     case Op::undeliver:
@@ -408,7 +408,7 @@ void Model::stopped() {
 void Model::crashed(bool in_order) {
   creates_.clear();
   rested_step_ = world_->step();
-  for (ShardView& shard : shards_) removes_undone(shard);
+  for (ShardView& shard : shards_) deletes_undone(shard);
   for (QueueRow& queue : queues_) {
     const std::uint64_t durable_step = shards_[raw(queue.owner)].durable_step;
     if (queue.deletes > 0) deletions_[queue.name].may_be(world_->newest_now());
@@ -422,10 +422,10 @@ void Model::crashed(bool in_order) {
         message.sent = on_disk ? Message::Sent::acked : Message::Sent::doubtful;
         message.acked_step = world_->step();
       }
-      if ((message.removes > 0 || queue.purges > 0) && message.gone == Message::Gone::no)
+      if ((message.deletes > 0 || queue.purges > 0) && message.gone == Message::Gone::no)
         message.gone = Message::Gone::maybe;
       roll_back(message, durable_step);
-      message.removes = message.moves = message.returns = 0;
+      message.deletes = message.moves = message.returns = 0;
       message.moved = Duration{0};
     }
     queue.receives.clear();

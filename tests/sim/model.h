@@ -81,7 +81,7 @@ struct Message {
 
   View view;
   std::vector<View> past;     // views that a crash may restore, oldest first
-  std::uint32_t removes = 0;  // deletes under way
+  std::uint32_t deletes = 0;  // deletes under way
   std::uint32_t moves = 0;    // changes of visibility and returns under way
   std::uint32_t returns = 0;  // the returns among `moves`
   Duration moved{0};          // longest timeout that one of `moves` requests
@@ -233,7 +233,7 @@ class Model {
   void answered(Call& call, const Turn& turn);
   void cancelled(const Call& call) { looked(call); }
   // Records a delete that was decided in this very turn.
-  void decided_remove(Call& call, const Turn& turn);
+  void decided_delete(Call& call, const Turn& turn);
   // Records that the deliveries of an abandoned receive are on their way back.
   void gives_back(const Call& call);
 
@@ -287,12 +287,12 @@ class Model {
   const QueueRow& row(const Message& message) const { return queues_[message.queue]; }
   struct ShardView {
     Instant now, fired;
-    // Messages that had expired by then are gone. 0 after a start: its first turn removes them.
+    // Messages that had expired by then are gone. 0 after a start: its first turn deletes them.
     Instant swept;
     std::uint64_t durable_step = 0;    // a crash keeps everything decided up to this turn
     std::vector<std::uint32_t> early;  // messages answered before they were known to be durable
     // Messages that were deleted before that was durable, and the last turn in which it happened.
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> removed_early;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> deleted_early;
   };
 
   // model_queues.cc
@@ -383,7 +383,7 @@ class Model {
   // model.cc
   void answered_send(const Call& call, const Turn& turn);
   void answered_receive(const Call& call, const Turn& turn);
-  void answered_remove(const Call& call, const Turn& turn);
+  void answered_delete_messages(const Call& call, const Turn& turn);
   void answered_change(const Call& call, const Turn& turn);
   void answered_return(const Call& call, const Turn& turn);
   void check_memory(const Call& call);
@@ -402,7 +402,7 @@ class Model {
   Instant decided_low(const Call& call) const;
   Instant decided_high(const Call& call, const Turn& turn) const;
   void durable(ShardId shard, std::uint64_t step);
-  void removes_undone(ShardView& shard);
+  void deletes_undone(ShardView& shard);
   void check_promise(const Call& call);
   void check_windows() const;
   void tidy(QueueRow& queue);

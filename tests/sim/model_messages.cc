@@ -225,7 +225,7 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
     message.sent = Sent::acked;
     message.acked_step = turn.step;
   }
-  if (message.removes == 0) message.gone = Message::Gone::no;
+  if (message.deletes == 0) message.gone = Message::Gone::no;
 }
 
 void Model::answered_receive(const Call& call, const Turn& turn) {
@@ -302,7 +302,7 @@ void Model::check_rest(const Call& call) {
 
 // --- delete, change of visibility, return ---
 
-void Model::answered_remove(const Call& call, const Turn& turn) {
+void Model::answered_delete_messages(const Call& call, const Turn& turn) {
   const bool taken = queue_answers(call);
   const bool early = call.request.durability != Durability::fsync;
   check_promise(call);
@@ -323,7 +323,7 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
       continue;
     }
     Message& message = messages_[id];
-    --message.removes;
+    --message.deletes;
     if (!taken || message.gone == Message::Gone::yes) continue;
     const bool in_time = call.in_time.contains(id) && call.receipts[i].error == Errc::ok;
     if (!in_time && !names_place(call.receipts[i], message)) {
@@ -345,7 +345,7 @@ void Model::answered_remove(const Call& call, const Turn& turn) {
     lose(message, "deleted");
     if (!early) continue;
     // A delete that waited for a dead letter to arrive was decided in this turn.
-    shards_[raw(call.target)].removed_early.emplace_back(id, turn.step);
+    shards_[raw(call.target)].deleted_early.emplace_back(id, turn.step);
     // Receives of this turn may have come first.
     row(call).lost_step[message.group] = turn.step + 1;
   }

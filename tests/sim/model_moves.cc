@@ -140,19 +140,19 @@ bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint
 }
 
 // Records the deletes that are in time, if their messages are moved at all.
-void Model::decided_remove(Call& call, const Turn& turn) {
+void Model::decided_delete(Call& call, const Turn& turn) {
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     if (!is_message(call.messages[i])) continue;
     const Message& message = messages_[call.messages[i]];
     if (message.queue == call.queue && names_place(call.receipts[i], message) &&
-        message.removes == 1 && surely_here(message, row(call), turn.step))
+        message.deletes == 1 && surely_here(message, row(call), turn.step))
       call.in_time.insert(call.messages[i]);
   }
 }
 
 bool Model::about_to_move(std::uint32_t id, std::uint32_t at) const {
   const Message& message = messages_[id];
-  return message.queue == at && message.wanders && message.removes == 0 &&
+  return message.queue == at && message.wanders && message.deletes == 0 &&
          message.view.from_high <= world_->now() && queues_[at].receives.empty() &&
          surely_here(message, queues_[at], 0);
 }

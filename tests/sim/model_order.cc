@@ -28,7 +28,7 @@ void Model::check_order(const Call& call, std::size_t index) {
     if (earlier.gone == Message::Gone::yes || earlier.sent == Message::Sent::refused) continue;
     const auto with_it = call.messages.begin() + static_cast<std::ptrdiff_t>(index);
     if (std::find(call.messages.begin(), with_it, id) != with_it) continue;
-    if (earlier.wanders || earlier.removes > 0 || queue.purges > 0 || queue.deletes > 0) continue;
+    if (earlier.wanders || earlier.deletes > 0 || queue.purges > 0 || queue.deletes > 0) continue;
     if (may_be_expired(earlier)) continue;  // and a crash may bring it back
     const bool here = earlier.sent != Message::Sent::doubtful && earlier.gone == Message::Gone::no;
     if (!here) {

@@ -22,7 +22,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(lose_wakeup),
     PAWL_MUTANT_NAME(durable_not_contiguous),
     PAWL_MUTANT_NAME(ignore_epoch),
-    PAWL_MUTANT_NAME(forget_remove_record),
+    PAWL_MUTANT_NAME(forget_delete_record),
     PAWL_MUTANT_NAME(deliver_before_durable),
     PAWL_MUTANT_NAME(lose_receive_count),
     PAWL_MUTANT_NAME(reuse_segment_early),

@@ -126,7 +126,7 @@ void choose_backlog(Plan& plan, Random random) {
   plan.fair = 100;
   plan.weights[static_cast<std::size_t>(Act::send)] = 60;
   plan.weights[static_cast<std::size_t>(Act::receive)] = 15;
-  plan.weights[static_cast<std::size_t>(Act::remove)] = 10;
+  plan.weights[static_cast<std::size_t>(Act::delete_message)] = 10;
 }
 
 // A third of the seeds runs replay tasks, and keeps messages for them in most queues.

@@ -19,7 +19,7 @@ namespace pawl::sim {
 enum class Act : std::uint8_t {
   send,
   receive,
-  remove,
+  delete_message,
   change,
   count,
   purge,

@@ -277,7 +277,7 @@ TEST_F(ReplayTest, WhatIsKeptGivesWayWhenTheDiskIsFull) {
       ASSERT_EQ(request.error, Errc::ok) << i;
       const auto got = receive(source, zero);
       ASSERT_EQ(got.size(), 1u);
-      remove(source, zero, got);
+      delete_messages(source, zero, got);
       rest(600'000);
     }
   };
@@ -525,7 +525,7 @@ class FifoReplay : public ReplayTest {
         before = n;
         ++got;
       }
-      remove(target, target_owner, some);
+      delete_messages(target, target_owner, some);
     }
   }
 
@@ -647,11 +647,11 @@ class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::ui
     for (const Received& r : received)
       if (!random.chance(1, 20)) entries.push_back({.handle = r.handle});
     if (entries.empty()) return;
-    Request removal;
-    removal.op = Op::remove;
-    removal.queue = source;
-    removal.receipts = entries;
-    ask_or_die(removal, zero);
+    Request deletion;
+    deletion.op = Op::remove;
+    deletion.queue = source;
+    deletion.receipts = entries;
+    ask_or_die(deletion, zero);
   }
   void some_traffic(int acts) {
     for (; acts > 0; --acts) {

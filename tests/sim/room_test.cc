@@ -56,7 +56,7 @@ class RoomTest : public ShardLoopTest {
     request.deliveries = {&into, 1};
     return ask(request) && request.delivered == 1;
   }
-  bool remove(QueueId queue, const Delivery& delivery) {
+  bool delete_message(QueueId queue, const Delivery& delivery) {
     ReceiptEntry receipt;
     receipt.handle = delivery.handle;
     Request request;
@@ -194,7 +194,7 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
       world->crash(Crash::power);
       ASSERT_EQ(world->start(0), Start::up);
     }
-    ASSERT_TRUE(remove(queue, delivery)) << gone << " of " << sent;
+    ASSERT_TRUE(delete_message(queue, delivery)) << gone << " of " << sent;
   }
   EXPECT_EQ(gone, sent);
   send_many(queue, 1, 64);
@@ -214,7 +214,8 @@ TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
     send_many(other, 20, 64);
   });
   EXPECT_GT(kept, 400u);
-  for (Delivery delivery; receive(queue, delivery);) ASSERT_TRUE(remove(queue, delivery)) << sent;
+  for (Delivery delivery; receive(queue, delivery);)
+    ASSERT_TRUE(delete_message(queue, delivery)) << sent;
   run(20'000'000);
   send_many(queue, 1, 64);
   run(2'000'000);

@@ -52,11 +52,11 @@ class SteadyTest : public ShardLoopTest {
     if (receive.delivered == 0) return 0;
     std::vector<ReceiptEntry> receipts(receive.delivered);
     for (std::uint32_t i = 0; i < receive.delivered; ++i) receipts[i].handle = room[i].handle;
-    Request remove;
-    remove.op = Op::remove;
-    remove.queue = queue;
-    remove.receipts = receipts;
-    ask(remove);
+    Request deletion;
+    deletion.op = Op::remove;
+    deletion.queue = queue;
+    deletion.receipts = receipts;
+    ask(deletion);
     return receive.delivered;
   }
 

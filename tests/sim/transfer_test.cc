@@ -280,7 +280,7 @@ TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
     for (const Received& r : moved) found.push_back(r.body);
     std::ranges::sort(found);
     ASSERT_EQ(found, bodies);
-    remove(target, one, moved);
+    delete_messages(target, one, moved);
     send(bodies);
     EXPECT_EQ(receive(source, zero).size(), bodies.size());
   }

@@ -115,7 +115,7 @@ class TwoShards : public testing::Test, public Audience {
     request.queue = queue;
     EXPECT_TRUE(ask(request, control_shard));
   }
-  void remove(QueueId queue, ShardId owner, const std::vector<Received>& messages) {
+  void delete_messages(QueueId queue, ShardId owner, const std::vector<Received>& messages) {
     std::vector<ReceiptEntry> entries;
     for (const Received& message : messages) entries.push_back({.handle = message.handle});
     Request request;

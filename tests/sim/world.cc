@@ -33,9 +33,9 @@ class Listening final : public ShardReplay {
     say(record.receive_count, static_cast<std::uint64_t>(record.deadline.ms), 0, 0);
     ShardReplay::receive(record);
   }
-  void remove(const RemoveRecord& record, Freed& freed) override {
+  void delete_message(const DeleteRecord& record, Freed& freed) override {
     say(5, raw(record.queue), record.seq, 0);
-    ShardReplay::remove(record, freed);
+    ShardReplay::delete_message(record, freed);
   }
   void purge(const PurgeRecord& record, Freed& freed) override {
     say(6, raw(record.queue), record.below, static_cast<std::uint64_t>(record.at.ms));

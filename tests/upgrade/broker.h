@@ -88,7 +88,7 @@ class Broker final : public Asker {
     for (int i = 0; i < messages; ++i) {
       run(milliseconds(20));  // until a segment is ready
       send(queue, {.content = {.body = body}});
-      CHECK(remove(queue, receive(queue, 1, seconds(60)).at(0).handle) == Errc::ok);
+      CHECK(delete_message(queue, receive(queue, 1, seconds(60)).at(0).handle) == Errc::ok);
     }
   }
 
@@ -137,7 +137,7 @@ class Broker final : public Asker {
     room.resize(request.delivered);
     return room;
   }
-  Errc remove(QueueId queue, const ReceiptHandle& handle) {
+  Errc delete_message(QueueId queue, const ReceiptHandle& handle) {
     ReceiptEntry entry{.handle = handle};
     Request request{.op = Op::remove, .queue = queue};
     request.receipts = {&entry, 1};

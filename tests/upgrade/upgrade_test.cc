@@ -192,12 +192,13 @@ TEST_P(Upgrade, MessagesAreAsTheyWereSent) {
 }
 
 TEST_P(Upgrade, WhatIsHiddenComesBackInTime) {
-  for (const auto& [body, received] : receive(mail)) broker->remove(id(mail), received.handle);
+  for (const auto& [body, received] : receive(mail))
+    broker->delete_message(id(mail), received.handle);
   broker->run(hidden);
   const auto back = receive(mail);
   ASSERT_EQ(bodies(back), (Bodies{returns}));
   EXPECT_EQ(back.begin()->second.receive_count, 2u);
-  broker->remove(id(mail), back.begin()->second.handle);
+  broker->delete_message(id(mail), back.begin()->second.handle);
   expect_counts(mail, {0, 1, 1});
   broker->run(delayed.delay);
   const auto last = receive(mail);
@@ -210,7 +211,7 @@ TEST_P(Upgrade, WhatIsHiddenComesBackInTime) {
 TEST_P(Upgrade, AHandleOfThenDeletes) {
   for (const std::string_view body : {twice, returns}) {
     ASSERT_TRUE(fixture.receipts.contains(body));
-    EXPECT_EQ(broker->remove(id(mail), fixture.receipts.find(body)->second), Errc::ok);
+    EXPECT_EQ(broker->delete_message(id(mail), fixture.receipts.find(body)->second), Errc::ok);
   }
   expect_counts(mail, {2, 0, 1});
 }
@@ -234,7 +235,7 @@ TEST_P(Upgrade, AGroupIsInOrderAndADuplicateIsOne) {
   ASSERT_EQ(bodies(others), (Bodies{"b1"}));
   expect_sent(others.at("b1"), ordered[2].content);
   const ReceiptHandle& handle = fixture.receipts.at("a1");
-  EXPECT_EQ(broker->remove(id(orders), handle), Errc::ok);
+  EXPECT_EQ(broker->delete_message(id(orders), handle), Errc::ok);
   const auto next = receive(orders);
   ASSERT_EQ(bodies(next), (Bodies{"a2"}));
   expect_sent(next.at("a2"), ordered[1].content);
@@ -356,7 +357,7 @@ INSTANTIATE_TEST_SUITE_P(, Upgrade, testing::ValuesIn(starts()), testing::PrintT
 struct Seen final : RecordSink {
   std::set<RecordType> types;
   std::uint16_t fields = 0;
-  bool gone = false, removed = false, reserved = false, progress = false;
+  bool gone = false, deleted = false, reserved = false, progress = false;
   std::span<const std::byte> records;  // of the current frame
 
   void send(const StoredMessage&, std::size_t offset) override {
@@ -366,7 +367,7 @@ struct Seen final : RecordSink {
     fields |= of_this;
   }
   void receive(const ReceiveRecord&) override { types.insert(RecordType::receive); }
-  void remove(const RemoveRecord&) override { types.insert(RecordType::remove); }
+  void delete_message(const DeleteRecord&) override { types.insert(RecordType::delete_message); }
   void purge(const PurgeRecord&) override { types.insert(RecordType::purge); }
   void row(const RowRecord&) override { types.insert(RecordType::row); }
   void config(const ConfigRecord& record) override {
@@ -379,7 +380,7 @@ struct Seen final : RecordSink {
   }
   void task(const TaskRecord& record) override {
     types.insert(RecordType::task);
-    removed |= !record.removed.empty();
+    deleted |= !record.deleted.empty();
   }
   void settled(const SettledRecord&) override { types.insert(RecordType::settled); }
   void replay(const ReplayRecord& record) override {
@@ -421,10 +422,11 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
     }
   }
   using enum RecordType;
-  EXPECT_EQ(seen.types, (std::set{send, remove, receive, purge, config, heads, task, settled,
-                                  places, states, times, dedup, unsettled, segments, replay, row}));
+  EXPECT_EQ(seen.types,
+            (std::set{send, delete_message, receive, purge, config, heads, task, settled, places,
+                      states, times, dedup, unsettled, segments, replay, row}));
   EXPECT_EQ(seen.fields, known_fields);
-  EXPECT_TRUE(seen.gone && seen.removed && seen.reserved && seen.progress);
+  EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Author {
     return received[0];
   }
   void take(std::string_view queue, std::string_view body) {
-    CHECK(broker_.remove(id(queue), receive(queue, body, hidden).handle) == Errc::ok);
+    CHECK(broker_.delete_message(id(queue), receive(queue, body, hidden).handle) == Errc::ok);
   }
   void keep(const Delivery& received) {
     fixture_.receipts[std::string(received.content.body)] = received.handle;

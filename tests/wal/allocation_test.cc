@@ -19,7 +19,7 @@ TEST_F(Allocation, ASteadyStateOfSendsReceivesAndDeletesAllocatesNothing) {
   content.body = body;
   effects.sends.resize(10);
   effects.receives.resize(10);
-  effects.removes.resize(10);
+  effects.deletes.resize(10);
   std::uint64_t worst = 0, quiet = 0;
   Seq seq = 0;
   for (int turn = 0; turn < 400; ++turn) {
@@ -27,7 +27,7 @@ TEST_F(Allocation, ASteadyStateOfSendsReceivesAndDeletesAllocatesNothing) {
       ++seq;
       effects.sends[i] = {test_queue, seq, now, now, &content};
       effects.receives[i] = {test_queue, seq, 1, 1, now, now, now};
-      effects.removes[i] = {test_queue, seq};
+      effects.deletes[i] = {test_queue, seq};
     }
     const std::uint64_t before = test::allocations();
     const std::uint64_t spares = log->stats().spare_segments;

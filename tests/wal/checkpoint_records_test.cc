@@ -20,7 +20,7 @@ constexpr std::size_t length_at = 4, hash_at = 8, body_at = 12, count_at = 16;
 struct Nothing final : RecordSink {
   void send(const StoredMessage&, std::size_t) override { ++seen; }
   void receive(const ReceiveRecord&) override { ++seen; }
-  void remove(const RemoveRecord&) override { ++seen; }
+  void delete_message(const DeleteRecord&) override { ++seen; }
   void purge(const PurgeRecord&) override { ++seen; }
   void config(const ConfigRecord&) override { ++seen; }
   void row(const RowRecord&) override { ++seen; }

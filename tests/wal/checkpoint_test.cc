@@ -35,9 +35,9 @@ class Checkpoints : public LogTest {
   void fill_to(std::uint64_t number) {
     while (appended / options.segment_bytes < number) send_some(1, 9000);
   }
-  void remove_all_but(Seq kept) {
+  void delete_all_but(Seq kept) {
     for (Seq s = 1; s <= seq; ++s) {
-      if (s != kept && alive.contains(s)) remove(s);
+      if (s != kept && alive.contains(s)) delete_message(s);
     }
   }
   // Writes a checkpoint of one message a slice, each slice durable in a frame of its own.
@@ -141,7 +141,7 @@ TEST_F(Checkpoints, AStartReadsFromTheLatestOneOn) {
 
 TEST_F(Checkpoints, WhatIsBeforeItIsNotLookedAt) {
   send_some(5);
-  for (Seq s = 1; s <= 5; ++s) remove(s);
+  for (Seq s = 1; s <= 5; ++s) delete_message(s);
   settle();
   const Lsn end = log->durable();
   checkpoint_durably();
@@ -172,21 +172,21 @@ TEST_F(Checkpoints, WhatHappensBetweenItsSlicesIsTrue) {
   send_some(6);
   log->begin_checkpoint();
   append_slice({1, 2, 3});
-  remove(2);
+  delete_message(2);
   append_receive(3);
-  send_some(1);  // message 7, also in a later slice
-  remove(5);     // not in a later slice
+  send_some(1);       // message 7, also in a later slice
+  delete_message(5);  // not in a later slice
   send_some(1);
-  remove(8);
+  delete_message(8);
   append_slice({4, 6, 7});
-  remove(4);
+  delete_message(4);
   log->end_checkpoint();
   send_some(1);
   settle();
   open();
   expect_messages({1, 3, 6, 7, 9});
   EXPECT_TRUE(found.received.contains({7, 3}));
-  for (const Seq s : {1, 3, 6, 7, 9}) remove(s);
+  for (const Seq s : {1, 3, 6, 7, 9}) delete_message(s);
   settle();
   checkpoint_durably();
   EXPECT_EQ(log->stats().segments, 1u);
@@ -285,7 +285,7 @@ class OlderSegments : public Checkpoints {
     for (const auto& [s, position] : alive) {
       if (position / options.segment_bytes == 2) kept = s;
     }
-    remove_all_but(kept);
+    delete_all_but(kept);
     checkpoint_durably();
   }
 
@@ -298,7 +298,7 @@ TEST_F(OlderSegments, WithoutAMessageAreUsedAgainAndOneWithASingleMessageStays) 
   const std::vector<std::byte> bytes = disk->content(kept_in);
   for (std::uint64_t next : {8, 11, 14}) {
     fill_to(next);
-    remove_all_but(kept);
+    delete_all_but(kept);
     checkpoint_durably();
     EXPECT_EQ(log->stats().segments, 2u);
     EXPECT_LE(disk->files.size(), 2u + 3 + 3 + 2) << "in use, spare, for the next, manifests";
@@ -308,7 +308,7 @@ TEST_F(OlderSegments, WithoutAMessageAreUsedAgainAndOneWithASingleMessageStays) 
     settle();
     EXPECT_EQ(log->stats().segments, 2u);
   }
-  remove(kept);
+  delete_message(kept);
   settle();
   EXPECT_EQ(log->stats().segments, 1u);
   fill_to(17);
@@ -316,7 +316,7 @@ TEST_F(OlderSegments, WithoutAMessageAreUsedAgainAndOneWithASingleMessageStays) 
 }
 
 TEST_F(OlderSegments, AMessageThatIsDeletedAfterTheCheckpointIsNotMissed) {
-  remove(kept);
+  delete_message(kept);
   settle();
   fill_to(7);
   ASSERT_FALSE(disk->files.contains(kept_in)) << "it is used again";
@@ -375,7 +375,7 @@ TEST_F(OlderSegments, ADamagedHeaderLosesNothing) {
 TEST_F(OlderSegments, AreRefusedByNameOfWhatIsMissingWhenOnlyTheManifestBeforeIsLeft) {
   const std::uint64_t first = manifest().first;
   fill_to(9);
-  remove_all_but(kept);
+  delete_all_but(kept);
   checkpoint_durably();
   fill_to(12);
   ASSERT_FALSE(disk->files.contains(segment_name(first)));
@@ -394,7 +394,7 @@ TEST_F(Checkpoints, OlderSegmentsThatWereSwappedNeverGiveAnotherMessage) {
   std::map<std::uint64_t, Seq> kept;  // the first message of each segment
   for (const auto& [s, position] : alive) kept.insert({position / options.segment_bytes, s});
   for (Seq s = 1; s <= seq; ++s) {
-    if (s != kept.at(2) && s != kept.at(3)) remove(s);
+    if (s != kept.at(2) && s != kept.at(3)) delete_message(s);
   }
   checkpoint_durably();
   ASSERT_EQ(alive.at(kept.at(2)) % options.segment_bytes,

@@ -47,7 +47,7 @@ class World {
     std::string body;
     LogPos position = 0;
     Lsn sent = 0;     // end of the send record
-    Lsn removed = 0;  // end of the delete record; 0: not deleted
+    Lsn deleted = 0;  // end of the delete record; 0: not deleted
   };
 
   Lsn append() {
@@ -74,12 +74,12 @@ class World {
     e.clear();
   }
 
-  void remove() {
+  void delete_message() {
     const auto it = messages_.lower_bound(random_.below(next_seq_ + 1));
-    if (it == messages_.end() || it->second.removed != 0) return;
-    effects_.removes.push_back({test_queue, it->first});
+    if (it == messages_.end() || it->second.deleted != 0) return;
+    effects_.deletes.push_back({test_queue, it->first});
     effects_.freed.push_back(it->second.position);
-    it->second.removed = append();
+    it->second.deleted = append();
   }
 
   void receive() {
@@ -99,7 +99,7 @@ class World {
     PlacesRecord places{.queue = test_queue, .entries = {}};
     auto it = messages_.lower_bound(next_of_slice_);
     for (; it != messages_.end() && places.entries.size() < 5; ++it) {
-      if (it->second.removed == 0) places.entries.push_back({it->first, it->second.position});
+      if (it->second.deleted == 0) places.entries.push_back({it->first, it->second.position});
     }
     slicing_ = it != messages_.end();
     if (slicing_) next_of_slice_ = it->first;
@@ -112,7 +112,7 @@ class World {
     now_ = now_ + Duration{static_cast<std::int64_t>(random_.below(3))};
     for (std::uint64_t n = random_.below(4); n > 0; --n) {
       const std::uint64_t what = random_.below(10);
-      what < 4 ? send() : what < 8 ? remove() : receive();
+      what < 4 ? send() : what < 8 ? delete_message() : receive();
     }
     slice();
     log_->pump(now_, time_us_, random_.chance(1, 2));
@@ -181,8 +181,8 @@ class World {
     ASSERT_GE(end, acknowledged_) << "seed " << seed_ << ": acknowledged records are gone";
     for (auto it = messages_.begin(); it != messages_.end();) {
       Message& message = it->second;
-      if (message.removed > end) message.removed = 0;
-      it = message.sent > end || message.removed != 0 ? messages_.erase(it) : std::next(it);
+      if (message.deleted > end) message.deleted = 0;
+      it = message.sent > end || message.deleted != 0 ? messages_.erase(it) : std::next(it);
     }
     ASSERT_EQ(found.messages.size(), messages_.size()) << "seed " << seed_;
     for (const auto& [seq, message] : messages_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixture for tests of the log: send, remove, settle, reopen. Its segments are small (64 KiB,
+// A fixture for tests of the log: send, delete, settle, reopen. Its segments are small (64 KiB,
 // extents of 16 KiB).
 #pragma once
 
@@ -55,7 +55,7 @@ struct Recovered final : Replay {
   void receive(const ReceiveRecord& record) override {
     received[{raw(record.queue), record.seq}] = record;
   }
-  void remove(const RemoveRecord& record, std::vector<LogPos>& freed) override {
+  void delete_message(const DeleteRecord& record, std::vector<LogPos>& freed) override {
     const auto it = messages.find({raw(record.queue), record.seq});
     if (it == messages.end()) return;
     freed.push_back(it->second.position);
@@ -71,7 +71,7 @@ struct Recovered final : Replay {
   }
   void task(const TaskRecord& record, std::vector<LogPos>& freed) override {
     tasks.push_back(record);
-    for (const Seq seq : record.removed) remove({record.task.source, seq}, freed);
+    for (const Seq seq : record.deleted) delete_message({record.task.source, seq}, freed);
   }
   void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
@@ -167,16 +167,16 @@ class LogTest : public testing::Test {
     if (queue == test_queue) alive[seq] = effects.sends[0].position;
     return effects.sends[0].position;
   }
-  void append_remove(Seq seq, QueueId queue = test_queue) {
+  void append_delete(Seq seq, QueueId queue = test_queue) {
     effects.clear();
-    effects.removes.push_back({queue, seq});
+    effects.deletes.push_back({queue, seq});
     appended = log->append(effects, now);
     if (queue == test_queue) alive.erase(seq);
   }
   // Deletes as the shard loop does: the message's record is released.
-  void remove(Seq seq) {
+  void delete_message(Seq seq) {
     const LogPos position = alive.at(seq);
-    append_remove(seq);
+    append_delete(seq);
     log->release(position);
   }
   void append_receive(Seq seq, QueueId queue = test_queue) {

@@ -172,7 +172,7 @@ TEST_F(Commit, TheLastFrameIsVouchedForWhenTheLogRests) {
 
 TEST_F(Commit, ADeleteTakesWaitingReceivesAlong) {
   append_receive(1);
-  append_remove(1);
+  append_delete(1);
   pump();
   ASSERT_EQ(writes(), 1u);
   disk->finish_all();

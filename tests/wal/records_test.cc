@@ -26,7 +26,7 @@ struct Seen final : RecordSink {
   };
   std::vector<Send> sends;
   std::vector<ReceiveRecord> receives;
-  std::vector<RemoveRecord> removes;
+  std::vector<DeleteRecord> deletes;
   std::vector<PurgeRecord> purges;
   std::vector<ConfigRecord> configs;
   std::vector<RowRecord> rows;
@@ -45,7 +45,7 @@ struct Seen final : RecordSink {
                      std::string(m.content.origin), offset});
   }
   void receive(const ReceiveRecord& record) override { receives.push_back(record); }
-  void remove(const RemoveRecord& record) override { removes.push_back(record); }
+  void delete_message(const DeleteRecord& record) override { deletes.push_back(record); }
   void purge(const PurgeRecord& record) override { purges.push_back(record); }
   void config(const ConfigRecord& record) override { configs.push_back(record); }
   void row(const RowRecord& record) override { rows.push_back(record); }
@@ -186,20 +186,20 @@ TEST(Records, ATaskAndWhatItMovedComeBack) {
                    .started = random.instant(),
                    .destination = random.text(255)};
     for (std::size_t n = random.below(batch_max + 1); n > 0; --n)
-      record.removed.push_back(random.any() & seq_max);
+      record.deleted.push_back(random.any() & seq_max);
     const TransferKey from{ShardId{static_cast<std::uint8_t>(random.any())},
                            QueueId{static_cast<std::uint32_t>(random.any())},
                            random.any() & seq_max};
     Bytes bytes;
-    bytes.add(encode_task(bytes.at(), record.task, record.removed, stream));
-    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.removed.size()));
+    bytes.add(encode_task(bytes.at(), record.task, record.deleted, stream));
+    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.deleted.size()));
     bytes.add(encode_settled(bytes.at(), {from}, stream));
-    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.removed.size()) + settled_bytes);
+    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.deleted.size()) + settled_bytes);
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
     ASSERT_EQ(seen.tasks.size(), 1u);
     EXPECT_EQ(seen.tasks[0].task, record.task);
-    EXPECT_EQ(seen.tasks[0].removed, record.removed);
+    EXPECT_EQ(seen.tasks[0].deleted, record.deleted);
     ASSERT_EQ(seen.settled_keys.size(), 1u);
     EXPECT_EQ(seen.settled_keys[0], from);
   }
@@ -360,12 +360,12 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
     Random random(seed);
     const std::size_t n = 1 + random.below(batch_max);
     const QueueId queue{static_cast<std::uint32_t>(random.any())};
-    std::vector<RemoveRecord> removes(n);
+    std::vector<DeleteRecord> deletes(n);
     std::vector<ReceiveRecord> receives(n);
     std::vector<HeadRecord> heads(n);
     const bool reserved = random.below(2) == 0;
     for (std::size_t i = 0; i < n; ++i) {
-      removes[i] = {queue, random.any() & seq_max};
+      deletes[i] = {queue, random.any() & seq_max};
       receives[i] = {queue,
                      random.any() & seq_max,
                      static_cast<std::uint32_t>(random.any()),
@@ -385,20 +385,20 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
     bytes.add(encode_receives(bytes.at(), receives, stream));
     EXPECT_LE(bytes.used - before, receives_bytes_max(n));
     before = bytes.used;
-    bytes.add(encode_removes(bytes.at(), removes, stream));
-    EXPECT_LE(bytes.used - before, removes_bytes_max(n));
+    bytes.add(encode_deletes(bytes.at(), deletes, stream));
+    EXPECT_LE(bytes.used - before, deletes_bytes_max(n));
     before = bytes.used;
     bytes.add(encode_purge(bytes.at(), purge, stream));
     EXPECT_LE(bytes.used - before, purge_bytes);
 
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
-    ASSERT_EQ(seen.removes.size(), n);
+    ASSERT_EQ(seen.deletes.size(), n);
     ASSERT_EQ(seen.receives.size(), n);
     ASSERT_EQ(seen.heads.size(), n);
     for (std::size_t i = 0; i < n; ++i) {
-      EXPECT_EQ(seen.removes[i].queue, queue);
-      EXPECT_EQ(seen.removes[i].seq, removes[i].seq);
+      EXPECT_EQ(seen.deletes[i].queue, queue);
+      EXPECT_EQ(seen.deletes[i].seq, deletes[i].seq);
       EXPECT_EQ(seen.heads[i].queue, heads[i].queue);
       EXPECT_EQ(seen.heads[i].next_seq, heads[i].next_seq);
       EXPECT_EQ(seen.heads[i].reserved, reserved);
@@ -418,15 +418,15 @@ TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {
 }
 
 TEST(Records, ABatchOfNeighboursTakesAFewBytesEach) {
-  std::vector<RemoveRecord> removes;
+  std::vector<DeleteRecord> deletes;
   std::vector<ReceiveRecord> receives;
   for (Seq seq = 0; seq < batch_max; ++seq) {
     const Instant now{1'700'000'000'000};
-    removes.push_back({QueueId{1}, 1'000'000 + seq});
+    deletes.push_back({QueueId{1}, 1'000'000 + seq});
     receives.push_back({QueueId{1}, 1'000'000 + seq, 0xdeadbeef, 1, now + seconds(30), now, now});
   }
   Bytes bytes;
-  EXPECT_LE(encode_removes(bytes.at(), removes, stream), 26 + batch_max + 8);
+  EXPECT_LE(encode_deletes(bytes.at(), deletes, stream), 26 + batch_max + 8);
   EXPECT_LE(encode_receives(bytes.at(), receives, stream), 34 + batch_max * 11 + 8);
 }
 
@@ -675,7 +675,7 @@ TEST(Records, NonsenseNeverReadsOutside) {
     Seen seen;
     const auto read = decode_records(bytes, 1, stream, seen);
     if (read) {
-      EXPECT_LE(seen.removes.size() + seen.receives.size() + seen.heads.size(), length);
+      EXPECT_LE(seen.deletes.size() + seen.receives.size() + seen.heads.size(), length);
     }
   }
 }

@@ -78,7 +78,7 @@ TEST_F(Recover, EverythingAppendedComesBackInOrder) {
   send(1, "one");
   send(2, "two");
   append_receive(2);
-  append_remove(1);
+  append_delete(1);
   effects.clear();
   effects.purges.push_back({QueueId{8}, 100, now});
   log->append(effects, now);

@@ -29,13 +29,13 @@ class Relocations : public LogTest {
   }
   // Keeps every eighth of 40 messages; all of them are older than the checkpoint.
   void leave_few() {
-    remove_most();
+    delete_most();
     let_go();
   }
-  void remove_most() {
+  void delete_most() {
     send_some(40);
     for (Seq s = 1; s <= 40; ++s) {
-      if (s % 8 != 0) remove(s);
+      if (s % 8 != 0) delete_message(s);
     }
     send_some(8);
   }
@@ -127,7 +127,7 @@ TEST_F(Relocations, LoseNothingInACrashBeforeTheyAreDurable) {
 
 TEST_F(Relocations, LeaveSegmentsAloneWhenEnoughIsAlive) {
   send_some(40);
-  for (Seq s = 1; s <= 40; s += 4) remove(s);
+  for (Seq s = 1; s <= 40; s += 4) delete_message(s);
   checkpoint();
   settle();
   relocate_all();
@@ -161,7 +161,7 @@ TEST_F(Relocations, ComeToRest) {
   expect_all();
 
   // After some deletes, relocation is worthwhile again.
-  for (Seq s = 1; s <= 3; ++s) remove(s);
+  for (Seq s = 1; s <= 3; ++s) delete_message(s);
   send_some(8);
   some_turns();
   EXPECT_GT(moved, before);
@@ -171,14 +171,14 @@ TEST_F(Relocations, OfADeletedMessageAreForgotten) {
   leave_few();
   relocate_all();
   ASSERT_GT(moved, 0);
-  remove(8);
+  delete_message(8);
   settle();
   open();
   EXPECT_FALSE(alive.contains(8));
 }
 
 TEST_F(Relocations, WhatIsDamagedStaysAndIsLeftAlone) {
-  remove_most();
+  delete_most();
   settle();
   const LogPos at = alive.at(8);
   disk->content(segment_name(at / options.segment_bytes))[at % options.segment_bytes + 100] ^=

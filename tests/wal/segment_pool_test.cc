@@ -552,8 +552,8 @@ class Reuse : public LogTest {
     }
     return positions;
   }
-  void remove_all(Seq below) {
-    for (Seq s = 1; s < below; ++s) append_remove(s);
+  void delete_all(Seq below) {
+    for (Seq s = 1; s < below; ++s) append_delete(s);
   }
   std::size_t call(const std::string& prefix) const {
     const auto it = std::ranges::find_if(
@@ -580,7 +580,7 @@ TEST_F(Reuse, ACheckpointIsWantedOnceForEverySegmentsWorth) {
 TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndCheckpointAndDeletesAreDurableAndTheManifestSaysSo) {
   const auto positions = fill_to(1);
   disk->trace = true;
-  remove_all(seq);
+  delete_all(seq);
   for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
   settle();
   EXPECT_FALSE(called("write MANIFEST")) << "no checkpoint yet";
@@ -616,7 +616,7 @@ TEST_F(Reuse, ASegmentIsReusedWhenEmptyAndCheckpointAndDeletesAreDurableAndTheMa
 
 TEST_F(Reuse, OneLiveMessageKeepsItsSegmentAndNoneBehindIt) {
   const auto positions = fill_to(3);
-  for (Seq s = 2; s < seq; ++s) append_remove(s);
+  for (Seq s = 2; s < seq; ++s) append_delete(s);
   checkpoint();
   for (std::size_t i = 1; i + 1 < positions.size(); ++i) log->release(positions[i]);
   settle();
@@ -624,7 +624,7 @@ TEST_F(Reuse, OneLiveMessageKeepsItsSegmentAndNoneBehindIt) {
   open();
   ASSERT_TRUE(found.messages.contains({7, 1}));
   EXPECT_EQ(found.messages.at({7, 1}).body, body_of(1, 9000));
-  append_remove(1);
+  append_delete(1);
   log->release(positions[0]);
   settle();
   EXPECT_EQ(log->stats().segments, 1u);
@@ -635,7 +635,7 @@ TEST_F(Reuse, ADeleteThatIsNotDurableKeepsTheSegment) {
   checkpoint();
   settle();
   disk->hold = true;
-  remove_all(seq);
+  delete_all(seq);
   for (std::size_t i = 0; i + 1 < positions.size(); ++i) log->release(positions[i]);
   for (int i = 0; i < 5; ++i) pump(true);
   EXPECT_EQ(log->stats().segments, 2u);
@@ -661,7 +661,7 @@ TEST_F(Reuse, TheLogTurnsRoundForEverInAFewFiles) {
   std::vector<LogPos> last;
   for (std::uint64_t segment = 1; segment <= 40; ++segment) {
     const auto positions = fill_to(segment);
-    remove_all(seq + 1);
+    delete_all(seq + 1);
     for (const LogPos position : positions) log->release(position);
     if (log->wants_checkpoint()) checkpoint();
     settle();
@@ -690,7 +690,7 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
   EXPECT_NE(log->next_lazy(), never) << "the disk is to be tried again";
   // The deletes fit, and a segment is free when they are durable.
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    append_remove(i + 1);
+    append_delete(i + 1);
     log->release(positions[i]);
   }
   settle();

@@ -25,11 +25,11 @@ class SendReaderTest : public LogTest {
     settle();
   }
   // Sends one message a second; each is deleted before the next.
-  void send_and_remove(Seq first, Seq count) {
+  void send_and_delete(Seq first, Seq count) {
     for (Seq seq = first; seq < first + count; ++seq) {
       now = now + seconds(1);
       send(seq, body_of(seq, body_bytes));
-      remove(seq);
+      delete_message(seq);
     }
     settle();
   }
@@ -68,12 +68,12 @@ class SendReaderTest : public LogTest {
 };
 
 TEST_F(SendReaderTest, FindsWhatWasSentAndHasGone) {
-  send_and_remove(1, 20);
+  send_and_delete(1, 20);
   EXPECT_EQ(read(0, appended), numbers(1, 20));
 }
 
 TEST_F(SendReaderTest, WithoutARetentionItGoes) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   checkpoint();
   settle();
   EXPECT_LT(log->stats().segments, 4u);
@@ -82,7 +82,7 @@ TEST_F(SendReaderTest, WithoutARetentionItGoes) {
 }
 
 TEST_F(SendReaderTest, WhatIsYoungEnoughIsKeptThoughNothingIsLeftInIt) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   const Instant since = now - seconds(30);  // number 30 was sent then
   log->keep_for_replay(since, no_position);
   checkpoint();
@@ -93,7 +93,7 @@ TEST_F(SendReaderTest, WhatIsYoungEnoughIsKeptThoughNothingIsLeftInIt) {
 }
 
 TEST_F(SendReaderTest, AndThroughAStart) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   const Instant since = now - seconds(30);
   log->keep_for_replay(since, no_position);
   checkpoint();
@@ -117,7 +117,7 @@ TEST_F(SendReaderTest, AndThroughAStart) {
 }
 
 TEST_F(SendReaderTest, APositionIsKeptWhateverItsAge) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   const Lsn position = log->first_since(now - seconds(40));
   log->keep_for_replay(never, position);
   checkpoint();
@@ -129,7 +129,7 @@ TEST_F(SendReaderTest, APositionIsKeptWhateverItsAge) {
 }
 
 TEST_F(SendReaderTest, BeginsAndEndsAtARecord) {
-  send_and_remove(1, 20);
+  send_and_delete(1, 20);
   std::vector<LogPos> positions{0};
   log->send_reader().begin(0, appended);
   FoundSend next;
@@ -178,7 +178,7 @@ TEST_F(SendReaderTest, GoesOnBehindARecordThatEndsWithItsExtent) {
 }
 
 TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
-  send_and_remove(1, 3);
+  send_and_delete(1, 3);
   append_send(4, body_of(4, body_bytes));
   disk->hold = true;
   log->send_reader().begin(0, appended);
@@ -205,7 +205,7 @@ TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
 
 TEST_F(SendReaderTest, PassesOverWhatIsDamaged) {
   const LogPos position = send(1, body_of(1, body_bytes));
-  send_and_remove(2, 19);
+  send_and_delete(2, 19);
   const Lsn first = log->first_since(Instant{0});
   EXPECT_EQ(read(first, appended), numbers(1, 20));
   EXPECT_EQ(log->send_reader().passed_over(), 0u);
@@ -221,7 +221,7 @@ TEST_F(SendReaderTest, PassesOverWhatIsDamaged) {
 }
 
 TEST_F(SendReaderTest, CountsWhatCannotBeReadAndWhatIsNotThere) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   const Lsn first = log->first_since(Instant{0});
   EXPECT_EQ(read(first, appended, EIO), numbers(2, 60));
   EXPECT_EQ(log->send_reader().passed_over(), options.extent_bytes);
@@ -236,7 +236,7 @@ TEST_F(SendReaderTest, CountsWhatCannotBeReadAndWhatIsNotThere) {
 }
 
 TEST_F(SendReaderTest, HoldsTheSegmentOfAReadThatIsNotWantedAnyMore) {
-  send_and_remove(1, 60);
+  send_and_delete(1, 60);
   const Lsn position = log->first_since(now - seconds(40));
   log->keep_for_replay(never, position);
   checkpoint();

@@ -46,8 +46,8 @@ TEST_F(WrapTest, ACheckpointNamesMessagesOnBothSides) {
   checkpoint();
   settle();
   send_some(13, 16);
-  remove(2);
-  remove(15);
+  delete_message(2);
+  delete_message(15);
   settle();
   open();
   ASSERT_EQ(alive.size(), 14u);
@@ -59,7 +59,7 @@ TEST_F(WrapTest, ACheckpointNamesMessagesOnBothSides) {
 TEST_F(WrapTest, SegmentsBeforeItAreUsedAgain) {
   send_some(1, 8);
   const LogStats before = log->stats();
-  for (Seq seq = 1; seq <= 8; ++seq) remove(seq);
+  for (Seq seq = 1; seq <= 8; ++seq) delete_message(seq);
   send_some(9, 16);
   checkpoint();
   settle();

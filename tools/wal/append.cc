@@ -32,13 +32,13 @@ void Appendix::config(const ConfigRecord& config) {
   }
 }
 
-void Appendix::removes(QueueId queue, const std::set<Seq>& seqs) {
-  std::vector<RemoveRecord> all;
+void Appendix::deletes(QueueId queue, const std::set<Seq>& seqs) {
+  std::vector<DeleteRecord> all;
   for (const Seq seq : seqs) all.push_back({queue, seq});
-  for (std::span<const RemoveRecord> rest(all); !rest.empty();) {
+  for (std::span<const DeleteRecord> rest(all); !rest.empty();) {
     const auto run = rest.first(std::min(rest.size(), batch_max));
-    std::vector<std::byte> record(removes_bytes_max(run.size()));
-    record.resize(encode_removes(record.data(), run, content_.geometry().stream));
+    std::vector<std::byte> record(deletes_bytes_max(run.size()));
+    record.resize(encode_deletes(record.data(), run, content_.geometry().stream));
     copy(std::move(record));
     rest = rest.subspan(run.size());
   }

@@ -29,7 +29,7 @@ class Appendix {
 
   void heads(std::span<const HeadRecord> heads);
   void config(const ConfigRecord& record);
-  void removes(QueueId queue, const std::set<Seq>& seqs);
+  void deletes(QueueId queue, const std::set<Seq>& seqs);
   void copy(std::vector<std::byte> record);  // an encoded record without padding
   void finish();
 

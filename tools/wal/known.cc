@@ -71,7 +71,7 @@ void Known::receive(const ReceiveRecord& record) {
   if (part_ == Part::log) gave_out(queue(record.queue), record.seq + 1);
 }
 
-void Known::remove(const RemoveRecord& record) {
+void Known::delete_message(const DeleteRecord& record) {
   if (part_ == Part::checkpoint) return;
   Queue& q = queue(record.queue);
   gave_out(q, record.seq + 1);
@@ -126,7 +126,7 @@ void Known::head(const HeadRecord& record) {
 
 void Known::task(const TaskRecord& record) {
   Queue& q = queue(record.task.source);
-  for (const Seq seq : record.removed) {
+  for (const Seq seq : record.deleted) {
     if (part_ == Part::log) gave_out(q, seq + 1);
     gone(q, seq);
   }

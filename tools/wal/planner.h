@@ -70,7 +70,7 @@ class RepairPlanner {
 
   Result<void> finish();
   void append_numbers(Appendix& appendix);
-  void remove_queues(Appendix& appendix);
+  void delete_queues(Appendix& appendix);
   Result<void> append_forgotten(Appendix& appendix);
 
   const RepairRequest& request_;

@@ -149,7 +149,7 @@ void RepairPlanner::append_numbers(Appendix& appendix) {
 }
 
 // Deletes the queues whose log is lost, with all messages. Their ids are never used again.
-void RepairPlanner::remove_queues(Appendix& appendix) {
+void RepairPlanner::delete_queues(Appendix& appendix) {
   for (const auto& [id, record] : start_.configs()) {
     if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
     if (record.config->account.contains('/')) continue;  // a topic has no messages
@@ -207,8 +207,8 @@ Result<void> RepairPlanner::finish() {
                                .wall_ms = last_ ? last_->wall_ms : 0});
   if (auto appended = append_forgotten(appendix); !appended) return appended;
   append_numbers(appendix);
-  remove_queues(appendix);
-  for (const auto& [id, seqs] : unreadable_) appendix.removes(id, seqs);
+  delete_queues(appendix);
+  for (const auto& [id, seqs] : unreadable_) appendix.deletes(id, seqs);
   appendix.finish();
   if (appendix.begin() != 0) plan_.appended = appendix.begin();
   if (appendix.begin() == 0 && !made_anew_) return {};

@@ -65,7 +65,7 @@ void guess_record(std::span<const std::byte> record, Guess& guess) {
     case RecordType::send:
       note(number_at<Seq>(record, 16, 6));
       break;
-    case RecordType::remove:
+    case RecordType::delete_message:
     case RecordType::receive:
       note(number_at<Seq>(record, 20, 6));  // the first number: the others are distances
       break;

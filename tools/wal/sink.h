@@ -14,7 +14,7 @@ class QuietSink : public RecordSink {
  public:
   void send(const StoredMessage&, std::size_t) override {}
   void receive(const ReceiveRecord&) override {}
-  void remove(const RemoveRecord&) override {}
+  void delete_message(const DeleteRecord&) override {}
   void purge(const PurgeRecord&) override {}
   void config(const ConfigRecord&) override {}
   void row(const RowRecord&) override {}

@@ -36,13 +36,15 @@ class Contents final : public QuietSink {
   void send(const StoredMessage& message, std::size_t) override {
     if (message.relocated) missed_.erase({message.queue, message.seq});
   }
-  void remove(const RemoveRecord& record) override { missed_.erase({record.queue, record.seq}); }
+  void delete_message(const DeleteRecord& record) override {
+    missed_.erase({record.queue, record.seq});
+  }
   void purge(const PurgeRecord& record) override {
     missed_.erase(missed_.lower_bound({record.queue, 0}),
                   missed_.lower_bound({record.queue, record.below}));
   }
   void task(const TaskRecord& record) override {
-    for (const Seq seq : record.removed) missed_.erase({record.task.source, seq});
+    for (const Seq seq : record.deleted) missed_.erase({record.task.source, seq});
   }
   void config(const ConfigRecord& record) override {
     if (!begun_) return;
