@@ -21,7 +21,7 @@
 #include "net/connection/memory_sums.h"
 #include "net/engine/mesh.h"
 #include "net/engine/shard_loop.h"
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 #include "tests/core/cycle.h"
 #include "tests/core/secret.h"
 #include "tests/sim/sim_disk.h"
@@ -145,13 +145,13 @@ void forget_wait(benchmark::State& state) {
   Shard shard({.secret = test::test_secret(), .receipt_key = test::test_receipt_key()}, {},
               Instant{1});
   sim::SimDisk disk;
-  ShardReplay replay(shard);
+  ShardRecovery recovery(shard);
   RecoveryReport report;
   std::string complaint;
   LogOptions options;
   options.segment_bytes = 64 << 10;
   options.extent_bytes = 16 << 10;
-  const Result<std::unique_ptr<Log>> log = Log::open(disk, options, replay, report, complaint);
+  const Result<std::unique_ptr<Log>> log = Log::open(disk, options, recovery, report, complaint);
   if (!log) return state.SkipWithError("no log");
   Mesh mesh(1);
   MeshPort port(mesh, ShardId{});

@@ -79,17 +79,17 @@ struct LogOptions {
   LogMembership membership;
 };
 
-// Replay: receives the records found by recovery. The records of the latest checkpoint come first,
-// then all records in log order from its start. Implemented by net/ over core::Shard. Messages of a
-// queue may come before its config: a checkpoint begins between other records, and its slices
-// follow.
+// RecoverySink: receives the records found by recovery. The records of the latest checkpoint come
+// first, then all records in log order from its start. Implemented by net/ over core::Shard.
+// Messages of a queue may come before its config: a checkpoint begins between other records, and
+// its slices follow.
 //
 // A message passed to send() keeps its memory and its segment until it is released: through
 // `freed`, or with release() after open() has returned (a deleted queue, a message that existed
 // already).
-class Replay {
+class RecoverySink {
  public:
-  virtual ~Replay() = default;
+  virtual ~RecoverySink() = default;
   virtual void config(const ConfigRecord& record) = 0;
   virtual void row(const RowRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
@@ -165,8 +165,9 @@ class Log {
   // geometry, whatever the options are. Errc::corrupt with `complaint` naming file and offset when
   // acknowledged data is damaged; Errc::version for a newer format; Errc::invalid for options out
   // of range.
-  static Result<std::unique_ptr<Log>> open(Disk& disk, const LogOptions& options, Replay& replay,
-                                           RecoveryReport& report, std::string& complaint);
+  static Result<std::unique_ptr<Log>> open(Disk& disk, const LogOptions& options,
+                                           RecoverySink& sink, RecoveryReport& report,
+                                           std::string& complaint);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 

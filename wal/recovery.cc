@@ -12,9 +12,9 @@
 
 namespace pawl {
 
-Result<std::unique_ptr<Log>> Log::open(Disk& disk, const LogOptions& options, Replay& replay,
+Result<std::unique_ptr<Log>> Log::open(Disk& disk, const LogOptions& options, RecoverySink& sink,
                                        RecoveryReport& report, std::string& complaint) {
-  return Recovery(disk, options, replay, report, complaint).run();
+  return Recovery(disk, options, sink, report, complaint).run();
 }
 
 Recovery::~Recovery() {
@@ -57,8 +57,8 @@ Result<std::unique_ptr<Log>> Recovery::run() {
   log_->image_.skip_to(geometry_.extent_of(begin()));
   to_read_ = geometry_.segment_base(whole_end_) - begin() + manifest_.checkpoint_end -
              manifest_.checkpoint;
-  if (auto replayed = replay_checkpoint(); !replayed) return std::unexpected(replayed.error());
-  if (auto replayed = replay_frames(); !replayed) return std::unexpected(replayed.error());
+  if (auto recovered = recover_checkpoint(); !recovered) return std::unexpected(recovered.error());
+  if (auto recovered = recover_frames(); !recovered) return std::unexpected(recovered.error());
   return finish();
 }
 
@@ -231,14 +231,14 @@ Lsn Recovery::begin() const {
 }
 
 // Stops at a damaged frame: the second reading decides its meaning.
-Result<void> Recovery::replay_checkpoint() {
+Result<void> Recovery::recover_checkpoint() {
   of_checkpoint_ = true;
   tail_ = manifest_.checkpoint;
   while (tail_ < manifest_.checkpoint_end) {
     const auto found = next_frame();
     if (!found) return std::unexpected(found.error());
     if (found->check.fault != LogFault::none) break;
-    if (auto replayed = replay_frame(*found); !replayed) return replayed;
+    if (auto recovered = recover_frame(*found); !recovered) return recovered;
   }
   of_checkpoint_ = false;
   scratch_extent_ = none;
@@ -248,13 +248,13 @@ Result<void> Recovery::replay_checkpoint() {
   return {};
 }
 
-Result<void> Recovery::replay_frames() {
+Result<void> Recovery::recover_frames() {
   tail_ = begin();
   for (;;) {
     const auto found = next_frame();
     if (!found) return std::unexpected(found.error());
     if (found->check.fault == LogFault::none) {
-      if (auto replayed = replay_frame(*found); !replayed) return replayed;
+      if (auto recovered = recover_frame(*found); !recovered) return recovered;
       continue;
     }
     if (auto looked = look_ahead(); !looked) return looked;
@@ -340,11 +340,11 @@ Result<std::uint64_t> Recovery::read(FileId file, std::uint64_t offset, std::spa
   if (!bytes) return pass_on(bytes.error(), "reading a segment");
   std::ranges::fill(into.subspan(*bytes), std::byte{0});
   read_ += into.size();
-  replay_.progress(read_, to_read_);
+  sink_.progress(read_, to_read_);
   return *bytes;
 }
 
-Result<void> Recovery::replay_frame(const Found& found) {
+Result<void> Recovery::recover_frame(const Found& found) {
   const LogFrameHeader& header = found.check.header;
   if (!of_checkpoint_) log_->image_.settle(geometry_.extent_of(found.at));
   records_at_ = found.at + log_frame_header_bytes;
@@ -539,22 +539,22 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
                           message.dedup,      message.carried,  message.relocated};
   log_->image_.hold(record.position);
   log_->pool_.add_send(geometry_.segment_of(record.position), bytes, record.relocated);
-  replay_.send(record, freed_);
+  sink_.send(record, freed_);
   release_freed();
 }
 
 void Recovery::receive(const ReceiveRecord& record) {
-  if (!of_checkpoint_) replay_.receive(record);
+  if (!of_checkpoint_) sink_.receive(record);
 }
 
 void Recovery::delete_message(const DeleteRecord& record) {
   if (of_checkpoint_) return;
-  replay_.delete_message(record, freed_);
+  sink_.delete_message(record, freed_);
   release_freed();
 }
 
 void Recovery::settled(const SettledRecord& record) {
-  if (!of_checkpoint_) replay_.settled(record);
+  if (!of_checkpoint_) sink_.settled(record);
 }
 
 void Recovery::checkpoint(const CheckpointRecord& record) {
@@ -568,7 +568,7 @@ void Recovery::checkpoint(const CheckpointRecord& record) {
   };
   if (const auto* places = std::get_if<PlacesRecord>(&record)) hold_all(places->entries);
   if (const auto* states = std::get_if<StatesRecord>(&record)) hold_all(states->entries);
-  if (!bad_position_) replay_.checkpoint(record);
+  if (!bad_position_) sink_.checkpoint(record);
 }
 
 // The record describes the segment at the time when the checkpoint began.
@@ -577,16 +577,16 @@ void Recovery::segment(const SegmentRecord& record) {
 }
 
 void Recovery::purge(const PurgeRecord& record) {
-  replay_.purge(record, freed_);
+  sink_.purge(record, freed_);
   release_freed();
 }
 
-void Recovery::config(const ConfigRecord& record) { replay_.config(record); }
+void Recovery::config(const ConfigRecord& record) { sink_.config(record); }
 
-void Recovery::row(const RowRecord& record) { replay_.row(record); }
+void Recovery::row(const RowRecord& record) { sink_.row(record); }
 
 void Recovery::task(const TaskRecord& record) {
-  replay_.task(record, freed_);
+  sink_.task(record, freed_);
   release_freed();
 }
 
@@ -595,10 +595,10 @@ void Recovery::replay(const ReplayRecord& record) {
   ReplayRecord full = record;
   full.task.position = full_position(record.task.position, records_end_);
   full.task.end = full_position(record.task.end, records_end_);
-  replay_.replay(full);
+  sink_.replay(full);
 }
 
-void Recovery::head(const HeadRecord& record) { replay_.head(record); }
+void Recovery::head(const HeadRecord& record) { sink_.head(record); }
 
 void Recovery::unknown(const UnknownPart& part) {
   if (part.critical) {

@@ -32,9 +32,9 @@ namespace pawl {
 
 class Recovery final : private RecordSink {
  public:
-  Recovery(Disk& disk, const LogOptions& options, Replay& replay, RecoveryReport& report,
+  Recovery(Disk& disk, const LogOptions& options, RecoverySink& sink, RecoveryReport& report,
            std::string& complaint)
-      : disk_(disk), options_(options), replay_(replay), report_(report), complaint_(complaint) {}
+      : disk_(disk), options_(options), sink_(sink), report_(report), complaint_(complaint) {}
 
   ~Recovery();
 
@@ -66,12 +66,12 @@ class Recovery final : private RecordSink {
   Result<void> adopt_older(SegmentFile& segment);
 
   Lsn begin() const;
-  Result<void> replay_checkpoint();
-  Result<void> replay_frames();
+  Result<void> recover_checkpoint();
+  Result<void> recover_frames();
   Result<Found> next_frame();
   Result<Found> look(Lsn at);
   bool stale(const LogFrameHeader& header) const;
-  Result<void> replay_frame(const Found& found);
+  Result<void> recover_frame(const Found& found);
   Result<std::byte*> load(std::uint64_t extent);
   Result<std::byte*> read_extent(std::uint64_t extent, std::byte* memory);
   Result<std::uint64_t> read(FileId file, std::uint64_t offset, std::span<std::byte> into);
@@ -107,7 +107,7 @@ class Recovery final : private RecordSink {
 
   Disk& disk_;
   const LogOptions& options_;
-  Replay& replay_;
+  RecoverySink& sink_;
   RecoveryReport& report_;
   std::string& complaint_;
 

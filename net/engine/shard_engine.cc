@@ -10,11 +10,11 @@
 
 namespace pawl {
 
-Result<void> ShardEngine::open(Disk& disk, Replay& replay, std::string& complaint) {
+Result<void> ShardEngine::open(Disk& disk, RecoverySink& sink, std::string& complaint) {
   CHECK(!opened());
   if (options_.queue_ids_from != 0)
     shard_.restore(HeadRecord{QueueId::none, options_.queue_ids_from});
-  auto log = Log::open(disk, options_.log, replay, report_, complaint);
+  auto log = Log::open(disk, options_.log, sink, report_, complaint);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   return {};

@@ -45,8 +45,8 @@ class ShardEngine {
       : options_(options),
         shard_(options.identity, options.limits, start - ShardLoop::timers_late) {}
 
-  // Reads the log into the shard; `replay` is a ShardReplay of shard().
-  Result<void> open(Disk& disk, Replay& replay, std::string& complaint);
+  // Reads the log into the shard; `sink` is a ShardRecovery of shard().
+  Result<void> open(Disk& disk, RecoverySink& sink, std::string& complaint);
   const RecoveryReport& report() const { return report_; }
 
   // After share_directory(): drops queues that are not in the directory; arms timers from `now` on.

@@ -284,7 +284,7 @@ std::expected<void, std::string> Server::recover() {
   if (identity.clock.known() || identity.made != 0)
     shared_->clock.resume(identity.clock, options_.trust_clock);
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
-  const StartWatch watch(admin->fd, *admin_guard_, shared_->replays);
+  const StartWatch watch(admin->fd, *admin_guard_, shared_->recoveries);
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
                                                              << 32;
   rlimit files{};

@@ -26,7 +26,8 @@ constexpr int reads_max = 8;
 
 }  // namespace
 
-StartWatch::StartWatch(int listener, const HttpGuard& guard, std::span<const ReplayProgress> shards)
+StartWatch::StartWatch(int listener, const HttpGuard& guard,
+                       std::span<const RecoveryProgress> shards)
     : listener_(listener), end_fd_(eventfd(0, EFD_CLOEXEC)), guard_(guard), shards_(shards) {
   CHECK(end_fd_ >= 0 && listen_on(listener_, 16) == 0, "{}", std::strerror(errno));
   thread_ = std::thread([this] { run(); });
@@ -94,7 +95,7 @@ void StartWatch::answer(int socket) {
 
 std::string StartWatch::text() const {
   std::uint64_t read = 0, total = 0;
-  for (const ReplayProgress& shard : shards_) {
+  for (const RecoveryProgress& shard : shards_) {
     read += shard.read.load(std::memory_order_relaxed);
     total += shard.total.load(std::memory_order_relaxed);
   }

@@ -13,13 +13,13 @@
 #include <thread>
 
 #include "net/connection/http_guard.h"
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 
 namespace pawl {
 
 class StartWatch {
  public:
-  StartWatch(int listener, const HttpGuard& guard, std::span<const ReplayProgress> shards);
+  StartWatch(int listener, const HttpGuard& guard, std::span<const RecoveryProgress> shards);
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
@@ -34,7 +34,7 @@ class StartWatch {
   int end_fd_;
   bool over_ = false;
   const HttpGuard& guard_;
-  std::span<const ReplayProgress> shards_;
+  std::span<const RecoveryProgress> shards_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::thread thread_;
 };

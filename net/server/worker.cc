@@ -103,9 +103,9 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
           .queue_ids_from = options_.id == control_shard ? identity.queue_ids_from : 0
   },
       shared_->clock.now());
-  ShardReplay replay(engine_->shard(), &shared_->replays[raw(options_.id)]);
+  ShardRecovery recovery(engine_->shard(), &shared_->recoveries[raw(options_.id)]);
   std::string complaint;
-  if (const auto opened = engine_->open(*disk_, replay, complaint); !opened) {
+  if (const auto opened = engine_->open(*disk_, recovery, complaint); !opened) {
     report_ = engine_->report();
     if (complaint.empty()) {
       complaint = fmt::format("{} ({}): {}", options_.directory, opened.error().what,

@@ -24,7 +24,7 @@
 #include "net/engine/clock.h"
 #include "net/engine/mesh.h"
 #include "net/engine/shard_engine.h"
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 #include "net/io/kernel_clocks.h"
 #include "net/io/ring.h"
 #include "net/io/uring_disk.h"
@@ -56,7 +56,7 @@ struct WorkerShared {
       : mesh(shards),
         ring_fds(shards),
         open_counts(shards),
-        replays(shards),
+        recoveries(shards),
         peers(connections_max, address_max),
         admin_peers(admin_connections_max, admin_connections_max) {}
 
@@ -68,7 +68,7 @@ struct WorkerShared {
   EngineClock clock{kernel_clocks()};
   std::vector<std::atomic<int>> ring_fds;               // for wake-ups by MSG_RING
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
-  std::vector<ReplayProgress> replays;
+  std::vector<RecoveryProgress> recoveries;
   Peers peers;
   Peers admin_peers;
   std::atomic<bool> stopping{false};

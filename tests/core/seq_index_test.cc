@@ -230,7 +230,7 @@ TEST(SeqIndex, FindsAnOldMessageThatComesBackBeforeNewerOnes) {
   EXPECT_EQ(index.first_ready(Set::fresh), 17u);
 }
 
-TEST(SeqIndex, TakesOlderNumbersWhileALogIsReplayed) {
+TEST(SeqIndex, TakesOlderNumbersDuringRecovery) {
   PagePool pool;
   SeqIndex index(pool);
   index.put(5000, Place::log(50));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 #include "tests/core/secret.h"
 #include "tests/exhaustive/allocations.h"
 
@@ -47,8 +47,8 @@ Result<void> Broker::open(std::uint32_t shard, Instant now, std::string& complai
           .log = scene_.log(shard)
   },
       now);
-  ShardReplay replay(machine.engine->shard());
-  return machine.engine->open(*machine.disk, replay, complaint);
+  ShardRecovery recovery(machine.engine->shard());
+  return machine.engine->open(*machine.disk, recovery, complaint);
 }
 
 void Broker::submit(Request& request, ShardId target) {

@@ -89,7 +89,7 @@ class StartWatchTest : public testing::Test {
     rules.ask = true;
     return rules;
   }()};
-  ReplayProgress progress_[2];
+  RecoveryProgress progress_[2];
 };
 
 TEST_F(StartWatchTest, SaysHowFarTheStartIs) {

@@ -120,7 +120,7 @@ TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVis
   EXPECT_EQ(count.counts.in_flight, 0u);
 }
 
-struct NoReplay final : Replay {
+struct NoRecords final : RecoverySink {
   void config(const ConfigRecord&) override {}
   void row(const RowRecord&) override {}
   void head(const HeadRecord&) override {}
@@ -138,9 +138,9 @@ std::unique_ptr<Log> try_open_log(SimDisk& disk, std::string& complaint) {
   LogOptions options = calm_plan(1).log;
   options.small_segments = false;
   options.fill_every = Duration{};
-  NoReplay replay;
+  NoRecords sink;
   RecoveryReport report;
-  auto log = Log::open(disk, options, replay, report, complaint);
+  auto log = Log::open(disk, options, sink, report, complaint);
   return log ? std::move(*log) : nullptr;
 }
 

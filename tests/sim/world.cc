@@ -11,47 +11,47 @@ namespace pawl::sim {
 namespace {
 
 // Adds the records that recovery reads to a hash.
-class Listening final : public ShardReplay {
+class Listening final : public ShardRecovery {
  public:
-  Listening(Shard& shard, std::uint64_t& said) : ShardReplay(shard), said_(&said) {}
+  Listening(Shard& shard, std::uint64_t& said) : ShardRecovery(shard), said_(&said) {}
   using Freed = std::vector<LogPos>;
 
   void config(const ConfigRecord& record) override {
     say(1, raw(record.config->id), record.gone, 0);
-    ShardReplay::config(record);
+    ShardRecovery::config(record);
   }
   void head(const HeadRecord& record) override {
     say(2, raw(record.queue), record.next_seq, 0);
-    ShardReplay::head(record);
+    ShardRecovery::head(record);
   }
   void send(const SendRecord& record, Freed& freed) override {
     say(3, raw(record.queue), record.seq, record.position);
-    ShardReplay::send(record, freed);
+    ShardRecovery::send(record, freed);
   }
   void receive(const ReceiveRecord& record) override {
     say(4, raw(record.queue), record.seq, record.nonce);
     say(record.receive_count, static_cast<std::uint64_t>(record.deadline.ms), 0, 0);
-    ShardReplay::receive(record);
+    ShardRecovery::receive(record);
   }
   void delete_message(const DeleteRecord& record, Freed& freed) override {
     say(5, raw(record.queue), record.seq, 0);
-    ShardReplay::delete_message(record, freed);
+    ShardRecovery::delete_message(record, freed);
   }
   void purge(const PurgeRecord& record, Freed& freed) override {
     say(6, raw(record.queue), record.below, static_cast<std::uint64_t>(record.at.ms));
-    ShardReplay::purge(record, freed);
+    ShardRecovery::purge(record, freed);
   }
   void task(const TaskRecord& record, Freed& freed) override {
     say(7, raw(record.task.source), record.task.number, record.task.moved);
-    ShardReplay::task(record, freed);
+    ShardRecovery::task(record, freed);
   }
   void replay(const ReplayRecord& record) override {
     say(15, raw(record.task.source), record.task.number, record.task.sent);
-    ShardReplay::replay(record);
+    ShardRecovery::replay(record);
   }
   void settled(const SettledRecord& record) override {
     say(8, raw(record.from.shard), raw(record.from.queue), record.from.seq);
-    ShardReplay::settled(record);
+    ShardRecovery::settled(record);
   }
   void checkpoint(const CheckpointRecord& record) override {
     if (const auto* places = std::get_if<PlacesRecord>(&record)) {
@@ -60,7 +60,7 @@ class Listening final : public ShardReplay {
       for (const StatesRecord::Entry& e : states->entries)
         say(10, raw(states->queue), e.seq, static_cast<std::uint64_t>(e.deadline.ms));
     }
-    ShardReplay::checkpoint(record);
+    ShardRecovery::checkpoint(record);
   }
 
  private:
@@ -174,8 +174,8 @@ Start World::open(std::uint32_t shard) {
   }
   machine.engine = std::make_unique<ShardEngine>(options, now());
   std::uint64_t said = shard;
-  Listening replay(machine.engine->shard(), said);
-  if (const auto opened = machine.engine->open(*machine.disk, replay, complaint_); !opened) {
+  Listening recovery(machine.engine->shard(), said);
+  if (const auto opened = machine.engine->open(*machine.disk, recovery, complaint_); !opened) {
     trace_->note("{} us: shard {} does not start: {}", now_us_, shard, complaint_);
     return refused(opened.error());
   }

@@ -24,7 +24,7 @@
 #include "net/engine/clock.h"
 #include "net/engine/mesh.h"
 #include "net/engine/shard_engine.h"
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
 #include "tests/sim/sim_disk.h"

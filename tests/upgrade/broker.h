@@ -14,7 +14,7 @@
 
 #include "core/check.h"
 #include "net/engine/shard_engine.h"
-#include "net/engine/shard_replay.h"
+#include "net/engine/shard_recovery.h"
 #include "tests/core/secret.h"
 #include "tests/wal/memory_disk.h"
 
@@ -44,9 +44,9 @@ class Broker final : public Asker {
 
   // Empty: the log is open. Otherwise the reason why not.
   std::string open() {
-    ShardReplay replay(engine_.shard());
+    ShardRecovery recovery(engine_.shard());
     std::string complaint;
-    if (auto opened = engine_.open(*disk_, replay, complaint); !opened)
+    if (auto opened = engine_.open(*disk_, recovery, complaint); !opened)
       return std::string(name_of(opened.error().code)) + " " + opened.error().what + " " +
              complaint;
     ShardEngine* const engines[] = {&engine_};

@@ -21,7 +21,7 @@ namespace pawl {
 inline constexpr QueueId test_queue{7};
 
 // The recovered state of a shard: messages by queue and number.
-struct Recovered final : Replay {
+struct Recovered final : RecoverySink {
   struct Message {
     std::string body;
     LogPos position = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardReplay: applies the records of a log to its shard during recovery.
+// ShardRecovery: applies the records of a log to its shard during recovery.
 //
 // Owner: the caller of Log::open(), for the length of the call.
 #pragma once
@@ -14,13 +14,13 @@
 namespace pawl {
 
 // Progress of recovery, in bytes of the log; any thread may read it.
-struct ReplayProgress {
+struct RecoveryProgress {
   std::atomic<std::uint64_t> read{0}, total{0};
 };
 
-class ShardReplay : public Replay {
+class ShardRecovery : public RecoverySink {
  public:
-  explicit ShardReplay(Shard& shard, ReplayProgress* progress = nullptr)
+  explicit ShardRecovery(Shard& shard, RecoveryProgress* progress = nullptr)
       : shard_(&shard), progress_(progress) {}
 
   void config(const ConfigRecord& record) override { shard_->restore(record); }
@@ -50,7 +50,7 @@ class ShardReplay : public Replay {
 
  private:
   Shard* shard_;
-  ReplayProgress* progress_;
+  RecoveryProgress* progress_;
 };
 
 }  // namespace pawl
