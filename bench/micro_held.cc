@@ -36,7 +36,7 @@ void choose_among_delayed(benchmark::State& state) {
   PagePool pool;
   SeqIndex index(pool);
   const auto last = static_cast<Seq>(state.range(0)) + 2;
-  for (Seq seq = 1; seq <= last; ++seq) index.put(seq, Place::slot(1));
+  for (Seq seq = 1; seq <= last; ++seq) index.put(seq, IndexEntry::slot(1));
   const auto take = [&](Seq seq) {
     index.make_ready(seq, SeqIndex::Set::fresh);
     const Seq first = index.first_ready(SeqIndex::Set::fresh);

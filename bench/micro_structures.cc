@@ -17,7 +17,7 @@ void seq_index_cycle(benchmark::State& state) {
   SeqIndex index(pool);
   Seq next = 1;
   const auto add = [&] {
-    index.put(next, Place::log(next));
+    index.put(next, IndexEntry::log(next));
     index.make_ready(next++, SeqIndex::Set::fresh);
   };
   const auto cycle = [&] {
@@ -40,7 +40,7 @@ void seq_index_return(benchmark::State& state) {
   PagePool pool;
   SeqIndex index(pool);
   constexpr Seq waiting = 1'000'000;
-  for (Seq seq = 1; seq <= waiting; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= waiting; ++seq) index.put(seq, IndexEntry::log(seq));
   Allocations allocations(state);
   Seq seq = 1;
   for (auto _ : state) {

@@ -31,7 +31,7 @@
 namespace pawl {
 
 // Messages of one queue that only wait, in rising order of number.
-struct PlacesRecord {
+struct IndexEntriesRecord {
   struct Entry {
     Seq seq = 0;
     LogPos position = log_pos_none;
@@ -74,7 +74,7 @@ struct UnsettledRecord {
 };
 
 using CheckpointRecord =
-    std::variant<PlacesRecord, StatesRecord, TimesRecord, DedupRecord, UnsettledRecord>;
+    std::variant<IndexEntriesRecord, StatesRecord, TimesRecord, DedupRecord, UnsettledRecord>;
 
 // The records of one append, in this order.
 struct CheckpointSlice {

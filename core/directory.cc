@@ -192,7 +192,7 @@ void Directory::drop(QueueId id) {
   by_id_.erase(it);
 }
 
-ShardId place(std::string_view account, std::string_view name, std::uint32_t shards) {
+ShardId shard_of(std::string_view account, std::string_view name, std::uint32_t shards) {
   CHECK(shards >= 1 && shards <= shards_max, "{}", shards);
   const std::uint64_t key =
       XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(account.data(), account.size()));

@@ -92,6 +92,6 @@ class Directory {
 
 // The shard of a new queue by its name: highest random weight, so that adding a shard would move
 // the fewest names. It is written into the QueueConfig at creation; nothing recomputes it later.
-ShardId place(std::string_view account, std::string_view name, std::uint32_t shards);
+ShardId shard_of(std::string_view account, std::string_view name, std::uint32_t shards);
 
 }  // namespace pawl

@@ -45,7 +45,7 @@ class HashIndex {
     if (parts_.size() == 1 && parts_[0].count == small_max) split(hash_of);
     Part& part = parts_[part_of(hash)];
     if (2 * (part.count + 1) > part.cells.size()) grow(part, hash_of);
-    place(part, hash, number);
+    store(part, hash, number);
     ++part.count;
   }
 
@@ -57,7 +57,7 @@ class HashIndex {
     while (part.cells[hole] != number) hole = (hole + 1) & mask;
     for (std::size_t i = (hole + 1) & mask; part.cells[i] != none; i = (i + 1) & mask) {
       const std::size_t home = hash_of(part.cells[i]) & mask;
-      if (((i - home) & mask) < ((i - hole) & mask)) continue;  // it is not beyond its place
+      if (((i - home) & mask) < ((i - hole) & mask)) continue;  // it is not past its home
       part.cells[hole] = part.cells[i];
       hole = i;
     }
@@ -93,7 +93,7 @@ class HashIndex {
     }
   }
 
-  static void place(Part& part, std::uint64_t hash, std::uint32_t number) {
+  static void store(Part& part, std::uint64_t hash, std::uint32_t number) {
     const std::size_t mask = part.cells.size() - 1;
     std::size_t i = hash & mask;
     while (part.cells[i] != none) i = (i + 1) & mask;
@@ -106,7 +106,7 @@ class HashIndex {
     before.swap(part.cells);
     cells_ += part.cells.size() - before.size();
     for (const std::uint32_t number : before) {
-      if (number != none) place(part, hash_of(number), number);
+      if (number != none) store(part, hash_of(number), number);
     }
   }
 

@@ -64,7 +64,7 @@ enum class Mutant : std::uint8_t {
   obey_expired,            // a handle of a FIFO queue deletes when its time is over
   let_bodies_go,           // a message that is being read does not hold its segment
   believe_bodies,          // a body read from the disk is not checked
-  forget_places,           // a checkpoint leaves out messages that only wait
+  forget_index_entries,    // a checkpoint leaves out messages that only wait
   forget_states,           // a checkpoint leaves out tracked messages
   checkpoint_too_soon,     // a checkpoint counts before its last slice
   forget_relocation,       // recovery uses a message's position from before its relocation

@@ -83,40 +83,40 @@ SeqIndex::Page& SeqIndex::page_for_put(Seq seq) {
 }
 
 SeqIndex::Sparse* SeqIndex::find_sparse(Page& page, std::size_t at) {
-  for (Sparse& entry : page.sparse) {
-    if (entry.index == at) return &entry;
+  for (Sparse& sparse : page.sparse) {
+    if (sparse.index == at) return &sparse;
   }
   return nullptr;
 }
 
-Place SeqIndex::place(const Page& page, std::size_t at) {
+IndexEntry SeqIndex::entry_at(const Page& page, std::size_t at) {
   if (page.dense) return page.dense->entries[at];
-  for (const Sparse& entry : page.sparse) {
-    if (entry.index == at) return entry.place;
+  for (const Sparse& sparse : page.sparse) {
+    if (sparse.index == at) return sparse.entry;
   }
   return {};
 }
 
-Place SeqIndex::find(Seq seq) const {
+IndexEntry SeqIndex::find(Seq seq) const {
   const Page* const p = page(seq);
-  return p == nullptr ? Place() : place(*p, index(seq));
+  return p == nullptr ? IndexEntry() : entry_at(*p, index(seq));
 }
 
-void SeqIndex::put(Seq seq, Place place) {
-  CHECK(seq != 0 && seq <= seq_max && !place.absent(), "seq {}", seq);
+void SeqIndex::put(Seq seq, IndexEntry entry) {
+  CHECK(seq != 0 && seq <= seq_max && !entry.absent(), "seq {}", seq);
   Page& p = page_for_put(seq);
   const std::size_t at = index(seq);
-  Sparse* const entry = find_sparse(p, at);
-  if (entry != nullptr) {
-    entry->place = place;
+  Sparse* const sparse = find_sparse(p, at);
+  if (sparse != nullptr) {
+    sparse->entry = entry;
     return;
   }
   if (p.dense == nullptr && p.live == sparse_max) expand(p);
   if (p.dense != nullptr) {
-    Place& there = p.dense->entries[at];
-    if (!std::exchange(there, place).absent()) return;
+    IndexEntry& there = p.dense->entries[at];
+    if (!std::exchange(there, entry).absent()) return;
   } else {
-    put_sparse(p, {.index = static_cast<std::uint16_t>(at), .ready = 0, .place = place});
+    put_sparse(p, {.index = static_cast<std::uint16_t>(at), .ready = 0, .entry = entry});
   }
   if (p.live++ == 0) --empty_;
   ++size_;
@@ -133,10 +133,11 @@ void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
 void SeqIndex::expand(Page& page) {
   page.dense = pool_->take();
   ++dense_;
-  for (const Sparse& entry : page.sparse) {
-    page.dense->entries[entry.index] = entry.place;
-    if (entry.ready == 0) continue;
-    page.dense->ready[entry.ready - 1u][entry.index / 64] |= std::uint64_t{1} << (entry.index % 64);
+  for (const Sparse& sparse : page.sparse) {
+    page.dense->entries[sparse.index] = sparse.entry;
+    if (sparse.ready == 0) continue;
+    page.dense->ready[sparse.ready - 1u][sparse.index / 64] |= std::uint64_t{1}
+                                                               << (sparse.index % 64);
   }
   give_list(page);
 }
@@ -156,12 +157,12 @@ void SeqIndex::give_list(Page& page) {
 void SeqIndex::erase(Seq seq) {
   Page* const p = page(seq);
   const std::size_t at = index(seq);
-  if (p == nullptr || place(*p, at).absent()) return;
+  if (p == nullptr || entry_at(*p, at).absent()) return;
   set_ready(seq, *p, -1);
   if (p->dense) {
-    p->dense->entries[at] = Place();
+    p->dense->entries[at] = IndexEntry();
   } else {
-    std::erase_if(p->sparse, [at](const Sparse& entry) { return entry.index == at; });
+    std::erase_if(p->sparse, [at](const Sparse& sparse) { return sparse.index == at; });
   }
   --p->live;
   --size_;
@@ -182,8 +183,8 @@ void SeqIndex::shrink(Page& page) {
     if (page.dense->entries[i].absent()) continue;
     page.sparse.push_back({.index = static_cast<std::uint16_t>(i),
                            .ready = static_cast<std::uint8_t>(ready_state(page, i) + 1),
-                           .place = page.dense->entries[i]});
-    page.dense->entries[i] = Place();
+                           .entry = page.dense->entries[i]});
+    page.dense->entries[i] = IndexEntry();
   }
   page.dense->ready = {};
   give_dense(page);
@@ -223,8 +224,8 @@ int SeqIndex::ready_state(const Page& page, std::size_t at) const {
     }
     return -1;
   }
-  for (const Sparse& entry : page.sparse) {
-    if (entry.index == at) return entry.ready - 1;
+  for (const Sparse& sparse : page.sparse) {
+    if (sparse.index == at) return sparse.ready - 1;
   }
   return -1;
 }
@@ -253,7 +254,7 @@ bool SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
 
 void SeqIndex::make_ready(Seq seq, Set set) {
   Page* const p = page(seq);
-  CHECK(p != nullptr && !place(*p, index(seq)).absent(), "seq {}", seq);
+  CHECK(p != nullptr && !entry_at(*p, index(seq)).absent(), "seq {}", seq);
   set_ready(seq, *p, static_cast<int>(set));
 }
 
@@ -298,8 +299,8 @@ Seq SeqIndex::first_ready(Set which) {
 Seq SeqIndex::first_ready(const Page& page, std::size_t set) {
   const Seq base = page.number * page_entries;
   if (!page.dense) {
-    for (const Sparse& entry : page.sparse) {
-      if (entry.ready == set + 1) return base + entry.index;
+    for (const Sparse& sparse : page.sparse) {
+      if (sparse.ready == set + 1) return base + sparse.index;
     }
   } else {
     for (std::size_t w = 0; w < words; ++w) {
@@ -320,8 +321,8 @@ Seq SeqIndex::first_from(Seq from) const {
         if (!p.dense->entries[at].absent()) return p.number * page_entries + at;
       }
     }
-    for (const Sparse& entry : p.sparse) {
-      if (entry.index >= at) return p.number * page_entries + entry.index;
+    for (const Sparse& sparse : p.sparse) {
+      if (sparse.index >= at) return p.number * page_entries + sparse.index;
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of a queue by sequence number: the location of each, and whether it is ready.
 //
-//   absent --append--> placed --make_ready--> fresh --take--> (in flight, delayed: no bit set)
+//   absent --append--> stored --make_ready--> fresh --take--> (in flight, delayed: no bit set)
 //                        |                      ^                  |
 //                        \--(delayed)           \---- returned <---+      erase from any: absent
 //
@@ -34,11 +34,11 @@
 namespace pawl {
 
 // The location of a message: in the log, or in the slab of tracked messages.
-class Place {
+class IndexEntry {
  public:
-  constexpr Place() = default;
-  static constexpr Place log(LogPos position) { return Place(log_pos(position)); }
-  static constexpr Place slot(std::uint32_t index) { return Place(slot_tag | index); }
+  constexpr IndexEntry() = default;
+  static constexpr IndexEntry log(LogPos position) { return IndexEntry(log_pos(position)); }
+  static constexpr IndexEntry slot(std::uint32_t index) { return IndexEntry(slot_tag | index); }
   constexpr bool absent() const { return word_ == 0; }
   constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }
   constexpr LogPos position() const { return word_ & log_pos_max; }
@@ -46,10 +46,10 @@ class Place {
 
  private:
   static constexpr std::uint64_t slot_tag = std::uint64_t{1} << 63;
-  constexpr explicit Place(std::uint64_t word) : word_(word) {}
+  constexpr explicit IndexEntry(std::uint64_t word) : word_(word) {}
   std::uint64_t word_ = 0;
 };
-static_assert(sizeof(Place) == 8);
+static_assert(sizeof(IndexEntry) == 8);
 
 // Unused full-size pages, all empty, so that taking one writes nothing. All queues of a shard share
 // a pool: a queue that is mostly empty takes and returns a page without allocating.
@@ -62,7 +62,7 @@ class PagePool {
   explicit PagePool(std::size_t spares = spares_max) : spares_kept_(spares) {}
 
   struct Page {
-    std::array<Place, page_entries> entries{};
+    std::array<IndexEntry, page_entries> entries{};
     std::array<std::array<std::uint64_t, words>, 2> ready{};
   };
 
@@ -70,7 +70,7 @@ class PagePool {
   struct Sparse {
     std::uint16_t index = 0;
     std::uint8_t ready = 0;  // 0 none, 1 fresh, 2 returned
-    Place place;
+    IndexEntry entry;
   };
   using SparseList = std::vector<Sparse>;
 
@@ -111,10 +111,10 @@ class SeqIndex {
 
   enum class Set : std::uint8_t { fresh, returned };
 
-  Place find(Seq seq) const;
-  // Adds a message, or changes the place of one that is present. Numbers may be skipped. A number
+  IndexEntry find(Seq seq) const;
+  // Adds a message, or changes the entry of one that is present. Numbers may be skipped. A number
   // below the newest whose page is missing moves all pages above it: only recovery does that.
-  void put(Seq seq, Place place);
+  void put(Seq seq, IndexEntry entry);
   void erase(Seq seq);  // absent is fine
 
   void make_ready(Seq seq, Set set);  // the message is present
@@ -174,7 +174,7 @@ class SeqIndex {
   }
   Page* page(Seq seq) { return const_cast<Page*>(std::as_const(*this).page(seq)); }
   const Page* search_page(Seq seq) const;
-  static Place place(const Page& page, std::size_t at);
+  static IndexEntry entry_at(const Page& page, std::size_t at);
   Page& page_for_put(Seq seq);
   static Sparse* find_sparse(Page& page, std::size_t at);
   bool set_ready(Seq seq, Page& page, int set_or_none);
@@ -216,7 +216,7 @@ void SeqIndex::for_each(Visit&& visit) const {
         if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
       }
     } else {
-      for (const Sparse& entry : page.sparse) visit(base + entry.index, entry.place);
+      for (const Sparse& sparse : page.sparse) visit(base + sparse.index, sparse.entry);
     }
   }
 }
@@ -231,7 +231,7 @@ bool SeqIndex::drain_page(Visit&& visit) {
       if (!page.dense->entries[i].absent()) visit(base + i, page.dense->entries[i]);
     }
   } else {
-    for (const Sparse& entry : page.sparse) visit(base + entry.index, entry.place);
+    for (const Sparse& sparse : page.sparse) visit(base + sparse.index, sparse.entry);
   }
   size_ -= page.live;
   for (std::size_t set = 0; set < 2; ++set) ready_[set] -= page.ready[set];

@@ -197,7 +197,7 @@ void Shard::create_queue(Request& request, Instant now, Effects& effects) {
   }
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{next_queue_id_++};
-  config->owner = place(spec.account, spec.name, identity_.shards);
+  config->owner = shard_of(spec.account, spec.name, identity_.shards);
   config->account = spec.account;
   config->name = spec.name;
   config->created = config->modified = now;
@@ -465,8 +465,8 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   const auto it = queues_.find(raw(slot.queue));
   if (it == queues_.end()) return true;
   Queue& queue = *it->second;
-  const Place place = queue.index.find(slot.seq);
-  if (!place.is_slot() || place.slot() != entry.subject) return true;
+  const IndexEntry indexed = queue.index.find(slot.seq);
+  if (!indexed.is_slot() || indexed.slot() != entry.subject) return true;
   show(queue, entry.subject);
   return true;
 }

@@ -289,7 +289,7 @@ class Shard {
 
   // shard_states.cc
   std::uint32_t take_slot(Queue& queue, Seq seq, State state, LogPos position);
-  std::uint32_t slot_for(Queue& queue, Seq seq, Place place);
+  std::uint32_t slot_for(Queue& queue, Seq seq, IndexEntry indexed);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
   void change_state(Queue& queue, std::uint32_t row, State state);
@@ -297,9 +297,9 @@ class Shard {
   void hide(Queue& queue, std::uint32_t row, State state, Instant now, Duration timeout);
   void show(Queue& queue, std::uint32_t row);
   void erase(Queue& queue, Seq seq, std::vector<LogPos>& freed);
-  void erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed);
-  void give_back(Place place, std::vector<LogPos>& freed);
-  void set_position(Queue& queue, Seq seq, Place place, LogPos position);
+  void erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>& freed);
+  void give_back(IndexEntry indexed, std::vector<LogPos>& freed);
+  void set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position);
   MessageState state_of(const Queue& queue, const Slot& slot) const;
   void record(const Slot& slot, Effects& effects) const;
   static Instant delay_end(const Queue& queue, const Slot& slot);
@@ -364,7 +364,7 @@ class Shard {
   bool slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);
-  void restore_part(const PlacesRecord& record);
+  void restore_part(const IndexEntriesRecord& record);
   void restore_part(const StatesRecord& record);
   void restore_part(const TimesRecord& record);
   void restore_part(const DedupRecord& record);

@@ -138,7 +138,7 @@ bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& l
 
 // In order of their numbers, for so they join their groups: what was set aside comes in between.
 bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
-  PlacesRecord places{.queue = queue.id, .entries = {}};
+  IndexEntriesRecord index_entries{.queue = queue.id, .entries = {}};
   StatesRecord states{
       .queue = queue.id, .fifo = queue.groups && queue.groups->is_fifo(), .entries = {}};
   auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &MessageState::seq);
@@ -150,18 +150,19 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
   for (; seq != 0 && left > 0; seq = queue.index.first_from(seq + 1), --left) {
     add_set_aside(seq);
     walk_.seq = seq + 1;
-    const Place place = queue.index.find(seq);
-    if (!place.is_slot()) {
-      places.entries.push_back({seq, place.position()});
+    const IndexEntry indexed = queue.index.find(seq);
+    if (!indexed.is_slot()) {
+      index_entries.entries.push_back({seq, indexed.position()});
       continue;
     }
-    const Slot& slot = slots_[place.slot()];
+    const Slot& slot = slots_[indexed.slot()];
     CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
           raw(queue.id));
     states.entries.push_back(state_of(queue, slot));
   }
   if (seq == 0) add_set_aside(queue.next_seq);
-  if (!places.entries.empty() && !MUTANT(forget_places)) out.records.push_back(std::move(places));
+  if (!index_entries.entries.empty() && !MUTANT(forget_index_entries))
+    out.records.push_back(std::move(index_entries));
   if (!states.entries.empty() && !MUTANT(forget_states)) out.records.push_back(std::move(states));
   return seq == 0;
 }
@@ -172,9 +173,10 @@ void Shard::restore(const CheckpointRecord& record) {
   std::visit([this](const auto& r) { restore_part(r); }, record);
 }
 
-void Shard::restore_part(const PlacesRecord& record) {
+void Shard::restore_part(const IndexEntriesRecord& record) {
   Queue& queue = make_queue(record.queue);
-  for (const auto& [seq, position] : record.entries) queue.index.put(seq, Place::log(position));
+  for (const auto& [seq, position] : record.entries)
+    queue.index.put(seq, IndexEntry::log(position));
   if (!record.entries.empty())
     queue.next_seq = std::max(queue.next_seq, record.entries.back().seq + 1);
 }

@@ -143,9 +143,9 @@ void Shard::appended(Effects& effects, Lsn lsn) {
       effects.freed.push_back(record.position);
       continue;
     }
-    const Place place = queue->index.find(record.seq);
-    if (place.is_slot()) {
-      slots_[place.slot()].position = record.position;
+    const IndexEntry indexed = queue->index.find(record.seq);
+    if (indexed.is_slot()) {
+      slots_[indexed.slot()].position = record.position;
       // In a standard queue the retention of a dead letter counts from its sending, in a FIFO
       // queue from its arrival. Noted only now: it may be past retention already, and a deleted
       // message must not be noted again.
@@ -155,7 +155,7 @@ void Shard::appended(Effects& effects, Lsn lsn) {
         arm_retention(*queue);
       }
     } else {
-      queue->index.put(record.seq, Place::log(record.position));
+      queue->index.put(record.seq, IndexEntry::log(record.position));
     }
   }
   for (std::size_t i = commits_.size() - commits_unplaced_; i < commits_.size(); ++i)
@@ -180,14 +180,14 @@ void Shard::make_available(const Commit& commit, Instant now) {
   if (commit.task != 0) begun_.emplace_back(commit.queue, commit.task);
   queue->reserved_durable = std::max(queue->reserved_durable, commit.reserved);
   for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
-    const Place place = queue->index.find(seq);
-    if (place.absent()) continue;  // purged meanwhile
-    if (!place.is_slot()) {
+    const IndexEntry indexed = queue->index.find(seq);
+    if (indexed.absent()) continue;  // purged meanwhile
+    if (!indexed.is_slot()) {
       queue->index.make_ready(seq, SeqIndex::Set::fresh);
-    } else if (slots_[place.slot()].deadline > now) {
-      hide(*queue, place.slot(), State::delayed, slots_[place.slot()].deadline);
+    } else if (slots_[indexed.slot()].deadline > now) {
+      hide(*queue, indexed.slot(), State::delayed, slots_[indexed.slot()].deadline);
     } else {
-      show(*queue, place.slot());
+      show(*queue, indexed.slot());
     }
   }
   want_match(*queue);
@@ -344,9 +344,9 @@ bool Shard::receive_again(Queue& queue, Request& request, Instant now, Effects& 
   const bool any = std::ranges::any_of(*messages, kept);
   const bool untouched = any && std::ranges::all_of(*messages, [&](const Attempted& m) {
                            if (!kept(m)) return true;
-                           const Place place = queue.index.find(m.seq);
-                           if (!place.is_slot()) return false;
-                           const Slot& slot = slots_[place.slot()];
+                           const IndexEntry indexed = queue.index.find(m.seq);
+                           if (!indexed.is_slot()) return false;
+                           const Slot& slot = slots_[indexed.slot()];
                            return slot.state == State::in_flight && slot.nonce == m.nonce &&
                                   slot.deadline == m.deadline;
                          });

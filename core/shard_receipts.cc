@@ -20,10 +20,10 @@ Result<Receipt> Shard::open(const ReceiptHandle& handle, const Queue& queue, Ins
     return pawl::open(identity_.receipt_key, handle);
   Result<Receipt> receipt = open_old(identity_.secret, handle);
   if (!receipt) return receipt;
-  const Place place = queue.index.find(receipt->seq);
+  const IndexEntry indexed = queue.index.find(receipt->seq);
   const bool delivered_before =
-      place.absent() || (place.is_slot() && slots_[place.slot()].receive_count > 0 &&
-                         slots_[place.slot()].since <= identity_.upgraded);
+      indexed.absent() || (indexed.is_slot() && slots_[indexed.slot()].receive_count > 0 &&
+                           slots_[indexed.slot()].since <= identity_.upgraded);
   if (!delivered_before || now >= identity_.upgraded + old_handles_valid)
     receipt = fail(Errc::receipt_invalid, "receipt handle of before the upgrade");
   return receipt;
@@ -54,20 +54,20 @@ Errc Shard::delete_message(Queue& queue, const ReceiptEntry& entry, Request& req
                            Effects& effects) {
   const Result<Receipt> receipt = receipt_of(queue, entry, now);
   if (!receipt) return receipt.error().code;
-  const Place place = queue.index.find(receipt->seq);
+  const IndexEntry indexed = queue.index.find(receipt->seq);
   const TransferKey key{identity_.id, queue.id, receipt->seq};
-  if (place.absent()) {
+  if (indexed.absent()) {
     return hold_delete(key, request) ? Errc::ok : delete_set_aside(queue, *receipt, effects);
   }
   if (queue.config->is_fifo()) {
-    const Slot& slot = slots_[place.slot()];
+    const Slot& slot = slots_[indexed.slot()];
     // It may be with another receiver by now; to take it away from that one would break the order.
     if ((slot.state != State::in_flight || slot.nonce != receipt->nonce) && !MUTANT(obey_expired))
       return Errc::receipt_expired;
   }
   if (hold_delete(key, request)) return Errc::ok;
   // In a standard queue an old handle deletes, too: a delete with a success response must hold.
-  erase(queue, receipt->seq, place, effects.freed);
+  erase(queue, receipt->seq, indexed, effects.freed);
   if (!MUTANT(forget_delete_record)) effects.deletes.push_back({queue.id, receipt->seq});
   return Errc::ok;
 }
@@ -97,9 +97,9 @@ void Shard::change_visibility(Queue& queue, Request& request, Instant now, Effec
 Errc Shard::change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects) {
   const Result<Receipt> receipt = receipt_of(queue, entry, now);
   if (!receipt) return receipt.error().code;
-  const Place place = queue.index.find(receipt->seq);
-  if (place.absent()) return Errc::message_gone;
-  const std::uint32_t row = slot_for(queue, receipt->seq, place);
+  const IndexEntry indexed = queue.index.find(receipt->seq);
+  if (indexed.absent()) return Errc::message_gone;
+  const std::uint32_t row = slot_for(queue, receipt->seq, indexed);
   if (row == Slab<Slot>::none) return Errc::overloaded;
   Slot& slot = slots_[row];
   if (queue.config->is_fifo() && (slot.state != State::in_flight || slot.nonce != receipt->nonce)) {
@@ -135,9 +135,9 @@ void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effe
   for (const ReceiptEntry& entry : request.receipts) {
     const Result<Receipt> receipt = receipt_of(queue, entry, now);
     if (!receipt) continue;
-    const Place place = queue.index.find(receipt->seq);
-    if (!place.is_slot()) continue;
-    Slot& slot = slots_[place.slot()];
+    const IndexEntry indexed = queue.index.find(receipt->seq);
+    if (!indexed.is_slot()) continue;
+    Slot& slot = slots_[indexed.slot()];
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
     if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
     if (slot.receive_count == 0) {
@@ -145,7 +145,7 @@ void Shard::undeliver(Queue& queue, Request& request, Instant now, Effects& effe
       slot.first_ms_before = 0;
     }
     slot.deadline = now;
-    show(queue, place.slot());
+    show(queue, indexed.slot());
     record(slot, effects);
     if (attempted == nullptr) continue;
     const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);

@@ -63,7 +63,7 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   if (carried.receive_count > 0) aged_of(queue).add(record.sent, record.seq, queue.all_there());
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
-    queue.index.put(record.seq, Place::log(record.position));
+    queue.index.put(record.seq, IndexEntry::log(record.position));
     return;
   }
   slots_.set_max(restoring_max);
@@ -81,18 +81,18 @@ void Shard::restore(const SendRecord& record, std::vector<LogPos>& freed) {
 
 // Only the log position is new: the checkpoint before it lists the message, or it was deleted.
 void Shard::restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed) {
-  const Place place = queue.index.find(record.seq);
-  if (place.absent()) return freed.push_back(record.position);
-  freed.push_back(place.is_slot() ? LogPos{slots_[place.slot()].position} : place.position());
-  set_position(queue, record.seq, place, record.position);
+  const IndexEntry indexed = queue.index.find(record.seq);
+  if (indexed.absent()) return freed.push_back(record.position);
+  freed.push_back(indexed.is_slot() ? LogPos{slots_[indexed.slot()].position} : indexed.position());
+  set_position(queue, record.seq, indexed, record.position);
 }
 
 void Shard::restore(const ReceiveRecord& record) {
   Queue& queue = make_queue(record.queue);
-  const Place place = queue.index.find(record.seq);
-  if (place.absent()) return;  // deleted before; the records of one frame may be in this order
+  const IndexEntry indexed = queue.index.find(record.seq);
+  if (indexed.absent()) return;  // deleted before; the records of one frame may be in this order
   slots_.set_max(restoring_max);
-  const std::uint32_t row = slot_for(queue, record.seq, place);
+  const std::uint32_t row = slot_for(queue, record.seq, indexed);
   CHECK(row != Slab<Slot>::none);
   Slot& slot = slots_[row];
   slot.nonce = record.nonce;
@@ -142,7 +142,7 @@ void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from)
 // Frees the messages of a deleted queue. Source queues must still delete the messages that they
 // moved here (`unsettled_`); else those would be back there.
 void Shard::abandon(Queue& queue, std::vector<LogPos>& freed) {
-  while (queue.index.drain_page([&](Seq, Place place) { give_back(place, freed); })) {
+  while (queue.index.drain_page([&](Seq, IndexEntry indexed) { give_back(indexed, freed); })) {
   }
   forget_replays(queue);
   CHECK(queue.set_aside.empty());  // nothing was read yet
@@ -187,18 +187,18 @@ void Shard::finish_recovery(Instant passed, Instant now, std::vector<LogPos>& fr
 // All records have been read: what is ready, what is hidden until when.
 void Shard::resume(Queue& queue, Instant passed, Instant now) {
   // hide() and show() change what is ready, not what is present: the walk may go on under them.
-  queue.index.for_each([&](Seq seq, Place place) {
-    if (!place.is_slot()) {
+  queue.index.for_each([&](Seq seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) {
       queue.index.make_ready(seq, SeqIndex::Set::fresh);
       return;
     }
-    Slot& slot = slots_[place.slot()];
+    Slot& slot = slots_[indexed.slot()];
     if (const Instant end = delay_end(queue, slot); end.ms != 0) slot.deadline = end;
     if (slot.deadline > passed) {
-      hide(queue, place.slot(), slot.receive_count == 0 ? State::delayed : State::in_flight,
+      hide(queue, indexed.slot(), slot.receive_count == 0 ? State::delayed : State::in_flight,
            slot.deadline);
     } else {
-      show(queue, place.slot());
+      show(queue, indexed.slot());
     }
   });
   if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came

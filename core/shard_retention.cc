@@ -48,9 +48,9 @@ void Shard::give_back_doomed(Effects& effects) {
   std::size_t given = 0;
   while (!doomed_.empty() && given < limits_.doomed_a_turn) {
     Doomed& doomed = doomed_.front();
-    const bool any = doomed.index.drain_page([&](Seq, Place place) {
+    const bool any = doomed.index.drain_page([&](Seq, IndexEntry indexed) {
       ++given;
-      give_back(place, effects.freed);
+      give_back(indexed, effects.freed);
     });
     if (any) continue;
     if (given >= limits_.doomed_a_turn) return;

@@ -22,15 +22,15 @@ std::uint32_t Shard::take_slot(Queue& queue, Seq seq, State state, LogPos positi
   slot.seq = seq;
   slot.queue = queue.id;
   slot.generation = generation;
-  queue.index.put(seq, Place::slot(row));
+  queue.index.put(seq, IndexEntry::slot(row));
   ++queue.slots;
   return row;
 }
 
 // The slot of a message that is there, made if it had none.
-std::uint32_t Shard::slot_for(Queue& queue, Seq seq, Place place) {
-  if (place.is_slot()) return place.slot();
-  return take_slot(queue, seq, State::visible, place.position());
+std::uint32_t Shard::slot_for(Queue& queue, Seq seq, IndexEntry indexed) {
+  if (indexed.is_slot()) return indexed.slot();
+  return take_slot(queue, seq, State::visible, indexed.position());
 }
 
 // The slot of a new message, as sent and in its group.
@@ -100,17 +100,17 @@ void Shard::show(Queue& queue, std::uint32_t row) {
 
 // The message goes. Its record is in `freed`, unless it is needed still.
 void Shard::erase(Queue& queue, Seq seq, std::vector<LogPos>& freed) {
-  const Place place = queue.index.find(seq);
-  if (!place.absent()) erase(queue, seq, place, freed);
+  const IndexEntry indexed = queue.index.find(seq);
+  if (!indexed.absent()) erase(queue, seq, indexed, freed);
 }
 
-void Shard::erase(Queue& queue, Seq seq, Place place, std::vector<LogPos>& freed) {
-  if (place.is_slot()) {
-    change_state(queue, place.slot(), State::free);
-    if (slots_[place.slot()].group != 0) queue.groups->leave(place.slot());
+void Shard::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (indexed.is_slot()) {
+    change_state(queue, indexed.slot(), State::free);
+    if (slots_[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
     --queue.slots;
   }
-  give_back(place, freed);
+  give_back(indexed, freed);
   queue.index.erase(seq);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
@@ -129,12 +129,12 @@ MessageState Shard::state_of(const Queue& queue, const Slot& slot) const {
 
 void Shard::set_aside(QueueId id, Seq seq) {
   Queue* const queue = find_queue(id);
-  const Place place = queue == nullptr ? Place() : queue->index.find(seq);
-  if (place.absent()) return;
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
+  if (indexed.absent()) return;
   MessageState message{.seq = seq};
-  if (place.is_slot()) message = state_of(*queue, slots_[place.slot()]);
+  if (indexed.is_slot()) message = state_of(*queue, slots_[indexed.slot()]);
   std::vector<LogPos> kept;
-  erase(*queue, seq, place, kept);
+  erase(*queue, seq, indexed, kept);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
   message.position = kept.front();
   queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &MessageState::seq),
@@ -145,9 +145,9 @@ void Shard::set_aside(QueueId id, Seq seq) {
 
 LogPos Shard::position_of(QueueId id, Seq seq) {
   const Queue* const queue = find_queue(id);
-  const Place place = queue == nullptr ? Place() : queue->index.find(seq);
-  if (place.absent()) return log_pos_none;
-  return place.is_slot() ? LogPos{slots_[place.slot()].position} : place.position();
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
+  if (indexed.absent()) return log_pos_none;
+  return indexed.is_slot() ? LogPos{slots_[indexed.slot()].position} : indexed.position();
 }
 
 void Shard::relocated(QueueId id, Seq seq, LogPos position) {
@@ -155,17 +155,17 @@ void Shard::relocated(QueueId id, Seq seq, LogPos position) {
   set_position(queue, seq, queue.index.find(seq), position);
 }
 
-void Shard::set_position(Queue& queue, Seq seq, Place place, LogPos position) {
-  if (place.is_slot()) {
-    slots_[place.slot()].position = position;
+void Shard::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position) {
+  if (indexed.is_slot()) {
+    slots_[indexed.slot()].position = position;
   } else {
-    queue.index.put(seq, Place::log(position));
+    queue.index.put(seq, IndexEntry::log(position));
   }
 }
 
-void Shard::give_back(Place place, std::vector<LogPos>& freed) {
-  if (!place.is_slot()) return freed.push_back(place.position());
-  Slot& slot = slots_[place.slot()];
+void Shard::give_back(IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (!indexed.is_slot()) return freed.push_back(indexed.position());
+  Slot& slot = slots_[indexed.slot()];
   if (slot.state != State::free) {  // its queue has gone
     if (slot.timer_armed) timers_.cancelled();
     slot.timer_armed = false;
@@ -174,7 +174,7 @@ void Shard::give_back(Place place, std::vector<LogPos>& freed) {
   }
   // Without a position its record is of this turn: appended() sees to it.
   if (slot.position != log_pos_none) freed.push_back(slot.position);
-  slots_.give(place.slot());
+  slots_.give(indexed.slot());
 }
 
 void Shard::record(const Slot& slot, Effects& effects) const {
@@ -196,18 +196,18 @@ Instant Shard::delay_end(const Queue& queue, const Slot& slot) {
 
 // A FIFO queue's new delay also holds for the messages in it that were never received.
 void Shard::delay_anew(Queue& queue, Instant now) {
-  queue.index.for_each([&](Seq, Place place) {
-    if (!place.is_slot()) return;
-    Slot& slot = slots_[place.slot()];
+  queue.index.for_each([&](Seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) return;
+    Slot& slot = slots_[indexed.slot()];
     const bool waits = slot.state == State::delayed || slot.state == State::visible;
     const Instant deadline = delay_end(queue, slot);
     if (deadline.ms == 0) return;
     if (slot.state == State::sent) {
       slot.deadline = deadline;
     } else if (waits && deadline > now) {
-      hide(queue, place.slot(), State::delayed, deadline);
+      hide(queue, indexed.slot(), State::delayed, deadline);
     } else if (slot.state == State::delayed) {
-      show(queue, place.slot());
+      show(queue, indexed.slot());
     }
   });
 }

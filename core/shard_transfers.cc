@@ -226,9 +226,10 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
 void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
   const TransferKey& from = transfer.from;
   Queue* const queue = find_queue(from.queue);
-  const Place place = queue == nullptr ? Place() : queue->index.find(from.seq);
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(from.seq);
   const bool recovered = transfer.position == log_pos_none;
-  const bool there = place.is_slot() && (recovered || slots_[place.slot()].state == State::moving);
+  const bool there =
+      indexed.is_slot() && (recovered || slots_[indexed.slot()].state == State::moving);
   const auto held = moving_.find(from);
   transfer.deleted = held != moving_.end() && !held->second.empty();
   if (held != moving_.end() && !transfer.deleted) moving_.erase(held);
@@ -240,22 +241,22 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
     used_up_targets_.insert(transfer.request.queue);
   if (transfer.request.error != Errc::ok) {
     if (there && transfer.deleted) {
-      erase(*queue, from.seq, place, effects.freed);
+      erase(*queue, from.seq, indexed, effects.freed);
       effects.deletes.push_back({from.queue, from.seq});
     } else if (there && transfer.request.error == Errc::corrupt) {
       set_aside(from.queue, from.seq);
     } else if (there) {
-      stay(*queue, transfer, place.slot(), now);
+      stay(*queue, transfer, indexed.slot(), now);
     }
     if (queue != nullptr && transfer.task != 0) moved(*queue, transfer, now, effects);
     if (transfer.deleted) answer_deletes(from, effects);
     return give_transfer(transfer);
   }
-  if (!place.absent()) erase(*queue, from.seq, effects.freed);
+  if (!indexed.absent()) erase(*queue, from.seq, effects.freed);
   // Logged even if the message is gone meanwhile: the record of that may not be durable yet. During
   // recovery, however, the record that deleted the message has also counted it for its task.
   if (queue != nullptr && transfer.task != 0 &&
-      (!(recovered && place.absent()) || MUTANT(count_again))) {
+      (!(recovered && indexed.absent()) || MUTANT(count_again))) {
     moved(*queue, transfer, now, effects);
   } else {
     effects.deletes.push_back({from.queue, from.seq});
@@ -270,20 +271,20 @@ void Shard::settle(Transfer& transfer, Effects& effects) {
   effects.replies.push_back({&transfer.request, transfer.deleted});
   Queue* const queue = transfer.arrived == 0 ? nullptr : find_queue(transfer.request.queue);
   if (queue == nullptr) return;
-  const Place place = queue->index.find(transfer.arrived);
-  if (place.is_slot()) {
-    Slot& slot = slots_[place.slot()];
+  const IndexEntry indexed = queue->index.find(transfer.arrived);
+  if (indexed.is_slot()) {
+    Slot& slot = slots_[indexed.slot()];
     slot.unsettled = false;
-    if (slot.state == State::moving) show(*queue, place.slot());  // bury() hid it
+    if (slot.state == State::moving) show(*queue, indexed.slot());  // bury() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
   const auto aside = std::ranges::find(queue->set_aside, transfer.arrived, &MessageState::seq);
-  if (place.absent() && aside == queue->set_aside.end()) return;
-  if (place.absent()) {
+  if (indexed.absent() && aside == queue->set_aside.end()) return;
+  if (indexed.absent()) {
     effects.freed.push_back(aside->position);
     queue->set_aside.erase(aside);
   } else {
-    erase(*queue, transfer.arrived, place, effects.freed);
+    erase(*queue, transfer.arrived, indexed, effects.freed);
   }
   effects.deletes.push_back({queue->id, transfer.arrived});
 }

@@ -26,7 +26,7 @@ struct FileText {
   ~FileText() { explicit_bzero(text.data(), text.size()); }
 };
 
-std::string place_of(const std::string& path, const toml::source_region& where) {
+std::string location_of(const std::string& path, const toml::source_region& where) {
   return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
 }
 
@@ -79,24 +79,24 @@ std::expected<void, std::string> read_key(const std::string& path, const toml::t
                                     [&](const auto& want) { return name.str() == want.first; });
     if (known == std::end(wanted)) {
       return Fault(fmt::format("{}: a key has id, secret and account, and no \"{}\".{}",
-                               place_of(path, name.source()), name.str(),
+                               location_of(path, name.source()), name.str(),
                                suggestion(name.str(), names)));
     }
     const auto text = node.value_exact<std::string>();
     if (!text) {
       return Fault(fmt::format("{}: {} is a string: write it in quotes.",
-                               place_of(path, node.source()), known->first));
+                               location_of(path, node.source()), known->first));
     }
     *known->second = *text;
   }
   for (const auto& [name, text] : wanted) {
     if (text->empty())
-      return Fault(fmt::format("{}: this key has no {}.", place_of(path, table.source()), name));
+      return Fault(fmt::format("{}: this key has no {}.", location_of(path, table.source()), name));
   }
   const KeyFault fault = ring.add({id, secret, account});
   explicit_bzero(secret.data(), secret.size());
   if (fault == KeyFault::none) return {};
-  return Fault(fmt::format("{}: {}", place_of(path, table.source()), text_of(fault)));
+  return Fault(fmt::format("{}: {}", location_of(path, table.source()), text_of(fault)));
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const s
   const toml::parse_result parsed =
       toml::parse(std::string_view(file.text), std::string_view(path));
   if (!parsed) {
-    return Fault(fmt::format("{}: {}.", place_of(path, parsed.error().source()),
+    return Fault(fmt::format("{}: {}.", location_of(path, parsed.error().source()),
                              parsed.error().description()));
   }
   auto ring = std::make_shared<Keyring>();
@@ -117,7 +117,7 @@ std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const s
       return Fault(
           fmt::format("{}: keys are written as tables called [[key]], and nothing else "
                       "is in this file.",
-                      place_of(path, name.source())));
+                      location_of(path, name.source())));
     }
     for (const toml::node& key : *keys) {
       if (auto added = read_key(path, *key.as_table(), *ring); !added) return Fault(added.error());

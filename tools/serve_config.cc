@@ -267,7 +267,7 @@ std::vector<std::string> keys_of(std::string_view section) {
   return names;
 }
 
-std::string place_of(const std::string& path, const toml::source_region& where) {
+std::string location_of(const std::string& path, const toml::source_region& where) {
   return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
 }
 
@@ -295,16 +295,16 @@ std::expected<void, std::string> read_section(const std::string& path, const std
     const auto known = std::find_if(std::begin(keys), std::end(keys), [&](const ServeKey& k) {
       return section == k.section && key == k.key;
     });
-    const std::string place = place_of(path, name.source());
+    const std::string location = location_of(path, name.source());
     if (known == std::end(keys))
-      return Fault(fmt::format("{}: [{}] has no key \"{}\".{}", place, section, name.str(),
+      return Fault(fmt::format("{}: [{}] has no key \"{}\".{}", location, section, name.str(),
                                suggestion(key, keys_of(section))));
     const auto text = value_of(node, known->repeats);
     if (!text)
       return Fault(fmt::format(
-          "{}: {} takes {}.", place_of(path, node.source()), key,
+          "{}: {} takes {}.", location_of(path, node.source()), key,
           known->repeats ? "a string or an array of strings" : "a string or a whole number"));
-    given.try_emplace(known->flag, *text, place_of(path, node.source()));
+    given.try_emplace(known->flag, *text, location_of(path, node.source()));
   }
   return {};
 }
@@ -333,16 +333,16 @@ std::expected<void, std::string> read_config_file(const std::string& path, Given
   const toml::parse_result parsed =
       toml::parse(std::string_view(text.view()), std::string_view(path));
   if (!parsed)
-    return Fault(fmt::format("{}: {}.", place_of(path, parsed.error().source()),
+    return Fault(fmt::format("{}: {}.", location_of(path, parsed.error().source()),
                              parsed.error().description()));
   for (const auto& [name, node] : parsed.table()) {
     const std::string section(name.str());
     const std::vector<std::string> known = sections();
     if (std::find(known.begin(), known.end(), section) == known.end())
-      return Fault(fmt::format("{}: there is no section [{}].{}", place_of(path, name.source()),
+      return Fault(fmt::format("{}: there is no section [{}].{}", location_of(path, name.source()),
                                section, suggestion(section, known)));
     if (!node.is_table())
-      return Fault(fmt::format("{}: {} is a section: write [{}].", place_of(path, name.source()),
+      return Fault(fmt::format("{}: {} is a section: write [{}].", location_of(path, name.source()),
                                section, section));
     if (auto read = read_section(path, section, *node.as_table(), given); !read) return read;
   }
@@ -379,9 +379,9 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
   for (const ServeKey& key : keys) {
     const auto found = given.find(key.flag);
     if (found == given.end()) continue;
-    const auto& [text, place] = found->second;
+    const auto& [text, location] = found->second;
     if (!key.assign(options, text))
-      return Fault(fmt::format("{}: \"{}\" does not fit {}. {}; the default is {}.", place, text,
+      return Fault(fmt::format("{}: \"{}\" does not fit {}. {}; the default is {}.", location, text,
                                key.value, key.help, key.preset));
   }
   if (auto whole = check_together(options); !whole) return Fault(whole.error());

@@ -36,7 +36,7 @@ std::string variable_of(const ServeKey& key);  // PAWL_SECTION_KEY
 // A given value and its source, for error texts.
 struct GivenValue {
   std::string text;
-  std::string place;
+  std::string location;
 };
 using GivenValues = std::map<std::string, GivenValue, std::less<>>;  // by flag
 

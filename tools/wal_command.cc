@@ -85,7 +85,7 @@ class Printer final : public RecordSink {
   }
 
  private:
-  static void print(const PlacesRecord& record) {
+  static void print(const IndexEntriesRecord& record) {
     fmt::print("  places  queue {} messages {} from seq {}\n", raw(record.queue),
                record.entries.size(), record.entries.empty() ? 0 : record.entries.front().seq);
   }

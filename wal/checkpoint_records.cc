@@ -38,7 +38,7 @@ std::uint32_t read_u32(Decoder& in) {
 
 // Message numbers and positions lie close together, so each is stored as its distance from the one
 // before. Consecutive messages have similar position distances, so only the change is stored.
-struct PlaceDeltas {
+struct PositionDeltas {
   Seq seq = 0;
   LogPos position = 0;
   std::uint64_t step = 0;
@@ -58,11 +58,11 @@ struct PlaceDeltas {
   }
 };
 
-void read_places(Decoder& in, RecordSink& sink) {
-  PlacesRecord record;
+void read_index_entries(Decoder& in, RecordSink& sink) {
+  IndexEntriesRecord record;
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto count = in.fixed<std::uint32_t>();
-  PlaceDeltas at;
+  PositionDeltas at;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!at.read(in)) return in.fail();
     record.entries.push_back({at.seq, at.position});
@@ -75,7 +75,7 @@ void read_states(Decoder& in, RecordSink& sink) {
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto count = in.fixed<std::uint32_t>();
   record.fifo = read_flag(in);
-  PlaceDeltas at;
+  PositionDeltas at;
   std::uint64_t since = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!at.read(in)) return in.fail();
@@ -161,19 +161,20 @@ void read_segments(Decoder& in, RecordSink& sink) {
 
 }  // namespace
 
-std::size_t places_bytes_max(std::size_t entries) {
+std::size_t index_entries_bytes_max(std::size_t entries) {
   return align_record(run_bytes + entries * 2 * varint_bytes_max);
 }
 
-std::size_t encode_places(std::byte* out, QueueId queue,
-                          std::span<const PlacesRecord::Entry> entries, std::uint64_t stream) {
-  CHECK(entries.size() <= places_max, "{}", entries.size());
+std::size_t encode_index_entries(std::byte* out, QueueId queue,
+                                 std::span<const IndexEntriesRecord::Entry> entries,
+                                 std::uint64_t stream) {
+  CHECK(entries.size() <= index_entries_max, "{}", entries.size());
   Encoder to(out);
   to.fixed(raw(queue));
   to.fixed(static_cast<std::uint32_t>(entries.size()));
-  PlaceDeltas at;
-  for (const PlacesRecord::Entry& entry : entries) at.write(to, entry.seq, entry.position);
-  return to.finish(RecordType::places, 0, stream);
+  PositionDeltas at;
+  for (const IndexEntriesRecord::Entry& entry : entries) at.write(to, entry.seq, entry.position);
+  return to.finish(RecordType::index_entries, 0, stream);
 }
 
 std::size_t states_bytes_max(std::size_t entries) {
@@ -187,7 +188,7 @@ std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
   to.fixed(raw(queue));
   to.fixed(static_cast<std::uint32_t>(entries.size()));
   to.fixed(static_cast<std::uint8_t>(fifo));
-  PlaceDeltas at;
+  PositionDeltas at;
   std::uint64_t since = 0;
   for (const StatesRecord::Entry& entry : entries) {
     at.write(to, entry.seq, entry.position);
@@ -280,8 +281,8 @@ std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
 
 Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink) {
   switch (type) {
-    case RecordType::places:
-      read_places(in, sink);
+    case RecordType::index_entries:
+      read_index_entries(in, sink);
       return {};
     case RecordType::states:
       read_states(in, sink);

@@ -64,7 +64,7 @@ struct Geometry {
   Lsn segment_base(std::uint64_t number) const { return number * segment_bytes; }
   Lsn extent_end(Lsn lsn) const { return (extent_of(lsn) + 1) * extent_bytes; }
   // The first position from `lsn` on where a frame may start: a segment begins with its header.
-  Lsn frame_place(Lsn lsn) const { return offset_of(lsn) == 0 ? lsn + block_bytes : lsn; }
+  Lsn frame_position(Lsn lsn) const { return offset_of(lsn) == 0 ? lsn + block_bytes : lsn; }
   // The largest record that fits every extent, also the first of a segment.
   std::size_t record_room() const { return extent_bytes - block_bytes - log_frame_header_bytes; }
 };

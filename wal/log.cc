@@ -78,8 +78,8 @@ void Log::begin_checkpoint() {
 
 void Log::append(CheckpointSlice& slice, Instant now) {
   for (CheckpointRecord& record : slice.records) {
-    if (auto* const places = std::get_if<PlacesRecord>(&record)) {
-      for (auto& entry : places->entries) entry.position = full(entry.position);
+    if (auto* const index_entries = std::get_if<IndexEntriesRecord>(&record)) {
+      for (auto& entry : index_entries->entries) entry.position = full(entry.position);
     } else if (auto* const states = std::get_if<StatesRecord>(&record)) {
       for (auto& entry : states->entries) entry.position = full(entry.position);
     }

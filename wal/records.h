@@ -45,7 +45,7 @@ enum class RecordType : std::uint8_t {
   task = 7,
   settled = 8,
   // Records of a checkpoint only: wal/checkpoint_records.h.
-  places = 9,
+  index_entries = 9,
   states = 10,
   times = 11,
   dedup = 12,

@@ -265,14 +265,14 @@ Result<void> Recovery::recover_frames() {
 // A frame follows at once or, if it did not fit into the extent, at the start of the next one;
 // `prev` shows whether a frame between them is missing.
 Result<Recovery::Found> Recovery::next_frame() {
-  const auto here = look(log_->pool_.frame_place(tail_));
+  const auto here = look(log_->pool_.frame_position(tail_));
   // The first frame must lie where reading begins: without a frame before it, `prev` proves
   // nothing.
   if (!here || here->check.fault == LogFault::none || last_frame_ == 0 ||
       tail_ % geometry_.extent_bytes == 0) {
     return here;
   }
-  const auto next = look(log_->pool_.frame_place(geometry_.extent_end(tail_)));
+  const auto next = look(log_->pool_.frame_position(geometry_.extent_end(tail_)));
   if (!next || next->check.fault == LogFault::none) return next;
   const bool next_is_ours = here->check.fault <= LogFault::lsn && next->check.fault > LogFault::lsn;
   return next_is_ours ? next : here;
@@ -288,7 +288,7 @@ Result<Recovery::Found> Recovery::look(Lsn at) {
   const LogFrameHeader& header = found.check.header;
   if (found.check.fault == LogFault::version) {
     return refuse(Errc::version, fmt::format("{}: the frame was written by a newer version ({})",
-                                             place(at), header.version));
+                                             describe(at), header.version));
   }
   if (found.check.fault != LogFault::none) return found;
   // The very first frame of a log has no predecessor; the predecessor of the first remaining frame
@@ -361,12 +361,12 @@ Result<void> Recovery::recover_frame(const Found& found) {
         Errc::version,
         fmt::format("{}: a frame holds {} {}, which a newer version wrote and this one does "
                     "not know; use the pawl that wrote it, or a newer one",
-                    place(found.at), name_of(unknown_.kind), unknown_.value));
+                    describe(found.at), name_of(unknown_.kind), unknown_.value));
   }
   if (!read) {
     return refuse(read.error().code,
                   fmt::format("{}: a whole frame holds a record that cannot be read ({})",
-                              place(found.at), read.error().what));
+                              describe(found.at), read.error().what));
   }
   tail_ = align_up(found.at + header.length, block_bytes);
   if (of_checkpoint_) log_->checkpoint_bytes_ += tail_ - found.at;
@@ -429,14 +429,14 @@ Result<void> Recovery::judge(const Found& bad) {
   const Lsn promised = std::max(manifest_.durable, manifest_.clean);
   if (witness_.empty() && promised > tail_) {
     witness_ =
-        fmt::format("the manifest says that everything up to {} was on disk", place(promised));
+        fmt::format("the manifest says that everything up to {} was on disk", describe(promised));
   }
   if (!witness_.empty() && !MUTANT(cut_anything)) {
     return refuse(Errc::corrupt, fmt::format("{}: {} (expected a frame of epoch {} or later that "
                                              "follows the one at {}), and {}; restore "
                                              "the directory from a copy, or run `pawl wal verify`",
-                                             place(bad.at), describe(bad.check.fault), epoch_,
-                                             place(last_frame_), witness_));
+                                             describe(bad.at), pawl::describe(bad.check.fault),
+                                             epoch_, describe(last_frame_), witness_));
   }
   const LogFault fault = bad.check.fault;
   const bool torn =
@@ -483,7 +483,7 @@ Result<std::unique_ptr<Log>> Recovery::finish() {
 // them. A frame that does not fit into the rest of the extent begins the next one, so nothing would
 // ever overwrite these bytes. Everywhere else the epoch decides.
 Result<void> Recovery::clear_tail() {
-  const Lsn at = log_->pool_.frame_place(tail_);
+  const Lsn at = log_->pool_.frame_position(tail_);
   if (geometry_.segment_of(at) >= whole_end_) return {};
   const FileId file = log_->pool_.file(geometry_.segment_of(at));
   PageBlock block(block_bytes);
@@ -508,7 +508,7 @@ Result<void> Recovery::make_ahead() {
   return {};
 }
 
-std::string Recovery::place(Lsn lsn) const {
+std::string Recovery::describe(Lsn lsn) const {
   return fmt::format("{} offset {}", segment_name(geometry_.segment_of(lsn)),
                      geometry_.offset_of(lsn));
 }
@@ -566,7 +566,8 @@ void Recovery::checkpoint(const CheckpointRecord& record) {
     if (bad_position_) return;
     for (const auto& entry : entries) hold(entry.position);
   };
-  if (const auto* places = std::get_if<PlacesRecord>(&record)) hold_all(places->entries);
+  if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record))
+    hold_all(index_entries->entries);
   if (const auto* states = std::get_if<StatesRecord>(&record)) hold_all(states->entries);
   if (!bad_position_) sink_.checkpoint(record);
 }

@@ -84,7 +84,7 @@ class Recovery final : private RecordSink {
   Result<void> clear_tail();
   Result<void> make_ahead();
 
-  std::string place(Lsn lsn) const;
+  std::string describe(Lsn lsn) const;
   std::unexpected<Error> pass_on(Error error, std::string_view doing);
   std::unexpected<Error> refuse(Errc code, std::string complaint);
 

@@ -102,10 +102,10 @@ class SegmentPool {
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
   // The next position where a frame may begin: behind the segment's header, or in the next segment
   // if this one has no space left.
-  Lsn frame_place(Lsn lsn) const {
+  Lsn frame_position(Lsn lsn) const {
     const std::uint64_t number = geometry_.segment_of(lsn);
     const bool fits = geometry_.offset_of(lsn) < room_of(number);
-    return geometry_.frame_place(fits ? lsn : geometry_.segment_base(number + 1));
+    return geometry_.frame_position(fits ? lsn : geometry_.segment_base(number + 1));
   }
   // Bytes between two positions, without those unusable for frames.
   std::uint64_t between(Lsn from, Lsn to) const;

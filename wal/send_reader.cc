@@ -46,7 +46,7 @@ void SendReader::pass_over(Lsn to) {
 // Reads the next extent as soon as its wanted part is durable.
 void SendReader::read_on(Lsn durable) {
   while (at_ < end_) {
-    const std::uint64_t segment = geometry_.segment_of(pool_.frame_place(at_));
+    const std::uint64_t segment = geometry_.segment_of(pool_.frame_position(at_));
     at_ = std::min(end_, std::max(at_, geometry_.segment_base(segment)));
     if (pool_.ready(segment)) break;
     pass_over(geometry_.segment_base(segment + 1));

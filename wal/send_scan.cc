@@ -15,7 +15,7 @@ void SendScan::begin(Lsn from) {
 
 void SendScan::begin_extent(std::uint64_t extent, std::span<const std::byte> bytes) {
   bytes_ = bytes;
-  at_ = geometry_.frame_place(extent * geometry_.extent_bytes);
+  at_ = geometry_.frame_position(extent * geometry_.extent_bytes);
   end_ = (extent + 1) * geometry_.extent_bytes;
   records_ = 0;
 }

@@ -103,10 +103,10 @@ void Writer::append_rows(const ConfigRecord& record) {
   }
 }
 
-void Writer::append_part(const PlacesRecord& record) {
-  in_runs(std::span(record.entries), places_max, [&](auto run) {
-    commit(
-        encode_places(reserve(places_bytes_max(run.size())), record.queue, run, geometry_.stream));
+void Writer::append_part(const IndexEntriesRecord& record) {
+  in_runs(std::span(record.entries), index_entries_max, [&](auto run) {
+    commit(encode_index_entries(reserve(index_entries_bytes_max(run.size())), record.queue, run,
+                                geometry_.stream));
   });
 }
 
@@ -250,9 +250,9 @@ void Writer::begin_frame(std::size_t bytes) {
   CHECK(bytes <= geometry_.record_room(), "a record of {} bytes", bytes);
   if (open_) close_frame();
   const std::size_t need = log_frame_header_bytes + bytes;
-  Lsn start = pool_.frame_place(tail_);
+  Lsn start = pool_.frame_position(tail_);
   if (start + need > geometry_.extent_end(start))
-    start = pool_.frame_place(geometry_.extent_end(start));
+    start = pool_.frame_position(geometry_.extent_end(start));
   CHECK(start % block_bytes == 0, "{}", start);
   padding_bytes_ += pool_.between(tail_, start);
   if (geometry_.segment_of(start) != segment_) {

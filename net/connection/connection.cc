@@ -83,7 +83,7 @@ bool Connection::refuse_plain_http(std::string_view bytes) {
 // Keeps the bytes of a handshake until the gate admits it.
 void Connection::take_sealed(std::string_view bytes) {
   if (!handshake_waits_ && !handshake_admitted_) {
-    handshake_admitted_ = table_->admit_handshake(index_, peer_.place);
+    handshake_admitted_ = table_->admit_handshake(index_, peer_.peer_slot);
     handshake_waits_ = !handshake_admitted_;
   }
   if (handshake_admitted_) return open_sealed(bytes);
@@ -253,7 +253,7 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.target = target;
   call.abandoned = call.giving_back = false;
   call.begun = table_->now();
-  call.place = static_cast<std::uint32_t>(calls_.size());
+  call.list_index = static_cast<std::uint32_t>(calls_.size());
   calls_.push_back(&call);
   request.owner = &call;
   request.stream = this;
@@ -262,8 +262,8 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
 }
 
 void Connection::forget(PendingCall& call) {
-  calls_[call.place] = calls_.back();
-  calls_[call.place]->place = call.place;
+  calls_[call.list_index] = calls_.back();
+  calls_[call.list_index]->list_index = call.list_index;
   calls_.pop_back();
 }
 

@@ -55,10 +55,10 @@ struct PendingCall {
   Connection* connection = nullptr;
   Request* request = nullptr;
   ShardId target{};
-  std::uint32_t place = 0;   // index in the connection's list
-  Instant begun;             // start of a receive's wait
-  bool abandoned = false;    // its response is no longer wanted
-  bool giving_back = false;  // the request now returns its deliveries to their queue
+  std::uint32_t list_index = 0;  // index in the connection's list
+  Instant begun;                 // start of a receive's wait
+  bool abandoned = false;        // its response is no longer wanted
+  bool giving_back = false;      // the request now returns its deliveries to their queue
   std::vector<ReceiptEntry> returned;
 };
 

@@ -110,10 +110,10 @@ void Connections::follow_live() {
   }
 }
 
-void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
+void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   if (draining_) {
     ::close(fd);
-    peers_of(protocol).leave(place);
+    peers_of(protocol).leave(peer_slot);
     context_->open_count->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -137,12 +137,13 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t place) {
   row.peers = &peers_of(protocol);
   ++open_;
   memory_.touch(index);
-  row.connection->start(index, row.generation, {peer_of(fd), place});
+  row.connection->start(index, row.generation, {peer_of(fd), peer_slot});
 }
 
-bool Connections::admit_handshake(std::uint32_t index, std::uint32_t place) {
+bool Connections::admit_handshake(std::uint32_t index, std::uint32_t peer_slot) {
   // Waiting handshakes go first.
-  const auto verdict = handshakes_.empty() ? gate_.admit(place) : HandshakeGate::Verdict::next_turn;
+  const auto verdict =
+      handshakes_.empty() ? gate_.admit(peer_slot) : HandshakeGate::Verdict::next_turn;
   if (verdict == HandshakeGate::Verdict::now) return true;
   auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
   queue.push_back({index, rows_[index].generation});
@@ -160,7 +161,7 @@ void Connections::begin_turn(Instant now) {
     const Row& row = rows_[next.index];
     const bool gone = row.connection == nullptr || row.generation != next.generation;
     const auto verdict =
-        gone ? HandshakeGate::Verdict::now : gate_.admit(row.connection->peer().place);
+        gone ? HandshakeGate::Verdict::now : gate_.admit(row.connection->peer().peer_slot);
     if (verdict == HandshakeGate::Verdict::next_turn) return;
     handshakes_.pop_front();
     if (verdict == HandshakeGate::Verdict::next_second) {
@@ -223,16 +224,16 @@ void Connections::close_strangers() {
     std::size_t bytes = 0;
     std::vector<std::pair<std::size_t, Connection*>> by_progress;
   };
-  std::unordered_map<std::uint32_t, AddressShare> shares;  // by Peer::place
+  std::unordered_map<std::uint32_t, AddressShare> shares;  // by Peer::peer_slot
   for (const Row& row : rows_) {
     Connection* const one = row.connection.get();
     if (one == nullptr || one->closing() || one->verified()) continue;
     if (one->memory() < evicted_stranger_bytes_min) continue;
-    AddressShare& share = shares[one->peer().place];
+    AddressShare& share = shares[one->peer().peer_slot];
     share.bytes += one->memory();
     share.by_progress.emplace_back(one->progress(now_, ticked_before_), one);
   }
-  for (auto& [place, share] : shares) std::ranges::sort(share.by_progress, std::greater<>());
+  for (auto& [peer_slot, share] : shares) std::ranges::sort(share.by_progress, std::greater<>());
   while (unverified_ > unverified_max() && !shares.empty()) {
     const auto most =
         std::ranges::max_element(shares, {}, [](const auto& entry) { return entry.second.bytes; });
@@ -303,7 +304,7 @@ void Connections::flush() {
 
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
-  row.peers->leave(row.connection->peer().place);
+  row.peers->leave(row.connection->peer().peer_slot);
   row.connection.reset();
   object_bytes_ -= row.bytes;
   row.generation = (row.generation + 1) & 0xFF'FFFF;

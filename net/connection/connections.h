@@ -62,13 +62,14 @@ class Connections final : public Asker {
 
   // --- Asker ---
   void answered(Request& request) override;
-  void connection(std::uint64_t number) override;  // fd | protocol << 32 | place << 40
+  void connection(std::uint64_t number) override;  // fd | protocol << 32 | peer_slot << 40
 
-  // `place`: the row in peers_of(protocol), left when the connection is freed.
-  void add(int fd, Protocol protocol, std::uint32_t place);
-  static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t place) {
+  // `peer_slot`: the row in peers_of(protocol), left when the connection is freed.
+  void add(int fd, Protocol protocol, std::uint32_t peer_slot);
+  static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t peer_slot) {
     return static_cast<std::uint32_t>(fd) |
-           std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32 | std::uint64_t{place} << 40;
+           std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32 |
+           std::uint64_t{peer_slot} << 40;
   }
 
   // A completion with RingOp::receive or RingOp::send.
@@ -108,7 +109,7 @@ class Connections final : public Asker {
   // The HTTP response for a client at the wrong port: `why`, and the address for SQS.
   std::string wrong_port(std::string_view why) const;
   // True: the handshake may begin. False: begin_handshake() will be called later.
-  bool admit_handshake(std::uint32_t index, std::uint32_t place);
+  bool admit_handshake(std::uint32_t index, std::uint32_t peer_slot);
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
   std::unique_ptr<BinaryCall> take_call(bool receive);
@@ -132,7 +133,7 @@ class Connections final : public Asker {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
     std::uint32_t bytes = 0;  // size of the connection object
-    Peers* peers = nullptr;   // table of its Peer::place
+    Peers* peers = nullptr;   // table of its Peer::peer_slot
   };
 
   Peers& peers_of(Protocol protocol) const {

@@ -30,10 +30,10 @@ class HandshakeGate {
     this_second_.clear();
     return true;
   }
-  // `place`: Peer::place of the peer.
-  Verdict admit(std::uint32_t place) {
+  // `peer_slot`: Peer::peer_slot of the peer.
+  Verdict admit(std::uint32_t peer_slot) {
     if (turn_ == turn_max) return Verdict::next_turn;
-    unsigned& count = this_second_[place];
+    unsigned& count = this_second_[peer_slot];
     if (count == address_rate_max) return Verdict::next_second;
     ++count;
     ++turn_;

@@ -58,7 +58,7 @@ std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
   const PeerAddress network = peer_network(address);
   const std::lock_guard lock(mutex_);
   if (total_ >= total_max_) return std::nullopt;
-  if (const auto known = places_.find(network); known != places_.end()) {
+  if (const auto known = peer_slots_.find(network); known != peer_slots_.end()) {
     Row& row = rows_[known->second];
     if (row.count >= each_max_) return std::nullopt;
     ++row.count;
@@ -66,26 +66,26 @@ std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
     return known->second;
   }
   if (free_.empty()) {
-    if (rows_.size() == places_max) return std::nullopt;
+    if (rows_.size() == peer_slots_max) return std::nullopt;
     free_.push_back(static_cast<std::uint32_t>(rows_.size()));
     rows_.emplace_back();
   }
-  const std::uint32_t place = free_.back();
+  const std::uint32_t peer_slot = free_.back();
   free_.pop_back();
-  rows_[place] = {network, 1};
-  places_.emplace(network, place);
+  rows_[peer_slot] = {network, 1};
+  peer_slots_.emplace(network, peer_slot);
   ++total_;
-  return place;
+  return peer_slot;
 }
 
-void Peers::leave(std::uint32_t place) {
+void Peers::leave(std::uint32_t peer_slot) {
   const std::lock_guard lock(mutex_);
-  Row& row = rows_[place];
+  Row& row = rows_[peer_slot];
   CHECK(row.count > 0, "a peer left twice");
   --total_;
   if (--row.count > 0) return;
-  places_.erase(row.network);
-  free_.push_back(place);
+  peer_slots_.erase(row.network);
+  free_.push_back(peer_slot);
 }
 
 }  // namespace pawl

@@ -30,7 +30,7 @@ PeerAddress peer_of(int fd);                        // zeros if the peer has dis
 // The other end of a connection.
 struct Peer {
   PeerAddress address{};
-  std::uint32_t place = 0;  // index of its row in Peers; the addresses of a /64 share one
+  std::uint32_t peer_slot = 0;  // index of its row in Peers; the addresses of a /64 share one
 };
 
 // The network that counts as one peer: a single IPv4 address, or an IPv6 /64.
@@ -40,7 +40,7 @@ std::string text_of(const PeerAddress& address);
 
 class Peers {
  public:
-  static constexpr std::uint32_t places_max = 1u << 24;
+  static constexpr std::uint32_t peer_slots_max = 1u << 24;
 
   Peers(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}
@@ -48,7 +48,7 @@ class Peers {
   // Index of the address's row, which all connections of its peer_network() share. Nothing: a limit
   // is reached.
   std::optional<std::uint32_t> enter(const PeerAddress& address);
-  void leave(std::uint32_t place);
+  void leave(std::uint32_t peer_slot);
 
  private:
   struct Row {
@@ -68,7 +68,7 @@ class Peers {
   std::uint32_t total_ = 0;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
-  std::unordered_map<PeerAddress, std::uint32_t, Hash> places_;
+  std::unordered_map<PeerAddress, std::uint32_t, Hash> peer_slots_;
 };
 
 }  // namespace pawl

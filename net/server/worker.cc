@@ -163,8 +163,8 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   }
   if (result < 0) return;  // the peer sees the failure
   const Protocol protocol = listeners_[tag.index].second;
-  const std::optional<std::uint32_t> place = shared_->peers_of(protocol).enter(peer_of(result));
-  if (!place) {
+  const std::optional<std::uint32_t> peer_slot = shared_->peers_of(protocol).enter(peer_of(result));
+  if (!peer_slot) {
     ::close(result);
     return;
   }
@@ -177,10 +177,10 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   }
   shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
   if (target == raw(options_.id)) {
-    connections_->add(result, protocol, *place);
+    connections_->add(result, protocol, *peer_slot);
   } else {
     loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
-                           Connections::number_of(result, protocol, *place));
+                           Connections::number_of(result, protocol, *peer_slot));
   }
 }
 

@@ -176,13 +176,13 @@ TEST(Directory, ForgetsWhoseDeadLettersWentWhereWhenTheNameIsAnothers) {
   EXPECT_EQ((*directory.find("a", "s"))->id, QueueId{7});
 }
 
-TEST(Place, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
+TEST(ShardOf, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
   std::array<int, 4> owned{};
   int moved = 0;
   for (int i = 0; i < 4000; ++i) {
     const std::string name = "queue-" + std::to_string(i);
-    const ShardId three = place("a", name, 3), four = place("a", name, 4);
-    EXPECT_EQ(four, place("a", name, 4));
+    const ShardId three = shard_of("a", name, 3), four = shard_of("a", name, 4);
+    EXPECT_EQ(four, shard_of("a", name, 4));
     if (three != four) {
       ++moved;
       EXPECT_EQ(four, ShardId{3}) << "only to the new shard";
@@ -193,11 +193,11 @@ TEST(Place, IsStableAndMovesFewQueuesWhenAShardIsAdded) {
   for (const int count : owned) EXPECT_NEAR(count, 1000, 150);
 }
 
-TEST(Place, OfTheSameNameInTwoAccountsDiffers) {
+TEST(ShardOf, OfTheSameNameInTwoAccountsDiffers) {
   int same = 0;
   for (int i = 0; i < 1000; ++i) {
     const std::string name = std::to_string(i);
-    same += place("a", name, 64) == place("b", name, 64) ? 1 : 0;
+    same += shard_of("a", name, 64) == shard_of("b", name, 64) ? 1 : 0;
   }
   EXPECT_LT(same, 60);
 }

@@ -114,7 +114,7 @@ TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
   AgedArrivals aged(bytes);
   EXPECT_EQ(aged.next_expiry(minute), never);
   EXPECT_EQ(aged.expire(Instant{INT64_MAX / 4}, minute), 0u);
-  for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, Place::log(seq));
+  for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, IndexEntry::log(seq));
   aged.add(start + seconds(2), 1, &index);
   aged.add(start, 2, &index);
   aged.add(start + seconds(1), 3, &index);
@@ -135,7 +135,7 @@ TEST(AgedArrivals, AreCopiedInPiecesWhileTheyComeAndGo) {
   SeqIndex index(pool);
   std::uint64_t bytes = 0;
   AgedArrivals aged(bytes), read(bytes);
-  for (Seq seq = 1; seq <= 100; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= 100; ++seq) index.put(seq, IndexEntry::log(seq));
   for (Seq seq = 1; seq <= 90; ++seq)
     aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, &index);
   index.erase(20);
@@ -161,7 +161,7 @@ TEST(AgedArrivals, ForgetThoseThatAreNotThereAnyMore) {
   AgedArrivals aged(bytes);
   constexpr Seq many = 10'000;
   for (Seq seq = 1; seq <= many; ++seq) {
-    index.put(seq, Place::log(seq));
+    index.put(seq, IndexEntry::log(seq));
     aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, &index);
     if (seq > 5) index.erase(seq);
   }

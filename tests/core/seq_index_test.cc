@@ -17,11 +17,11 @@ using Set = SeqIndex::Set;
 constexpr std::size_t page = SeqIndex::page_entries;
 
 struct Both {
-  Place place;
+  IndexEntry indexed;
   int set = -1;
 };
 
-bool same(Place a, Place b) {
+bool same(IndexEntry a, IndexEntry b) {
   return a.is_slot() == b.is_slot() &&
          (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
 }
@@ -32,9 +32,9 @@ class Pair {
   explicit Pair(PagePool& pool) : index_(pool) {}
   const std::map<Seq, Both>& oracle() const { return oracle_; }
 
-  void put(Seq seq, Place place) {
-    index_.put(seq, place);
-    oracle_[seq].place = place;
+  void put(Seq seq, IndexEntry indexed) {
+    index_.put(seq, indexed);
+    oracle_[seq].indexed = indexed;
   }
   void erase(Seq seq) {
     index_.erase(seq);
@@ -51,13 +51,13 @@ class Pair {
     if (was) it->second.set = -1;
   }
   void drain_page() {
-    std::vector<std::pair<Seq, Place>> drained;
+    std::vector<std::pair<Seq, IndexEntry>> drained;
     const bool any =
-        index_.drain_page([&](Seq seq, Place place) { drained.emplace_back(seq, place); });
+        index_.drain_page([&](Seq seq, IndexEntry indexed) { drained.emplace_back(seq, indexed); });
     ASSERT_TRUE(any || oracle_.empty());
-    for (const auto& [seq, place] : drained) {
+    for (const auto& [seq, indexed] : drained) {
       ASSERT_EQ(seq, oracle_.begin()->first);
-      ASSERT_TRUE(same(place, oracle_.begin()->second.place));
+      ASSERT_TRUE(same(indexed, oracle_.begin()->second.indexed));
       oracle_.erase(oracle_.begin());
     }
   }
@@ -65,7 +65,7 @@ class Pair {
   void check_near(Seq seq) {
     const auto it = oracle_.find(seq);
     ASSERT_EQ(index_.find(seq).absent(), it == oracle_.end());
-    ASSERT_TRUE(it == oracle_.end() || same(index_.find(seq), it->second.place));
+    ASSERT_TRUE(it == oracle_.end() || same(index_.find(seq), it->second.indexed));
     ASSERT_EQ(index_.is_ready(seq), it != oracle_.end() && it->second.set >= 0);
     const auto from = oracle_.lower_bound(seq);
     ASSERT_EQ(index_.first_from(seq), from == oracle_.end() ? 0 : from->first);
@@ -87,10 +87,10 @@ class Pair {
   }
   void check_all() {
     auto it = oracle_.begin();
-    index_.for_each([&](Seq seq, Place place) {
+    index_.for_each([&](Seq seq, IndexEntry indexed) {
       ASSERT_NE(it, oracle_.end());
       ASSERT_EQ(seq, it->first);
-      ASSERT_TRUE(same(place, it->second.place));
+      ASSERT_TRUE(same(indexed, it->second.indexed));
       ++it;
     });
     ASSERT_EQ(it, oracle_.end());
@@ -119,9 +119,9 @@ class Walk {
 
  private:
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
-  Place somewhere() {
-    return below(2) == 0 ? Place::log(1 + below(log_pos_max))
-                         : Place::slot(static_cast<std::uint32_t>(random_.next()));
+  IndexEntry somewhere() {
+    return below(2) == 0 ? IndexEntry::log(1 + below(log_pos_max))
+                         : IndexEntry::slot(static_cast<std::uint32_t>(random_.next()));
   }
   Seq any_seq() { return 1 + below(next_[which_] + 10); }
   Seq present() {
@@ -191,25 +191,25 @@ TEST(SeqIndex, IsEmptyAtFirst) {
   EXPECT_TRUE(index.find(1).absent());
   EXPECT_FALSE(index.is_ready(1));
   EXPECT_FALSE(index.make_unready(1));
-  EXPECT_FALSE(index.drain_page([](Seq, Place) { FAIL(); }));
+  EXPECT_FALSE(index.drain_page([](Seq, IndexEntry) { FAIL(); }));
   index.erase(1);
   EXPECT_EQ(index.size(), 0u);
 }
 
 TEST(SeqIndex, TellsALogPositionFromASlot) {
-  const Place log = Place::log(log_pos_max), slot = Place::slot(0xFFFFFFFF);
+  const IndexEntry log = IndexEntry::log(log_pos_max), slot = IndexEntry::slot(0xFFFFFFFF);
   EXPECT_FALSE(log.is_slot());
   EXPECT_EQ(log.position(), log_pos_max);
   EXPECT_TRUE(slot.is_slot());
   EXPECT_EQ(slot.slot(), 0xFFFFFFFFu);
-  EXPECT_TRUE(Place().absent());
+  EXPECT_TRUE(IndexEntry().absent());
   EXPECT_FALSE(log.absent() || slot.absent());
 }
 
 TEST(SeqIndex, MovesAMessageBetweenTheSetsAndCountsItOnce) {
   PagePool pool;
   SeqIndex index(pool);
-  index.put(5, Place::log(1));
+  index.put(5, IndexEntry::log(1));
   index.make_ready(5, Set::fresh);
   index.make_ready(5, Set::returned);
   EXPECT_EQ(index.ready(Set::fresh), 0u);
@@ -223,7 +223,7 @@ TEST(SeqIndex, MovesAMessageBetweenTheSetsAndCountsItOnce) {
 TEST(SeqIndex, FindsAnOldMessageThatComesBackBeforeNewerOnes) {
   PagePool pool;
   SeqIndex index(pool);
-  for (Seq seq = 1; seq <= 10 * page; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= 10 * page; ++seq) index.put(seq, IndexEntry::log(seq));
   for (Seq seq = 5 * page; seq <= 10 * page; ++seq) index.make_ready(seq, Set::fresh);
   EXPECT_EQ(index.first_ready(Set::fresh), 5 * page);
   index.make_ready(17, Set::fresh);
@@ -233,8 +233,8 @@ TEST(SeqIndex, FindsAnOldMessageThatComesBackBeforeNewerOnes) {
 TEST(SeqIndex, TakesOlderNumbersDuringRecovery) {
   PagePool pool;
   SeqIndex index(pool);
-  index.put(5000, Place::log(50));
-  index.put(10, Place::log(1));
+  index.put(5000, IndexEntry::log(50));
+  index.put(10, IndexEntry::log(1));
   index.make_ready(10, Set::fresh);
   EXPECT_EQ(index.oldest(), 10u);
   EXPECT_EQ(index.first_ready(Set::fresh), 10u);
@@ -244,7 +244,7 @@ TEST(SeqIndex, TakesOlderNumbersDuringRecovery) {
 TEST(SeqIndex, DoesNotHoldAPageForAFewStragglers) {
   PagePool pool;
   SeqIndex index(pool);
-  for (Seq seq = 0; seq < 100 * page; ++seq) index.put(seq + page, Place::log(seq + 1));
+  for (Seq seq = 0; seq < 100 * page; ++seq) index.put(seq + page, IndexEntry::log(seq + 1));
   EXPECT_GE(index.memory(), 100 * sizeof(PagePool::Page));
   for (Seq seq = 0; seq < 100 * page; ++seq) {
     if (seq % page >= SeqIndex::sparse_max) index.erase(seq + page);
@@ -257,10 +257,10 @@ TEST(SeqIndex, DoesNotHoldAPageForAFewStragglers) {
 TEST(SeqIndex, KeepsNothingOfWhatWentBehindAStraggler) {
   PagePool pool;
   SeqIndex index(pool);
-  index.put(1, Place::log(1));
+  index.put(1, IndexEntry::log(1));
   std::size_t most = 0;
   for (Seq seq = 2; seq <= 1000 * page; ++seq) {
-    index.put(seq, Place::log(seq));
+    index.put(seq, IndexEntry::log(seq));
     index.erase(seq);
     most = std::max(most, index.memory());
   }
@@ -268,7 +268,7 @@ TEST(SeqIndex, KeepsNothingOfWhatWentBehindAStraggler) {
   EXPECT_LE(index.memory(), pool.bytes());
   EXPECT_EQ(index.find(1).position(), 1u);
   EXPECT_EQ(index.first_from(2), 0u);
-  index.put(500 * page, Place::log(7));  // as recovery may do
+  index.put(500 * page, IndexEntry::log(7));  // as recovery may do
   index.make_ready(500 * page, Set::returned);
   EXPECT_EQ(index.first_ready(Set::returned), 500 * page);
 }
@@ -276,12 +276,12 @@ TEST(SeqIndex, KeepsNothingOfWhatWentBehindAStraggler) {
 TEST(SeqIndex, CountsAllThatItHas) {
   PagePool pool(0);
   SeqIndex index(pool);
-  for (Seq seq = 1; seq <= 3 * page; ++seq) index.put(seq, Place::log(seq));
-  for (Seq seq = 100 * page; seq < 200 * page; seq += page) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= 3 * page; ++seq) index.put(seq, IndexEntry::log(seq));
+  for (Seq seq = 100 * page; seq < 200 * page; seq += page) index.put(seq, IndexEntry::log(seq));
   EXPECT_EQ(pool.bytes(), index.memory());
   EXPECT_EQ(index.memory(),
             3 * sizeof(PagePool::Page) + 101 * PagePool::list_bytes + 104 * PagePool::row_bytes);
-  while (index.drain_page([](Seq, Place) {})) {
+  while (index.drain_page([](Seq, IndexEntry) {})) {
   }
   EXPECT_EQ(index.memory(), 0u);
   EXPECT_LE(pool.bytes(), PagePool::spares_max * PagePool::list_bytes) << "lists kept for reuse";
@@ -291,23 +291,23 @@ TEST(SeqIndex, CostsAWaitingMessageLessThanTenBytes) {
   PagePool pool;
   SeqIndex index(pool);
   constexpr std::size_t count = 1 << 20;
-  for (Seq seq = 1; seq <= count; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= count; ++seq) index.put(seq, IndexEntry::log(seq));
   EXPECT_LE(static_cast<double>(index.memory()) / count, 8.5);
 }
 
 TEST(SeqIndex, OfAFewMessagesDoesWithoutAPage) {
   PagePool pool;
   SeqIndex index(pool);
-  for (Seq seq = 1; seq <= SeqIndex::sparse_max; ++seq) index.put(seq, Place::log(seq));
+  for (Seq seq = 1; seq <= SeqIndex::sparse_max; ++seq) index.put(seq, IndexEntry::log(seq));
   EXPECT_LE(index.memory(), 256u);
-  index.put(100, Place::log(100));
+  index.put(100, IndexEntry::log(100));
   EXPECT_GE(index.memory(), sizeof(PagePool::Page));
 }
 
 TEST(SeqIndex, TakesTheHighestNumber) {
   PagePool pool;
   SeqIndex index(pool);
-  index.put(seq_max, Place::log(1));
+  index.put(seq_max, IndexEntry::log(1));
   index.make_ready(seq_max, Set::fresh);
   EXPECT_EQ(index.first_ready(Set::fresh), seq_max);
   EXPECT_EQ(index.oldest(), seq_max);
@@ -317,9 +317,9 @@ TEST(SeqIndexDeath, RefusesWhatCannotBe) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   PagePool pool;
   SeqIndex index(pool);
-  EXPECT_DEATH(index.put(0, Place::log(1)), "CHECK");
-  EXPECT_DEATH(index.put(seq_max + 1, Place::log(1)), "CHECK");
-  EXPECT_DEATH(index.put(1, Place()), "CHECK");
+  EXPECT_DEATH(index.put(0, IndexEntry::log(1)), "CHECK");
+  EXPECT_DEATH(index.put(seq_max + 1, IndexEntry::log(1)), "CHECK");
+  EXPECT_DEATH(index.put(1, IndexEntry()), "CHECK");
   EXPECT_DEATH(index.make_ready(1, Set::fresh), "CHECK");
 }
 

@@ -335,8 +335,8 @@ void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
                    shard_->restore(record, freed);
                  },
                  [&](const CheckpointRecord& record) {
-                   if (const auto* places = std::get_if<PlacesRecord>(&record)) {
-                     for (const auto& entry : places->entries) live_.insert(entry.position);
+                   if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
+                     for (const auto& entry : index_entries->entries) live_.insert(entry.position);
                    } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
                      for (const auto& entry : states->entries) live_.insert(entry.position);
                    }

@@ -20,7 +20,7 @@ constexpr std::uint64_t page = SeqIndex::page_entries;
 std::uint64_t choosing_among_delayed(std::uint64_t pages) {
   PagePool pool;
   SeqIndex index(pool);
-  for (std::uint64_t n = 0; n < pages; ++n) index.put(n * page + 1, Place::slot(1));
+  for (std::uint64_t n = 0; n < pages; ++n) index.put(n * page + 1, IndexEntry::slot(1));
   const auto take = [&](Seq seq) {
     index.make_ready(seq, SeqIndex::Set::fresh);
     index.make_unready(index.first_ready(SeqIndex::Set::fresh));

@@ -99,14 +99,14 @@ TEST_F(Account, CoversPagesOfWhatIsReady) {
     PagePool pool;
     SeqIndex index(pool);
     for (std::size_t n = 0; n < pages; ++n) {
-      index.put(n * SeqIndex::page_entries + 1, Place::log(n + 1));
+      index.put(n * SeqIndex::page_entries + 1, IndexEntry::log(n + 1));
       index.make_ready(n * SeqIndex::page_entries + 1, SeqIndex::Set::fresh);
     }
     counted = pool.bytes();
     const std::uint64_t held = BrokerMemory::held() - before_;
     std::printf("%-32s account %10lu held %10lu\n", "100,000 sparse pages", counted, held);
     EXPECT_LE(held, counted + counted * 15 / 100 + slack_bytes);
-    while (index.drain_page([](Seq, Place) {})) {
+    while (index.drain_page([](Seq, IndexEntry) {})) {
     }
     EXPECT_LE(pool.bytes(), 64u << 10);
   }

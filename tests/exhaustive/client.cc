@@ -89,7 +89,7 @@ std::size_t Client::make_queue(std::string name, ShardId owner,
           : "";
   made.fifo = !end.empty();
   made.name += end;
-  for (int n = 0; place(account, made.name, scene_.shards) != owner; ++n)
+  for (int n = 0; shard_of(account, made.name, scene_.shards) != owner; ++n)
     made.name = fmt::format("{}{}{}", name, n, end);
   made.made = Said::asked;
   const std::size_t queue = ledger_.add_queue(std::move(made));
@@ -180,7 +180,7 @@ void Client::ask_gone(Call& call, std::size_t message) {
 
 void Client::ask_gone_all(Call& call) {
   for (std::size_t i = 0; i < ledger_.messages.size(); ++i) {
-    if ((ledger_.messages[i].places >> call.queue & 1) == 0) continue;
+    if ((ledger_.messages[i].queues >> call.queue & 1) == 0) continue;
     ledger_.messages[i].forgotten = true;
     ask_gone(call, i);
   }

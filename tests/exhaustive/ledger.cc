@@ -18,7 +18,7 @@ std::size_t Ledger::add_message(std::size_t queue, std::size_t bytes, std::strin
   const std::size_t number = messages.size();
   Message message;
   message.queue = queue;
-  message.places = (std::uint64_t{1} << queue) | queues[queue].goes_to;
+  message.queues = (std::uint64_t{1} << queue) | queues[queue].goes_to;
   Text text;
   text.body = fmt::format("{}:", number);
   for (std::size_t i = text.body.size(); i < bytes; ++i)
@@ -34,7 +34,7 @@ std::size_t Ledger::add_message(std::size_t queue, std::size_t bytes, std::strin
 void Ledger::link(std::size_t from, std::size_t to) {
   queues[from].goes_to |= std::uint64_t{1} << to;
   for (Message& message : messages) {
-    if ((message.places >> from & 1) != 0) message.places |= std::uint64_t{1} << to;
+    if ((message.queues >> from & 1) != 0) message.queues |= std::uint64_t{1} << to;
   }
 }
 
@@ -65,7 +65,7 @@ std::string Ledger::check(const std::vector<Found>& found, std::uint64_t unreada
     if (f.message == npos)
       return fmt::format("queue {} delivers what was never sent", queues[f.queue].name);
     if (++times[f.message] > 1) return fmt::format("message {} is there twice", f.message);
-    if ((messages[f.message].places >> f.queue & 1) == 0)
+    if ((messages[f.message].queues >> f.queue & 1) == 0)
       return fmt::format("message {} is in queue {}", f.message, queues[f.queue].name);
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -48,7 +48,7 @@ class Ledger {
   };
   struct Message {
     std::size_t queue = 0;
-    std::uint64_t places = 0;  // a bit for each queue it may be in
+    std::uint64_t queues = 0;  // a bit for each queue it may be in
     std::shared_ptr<const Text> text;
     Said sent = Said::nothing;
     Said gone = Said::nothing;

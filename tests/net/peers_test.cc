@@ -40,16 +40,16 @@ TEST(PeerAddress, IsWrittenAsItIsRead) {
     EXPECT_EQ(text_of(address(text)), text);
 }
 
-TEST(Peers, UseThePlaceOfAnAddressThatHasGone) {
+TEST(Peers, UseTheSlotOfAnAddressThatHasGone) {
   Peers peers(100, 100);
   const auto first = peers.enter(address("192.0.2.1"));
   ASSERT_TRUE(first);
   peers.leave(*first);
   for (int i = 2; i < 50; ++i) {
     const PeerAddress next = address("192.0.2." + std::to_string(i));
-    const auto place = peers.enter(next);
-    ASSERT_EQ(place, first);
-    peers.leave(*place);
+    const auto peer_slot = peers.enter(next);
+    ASSERT_EQ(peer_slot, first);
+    peers.leave(*peer_slot);
   }
 }
 

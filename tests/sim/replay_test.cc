@@ -493,8 +493,8 @@ class FifoReplay : public ReplayTest {
     const std::string from = name_on(zero, "from") + ".fifo", into = name_on(one, "into") + ".fifo";
     source = make_queue(from, fifo);
     target = make_queue(into, fifo);
-    source_owner = place("0", from, 2);
-    target_owner = place("0", into, 2);
+    source_owner = shard_of("0", from, 2);
+    target_owner = shard_of("0", into, 2);
     destination = "0/" + into;
     for (int i = 0; i < all; ++i) {
       const std::string body = std::to_string(i), group = "g" + std::to_string(i % 3);

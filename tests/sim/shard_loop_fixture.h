@@ -53,7 +53,7 @@ class ShardLoopTest : public testing::Test, public Audience {
   QueueId make_queue(ShardId owner, const std::string& prefix = "q") {
     for (int n = 0;; ++n) {
       QueueSpec spec{.account = "0", .name = prefix + std::to_string(n), .changes = {}, .tags = {}};
-      if (place(spec.account, spec.name, world->shards()) != owner) continue;
+      if (shard_of(spec.account, spec.name, world->shards()) != owner) continue;
       Request create;
       create.op = Op::create_queue;
       create.spec = &spec;

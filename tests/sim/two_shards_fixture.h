@@ -66,7 +66,7 @@ class TwoShards : public testing::Test, public Audience {
   }
   // Returns the name, extended until its queue belongs to that shard.
   static std::string name_on(ShardId owner, std::string name) {
-    while (place("0", name, 2) != owner) name += "x";
+    while (shard_of("0", name, 2) != owner) name += "x";
     return name;
   }
   QueueId make_queue(const std::string& name, std::vector<AttributeChange> changes) {

@@ -54,8 +54,9 @@ class Listening final : public ShardRecovery {
     ShardRecovery::settled(record);
   }
   void checkpoint(const CheckpointRecord& record) override {
-    if (const auto* places = std::get_if<PlacesRecord>(&record)) {
-      for (const auto& [seq, position] : places->entries) say(9, raw(places->queue), seq, position);
+    if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
+      for (const auto& [seq, position] : index_entries->entries)
+        say(9, raw(index_entries->queue), seq, position);
     } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
       for (const StatesRecord::Entry& e : states->entries)
         say(10, raw(states->queue), e.seq, static_cast<std::uint64_t>(e.deadline.ms));

@@ -388,8 +388,8 @@ struct Seen final : RecordSink {
     progress |= record.progress;
   }
   void checkpoint(const CheckpointRecord& record) override {
-    types.insert(
-        static_cast<RecordType>(static_cast<std::size_t>(RecordType::places) + record.index()));
+    types.insert(static_cast<RecordType>(static_cast<std::size_t>(RecordType::index_entries) +
+                                         record.index()));
   }
   void segment(const SegmentRecord&) override { types.insert(RecordType::segments); }
 };
@@ -423,8 +423,8 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   }
   using enum RecordType;
   EXPECT_EQ(seen.types,
-            (std::set{send, delete_message, receive, purge, config, heads, task, settled, places,
-                      states, times, dedup, unsettled, segments, replay, row}));
+            (std::set{send, delete_message, receive, purge, config, heads, task, settled,
+                      index_entries, states, times, dedup, unsettled, segments, replay, row}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress);
 }

@@ -64,7 +64,7 @@ class BodyReaderTest : public testing::Test {
     const SendRecord record{QueueId{7}, messages.size() + 1, now, now, &content};
     std::vector<std::byte> encoded(send_bytes(record));
     if (geometry.extent_end(end) - end < encoded.size()) end = geometry.extent_end(end);
-    end = geometry.frame_place(end);
+    end = geometry.frame_position(end);
     encoded.resize(encode_send(encoded.data(), record, geometry.stream));
     disk->overwrite(segment_name(geometry.segment_of(end)), geometry.offset_of(end), encoded);
     image->hold(end);

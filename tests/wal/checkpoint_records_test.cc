@@ -69,9 +69,9 @@ struct Sample {
 const std::vector<Sample> samples = {
     {"places",
      [](std::byte* out) {
-       const PlacesRecord::Entry entries[] = {
+       const IndexEntriesRecord::Entry entries[] = {
            {                   1,                           4096}, {                     2, 8192}, {                     900,                     1 << 20}};
-       encode_places(out, QueueId{1}, entries, stream);
+       encode_index_entries(out, QueueId{1}, entries, stream);
      }, {count_at}},
     {"states",
      [](std::byte* out) {
@@ -144,13 +144,13 @@ TEST(CheckpointRecords, WithAnyOtherCountAreRefused) {
 }
 
 TEST(CheckpointRecords, WithANumberOrAPositionOutOfRangeAreRefused) {
-  const auto places = [](Seq seq, LogPos position) {
+  const auto index_entries = [](Seq seq, LogPos position) {
     std::vector<std::byte> bytes(256);
-    const PlacesRecord::Entry entries[] = {
+    const IndexEntriesRecord::Entry entries[] = {
         {1,   4096    },
         {seq, position}
     };
-    bytes.resize(encode_places(bytes.data(), QueueId{1}, entries, stream));
+    bytes.resize(encode_index_entries(bytes.data(), QueueId{1}, entries, stream));
     return bytes;
   };
   const auto states = [](Seq seq, LogPos position) {
@@ -176,7 +176,7 @@ TEST(CheckpointRecords, WithANumberOrAPositionOutOfRangeAreRefused) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    for (const auto& record : {places(c.seq, c.position), states(c.seq, c.position)}) {
+    for (const auto& record : {index_entries(c.seq, c.position), states(c.seq, c.position)}) {
       Nothing sink;
       const auto read = decode_records(record, 1, stream, sink);
       EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);

@@ -67,7 +67,7 @@ class Checkpoints : public LogTest {
     return disk->content(segment_name(lsn / options.segment_bytes)).data() +
            lsn % options.segment_bytes;
   }
-  std::string place(Lsn lsn) const {
+  std::string describe(Lsn lsn) const {
     return segment_name(lsn / options.segment_bytes) + " offset " +
            std::to_string(lsn % options.segment_bytes);
   }
@@ -87,9 +87,9 @@ class Checkpoints : public LogTest {
   void append_slice(const std::vector<Seq>& named) {
     CheckpointSlice slice;
     slice.heads.push_back({test_queue, seq + 1});
-    PlacesRecord places{.queue = test_queue, .entries = {}};
-    for (const Seq s : named) places.entries.push_back({s, alive.at(s)});
-    slice.records.emplace_back(std::move(places));
+    IndexEntriesRecord index_entries{.queue = test_queue, .entries = {}};
+    for (const Seq s : named) index_entries.entries.push_back({s, alive.at(s)});
+    slice.records.emplace_back(std::move(index_entries));
     log->append(slice, now);
     appended = log->appended();
   }
@@ -414,7 +414,7 @@ class DamagedCheckpoint : public Checkpoints {
  protected:
   void expect_refused(Lsn frame) {
     ASSERT_EQ(try_open(), Errc::corrupt);
-    ASSERT_TRUE(complaint.contains(place(frame) + ":")) << complaint;
+    ASSERT_TRUE(complaint.contains(describe(frame) + ":")) << complaint;
   }
 };
 
@@ -435,8 +435,8 @@ TEST_F(DamagedCheckpoint, IsRefusedByPlaceAndNeverATornEnd) {
     put_back(good);
     std::memset(at(frame), 0, block_bytes);
     EXPECT_EQ(try_open(), Errc::corrupt);
-    EXPECT_TRUE(complaint.contains(place(frame) + ":") ||
-                complaint.contains("follows the one at " + place(frame - block_bytes)))
+    EXPECT_TRUE(complaint.contains(describe(frame) + ":") ||
+                complaint.contains("follows the one at " + describe(frame - block_bytes)))
         << complaint;
   }
   EXPECT_EQ(frames, seq);

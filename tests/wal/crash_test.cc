@@ -96,14 +96,15 @@ class World {
     }
     CheckpointSlice slice;
     slice.heads.push_back({test_queue, next_seq_});
-    PlacesRecord places{.queue = test_queue, .entries = {}};
+    IndexEntriesRecord index_entries{.queue = test_queue, .entries = {}};
     auto it = messages_.lower_bound(next_of_slice_);
-    for (; it != messages_.end() && places.entries.size() < 5; ++it) {
-      if (it->second.deleted == 0) places.entries.push_back({it->first, it->second.position});
+    for (; it != messages_.end() && index_entries.entries.size() < 5; ++it) {
+      if (it->second.deleted == 0)
+        index_entries.entries.push_back({it->first, it->second.position});
     }
     slicing_ = it != messages_.end();
     if (slicing_) next_of_slice_ = it->first;
-    slice.records.emplace_back(std::move(places));
+    slice.records.emplace_back(std::move(index_entries));
     log_->append(slice, now_);
     if (!slicing_) log_->end_checkpoint();
   }

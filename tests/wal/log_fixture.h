@@ -47,9 +47,9 @@ struct Recovered final : RecoverySink {
     if (!added) freed.push_back(record.position);
   }
   void checkpoint(const CheckpointRecord& record) override {
-    if (const auto* places = std::get_if<PlacesRecord>(&record)) {
-      for (const auto& [seq, position] : places->entries)
-        messages[{raw(places->queue), seq}] = {"", position};
+    if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
+      for (const auto& [seq, position] : index_entries->entries)
+        messages[{raw(index_entries->queue), seq}] = {"", position};
     }
   }
   void receive(const ReceiveRecord& record) override {
@@ -192,9 +192,9 @@ class LogTest : public testing::Test {
     CheckpointSlice slice;
     slice.configs.push_back({config, false});
     slice.heads.push_back({test_queue, 1000});
-    PlacesRecord places{.queue = test_queue, .entries = {}};
-    for (const auto& [seq, position] : alive) places.entries.push_back({seq, position});
-    slice.records.emplace_back(std::move(places));
+    IndexEntriesRecord index_entries{.queue = test_queue, .entries = {}};
+    for (const auto& [seq, position] : alive) index_entries.entries.push_back({seq, position});
+    slice.records.emplace_back(std::move(index_entries));
     log->begin_checkpoint();
     log->append(slice, now);
     log->end_checkpoint();

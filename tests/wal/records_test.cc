@@ -251,10 +251,10 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     Random random(seed);
     const QueueId queue{static_cast<std::uint32_t>(random.any())};
     Seq seq = random.below(1000);
-    PlacesRecord places{.queue = queue, .entries = {}};
-    for (std::size_t n = random.below(places_max + 1); n > 0; --n) {
+    IndexEntriesRecord index_entries{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(index_entries_max + 1); n > 0; --n) {
       seq += 1 + random.below(5);
-      places.entries.push_back({seq, random.any() & log_pos_max});
+      index_entries.entries.push_back({seq, random.any() & log_pos_max});
     }
     StatesRecord states{.queue = queue, .fifo = random.below(2) == 1, .entries = {}};
     for (std::size_t n = random.below(states_max + 1); n > 0; --n) {
@@ -294,8 +294,8 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
       EXPECT_LE(used, most);
       bytes.add(used);
     };
-    add(encode_places(bytes.at(), queue, places.entries, stream),
-        places_bytes_max(places.entries.size()));
+    add(encode_index_entries(bytes.at(), queue, index_entries.entries, stream),
+        index_entries_bytes_max(index_entries.entries.size()));
     add(encode_states(bytes.at(), queue, states.fifo, states.entries, stream),
         states_bytes_max(states.entries.size()));
     add(encode_times(bytes.at(), times, stream),
@@ -306,7 +306,7 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
     ASSERT_EQ(seen.parts.size(), 5u);
-    EXPECT_EQ(std::get<PlacesRecord>(seen.parts[0]).entries, places.entries);
+    EXPECT_EQ(std::get<IndexEntriesRecord>(seen.parts[0]).entries, index_entries.entries);
     EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).entries, states.entries);
     EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).fifo, states.fifo);
     EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
@@ -347,11 +347,12 @@ TEST(Records, ARelocatedSendIsTheSameButSaysSo) {
 }
 
 TEST(Records, APlaceOfACheckpointTakesTwoBytes) {
-  std::vector<PlacesRecord::Entry> entries;
-  for (Seq seq = 1'000'000; entries.size() < places_max; ++seq)
+  std::vector<IndexEntriesRecord::Entry> entries;
+  for (Seq seq = 1'000'000; entries.size() < index_entries_max; ++seq)
     entries.push_back({seq, 1'000'000'000 + seq * 176});
   Bytes bytes;
-  EXPECT_LE(encode_places(bytes.at(), QueueId{1}, entries, stream), 2 * places_max + 48);
+  EXPECT_LE(encode_index_entries(bytes.at(), QueueId{1}, entries, stream),
+            2 * index_entries_max + 48);
 }
 
 TEST(Records, BatchesComeBackInOrderWhateverTheirNumbers) {

@@ -307,8 +307,8 @@ TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsRoomAhead) {
   EXPECT_EQ(pool->bytes(), 2 * small);
   EXPECT_EQ(room_said(1), small);
 
-  EXPECT_EQ(pool->frame_place(small - block_bytes), small - block_bytes);
-  EXPECT_EQ(pool->frame_place(small), geometry.segment_base(1) + block_bytes);
+  EXPECT_EQ(pool->frame_position(small - block_bytes), small - block_bytes);
+  EXPECT_EQ(pool->frame_position(small), geometry.segment_base(1) + block_bytes);
   EXPECT_EQ(pool->between(small - block_bytes, geometry.segment_base(1) + block_bytes),
             2 * block_bytes);
   come_to(geometry.segment_base(1) + block_bytes);

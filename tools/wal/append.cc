@@ -53,9 +53,9 @@ void Appendix::copy(std::vector<std::byte> record) {
                           frame_.size() + record.size() > log_frame_bytes_max))
     close_frame();
   if (frame_.empty()) {
-    frame_at_ = content_.frame_place(start_.tail);
+    frame_at_ = content_.frame_position(start_.tail);
     if (!fits(frame_at_, log_frame_header_bytes + record.size()))
-      frame_at_ = content_.frame_place(at.extent_end(frame_at_));
+      frame_at_ = content_.frame_position(at.extent_end(frame_at_));
     frame_.resize(log_frame_header_bytes);
     records_ = 0;
     content_.make_whole(at.segment_of(frame_at_));

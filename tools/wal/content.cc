@@ -35,7 +35,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
   return content;
 }
 
-std::string place_in(const Geometry& at, Lsn lsn) {
+std::string describe(const Geometry& at, Lsn lsn) {
   return fmt::format("{} at byte {} (lsn {})", segment_name(at.segment_of(lsn)), at.offset_of(lsn),
                      lsn);
 }
@@ -80,10 +80,10 @@ Result<void> LogContent::open() {
   return {};
 }
 
-Lsn LogContent::frame_place(Lsn lsn) const {
+Lsn LogContent::frame_position(Lsn lsn) const {
   const std::uint64_t number = at_.segment_of(lsn);
   const bool is_room = room(number) == 0 || at_.offset_of(lsn) < room(number);
-  return at_.frame_place(is_room ? lsn : at_.segment_base(number + 1));
+  return at_.frame_position(is_room ? lsn : at_.segment_base(number + 1));
 }
 
 std::uint64_t LogContent::room(std::uint64_t number) const {

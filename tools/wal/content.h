@@ -27,7 +27,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
                                          std::size_t bytes);
 
 // The text for a position: segment, byte and lsn.
-std::string place_in(const Geometry& at, Lsn lsn);
+std::string describe(const Geometry& at, Lsn lsn);
 
 // The numbers in the names of segment files, in ascending order.
 std::vector<std::uint64_t> segments_in(const std::string& directory);
@@ -53,7 +53,7 @@ class LogContent {
   const std::map<std::uint64_t, File>& files() const { return files_; }
   bool there(std::uint64_t number) const { return files_.contains(number); }
   // The first position, at `lsn` or after it, where a frame may begin.
-  Lsn frame_place(Lsn lsn) const;
+  Lsn frame_position(Lsn lsn) const;
   // Bytes of a segment that frames may use, from its header or set_room(); 0: unknown.
   std::uint64_t room(std::uint64_t number) const;
   void set_room(std::uint64_t number, std::uint64_t bytes) { rooms_[number] = bytes; }

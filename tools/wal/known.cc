@@ -141,7 +141,8 @@ void Known::checkpoint(const CheckpointRecord& record) {
       q.next = std::max(q.next, entry.seq + 1);
     }
   };
-  if (const auto* places = std::get_if<PlacesRecord>(&record)) note(places->queue, places->entries);
+  if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record))
+    note(index_entries->queue, index_entries->entries);
   if (const auto* states = std::get_if<StatesRecord>(&record)) note(states->queue, states->entries);
 }
 

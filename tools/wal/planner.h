@@ -40,13 +40,13 @@ class RepairPlanner {
  private:
   Lsn begin() const {
     return manifest_.checkpoint != 0 ? manifest_.checkpoint
-                                     : at_.frame_place(at_.segment_base(manifest_.first));
+                                     : at_.frame_position(at_.segment_base(manifest_.first));
   }
   bool older(std::uint64_t number) const { return number < manifest_.first; }
   bool follows(const LogFrameHeader& frame) const {
     return last_ && frame.epoch >= last_->epoch && frame.lsn - frame.prev == last_->lsn &&
-           (frame.lsn == content_.frame_place(tail_) ||
-            frame.lsn == content_.frame_place(at_.extent_end(tail_ - 1)));
+           (frame.lsn == content_.frame_position(tail_) ||
+            frame.lsn == content_.frame_position(at_.extent_end(tail_ - 1)));
   }
 
   // --- the chain of frames ---

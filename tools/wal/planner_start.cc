@@ -180,7 +180,7 @@ Result<void> RepairPlanner::finish() {
   plan_.records_lost = lost_bytes_ > 0;
   if (made_anew_ && manifest_.durable == 0) {
     plan_.said.push_back(fmt::format(
-        "{}: taken for the end of the log, for nothing vouches for more", place_in(at_, tail_)));
+        "{}: taken for the end of the log, for nothing vouches for more", describe(at_, tail_)));
     // Reserves the numbers of messages that may have been after the end.
     lost_bytes_ += at_.segment_bytes;
   }

@@ -58,9 +58,9 @@ Lsn RepairPlanner::origin() const {
     const Lsn base = at_.segment_base(number);
     const auto frame = std::ranges::lower_bound(frames_, base, {}, &LogFrameHeader::lsn);
     if (frame != frames_.end() && frame->lsn < base + at_.segment_bytes)
-      return at_.frame_place(base);
+      return at_.frame_position(base);
   }
-  return at_.frame_place(at_.segment_base(manifest_.first));
+  return at_.frame_position(at_.segment_base(manifest_.first));
 }
 
 Result<void> RepairPlanner::walk() {
@@ -101,11 +101,11 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
                                 number == at_.segment_of(last_start) && number < at_.segment_of(to);
     if (is_behind_last && lsn % at_.extent_bytes == 0 && content_.room(number) == 0)
       content_.set_room(number, at_.offset_of(lsn));
-    if (at_.segment_of(content_.frame_place(lsn)) != number) {
+    if (at_.segment_of(content_.frame_position(lsn)) != number) {
       lsn = at_.segment_base(number + 1);
       continue;
     }
-    const Lsn piece = content_.frame_place(lsn), piece_end = std::min(at_.extent_end(lsn), to);
+    const Lsn piece = content_.frame_position(lsn), piece_end = std::min(at_.extent_end(lsn), to);
     if (piece < piece_end) {
       if (auto closed = close_piece(piece, to, piece_end, last_start, next); !closed) return closed;
       joined = true;
@@ -116,7 +116,7 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
                        at_.segment_of(last_->lsn) + 1 < at_.segment_of(to);
   if (!chained) {
     plan_.refused = fmt::format("{}: the frame does not follow any place a frame can have begun at",
-                                place_in(at_, to));
+                                describe(at_, to));
   }
   return {};
 }
@@ -133,7 +133,7 @@ Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn las
     std::erase_if(starts, [&](Lsn lsn) { return lsn >= last_start; });
     starts.push_back(last_start);
   }
-  const bool begins_extent = from == at_.frame_place(at_.extent_of(from) * at_.extent_bytes);
+  const bool begins_extent = from == at_.frame_position(at_.extent_of(from) * at_.extent_bytes);
   const bool exact = piece_end == to;
   if (starts.empty() && !begins_extent && !exact) return {};
   if (starts.empty() || starts.front() != from) starts.insert(starts.begin(), from);
@@ -204,7 +204,7 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
     return take(header, true);  // make_segments_whole() reports the missing segment
   const std::string what = describe_guess(salvage.lost);
   plan_.said.push_back(
-      fmt::format("{}: {}", place_in(at_, from),
+      fmt::format("{}: {}", describe(at_, from),
                   what.empty() ? "nothing is lost" : "lost, by what it says of itself: " + what));
   if (salvage.kept > 0) plan_.said.back() += fmt::format("; records kept: {}", salvage.kept);
   return take(header, true);
@@ -222,7 +222,7 @@ Result<void> RepairPlanner::take(const LogFrameHeader& header, bool rebuilt) {
   if (!read && read.error().code == Errc::version) return read;
   if (!read) {
     plan_.refused = fmt::format("{}: a whole frame holds a record that cannot be read ({})",
-                                place_in(at_, header.lsn), read.error().what);
+                                describe(at_, header.lsn), read.error().what);
     return {};
   }
   log_.emplace_back(header, rebuilt);

@@ -56,8 +56,9 @@ class Contents final : public QuietSink {
   }
   void checkpoint(const CheckpointRecord& record) override {
     if (report_.manifest.checkpoint == 0) return;  // recovery reads no checkpoint
-    if (const auto* places = std::get_if<PlacesRecord>(&record)) {
-      for (const auto& entry : places->entries) look_for(places->queue, entry.seq, entry.position);
+    if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
+      for (const auto& entry : index_entries->entries)
+        look_for(index_entries->queue, entry.seq, entry.position);
     } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
       for (const auto& entry : states->entries) look_for(states->queue, entry.seq, entry.position);
     }
@@ -94,7 +95,7 @@ class Walk {
   Result<void> run() {
     if (!at_.valid()) return fail(Errc::corrupt, "the manifest's geometry");
     const Manifest& manifest = report_.manifest;
-    Lsn begin = at_.frame_place(at_.segment_base(manifest.first));
+    Lsn begin = at_.frame_position(at_.segment_base(manifest.first));
     if (manifest.checkpoint != 0) {
       walk_older();
       begin = manifest.checkpoint;
@@ -121,12 +122,12 @@ class Walk {
       if (number >= first) break;
       if (!enter(number, false)) continue;
       if (at_.segment_of(last_.lsn) + 1 != number) chained_ = false;
-      walk_older(at_.frame_place(at_.segment_base(number)), at_.segment_base(number + 1));
+      walk_older(at_.frame_position(at_.segment_base(number)), at_.segment_base(number + 1));
       contents_.found(number, report_.end);
     }
     if (at_.segment_of(last_.lsn) + 1 != first) chained_ = false;
     if (enter(first, false))
-      walk_older(at_.frame_place(at_.segment_base(first)), report_.manifest.checkpoint);
+      walk_older(at_.frame_position(at_.segment_base(first)), report_.manifest.checkpoint);
   }
 
   void walk_older(Lsn from, Lsn end) {
@@ -134,8 +135,8 @@ class Walk {
       // If a whole frame does not follow the last one, the missing frames are before it.
       const bool whole = stop.fault >= LogFault::epoch;
       report_.damage.push_back(fmt::format("{}: {}, but a checkpoint follows",
-                                           place(whole ? report_.end : stop.at),
-                                           describe(whole ? LogFault::magic : stop.fault)));
+                                           describe(whole ? report_.end : stop.at),
+                                           pawl::describe(whole ? LogFault::magic : stop.fault)));
       chained_ = false;
       if (!whole) return;
     }
@@ -148,13 +149,13 @@ class Walk {
       const FrameCheck check = look(lsn);
       if (check.fault == LogFault::none) {
         take(check.header, lsn);
-        lsn = frame_place(lsn + align_up(check.header.length, block_bytes));
+        lsn = frame_position(lsn + align_up(check.header.length, block_bytes));
         continue;
       }
       // The rest of an extent is left empty when the next frame did not fit.
-      const Lsn next = frame_place(at_.extent_end(lsn));
-      const bool begins_extent = lsn == at_.frame_place(at_.extent_of(lsn) * at_.extent_bytes);
-      const bool ends_here = next == at_.frame_place(end) && !is_of_now(check);
+      const Lsn next = frame_position(at_.extent_end(lsn));
+      const bool begins_extent = lsn == at_.frame_position(at_.extent_of(lsn) * at_.extent_bytes);
+      const bool ends_here = next == at_.frame_position(end) && !is_of_now(check);
       if (begins_extent || (!ends_here && !follows(next))) return {lsn, check.fault};
       lsn = next;
     }
@@ -189,9 +190,9 @@ class Walk {
   }
 
   // The first position from `lsn` on where a frame may begin, by the room of the open segment.
-  Lsn frame_place(Lsn lsn) const {
+  Lsn frame_position(Lsn lsn) const {
     const bool is_room = at_.segment_of(lsn) != segment_ || at_.offset_of(lsn) < room_;
-    return at_.frame_place(is_room ? lsn : at_.segment_base(segment_ + 1));
+    return at_.frame_position(is_room ? lsn : at_.segment_base(segment_ + 1));
   }
 
   Lsn durable() const {
@@ -239,7 +240,7 @@ class Walk {
     const auto records = records_of(extent_from(lsn), header);
     if (const auto decoded = decode_records(records, header.records, header.stream, contents_);
         !decoded)
-      report_.damage.push_back(fmt::format("{}: {}", place(lsn), decoded.error().what));
+      report_.damage.push_back(fmt::format("{}: {}", describe(lsn), decoded.error().what));
     if (visit_) visit_(report_.manifest, header, records);
   }
 
@@ -255,11 +256,11 @@ class Walk {
         proven = std::max(proven, check.header.durable);
     }
     if (proven > lsn)
-      report_.damage.push_back(fmt::format("{}: {}, but the log was durable up to {}", place(lsn),
-                                           describe(fault), proven));
+      report_.damage.push_back(fmt::format("{}: {}, but the log was durable up to {}",
+                                           describe(lsn), pawl::describe(fault), proven));
   }
 
-  std::string place(Lsn lsn) const { return place_in(at_, lsn); }
+  std::string describe(Lsn lsn) const { return pawl::describe(at_, lsn); }
 
   const std::string& directory_;
   const FrameVisitor& visit_;
