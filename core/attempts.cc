@@ -7,7 +7,7 @@ namespace pawl {
 
 void Attempts::pop() {
   const auto it = by_id_.find(old_.front().id);
-  share_.drop(attempt_bytes + it->second.size() * sizeof(Attempted));
+  usage_.drop(attempt_bytes + it->second.size() * sizeof(Attempted));
   by_id_.erase(it);
   old_.pop_front();
   old_.fit();
@@ -33,7 +33,7 @@ void Attempts::put(const TextKey& id, std::vector<Attempted> messages, Instant n
   const std::uint64_t bytes = attempt_bytes + messages.size() * sizeof(Attempted);
   if (!by_id_.emplace(id, std::move(messages)).second) return;
   old_.push_back({id, now + window});
-  share_.add(bytes);
+  usage_.add(bytes);
 }
 
 }  // namespace pawl

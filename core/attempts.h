@@ -7,7 +7,8 @@
 // become visible by their timeouts.
 //
 // Limits: attempts_max a queue; the oldest is dropped first. ShardLimits::attempts_bytes_max for
-//         all queues of a shard, as counted by an account; attempts beyond it are not remembered.
+//         all queues of a shard, as counted by their shared total; attempts beyond it are not
+//         remembered.
 // Owner:  one FIFO queue of one shard.
 // Source: SQS API Reference, ReceiveMessage.
 #pragma once
@@ -16,10 +17,10 @@
 #include <map>
 #include <vector>
 
-#include "core/account.h"
 #include "core/ids.h"
 #include "core/ring_queue.h"
 #include "core/time.h"
+#include "core/usage.h"
 
 namespace pawl {
 
@@ -35,7 +36,7 @@ class Attempts {
   static constexpr Duration window = seconds(300);
   static constexpr std::uint64_t attempt_bytes = 128;  // and its messages
 
-  explicit Attempts(std::uint64_t& account) : share_(account) {}
+  explicit Attempts(std::uint64_t& bytes_total) : usage_(bytes_total) {}
 
   // The messages of the attempt, to read and update; null: no such attempt.
   std::vector<Attempted>* find(const TextKey& id, Instant now);
@@ -55,7 +56,7 @@ class Attempts {
 
   std::map<TextKey, std::vector<Attempted>> by_id_;
   RingQueue<Old> old_;  // in the order they were made
-  Share share_;
+  UsageCounter usage_;
 };
 
 }  // namespace pawl

@@ -25,7 +25,7 @@ void Dedup::pop() {
                [this](std::uint32_t n) { return entry(n).key.low; });
   entries_.pop_front();
   first_ = (first_ + 1) & numbers;
-  share_.drop(1);
+  entries_usage_.drop(1);
   count();
 }
 
@@ -52,7 +52,7 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   const auto number = (first_ + static_cast<std::uint32_t>(entries_.size())) & numbers;
   entries_.push_back({key, seq, sent});
   index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });
-  share_.add(1);
+  entries_usage_.add(1);
   count();
 }
 

@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/account.h"
 #include "core/chunk_queue.h"
 #include "core/hash_index.h"
 #include "core/ids.h"
 #include "core/queue_config.h"
 #include "core/receipt.h"
 #include "core/time.h"
+#include "core/usage.h"
 
 namespace pawl {
 
@@ -31,8 +31,9 @@ TextKey text_key(const Secret& secret, std::string_view group, std::string_view 
 
 class Dedup {
  public:
-  // `total` counts the entries and `account` the bytes of all Dedups that share them.
-  Dedup(std::uint64_t& total, std::uint64_t& account) : share_(total), bytes_(account) {}
+  // `entries_total` and `bytes_total` are shared by all Dedups.
+  Dedup(std::uint64_t& entries_total, std::uint64_t& bytes_total)
+      : entries_usage_(entries_total), bytes_usage_(bytes_total) {}
 
   // The number of the message that was accepted first within the window, or 0.
   Seq find(const TextKey& key, Instant now);
@@ -66,13 +67,13 @@ class Dedup {
   const Entry& entry(std::uint32_t number) const { return entries_[(number - first_) & numbers]; }
   static bool is_over(const Entry& e, Instant now) { return e.sent + dedup_window <= now; }
   void pop();
-  void count() { bytes_.set(entries_.bytes() + index_.bytes()); }
+  void count() { bytes_usage_.set(entries_.bytes() + index_.bytes()); }
 
   ChunkQueue<Entry, 16> entries_;  // oldest first; small chunks, for most queues have few
   std::uint32_t first_ = 0;        // number of entries_[0], modulo 2^31
   HashIndex index_;
-  Share share_;  // its share of all entries in the shard
-  Share bytes_;
+  UsageCounter entries_usage_;
+  UsageCounter bytes_usage_;
 };
 
 }  // namespace pawl

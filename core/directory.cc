@@ -6,8 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "core/account.h"
 #include "core/check.h"
+#include "core/usage.h"
 
 namespace pawl {
 

@@ -21,11 +21,11 @@
 
 #include <cstdint>
 
-#include "core/account.h"
 #include "core/hash_index.h"
 #include "core/ids.h"
 #include "core/slab.h"
 #include "core/slot.h"
+#include "core/usage.h"
 
 namespace pawl {
 
@@ -45,9 +45,9 @@ class Groups {
   static constexpr std::uint32_t noisy_in_flight = 30;
   static constexpr std::uint32_t noisy_share = 10;  // one tenth of all in flight
 
-  // `account`: sums the bytes of all Groups that share it.
-  Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& account)
-      : slots_(&slots), share_(account), fifo_(fifo) {
+  // `bytes_total`: sums the bytes of all Groups that share it.
+  Groups(Slab<Slot>& slots, bool fifo, std::uint64_t& bytes_total)
+      : slots_(&slots), usage_(bytes_total), fifo_(fifo) {
     count();
   }
 
@@ -83,7 +83,7 @@ class Groups {
     return slot.returned ? List{group.returned_first, group.returned_last}
                          : List{group.first, group.last};
   }
-  void count() { share_.set(sizeof(Groups) + groups_.bytes() + index_.bytes()); }
+  void count() { usage_.set(sizeof(Groups) + groups_.bytes() + index_.bytes()); }
   std::uint32_t find(const TextKey& name) const;
   std::uint32_t make(const TextKey& name);
   void drop(std::uint32_t row);
@@ -96,7 +96,7 @@ class Groups {
   bool is_noisy(const Group& group, std::uint64_t in_flight) const;
 
   Slab<Slot>* slots_;
-  Share share_;
+  UsageCounter usage_;
   bool fifo_;
   Slab<Group, 64, 8> groups_{groups_max};
   HashIndex index_;

@@ -16,7 +16,7 @@ Duration grain_of(Duration retention) {
 
 void SendTimes::fit() {
   buckets_.fit();
-  share_.set(buckets_.capacity() * sizeof(Bucket));
+  usage_.set(buckets_.capacity() * sizeof(Bucket));
 }
 
 bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
@@ -24,7 +24,7 @@ bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
   const bool begins = buckets_.empty() || sent - buckets_.back().opened >= grain;
   if (begins) {
     buckets_.push_back({.first = seq, .opened = sent, .last = sent});
-    share_.set(buckets_.capacity() * sizeof(Bucket));
+    usage_.set(buckets_.capacity() * sizeof(Bucket));
   }
   buckets_.back().last = std::max(buckets_.back().last, sent);
   end_ = seq + 1;

@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/account.h"
 #include "core/attempts.h"
 #include "core/dedup.h"
 #include "core/groups.h"
@@ -29,6 +28,7 @@
 #include "core/seq_index.h"
 #include "core/task_list.h"
 #include "core/time.h"
+#include "core/usage.h"
 
 namespace pawl {
 
@@ -47,7 +47,7 @@ class SendTimes {
   };
   static constexpr std::int64_t buckets_a_retention = 4096;
 
-  explicit SendTimes(std::uint64_t& account) : share_(account) {}
+  explicit SendTimes(std::uint64_t& bytes_total) : usage_(bytes_total) {}
 
   // True: the message begins a new bucket.
   bool note(Seq seq, Instant sent, Duration retention);
@@ -73,7 +73,7 @@ class SendTimes {
 
   RingQueue<Bucket> buckets_;
   Seq end_ = 0;  // one past the newest noted
-  Share share_;
+  UsageCounter usage_;
 };
 
 // Messages from another queue that keep their age, by send time. Their send times do not follow
@@ -84,7 +84,7 @@ class AgedArrivals {
   using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
   static constexpr Entry before_all = {INT64_MIN, 0};
 
-  explicit AgedArrivals(std::uint64_t& account) : share_(account) {}
+  explicit AgedArrivals(std::uint64_t& bytes_total) : usage_(bytes_total) {}
 
   // `index`: a message absent from it is deleted; null: deleted messages are unknown.
   void add(Instant sent, Seq seq, const SeqIndex* index);
@@ -106,19 +106,19 @@ class AgedArrivals {
  private:
   static constexpr int looks_an_add = 2;
 
-  void count() { share_.set(entries_.size() * entry_bytes); }
+  void count() { usage_.set(entries_.size() * entry_bytes); }
 
   std::set<Entry> entries_;
   Entry looked_at_ = before_all;
-  Share share_;
+  UsageCounter usage_;
 };
 
 // The state that only FIFO queues have.
 struct Fifo {
-  // `account`: bytes of everything but the attempts.
-  Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes, std::uint64_t& account)
-      : dedup(deduplicated, account), attempts(attempts_bytes), share(account) {
-    share.set(sizeof(Fifo));
+  // `bytes_total`: bytes of everything but the attempts.
+  Fifo(std::uint64_t& deduplicated, std::uint64_t& attempts_bytes, std::uint64_t& bytes_total)
+      : dedup(deduplicated, bytes_total), attempts(attempts_bytes), usage(bytes_total) {
+    usage.set(sizeof(Fifo));
   }
 
   // Drops expired entries, at most `most` of each kind. False: there may be more.
@@ -131,7 +131,7 @@ struct Fifo {
 
   Dedup dedup;
   Attempts attempts;
-  Share share;
+  UsageCounter usage;
   std::vector<TextKey> attempts_noted;  // since the last match(); others may wait with them
 };
 
@@ -187,7 +187,7 @@ struct Queue {
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
   std::vector<MessageState> set_aside;
-  Share kept;  // bytes of moves, replays and set_aside
+  UsageCounter kept;  // bytes of moves, replays and set_aside
   Seq next_seq = 1;
   // Numbers below `reserved` may be given out before their messages are durable, once the
   // reservation is durable: it is below `reserved_durable`.

@@ -245,7 +245,7 @@ class Shard {
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged;
     std::vector<MessageState> set_aside;
-    Share kept;  // its bytes
+    UsageCounter kept;  // its bytes
   };
   // A message from a transfer that its source has not confirmed; the message may be deleted
   // already.

@@ -35,7 +35,7 @@ void Shard::doom(Queue& queue) {
   doomed_.push_back({std::move(queue.index), std::move(queue.groups),
                      MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
                      std::move(queue.aged), std::exchange(queue.set_aside, {}),
-                     Share(kept_bytes_)});
+                     UsageCounter(kept_bytes_)});
   doomed_.back().kept.set(doomed_.back().set_aside.capacity() * sizeof(MessageState));
   queue.count_kept();
   queue.index = SeqIndex(pages_);

@@ -43,7 +43,7 @@ struct Transfer : KeptContent {
   bool fifo = false;
   Seq arrived = 0;       // its number at the target; 0: the target did not accept it
   bool deleted = false;  // deletes wait for it at the source: the target deletes it when it settles
-  std::uint64_t counted = 0;  // bytes in the source's account
+  std::uint64_t counted = 0;  // bytes counted in the memory of the source
   std::uint32_t task = 0;     // number of the move task; 0: a dead letter
   std::string destination;    // format: QueueName::text(); empty: the message's origin
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/account.h"
 #include "core/check.h"
+#include "core/usage.h"
 #include "net/connection/binary_connection.h"
 #include "net/connection/http_connection.h"
 #include "proto/http/parser.h"

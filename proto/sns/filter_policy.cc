@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/account.h"
+#include "core/usage.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/text/network.h"
 #include "proto/text/text.h"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/account.h"
 #include "core/ring_queue.h"
+#include "core/usage.h"
 #include "proto/aws/arn.h"
 #include "proto/text/json.h"
 #include "proto/text/json_value.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Share: the part of one structure in an account shared with others, in bytes or as a number. Its
-// part is subtracted when the structure is destroyed.
+// UsageCounter: the part of one structure in a total that several structures share, in bytes or as
+// a number. The part is subtracted when the structure is destroyed.
 //
-// Owner: the structure; the account outlives it.
+// Owner: the structure; the total outlives it.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +20,24 @@ inline std::size_t memory_of(std::size_t length) {
 }
 inline std::size_t memory_of(const std::string& text) { return memory_of(text.capacity()); }
 
-class Share {
+class UsageCounter {
  public:
-  explicit Share(std::uint64_t& account) : account_(&account) {}
-  ~Share() { set(0); }
-  Share(Share&& other) noexcept
-      : account_(other.account_), count_(std::exchange(other.count_, 0)) {}
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
+  explicit UsageCounter(std::uint64_t& total) : total_(&total) {}
+  ~UsageCounter() { set(0); }
+  UsageCounter(UsageCounter&& other) noexcept
+      : total_(other.total_), count_(std::exchange(other.count_, 0)) {}
+  UsageCounter(const UsageCounter&) = delete;
+  UsageCounter& operator=(const UsageCounter&) = delete;
 
   void set(std::uint64_t count) {
-    *account_ += count - count_;
+    *total_ += count - count_;
     count_ = count;
   }
   void add(std::uint64_t count) { set(count_ + count); }
   void drop(std::uint64_t count) { set(count_ - count); }
 
  private:
-  std::uint64_t* account_;
+  std::uint64_t* total_;
   std::uint64_t count_ = 0;
 };
 
