@@ -249,7 +249,7 @@ void Shard::drop_queue(QueueId id, Effects& effects) {
   if (queue.retention_armed != never) timers_.cancelled();
   if (queue.moves && queue.moves->timer_armed) timers_.cancelled();
   if (queue.fifo_armed) timers_.cancelled();
-  doom(queue);
+  retire(queue);
   if (latest_ == &queue) latest_ = nullptr;
   queues_.erase(it);
 }
@@ -390,13 +390,13 @@ void Shard::answer_settled(Queue& queue, Effects& effects) {
 // --- time ---
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
-  give_back_doomed(effects);
+  reclaim_retired(effects);
   begin_moves(now, effects);
   const bool more = timers_.expire(passed, limits_.cascade_a_turn, [&](const TimerEntry& entry) {
     return on_timer(entry, now, effects);
   });
   timers_.sweep(limits_.timers_a_turn, [this](const TimerEntry& entry) { return live(entry); });
-  return more || !doomed_.empty();
+  return more || !retired_queues_.empty();
 }
 
 bool Shard::live(const TimerEntry& entry) const {
@@ -461,7 +461,7 @@ bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   }
   Slot& slot = slots_[entry.subject];
   slot.timer_armed = 0;
-  // A slot of a purged or deleted queue is freed later (doomed_); the queue does not know it.
+  // A slot of a retired queue is freed later; the queue does not know it.
   const auto it = queues_.find(raw(slot.queue));
   if (it == queues_.end()) return true;
   Queue& queue = *it->second;
@@ -481,7 +481,7 @@ Shard::Memory Shard::memory() const {
       .queues = directory_.table_memory() + directory_.config_memory() / identity_.shards +
                 deleted_names_.memory() + kept_bytes_ + queues_.size() * queue_bytes +
                 queues_.bucket_count() * sizeof(void*) +
-                doomed_.size() * (sizeof(Doomed) + 2 * PagePool::row_bytes) +
+                retired_queues_.size() * (sizeof(Retired) + 2 * PagePool::row_bytes) +
                 commits_.capacity() * sizeof(Commit),
       .waiting = waiters_.bytes() +
                  waiting_attempts_.size() * (map_node_bytes + sizeof(*waiting_attempts_.begin())) +

@@ -48,7 +48,7 @@ struct ShardLimits {
   std::uint64_t attempts_bytes_max = 64 << 20;  // receive attempts in five minutes
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
-  std::size_t doomed_a_turn = 4096;     // freed messages of purged or deleted queues
+  std::size_t retired_a_turn = 4096;    // freed messages of purged or deleted queues
   std::size_t forgotten_a_turn = 4096;  // expired sends and attempts of an idle FIFO queue
   std::size_t transfers_max = 1024;     // messages on their way to other queues
   // Bytes of messages in transfer; one transfer is always allowed. A message that has not been read
@@ -146,7 +146,8 @@ class Shard {
 
   // Before this time expire() has nothing to do.
   Instant next_deadline() {
-    return doomed_.empty() && begun_.empty() && at_once_.empty() ? timers_.next() : Instant{0};
+    return retired_queues_.empty() && begun_.empty() && at_once_.empty() ? timers_.next()
+                                                                         : Instant{0};
   }
   bool wants_match() const { return !match_list_.empty(); }
 
@@ -239,7 +240,7 @@ class Shard {
     Seq reserved = 0;
     Lsn lsn = 0;
   };
-  struct Doomed {  // state of a purged or deleted queue, to be freed
+  struct Retired {  // state of a purged or deleted queue, to be freed
     SeqIndex index;
     std::unique_ptr<Groups> groups;
     std::unique_ptr<Fifo> fifo;
@@ -307,8 +308,8 @@ class Shard {
 
   // shard_retention.cc
   void purge(Queue& queue, Request& request, Instant now, Effects& effects);
-  void doom(Queue& queue);
-  void give_back_doomed(Effects& effects);
+  void retire(Queue& queue);
+  void reclaim_retired(Effects& effects);
   AgedArrivals& aged_of(Queue& queue);
   void arm_retention(Queue& queue);
   void arm_retention(Queue& queue, Instant due);
@@ -417,7 +418,7 @@ class Shard {
   std::vector<Commit> at_once_;       // delivered from the next turn on, durable or not
   std::vector<std::pair<QueueId, std::uint32_t>> begun_;  // tasks whose start has become durable
   std::vector<QueueId> match_list_;
-  std::deque<Doomed> doomed_;  // freed incrementally
+  std::deque<Retired> retired_queues_;  // freed incrementally
   std::vector<std::unique_ptr<Transfer>> transfer_pool_;
   std::vector<Transfer*> free_transfers_;
   std::size_t transfers_under_way_ = 0;
@@ -428,11 +429,10 @@ class Shard {
   std::map<const Request*, std::size_t> held_deletes_;  // number of waiting entries by request
   std::vector<QueueId> refused_transfer_;               // queues waiting for a transfer to end
   std::map<TransferKey, Unsettled> unsettled_;
-  std::set<QueueId>
-      used_up_targets_;          // out of sequence numbers: their dead letters stay in the source
-  std::set<QueueId> replaying_;  // queues with a running task
-  QueueId replay_at_ = QueueId::none;                        // current or last one of replaying_
-  std::size_t replays_ = 0;                                  // tasks of all queues
+  std::set<QueueId> used_up_targets_;  // no numbers left: their dead letters stay in the source
+  std::set<QueueId> replaying_;        // queues with a running task
+  QueueId replay_at_ = QueueId::none;  // current or last one of replaying_
+  std::size_t replays_ = 0;            // tasks of all queues
   std::map<std::int64_t, std::uint32_t> replay_retentions_;  // ms, and the number of queues with it
   CheckpointWalk walk_;
   std::uint64_t set_aside_ = 0;

@@ -23,20 +23,21 @@ void Shard::purge(Queue& queue, Request& request, Instant now, Effects& effects)
     return;
   }
   queue.purged_at = now;
-  doom(queue);
+  retire(queue);
   if (!MUTANT(forget_purge_record)) {
     effects.purges.push_back({.queue = queue.id, .below = queue.next_seq, .at = now});
   }
   effects.replies.push_back({&request, true});
 }
 
-// All messages of the queue go; the memory is given back in the turns to come.
-void Shard::doom(Queue& queue) {
-  doomed_.push_back({std::move(queue.index), std::move(queue.groups),
-                     MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
-                     std::move(queue.aged), std::exchange(queue.set_aside, {}),
-                     UsageCounter(kept_bytes_)});
-  doomed_.back().kept.set(doomed_.back().set_aside.capacity() * sizeof(MessageState));
+// Deletes all messages of the queue; later turns free their memory.
+void Shard::retire(Queue& queue) {
+  retired_queues_.push_back({std::move(queue.index), std::move(queue.groups),
+                             MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
+                             std::move(queue.aged), std::exchange(queue.set_aside, {}),
+                             UsageCounter(kept_bytes_)});
+  retired_queues_.back().kept.set(retired_queues_.back().set_aside.capacity() *
+                                  sizeof(MessageState));
   queue.count_kept();
   queue.index = SeqIndex(pages_);
   queue.times.clear();
@@ -44,35 +45,35 @@ void Shard::doom(Queue& queue) {
   queue.low = queue.next_seq;
 }
 
-void Shard::give_back_doomed(Effects& effects) {
-  std::size_t given = 0;
-  while (!doomed_.empty() && given < limits_.doomed_a_turn) {
-    Doomed& doomed = doomed_.front();
-    const bool any = doomed.index.drain_page([&](Seq, IndexEntry indexed) {
-      ++given;
+void Shard::reclaim_retired(Effects& effects) {
+  std::size_t reclaimed = 0;
+  while (!retired_queues_.empty() && reclaimed < limits_.retired_a_turn) {
+    Retired& retired = retired_queues_.front();
+    const bool any = retired.index.drain_page([&](Seq, IndexEntry indexed) {
+      ++reclaimed;
       give_back(indexed, effects.freed);
     });
     if (any) continue;
-    if (given >= limits_.doomed_a_turn) return;
-    const std::size_t rest = limits_.doomed_a_turn - given;
-    if (doomed.fifo) {
-      const std::size_t before = doomed.fifo->size();
-      if (!doomed.fifo->forget_over(never, rest)) return;
-      given += before;
-      doomed.fifo.reset();
+    if (reclaimed >= limits_.retired_a_turn) return;
+    const std::size_t rest = limits_.retired_a_turn - reclaimed;
+    if (retired.fifo) {
+      const std::size_t before = retired.fifo->size();
+      if (!retired.fifo->forget_over(never, rest)) return;
+      reclaimed += before;
+      retired.fifo.reset();
     }
-    if (doomed.aged) {
-      const std::size_t before = doomed.aged->size();
-      if (!doomed.aged->forget(rest)) return;
-      given += before;
-      doomed.aged.reset();
+    if (retired.aged) {
+      const std::size_t before = retired.aged->size();
+      if (!retired.aged->forget(rest)) return;
+      reclaimed += before;
+      retired.aged.reset();
     }
-    for (; !doomed.set_aside.empty() && given < limits_.doomed_a_turn; ++given) {
-      effects.freed.push_back(doomed.set_aside.back().position);
-      doomed.set_aside.pop_back();
+    for (; !retired.set_aside.empty() && reclaimed < limits_.retired_a_turn; ++reclaimed) {
+      effects.freed.push_back(retired.set_aside.back().position);
+      retired.set_aside.pop_back();
     }
-    if (!doomed.set_aside.empty()) return;
-    doomed_.pop_front();
+    if (!retired.set_aside.empty()) return;
+    retired_queues_.pop_front();
   }
 }
 
@@ -100,7 +101,7 @@ void Shard::arm_retention(Queue& queue, Instant due) {
 
 void Shard::expire_retention(Queue& queue, Instant now, Effects& effects) {
   const Duration retention = queue.config->retention();
-  std::size_t left = limits_.doomed_a_turn;
+  std::size_t left = limits_.retired_a_turn;
   for (; left > 0 && queue.aged; --left) {
     const Seq seq = queue.aged->expire(now, retention);
     if (seq == 0) break;

@@ -68,7 +68,7 @@ TEST(Memory, CountsGroupsWhileTheyAreThere) {
 
 TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
   ShardLimits limits;
-  limits.doomed_a_turn = 100;
+  limits.retired_a_turn = 100;
   Script script(limits);
   script.run("queue q fifo=1 visibility=0");
   World& world = script.world();
@@ -83,7 +83,7 @@ TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
   for (int turn = 0; world.shard().deduplicated() > 0; ++turn) {
     const std::uint64_t before = world.shard().deduplicated();
     world.shard().expire(world.now(), world.now(), effects);
-    ASSERT_GE(world.shard().deduplicated() + limits.doomed_a_turn, before) << turn;
+    ASSERT_GE(world.shard().deduplicated() + limits.retired_a_turn, before) << turn;
     ASSERT_LT(turn, 100);
   }
 }
@@ -300,16 +300,16 @@ TEST(WaiterLimit, RefusesALongPollWhenTooManyWait) {
       limits);
 }
 
-TEST(DoomedLimit, APurgeGivesMessagesBackBitByBit) {
+TEST(RetiredLimit, APurgeReclaimsMessagesIncrementally) {
   ShardLimits limits;
-  limits.doomed_a_turn = 1;  // one index page
+  limits.retired_a_turn = 1;  // one index page
   Script script(limits);
   script.run(
       "queue q | fill q 5000 | send q a delay=5 | stored -> 5001 | take q 2000 | purge q | "
       "stored -> 0 | count q -> 0/0/0 | advance 1h | send q b | receive q max=10 -> b#1");
 }
 
-TEST(DoomedLimit, TimersOfMessagesThatAreNotYetGivenBackAreIgnored) {
+TEST(RetiredLimit, TimersOfMessagesThatAreNotYetReclaimedAreIgnored) {
   Cycle cycle;
   for (int i = 0; i < 3000; ++i) cycle.send(10);
   for (int i = 1; i < 3000; ++i) ASSERT_EQ(cycle.receive(10, {}, seconds(30)), 10u);
@@ -327,7 +327,7 @@ TEST(DoomedLimit, TimersOfMessagesThatAreNotYetGivenBackAreIgnored) {
 
 TEST(RetentionLimit, MessagesPastRetentionGoBitByBit) {
   ShardLimits limits;
-  limits.doomed_a_turn = 10;
+  limits.retired_a_turn = 10;
   Script script(limits);
   script.run("queue q retention=60 | fill q 25 | advance 1s | advance 1s | send q last");
   script.world().jump_one_turn(seconds(58));
