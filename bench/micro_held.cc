@@ -271,31 +271,31 @@ class DeadLetters {
 // `range(0)` long polls wait, and a short poll behind them completes when a dead letter has moved.
 // The first long poll has received the message before, and then waits again behind the others.
 void settle_behind_long_polls(benchmark::State& state) {
-  DeadLetters letters;
+  DeadLetters dead_letters;
   struct Poll {
     Request request;
     Delivery delivery;
   };
   std::vector<Poll> polls(static_cast<std::size_t>(state.range(0)));
   const auto wait = [&](Poll& poll) {
-    poll.request = letters.request_of(letters.queue(), poll.delivery, for_ever);
-    letters.turn(&poll.request);
+    poll.request = dead_letters.request_of(dead_letters.queue(), poll.delivery, for_ever);
+    dead_letters.turn(&poll.request);
   };
   for (Poll& poll : polls) wait(poll);
   std::size_t at = 0;
   Delivery delivery;
   const auto round = [&] {
-    letters.send();
-    letters.turn(nullptr);
+    dead_letters.send();
+    dead_letters.turn(nullptr);
     if (polls[at].request.delivered != 1) return state.SkipWithError("not delivered");
     wait(polls[at]);
     at = (at + 1) % polls.size();
-    Request poll = letters.request_of(letters.queue(), delivery, Duration{0});
-    letters.turn(&poll);
+    Request poll = dead_letters.request_of(dead_letters.queue(), delivery, Duration{0});
+    dead_letters.turn(&poll);
     if (poll.waiter == 0) return state.SkipWithError("does not wait");
-    letters.carry();
+    dead_letters.carry();
     if (poll.waiter != 0) return state.SkipWithError("still waits");
-    if (!letters.drain_dead()) state.SkipWithError("not moved");
+    if (!dead_letters.drain_dead()) state.SkipWithError("not moved");
   };
   for (int i = 0; i < 1'000; ++i) round();
   Allocations allocations(state);
@@ -307,15 +307,15 @@ BENCHMARK(settle_behind_long_polls)->ArgName("waiting")->Arg(10)->Arg(10'000);
 // `range(0)` deletes are held for moving messages. The delete of one more message is held, then
 // completes.
 void answer_held_delete(benchmark::State& state) {
-  DeadLetters letters;
+  DeadLetters dead_letters;
   // Receives a message once and starts its move. False: a receive had an unexpected result.
   const auto move_one = [&](Delivery& delivery) {
-    letters.send();
+    dead_letters.send();
     for (int receive = 0; receive < 2; ++receive) {
-      Request request = letters.request_of(letters.queue(), delivery, for_ever);
-      letters.turn(&request);
+      Request request = dead_letters.request_of(dead_letters.queue(), delivery, for_ever);
+      dead_letters.turn(&request);
       if (request.delivered == (receive == 0 ? 0u : 1u)) return false;
-      letters.shard().cancel(request);  // the second receive found only a dead letter
+      dead_letters.shard().cancel(request);  // the second receive found only a dead letter
     }
     return true;
   };
@@ -328,10 +328,10 @@ void answer_held_delete(benchmark::State& state) {
     if (!move_one(held.delivery)) return false;
     held.receipt = {.handle = held.delivery.handle};
     held.request = Request{
-        .op = Op::remove, .queue = letters.queue(), .receipts = {&held.receipt, 1}
+        .op = Op::remove, .queue = dead_letters.queue(), .receipts = {&held.receipt, 1}
     };
-    letters.turn(&held.request);
-    return letters.answered() != &held.request;
+    dead_letters.turn(&held.request);
+    return dead_letters.answered() != &held.request;
   };
   std::deque<Held> others(static_cast<std::size_t>(state.range(0)));
   for (Held& held : others)
@@ -339,8 +339,8 @@ void answer_held_delete(benchmark::State& state) {
   Held one;
   const auto round = [&] {
     if (!hold(one)) return state.SkipWithError("not held");
-    letters.carry();
-    if (letters.answered() != &one.request) state.SkipWithError("not answered");
+    dead_letters.carry();
+    if (dead_letters.answered() != &one.request) state.SkipWithError("not answered");
   };
   for (int i = 0; i < 1'000; ++i) round();
   Allocations allocations(state);

@@ -13,76 +13,76 @@ namespace pawl {
 
 enum class Mutant : std::uint8_t {
   none,
-  ack_before_flush,        // a response that waits for the log is sent at once
-  skip_checksum,           // recovery accepts a frame without checking its hash
-  forget_directory_sync,   // a new segment's name is not made durable
-  fire_timer_twice,        // a stale timer entry is taken for a live one
-  lose_wakeup,             // a message that comes back does not wake a long poll
-  durable_not_contiguous,  // the newest finished write counts despite unfinished earlier ones
-  ignore_epoch,            // recovery accepts frames of an older epoch behind the tail
-  forget_delete_record,    // a delete is not logged
-  deliver_before_durable,  // a message is delivered before its record is on disk
-  lose_receive_count,      // a delivery does not count
-  reuse_segment_early,     // a segment with live messages is reused
-  forget_head,             // sequence numbers restart when old segments are freed
-  forget_purge_record,     // a purge is not logged
-  forget_config_record,    // a new queue is not logged
-  forget_deletion,         // recovery forgets the names that wait after a delete
-  ignore_old_handle,       // the latest handle alone changes the visibility
-  count_undelivered,       // an undelivered message's receive counts
-  leak_in_flight,          // the in-flight count never decreases
-  forget_retention,        // messages never expire
-  fire_too_soon,           // a millisecond early
-  drop_when_full,          // items that do not fit into a mesh ring are lost
-  sleep_blindly,           // a shard goes to sleep without a second look
-  tell_nobody,             // a new queue is announced before the other shards know it
-  reclaim_before_durable,  // segments are freed before the deletes that emptied them are on disk
-  keep_epoch,              // recovery goes on in the epoch it found
-  ignore_write_error,      // a failed write counts as done
-  forget_lazy,             // lazy records wait for ever
-  header_before_fill,      // a segment looks whole before its zeros are on disk
-  fill_under_tail,         // the tail writes where zeros are under way
-  manifest_in_cache,       // segments are freed before the manifest is on disk
-  cut_anything,            // recovery takes damage for a torn tail
-  park_cancelled,          // a long poll that is cancelled on its way parks all the same
-  wake_nobody,             // a sleeping shard is not woken for a message of the mesh
-  forget_dedup,            // deduplication ignores messages from before a restart
-  restart_window,          // a duplicate begins the window of deduplication anew
-  overtake,                // a message is delivered behind an in-flight one of its group
-  fifo_reply_early,        // a receive from a FIFO queue is answered before its record is on disk
-  settle_early,            // a target forgets a source key before the source's delete is on disk
-  land_early,              // a source deletes a message before the target has it on disk
-  forget_held_delete,      // a delete of a message on its way does not reach the target
-  forget_unsettled,        // recovery leaves moved messages in their source
-  count_apart,             // a task's moved count is not in the record of the deletes
-  count_again,             // recovery counts a task's moved messages again
-  purge_keeps_dedup,       // a purge leaves the window of deduplication
-  group_sleeps,            // a delete does not wake receives that wait for messages behind it
-  forget_letter_count,     // a dead letter begins with one delivery
-  forget_letter_age,       // a dead letter of a standard queue is kept as if it were new
-  ignore_rate,             // a move task is as fast as it can be
-  obey_expired,            // a handle of a FIFO queue deletes when its time is over
-  let_bodies_go,           // a message that is being read does not hold its segment
-  believe_bodies,          // a body read from the disk is not checked
-  forget_index_entries,    // a checkpoint leaves out messages that only wait
-  forget_states,           // a checkpoint leaves out tracked messages
-  checkpoint_too_soon,     // a checkpoint counts before its last slice
-  forget_relocation,       // recovery uses a message's position from before its relocation
-  relocate_too_soon,       // the old segment is freed before the relocated message is on disk
-  forget_reserved,         // numbers are given out early that recovery does not know
-  believe_wall,            // startup trusts the wall clock
-  forget_made,             // a lost log is created anew
-  ignore_start,            // a manifest of another startup is accepted
-  outlive_window,          // an async queue is answered however far the log is behind
-  forget_vouch,            // nothing vouches for the last frame of a log at rest
-  forget_wrap,             // a position behind 2^48 is taken for the one 2^48 bytes before it
-  forget_delay_anew,       // a new delay of a FIFO queue does not apply to its messages
-  scope_at_once,           // a changed deduplication scope holds at once
-  forget_scope_change,     // recovery forgets the time of a deduplication scope change
-  forget_replay_step,      // the progress of a replay task is not logged
-  replay_copies,           // a replay task sends copies again without `copies`
-  forget_kept,             // a segment retained for replay is reused
-  stay_full,               // memory that was once full counts as full for ever
+  ack_before_flush,          // a response that waits for the log is sent at once
+  skip_checksum,             // recovery accepts a frame without checking its hash
+  forget_directory_sync,     // a new segment's name is not made durable
+  fire_timer_twice,          // a stale timer entry is taken for a live one
+  lose_wakeup,               // a message that comes back does not wake a long poll
+  durable_not_contiguous,    // the newest finished write counts despite unfinished earlier ones
+  ignore_epoch,              // recovery accepts frames of an older epoch behind the tail
+  forget_delete_record,      // a delete is not logged
+  deliver_before_durable,    // a message is delivered before its record is on disk
+  lose_receive_count,        // a delivery does not count
+  reuse_segment_early,       // a segment with live messages is reused
+  forget_head,               // sequence numbers restart when old segments are freed
+  forget_purge_record,       // a purge is not logged
+  forget_config_record,      // a new queue is not logged
+  forget_deletion,           // recovery forgets the names that wait after a delete
+  ignore_old_handle,         // the latest handle alone changes the visibility
+  count_undelivered,         // an undelivered message's receive counts
+  leak_in_flight,            // the in-flight count never decreases
+  forget_retention,          // messages never expire
+  fire_too_soon,             // a millisecond early
+  drop_when_full,            // items that do not fit into a mesh ring are lost
+  sleep_blindly,             // a shard goes to sleep without a second look
+  tell_nobody,               // a new queue is announced before the other shards know it
+  reclaim_before_durable,    // segments are freed before the deletes that emptied them are on disk
+  keep_epoch,                // recovery goes on in the epoch it found
+  ignore_write_error,        // a failed write counts as done
+  forget_lazy,               // lazy records wait for ever
+  header_before_fill,        // a segment looks whole before its zeros are on disk
+  fill_under_tail,           // the tail writes where zeros are under way
+  manifest_in_cache,         // segments are freed before the manifest is on disk
+  cut_anything,              // recovery takes damage for a torn tail
+  park_cancelled,            // a long poll that is cancelled on its way parks all the same
+  wake_nobody,               // a sleeping shard is not woken for a message of the mesh
+  forget_dedup,              // deduplication ignores messages from before a restart
+  restart_window,            // a duplicate begins the window of deduplication anew
+  overtake,                  // a message is delivered behind an in-flight one of its group
+  fifo_reply_early,          // a receive from a FIFO queue is answered before its record is on disk
+  settle_early,              // a target forgets a source key before the source's delete is on disk
+  land_early,                // a source deletes a message before the target has it on disk
+  forget_held_delete,        // a delete of a message on its way does not reach the target
+  forget_unsettled,          // recovery leaves moved messages in their source
+  count_apart,               // a task's moved count is not in the record of the deletes
+  count_again,               // recovery counts a task's moved messages again
+  purge_keeps_dedup,         // a purge leaves the window of deduplication
+  group_sleeps,              // a delete does not wake receives that wait for messages behind it
+  forget_dead_letter_count,  // a dead letter begins with one delivery
+  forget_dead_letter_age,    // a dead letter of a standard queue is kept as if it were new
+  ignore_rate,               // a move task is as fast as it can be
+  obey_expired,              // a handle of a FIFO queue deletes when its time is over
+  let_bodies_go,             // a message that is being read does not hold its segment
+  believe_bodies,            // a body read from the disk is not checked
+  forget_index_entries,      // a checkpoint leaves out messages that only wait
+  forget_states,             // a checkpoint leaves out tracked messages
+  checkpoint_too_soon,       // a checkpoint counts before its last slice
+  forget_relocation,         // recovery uses a message's position from before its relocation
+  relocate_too_soon,         // the old segment is freed before the relocated message is on disk
+  forget_reserved,           // numbers are given out early that recovery does not know
+  believe_wall,              // startup trusts the wall clock
+  forget_made,               // a lost log is created anew
+  ignore_start,              // a manifest of another startup is accepted
+  outlive_window,            // an async queue is answered however far the log is behind
+  forget_vouch,              // nothing vouches for the last frame of a log at rest
+  forget_wrap,               // a position behind 2^48 is taken for the one 2^48 bytes before it
+  forget_delay_anew,         // a new delay of a FIFO queue does not apply to its messages
+  scope_at_once,             // a changed deduplication scope holds at once
+  forget_scope_change,       // recovery forgets the time of a deduplication scope change
+  forget_replay_step,        // the progress of a replay task is not logged
+  replay_copies,             // a replay task sends copies again without `copies`
+  forget_kept,               // a segment retained for replay is reused
+  stay_full,                 // memory that was once full counts as full for ever
 };
 
 inline Mutant active_mutant = Mutant::none;

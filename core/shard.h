@@ -248,8 +248,7 @@ class Shard {
     std::vector<MessageState> set_aside;
     UsageCounter kept;  // its bytes
   };
-  // A message from a transfer that its source has not confirmed; the message may be deleted
-  // already.
+  // A message whose transfer its source has not confirmed; it may be deleted already.
   struct Unsettled {
     QueueId queue = QueueId::none;
     std::uint32_t task = 0;
@@ -320,7 +319,8 @@ class Shard {
 
   // shard_transfers.cc
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
-  bool bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Instant now, Effects& effects);
+  bool move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
+                            Instant now, Effects& effects);
   bool start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
                       std::uint32_t task, Effects& effects);
   Transfer* take_transfer();

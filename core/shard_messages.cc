@@ -150,7 +150,7 @@ void Shard::appended(Effects& effects, Lsn lsn) {
       // queue from its arrival. Noted only now: it may be past retention already, and a deleted
       // message must not be noted again.
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
-        if (!MUTANT(forget_letter_age))
+        if (!MUTANT(forget_dead_letter_age))
           aged_of(*queue).add(record.sent, record.seq, queue->all_there());
         arm_retention(*queue);
       }
@@ -237,13 +237,13 @@ void Shard::deliver_in_order(Queue& queue, Request& request, std::uint32_t max, 
                              Effects& effects) {
   if (!queue.groups) return;
   Groups& groups = *queue.groups;
-  std::uint32_t letters = 0;
+  std::uint32_t dead_letters = 0;
   while (request.delivered < max && groups.any_ready()) {
     std::uint32_t row = groups.next_in_order();
     while (row != 0 && request.delivered < max && slots_[row].state == State::visible) {
       const std::uint32_t next = groups.after(row);
       if (is_dead_letter(queue, slots_[row])) {
-        if (!bury(queue, row, letters, now, effects)) return;
+        if (!move_to_dead_letters(queue, row, dead_letters, now, effects)) return;
         break;  // what is behind it waits until it is gone
       }
       hand_out(queue, row, request, now, effects);
@@ -257,21 +257,21 @@ void Shard::deliver_in_order(Queue& queue, Request& request, std::uint32_t max, 
 void Shard::deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
                         Effects& effects) {
   const bool redrives = queue.config->number(Attribute::max_receive_count) > 0;
-  std::uint32_t letters = 0;
-  bool letters_wait = false;  // what was never received does not wait with them
+  std::uint32_t dead_letters = 0;
+  bool dead_letters_wait = false;  // messages never received do not wait with them
   while (request.delivered < max &&
-         (letters_wait ? queue.index.ready(SeqIndex::Set::fresh) > 0 : queue.has_ready())) {
-    const Seq fresh = letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh) : 0;
-    const std::uint32_t row =
-        letters_wait ? slot_for(queue, fresh, queue.index.find(fresh)) : next_message(queue, now);
+         (dead_letters_wait ? queue.index.ready(SeqIndex::Set::fresh) > 0 : queue.has_ready())) {
+    const Seq fresh = dead_letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh) : 0;
+    const std::uint32_t row = dead_letters_wait ? slot_for(queue, fresh, queue.index.find(fresh))
+                                                : next_message(queue, now);
     if (row == Slab<Slot>::none) {
       if (request.delivered == 0) request.error = Errc::overloaded;
       return;
     }
     if (!redrives || !is_dead_letter(queue, slots_[row])) {
       hand_out(queue, row, request, now, effects);
-    } else if (!bury(queue, row, letters, now, effects)) {
-      letters_wait = true;
+    } else if (!move_to_dead_letters(queue, row, dead_letters, now, effects)) {
+      dead_letters_wait = true;
     }
   }
 }

@@ -30,10 +30,11 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
   return used_up_targets_.empty() || !used_up_targets_.contains((*target)->id);
 }
 
-// A dead letter goes on its way, the `letters`th of a receive. False: not now.
-bool Shard::bury(Queue& queue, std::uint32_t row, std::uint32_t& letters, Instant now,
-                 Effects& effects) {
-  if (letters++ >= limits_.dead_letters_a_receive) return false;
+// Starts the transfer of a dead letter; `dead_letters` counts those of this receive. False: not
+// now.
+bool Shard::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
+                                 Instant now, Effects& effects) {
+  if (dead_letters++ >= limits_.dead_letters_a_receive) return false;
   if (slots_[row].unsettled) {  // settle() shows it
     hide(queue, row, State::moving, now + refused_pause);
     return true;
@@ -102,7 +103,7 @@ bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view des
   transfer->task = task;
   transfer->destination = destination;
   transfer->position = slot.position;
-  transfer->receive_count = MUTANT(forget_letter_count) ? 1 : slot.receive_count;
+  transfer->receive_count = MUTANT(forget_dead_letter_count) ? 1 : slot.receive_count;
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
   moving_.try_emplace(transfer->from);
@@ -184,7 +185,7 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
   // be received before the timer deletes it.
   const bool expired =
       dead_letter && !queue->config->is_fifo() && transfer.sent + queue->config->retention() <= now;
-  if (expired && !MUTANT(forget_letter_age)) return;
+  if (expired && !MUTANT(forget_dead_letter_age)) return;
   if (queue->used_up()) {
     request.error = Errc::message_numbers_used_up;
     return;
@@ -275,7 +276,7 @@ void Shard::settle(Transfer& transfer, Effects& effects) {
   if (indexed.is_slot()) {
     Slot& slot = slots_[indexed.slot()];
     slot.unsettled = false;
-    if (slot.state == State::moving) show(*queue, indexed.slot());  // bury() hid it
+    if (slot.state == State::moving) show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
   const auto aside = std::ranges::find(queue->set_aside, transfer.arrived, &MessageState::seq);

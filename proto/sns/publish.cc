@@ -242,13 +242,13 @@ bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m,
   return true;
 }
 
-bool may_bury(const SnsDelivery& delivery) {
+bool has_dead_letter_queue(const SnsDelivery& delivery) {
   return !delivery.dead_letter && !delivery.subscription->dead_letter_queue.empty();
 }
 
 // Moves a message that its queue can never accept to the subscription's dead-letter queue, if any.
-void bury(SnsState& s, const SnsDelivery& from, std::size_t message) {
-  if (!may_bury(from)) return;
+void move_to_dead_letters(SnsState& s, const SnsDelivery& from, std::size_t message) {
+  if (!has_dead_letter_queue(from)) return;
   auto to = std::ranges::find_if(
       s.deliveries.begin() + static_cast<std::ptrdiff_t>(s.delivering), s.deliveries.end(),
       [&](const SnsDelivery& d) { return d.dead_letter && d.subscription == from.subscription; });
@@ -269,7 +269,7 @@ bool make_request(SnsState& s, SnsDelivery& delivery) {
     if (queue != nullptr && make_send(s, **queue, s.messages[i], delivery)) {
       delivery.sent.push_back(i);
     } else {
-      bury(s, delivery, i);
+      move_to_dead_letters(s, delivery, i);
     }
   }
   if (delivery.sends.empty()) return false;
@@ -478,8 +478,8 @@ Next published(SnsState& s) {
       const Errc outcome = whole != Errc::ok ? whole : delivery.sends[i].error;
       const bool used_up = outcome == Errc::message_numbers_used_up;
       if (outcome == Errc::no_such_queue || outcome == Errc::too_large ||
-          (used_up && may_bury(delivery))) {
-        bury(s, delivery, delivery.sent[i]);
+          (used_up && has_dead_letter_queue(delivery))) {
+        move_to_dead_letters(s, delivery, delivery.sent[i]);
       } else if (used_up) {
         s.messages[delivery.sent[i]].refusal.because(
             F::invalid_parameter,

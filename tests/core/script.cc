@@ -84,7 +84,7 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
   return changes;
 }
 
-Letter Script::letter(QueueId queue, const std::string& word) {
+GroupedMessage Script::message(QueueId queue, const std::string& word) {
   std::vector<std::string> parts;
   std::istringstream in(word);
   for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
@@ -164,11 +164,11 @@ std::string Script::perform_request(const Step& step) {
   if (step.verb == "count") return outcome(world_.plain(Op::count, id));
   if (step.verb == "send") {
     const auto delay = step.options.find("delay");
-    std::vector<Letter> letters;
+    std::vector<GroupedMessage> messages;
     for (std::size_t i = 1; i < step.words.size(); ++i)
-      letters.push_back(letter(id, step.words[i]));
+      messages.push_back(message(id, step.words[i]));
     return outcome(
-        world_.send_letters(id, std::move(letters),
+        world_.send_grouped(id, std::move(messages),
                             delay == step.options.end() ? queue_default : duration(delay->second)));
   }
   if (step.verb == "receive") return receive(step);

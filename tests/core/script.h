@@ -58,7 +58,7 @@ class Script {
   };
   static Step parse(std::string_view text);
   static std::vector<AttributeChange> attributes(const Step& step);
-  Letter letter(QueueId queue, const std::string& word);
+  GroupedMessage message(QueueId queue, const std::string& word);
   static Duration duration(const std::string& text);
 
   std::string perform(const Step& step);

@@ -19,7 +19,8 @@ class Fair : public testing::Test {
   void send(const std::string& tenant, std::size_t count) {
     for (std::size_t left = count; left > 0;) {
       const std::size_t batch = std::min<std::size_t>(left, 1000);
-      script.world().send_letters(script.queue("q"), std::vector<Letter>(batch, {tenant, tenant}));
+      script.world().send_grouped(script.queue("q"),
+                                  std::vector<GroupedMessage>(batch, {tenant, tenant}));
       left -= batch;
     }
   }

@@ -250,10 +250,10 @@ TEST(Deduplication, EndsWithAPurge) {
 TEST(Deduplication, OfADuplicateIsAnsweredWhenTheFirstIsDurable) {
   Script script;
   script.run("queue q fifo=1 | hold");
-  Ask& first = script.world().send_letters(script.queue("q"), {
+  Ask& first = script.world().send_grouped(script.queue("q"), {
                                                                   {"a", "A", "x"}
   });
-  Ask& second = script.world().send_letters(script.queue("q"), {
+  Ask& second = script.world().send_grouped(script.queue("q"), {
                                                                    {"b", "A", "x"}
   });
   EXPECT_FALSE(first.answered || second.answered);

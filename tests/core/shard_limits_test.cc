@@ -55,7 +55,7 @@ TEST(Memory, CountsGroupsWhileTheyAreThere) {
   const std::uint64_t one = world.shard().memory().slots;
   for (int i = 0; i < 500; ++i) {
     const std::string name = std::to_string(i);
-    world.send_letters(script.queue("q"), {
+    world.send_grouped(script.queue("q"), {
                                               {.body = name, .group = name, .dedup_id = name}
     });
   }
@@ -74,7 +74,7 @@ TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
   World& world = script.world();
   const QueueId q = script.queue("q");
   for (int i = 0; i < 1000; ++i)
-    world.send_letters(q, {
+    world.send_grouped(q, {
                               {.body = "x", .group = "A", .dedup_id = std::to_string(i)}
     });
   Effects effects;
@@ -234,9 +234,9 @@ TEST(Deduplication, OfAnIdleQueueIsFreedWhenItsTimeIsOver) {
   Script script;
   script.run("queue q fifo=1");
   for (int i = 0; i < 10; ++i) {
-    std::vector<Letter> letters;
-    for (int n = 0; n < 1000; ++n) letters.push_back({"x", "A", std::to_string(1000 * i + n)});
-    ASSERT_TRUE(script.world().send_letters(script.queue("q"), letters).answered);
+    std::vector<GroupedMessage> messages;
+    for (int n = 0; n < 1000; ++n) messages.push_back({"x", "A", std::to_string(1000 * i + n)});
+    ASSERT_TRUE(script.world().send_grouped(script.queue("q"), messages).answered);
   }
   script.run("advance 1s | send q A:last | restart | advance 298s");
   EXPECT_EQ(script.world().shard().deduplicated(), 10'001u);

@@ -54,19 +54,19 @@ Ask& World::set(QueueId queue, std::vector<AttributeChange> changes) {
 }
 
 Ask& World::send(QueueId queue, const std::vector<std::string>& bodies, Duration delay) {
-  std::vector<Letter> letters;
-  for (const std::string& body : bodies) letters.push_back({body});
-  return send_letters(queue, std::move(letters), delay);
+  std::vector<GroupedMessage> messages;
+  for (const std::string& body : bodies) messages.push_back({body});
+  return send_grouped(queue, std::move(messages), delay);
 }
 
-Ask& World::send_letters(QueueId queue, std::vector<Letter> letters, Duration delay) {
+Ask& World::send_grouped(QueueId queue, std::vector<GroupedMessage> messages, Duration delay) {
   Ask& ask = make(Op::send, queue);
-  ask.letters = std::move(letters);
-  for (const Letter& letter : ask.letters) {
+  ask.messages = std::move(messages);
+  for (const GroupedMessage& message : ask.messages) {
     SendEntry entry;
-    entry.content.body = letter.body;
-    entry.content.group = letter.group;
-    entry.content.dedup_id = letter.dedup_id;
+    entry.content.body = message.body;
+    entry.content.group = message.group;
+    entry.content.dedup_id = message.dedup_id;
     entry.delay = delay;
     ask.sends.push_back(entry);
   }

@@ -30,7 +30,7 @@
 namespace pawl::test {
 
 // Content of a message to send; a message without a group has a body only.
-struct Letter {
+struct GroupedMessage {
   std::string body, group = {}, dedup_id = {};
 };
 
@@ -39,7 +39,7 @@ struct Ask {
   Request request;
   QueueSpec spec;
   std::vector<AttributeChange> changes;
-  std::vector<Letter> letters;
+  std::vector<GroupedMessage> messages;
   std::string text;  // the attempt id of a receive, or the destination of a move task
   std::vector<SendEntry> sends;
   std::vector<ReceiptEntry> receipts;
@@ -88,7 +88,8 @@ class World {
               std::vector<AttributeChange> changes);
   Ask& set(QueueId queue, std::vector<AttributeChange> changes);
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
-  Ask& send_letters(QueueId queue, std::vector<Letter> letters, Duration delay = queue_default);
+  Ask& send_grouped(QueueId queue, std::vector<GroupedMessage> messages,
+                    Duration delay = queue_default);
   Ask& receive(QueueId queue, const ReceiveParams& params);
   // For remove, change_visibility and undeliver of one handle or several.
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,

@@ -58,7 +58,7 @@ class LongPolls {
   void answer_one() {
     const std::string body = std::to_string(++number_);
     if (fifo_) {
-      world_.send_letters(queue_, {
+      world_.send_grouped(queue_, {
                                       {.body = body, .group = body, .dedup_id = body}
       });
     } else {

@@ -116,7 +116,7 @@ TEST_F(Account, CoversGroupsAndWhatTheySent) {
   const QueueId queue = make("q.fifo", fifo());
   for (int i = 0; i < 100'000; ++i) {
     const std::string name = std::to_string(i);
-    world_.send_letters(queue, {
+    world_.send_grouped(queue, {
                                    {.body = "body", .group = name, .dedup_id = name}
     });
   }
@@ -129,7 +129,7 @@ TEST_F(Account, CoversGroupsAndWhatTheySent) {
 TEST_F(Account, CoversManyFifoQueuesOfOneMessage) {
   for (int i = 0; i < 5'000; ++i) {
     const QueueId queue = make("q" + std::to_string(i) + ".fifo", fifo());
-    world_.send_letters(queue, {
+    world_.send_grouped(queue, {
                                    {.body = "body", .group = "group", .dedup_id = "1"}
     });
   }
@@ -146,7 +146,7 @@ TEST_F(Account, CoversAttempts) {
   const QueueId queue = make("q.fifo", fifo());
   for (int i = 0; i < 10'000; ++i) {
     const std::string name = std::to_string(i);
-    world_.send_letters(queue, {
+    world_.send_grouped(queue, {
                                    {.body = "body", .group = name, .dedup_id = name}
     });
     world_.receive(queue, {.max = 1, .visibility = seconds(43'200), .attempt = name});

@@ -29,33 +29,33 @@ void of_all_kinds(Client& c) {
   const auto q = c.make_queue("q", zero);
   const auto gone = c.make_queue("gone", zero);
   const auto target = c.make_queue("target", zero);
-  const auto letters = c.make_queue("letters", zero,
-                                    {
-                                        {Attribute::max_receive_count,  1,  {}            },
-                                        {Attribute::dead_letter_target, -1, c.text(target)}
+  const auto dead_letters = c.make_queue("letters", zero,
+                                         {
+                                             {Attribute::max_receive_count,  1,  {}            },
+                                             {Attribute::dead_letter_target, -1, c.text(target)}
   });
   const auto fifo = c.make_queue("f", zero,
                                  {
                                      {Attribute::fifo_queue, 1, {}}
   });
   const auto scratch = c.make_queue("scratch", zero);
-  c.ledger().link(letters, target);
-  c.ledger().link(letters, q);
+  c.ledger().link(dead_letters, target);
+  c.ledger().link(dead_letters, q);
   c.ledger().link(target, q);
   for (int round = 0; round < 2; ++round) {
     c.send(q, 5, 700);
     c.send(fifo, 3, 300, "a");
     c.send(fifo, 2, 300, "b");
-    c.send(letters, 2, 200);
+    c.send(dead_letters, 2, 200);
     c.send(gone, 2, 100);
     c.wait();
     c.receive(fifo, 1, hidden);
     c.wait();
     c.delete_messages(c.take());
-    c.receive(letters, 2, seconds(0));
+    c.receive(dead_letters, 2, seconds(0));
     c.wait();
     c.take();
-    c.receive(letters, 1, hidden);
+    c.receive(dead_letters, 1, hidden);
     c.wait();
     c.take();
     c.rest();

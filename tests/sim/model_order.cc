@@ -10,7 +10,7 @@ namespace pawl::sim {
 namespace {
 
 // A receive gives up after so many dead letters.
-constexpr std::size_t letters_max = 60;
+constexpr std::size_t dead_letters_max = 60;
 constexpr Duration clock_back_max = seconds(3600);
 
 }  // namespace
@@ -73,15 +73,17 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
 // many moves of other queues are under way, because a shard counts them together.
 bool Model::may_stop_short(const Call& call) const {
   if (!any_wandered_) return false;
-  std::size_t letters = 0;
+  std::size_t dead_letters = 0;
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
     const bool counts =
         queues_[from].owner == queues_[call.queue].owner || leads_to(from, call.queue);
     if (queues_[from].messages.empty() || !counts) continue;
-    for (const std::uint32_t id : queues_[from].messages) letters += messages_[id].wanders ? 1 : 0;
+    for (const std::uint32_t id : queues_[from].messages)
+      dead_letters += messages_[id].wanders ? 1 : 0;
   }
   // With little memory fewer moves are under way at a time.
-  return letters >= letters_max || ((draining_ || world_->little_memory()) && letters > 0);
+  return dead_letters >= dead_letters_max ||
+         ((draining_ || world_->little_memory()) && dead_letters > 0);
 }
 
 // Groups of messages that may have arrived from other queues, in front of others.

@@ -65,11 +65,11 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
 
 // A deleted queue had accepted the message; the source's delete may be on the disk or not.
 TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
-  const std::string letters_name = name_on(zero, "letters");
-  const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(letters_name));
+  const std::string dead_letters_name = name_on(zero, "letters");
+  const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(dead_letters_name));
   for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE(round);
-    const QueueId letters = make_queue(letters_name, {});
+    const QueueId dead_letters = make_queue(dead_letters_name, {});
     send(worn, one, {"a"});
     EXPECT_EQ(receive(worn, one).size(), 1u);
     run(1'100'000);
@@ -82,8 +82,8 @@ TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
     nudge.deliveries = room;
     submit(nudge, one);
     run(20'000);
-    ASSERT_EQ(count(letters, zero).visible, 1u);
-    drop(letters);
+    ASSERT_EQ(count(dead_letters, zero).visible, 1u);
+    drop(dead_letters);
     ASSERT_TRUE(world.loop(1).log().pending());
     world.crash(Crash::power);
     world.disk(1).set_delay(1000);
@@ -201,7 +201,7 @@ class TwoFullShards : public TwoShards {
   }
 };
 
-// Messages in flight in another queue fill the memory beyond the limit of transfers. Dead letters
+// Messages in flight in another queue fill the memory beyond the limit of transfers. Dead letter
 // still move between queues of the shard: they free as much as they take.
 TEST_F(TwoFullShards, DeadLettersLeaveAFullShardForAnotherQueueOfIt) {
   const std::string back_name = name_on(zero, "back");

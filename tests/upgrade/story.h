@@ -46,21 +46,21 @@ inline constexpr std::string_view account = "123456789012";
 inline constexpr std::string_view topics = "sns/123456789012";
 inline constexpr std::string_view churn = "churn";  // had more messages than segments; was deleted
 inline constexpr std::string_view mail = "mail";
-inline constexpr std::string_view cleared = "cleared";     // was purged
-inline constexpr std::string_view letters = "letters";     // the dead-letter queue of `source`
-inline constexpr std::string_view source = "source";       // the source of the dead letters
-inline constexpr std::string_view moving = "moving";       // has move tasks
-inline constexpr std::string_view arrivals = "arrivals";   // the destination of the move tasks
-inline constexpr std::string_view orders = "orders.fifo";  // deduplicates by group
-inline constexpr std::string_view news = "news";           // a topic
-inline constexpr std::string_view quiet = "quiet";         // its only message was deleted early
-inline constexpr std::string_view last = "last";           // was deleted early
+inline constexpr std::string_view cleared = "cleared";       // was purged
+inline constexpr std::string_view dead_letters = "letters";  // the dead-letter queue of `source`
+inline constexpr std::string_view source = "source";         // the source of the dead letters
+inline constexpr std::string_view moving = "moving";         // has move tasks
+inline constexpr std::string_view arrivals = "arrivals";     // the destination of the move tasks
+inline constexpr std::string_view orders = "orders.fifo";    // deduplicates by group
+inline constexpr std::string_view news = "news";             // a topic
+inline constexpr std::string_view quiet = "quiet";           // its only message was deleted early
+inline constexpr std::string_view last = "last";             // was deleted early
 inline constexpr std::string_view mill = "mill";      // from v2 on: like churn, and has messages
 inline constexpr std::string_view hasty = "hasty";    // from v4 on: message numbers are reserved
 inline constexpr std::string_view played = "played";  // from v5 on: its messages are replayed
 inline constexpr std::string_view bulky = "bulky";    // from v6 on: makes every checkpoint large
 inline constexpr std::string_view early = "early";  // from v7 on: its message is in a small segment
-inline constexpr std::string_view letters_path = "123456789012/letters";
+inline constexpr std::string_view dead_letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
 
@@ -81,9 +81,9 @@ inline std::vector<QueueSpec> queues(int version) {
       queue(churn),
       queue(mail),
       queue(cleared),
-      queue(letters),
+      queue(dead_letters),
       queue(source, {{max_receive_count, 2, {}},
-                     {dead_letter_target, -1, std::string(letters_path)},
+                     {dead_letter_target, -1, std::string(dead_letters_path)},
                      {redrive_policy, -1, R"({"maxReceiveCount":2})"}}
        ),
       queue(moving),
@@ -165,7 +165,7 @@ inline constexpr SendEntry ordered[] = {
     {.content = {.body = "b1", .group = "b", .dedup_id = "1"}},
 };
 
-// letters: `dead` has moved there; `landing` has arrived, and its source does not know it yet
+// dead_letters: `dead` has moved there; `landing` has arrived, and its source does not know it yet
 inline constexpr SendEntry dead{
     .content = {.body = "dead", .attributes = color}
 };

@@ -248,17 +248,17 @@ TEST_P(Upgrade, AGroupIsInOrderAndADuplicateIsOne) {
 TEST_P(Upgrade, DeadLettersAreInOneQueueAndSayWhereTheyComeFrom) {
   EXPECT_EQ(broker->shard().unsettled().size(), GetParam().second ? 0u : 1u);
   expect_counts(source, {0, 0, 0});
-  expect_counts(letters, {2, 0, 0});
-  const auto visible = receive(letters);
+  expect_counts(dead_letters, {2, 0, 0});
+  const auto visible = receive(dead_letters);
   ASSERT_EQ(bodies(visible), (Bodies{"dead", "landing"}));
   Seq seq = 0;
   for (const SendEntry& entry : {dead, landing}) {
-    const Delivery& letter = visible.at(entry.content.body);
-    expect_sent(letter, entry.content);
-    EXPECT_EQ(letter.content.origin, std::string(account) + "/" + std::string(source));
-    EXPECT_EQ(letter.id, message_id(test::test_secret(), id(source), ++seq));
-    EXPECT_EQ(letter.receive_count, 3u);
-    EXPECT_LT(letter.first_received - letter.sent, soon);
+    const Delivery& dead_letter = visible.at(entry.content.body);
+    expect_sent(dead_letter, entry.content);
+    EXPECT_EQ(dead_letter.content.origin, std::string(account) + "/" + std::string(source));
+    EXPECT_EQ(dead_letter.id, message_id(test::test_secret(), id(source), ++seq));
+    EXPECT_EQ(dead_letter.receive_count, 3u);
+    EXPECT_LT(dead_letter.first_received - dead_letter.sent, soon);
   }
   broker->run(milliseconds(100));
   EXPECT_TRUE(broker->shard().unsettled().empty());

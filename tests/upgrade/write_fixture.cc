@@ -40,7 +40,7 @@ class Author {
     broker_.wear_out(id(mill), 22);  // the segments of these messages stay; later segments do not
     begin_a_replay();
     broker_.run(milliseconds(500));  // the replay's next message follows the checkpoint
-    bury_one();
+    move_one_to_dead_letters();
     // One checkpoint contains all of the above; the rest follows it.
     relocate();
     change_others();
@@ -136,7 +136,7 @@ class Author {
 
   // Runs until the log of its target has a dead letter and its source does not know it. The last
   // turn also sends `more` messages.
-  void bury(std::size_t more) {
+  void move_to_dead_letters(std::size_t more) {
     poll_ = {.op = Op::receive, .queue = id(source)};
     poll_.receive.wait = at_once;
     poll_.deliveries = room_;
@@ -153,17 +153,17 @@ class Author {
     CHECK(broker_.shard().unsettled().size() == 1);
   }
 
-  void bury_one() {
+  void move_one_to_dead_letters() {
     wear_down(dead);
     broker_.run(soon);
     const Lsn before = newest_manifest(fixture_.disk).checkpoint;
-    bury(sacks);
+    move_to_dead_letters(sacks);
     broker_.flush();
     checkpoint_ = newest_manifest(fixture_.disk).checkpoint;
     CHECK(checkpoint_ > before, "{} sacks do not begin a checkpoint", sacks);
     broker_.run(soon);
     CHECK(send_.error == Errc::ok && broker_.count(id(mill)).visible == sacks - 1);
-    CHECK(broker_.count(id(letters)).visible == 1 && broker_.shard().unsettled().empty());
+    CHECK(broker_.count(id(dead_letters)).visible == 1 && broker_.shard().unsettled().empty());
   }
 
   // Relocates some live messages of older segments.
@@ -203,7 +203,7 @@ class Author {
   void die() {
     wear_down(landing);
     broker_.run(soon);
-    bury(0);
+    move_to_dead_letters(0);
     MemoryDisk& disk = fixture_.disk;
     disk.hold = true;
     entry_.content.body = torn_;
