@@ -152,7 +152,7 @@ struct Request {
 
   ReceiveParams receive;
   std::span<Delivery>
-      deliveries;  // in: room for receive.max; out: the first `delivered` are filled
+      deliveries;  // in: space for receive.max; out: the first `delivered` are filled
   std::uint32_t delivered = 0;
   std::uint32_t unreadable = 0;  // out: number of unreadable messages after the delivered ones
   // out: number of messages, the last delivered ones, without content because `receive.bytes_max`

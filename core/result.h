@@ -36,7 +36,7 @@ enum class Errc : std::uint8_t {
   not_kept,               // replay task: the queue has no x-replay-retention
   too_large,              // a message beyond a limit; the limit is named by the caller
   queue_ids_used_up,      // create: every queue id of the data directory was given out once
-  directory_full,  // create, set attributes: no room for more queues, of all or of the account
+  directory_full,  // create, set attributes: no space for more queues, of all or of the account
   not_supported,   // a well-formed request that this version does not support
   // Try again.
   overloaded,  // a bounded table or ring is full

@@ -216,8 +216,8 @@ void Shard::receive(Queue& queue, Request& request, Instant now, Effects& effect
 }
 
 std::uint32_t Shard::deliver(Queue& queue, Request& request, Instant now, Effects& effects) {
-  const std::uint64_t room = in_flight_max - std::min(in_flight_max, queue.in_flight);
-  const auto max = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.receive.max, room));
+  const std::uint64_t left = in_flight_max - std::min(in_flight_max, queue.in_flight);
+  const auto max = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.receive.max, left));
   if (queue.config->is_fifo()) {
     deliver_in_order(queue, request, max, now, effects);
     note_attempt(queue, request, now);

@@ -90,7 +90,7 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
   while (moves.under_way < limits_.moves_under_way) {
     if (!queue.has_ready()) {
       if (moves.under_way > 0) return;
-      // A dead letter that found no room comes back, and is to be moved too.
+      // A dead letter whose target has no free space returns and is moved too.
       if (queue.leaving > 0) return arm_moves(queue, now + refused_pause);
       return end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
     }

@@ -36,13 +36,13 @@ class Slab {
 
   // Returns a row, with its old contents or from a new block; `none` when all are taken.
   std::uint32_t take() {
-    const std::uint32_t number = block_with_room();
+    const std::uint32_t number = block_with_free_row();
     if (number == no_block) return none;
     Block& block = blocks_[number];
     if (block.taken == 0 && may_go(number)) --empty_;
     const std::uint32_t at = block.free;
     block.free = block.next_free[at];
-    if (++block.taken == rows_of(number)) set_room(number, false);
+    if (++block.taken == rows_of(number)) set_free_row(number, false);
     ++taken_;
     return number * block_rows + at + 1;
   }
@@ -54,7 +54,7 @@ class Slab {
     block.next_free[at] = static_cast<std::uint16_t>(block.free);
     block.free = at;
     --taken_;
-    set_room(number, true);
+    set_free_row(number, true);
     if (--block.taken == 0 && may_go(number) && ++empty_ > spare_blocks_) release(number);
   }
   // True if the row's memory exists; check it before reading a row that may have been freed.
@@ -92,10 +92,10 @@ class Slab {
   static constexpr std::uint32_t no_block = UINT32_MAX;
   static constexpr bool has_generations = requires(Row row) { row.generation; };
 
-  std::uint32_t block_with_room() {
+  std::uint32_t block_with_free_row() {
     if (full()) return no_block;
-    for (; lowest_ < room_.size(); ++lowest_) {
-      if (const std::uint64_t word = room_[lowest_]; word != 0)
+    for (; lowest_ < has_free_row_.size(); ++lowest_) {
+      if (const std::uint64_t word = has_free_row_[lowest_]; word != 0)
         return lowest_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
     }
     return make_block();
@@ -105,7 +105,7 @@ class Slab {
     auto number = static_cast<std::uint32_t>(blocks_.size());
     if (gone_.empty()) {
       blocks_.emplace_back();
-      if (number % 64 == 0) room_.push_back(0);
+      if (number % 64 == 0) has_free_row_.push_back(0);
     } else {
       number = gone_.back();
       gone_.pop_back();
@@ -121,7 +121,7 @@ class Slab {
     }
     bytes_ += bytes_of(rows);
     if (may_go(number)) ++empty_;
-    set_room(number, true);
+    set_free_row(number, true);
     return number;
   }
   void release(std::uint32_t number) {
@@ -135,24 +135,24 @@ class Slab {
     gone_.push_back(number);
     bytes_ -= bytes_of(rows_of(number));
     --empty_;
-    set_room(number, false);
+    set_free_row(number, false);
   }
-  void set_room(std::uint32_t number, bool room) {
+  void set_free_row(std::uint32_t number, bool free) {
     const std::uint64_t bit = std::uint64_t{1} << number % 64;
-    if (room) {
-      room_[number / 64] |= bit;
+    if (free) {
+      has_free_row_[number / 64] |= bit;
       lowest_ = std::min(lowest_, number / 64);
     } else {
-      room_[number / 64] &= ~bit;
+      has_free_row_[number / 64] &= ~bit;
     }
   }
 
   std::uint32_t rows_max_;
   std::size_t spare_blocks_;
   std::vector<Block> blocks_;
-  std::vector<std::uint32_t> gone_;  // freed members of blocks_
-  std::vector<std::uint64_t> room_;  // a bit for each block with a free row
-  std::uint32_t lowest_ = 0;         // no earlier word of room_ has a bit
+  std::vector<std::uint32_t> gone_;          // freed members of blocks_
+  std::vector<std::uint64_t> has_free_row_;  // a bit for each block with a free row
+  std::uint32_t lowest_ = 0;                 // no earlier word of has_free_row_ has a bit
   std::size_t taken_ = 0;
   std::size_t bytes_ = 0;  // memory of the blocks
   std::size_t empty_ = 0;  // empty blocks that may be freed

@@ -87,7 +87,7 @@ void BodyReader::begin_ahead() {
 }
 
 bool BodyReader::begin_whole(std::uint64_t extent, bool ahead) {
-  if (image_.unreadable(extent) || !image_.make_room()) return false;
+  if (image_.unreadable(extent) || !image_.make_space()) return false;
   Read& read = take_read();
   pool_.add_live(geometry_.segment_of(extent * geometry_.extent_bytes));
   read.whole = true;

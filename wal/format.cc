@@ -149,11 +149,11 @@ FrameCheck check_frame(std::span<const std::byte> bytes, std::uint64_t stream, L
   return check;
 }
 
-std::uint64_t room_of(const SegmentHeader& header, const Geometry& geometry) {
-  if (header.room == 0) return geometry.segment_bytes;
+std::uint64_t usable_bytes(const SegmentHeader& header, const Geometry& geometry) {
+  if (header.usable == 0) return geometry.segment_bytes;
   const bool fits =
-      header.room < geometry.segment_bytes && header.room % geometry.extent_bytes == 0;
-  return fits ? header.room : 0;
+      header.usable < geometry.segment_bytes && header.usable % geometry.extent_bytes == 0;
+  return fits ? header.usable : 0;
 }
 
 void write_segment_header(Block out, const SegmentHeader& header) {

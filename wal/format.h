@@ -66,7 +66,7 @@ struct Geometry {
   // The first position from `lsn` on where a frame may start: a segment begins with its header.
   Lsn frame_position(Lsn lsn) const { return offset_of(lsn) == 0 ? lsn + block_bytes : lsn; }
   // The largest record that fits every extent, also the first of a segment.
-  std::size_t record_room() const { return extent_bytes - block_bytes - log_frame_header_bytes; }
+  std::size_t record_space() const { return extent_bytes - block_bytes - log_frame_header_bytes; }
 };
 
 // --- frames ---
@@ -126,10 +126,10 @@ struct SegmentHeader {
   std::uint64_t stream = 0;
   std::uint64_t number = 0;
   Lsn base = 0;
-  std::uint64_t room = 0;  // bytes of the file, from its start, usable for frames; 0: all
+  std::uint64_t usable = 0;  // bytes of the file, from its start, usable for frames; 0: all
 };
 // The usable bytes of a segment; 0: the header's value is invalid.
-std::uint64_t room_of(const SegmentHeader& header, const Geometry& geometry);
+std::uint64_t usable_bytes(const SegmentHeader& header, const Geometry& geometry);
 void write_segment_header(Block out, const SegmentHeader& header);
 Result<SegmentHeader> read_segment_header(ConstBlock block);
 

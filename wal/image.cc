@@ -91,7 +91,7 @@ void Image::ready_ahead() {
 std::byte* Image::open(std::uint64_t extent) {
   CHECK(extent >= settled_, "extent {} is settled", extent);
   make_rows(extent);
-  if (!row(extent).memory) (void)make_room();  // unsettled extents are needed in any case
+  if (!row(extent).memory) (void)make_space();  // unsettled extents are needed in any case
   return memory_of(row(extent));
 }
 
@@ -166,7 +166,7 @@ bool Image::evict() {
   return false;
 }
 
-bool Image::make_room() {
+bool Image::make_space() {
   while (in_use_ >= extents_max_ && evict()) {
   }
   return in_use_ < extents_max_;

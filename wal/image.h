@@ -3,7 +3,7 @@
 //
 //   absent --open()--> filling --settle()--> settled --last record released--> freed
 //                                   |  ^
-//                      make_room()  v  |  end_load()
+//                      make_space()  v  |  end_load()
 //                                 on disk --begin_load()--> loading
 //
 // An extent is settled when the tail has left it and every frame in it is durable. From then on it
@@ -13,7 +13,8 @@
 //
 // Units:  extents are counted from the start of the stream; live counts are SEND records.
 // Limits: `memory_max` bytes, enforced by evicting settled extents: the longest untouched one first
-//         (second chance). Unsettled extents are needed in any case; Log::room() limits them.
+//         (second chance). Unsettled extents are needed in any case; Log::check_free_space() limits
+//         them.
 // Errors: none; a failed memory allocation is a CHECK.
 // Owner:  the log of one shard. Memory being written to disk is never freed: it is not settled.
 #pragma once
@@ -123,7 +124,7 @@ class Image {
   std::byte* begin_load(std::uint64_t extent, bool ahead);
   void end_load(std::uint64_t extent, bool read);
   // Evicts settled extents until one more fits; false: it does not fit.
-  bool make_room();
+  bool make_space();
   void set_memory_max(std::uint64_t bytes) { extents_max_ = bytes >> shift_; }
   std::uint64_t evicted() const { return evicted_; }
 

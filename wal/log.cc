@@ -67,7 +67,7 @@ bool Log::wants_checkpoint() const {
   const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
   // The disk may be full, and a checkpoint frees space.
   const std::uint64_t due =
-      short_of_room() ? std::max(step(), 2 * bytes) : std::max(geometry_.segment_bytes, 8 * bytes);
+      short_of_space() ? std::max(step(), 2 * bytes) : std::max(geometry_.segment_bytes, 8 * bytes);
   return appended() - since >= due && pool_.between(since, appended()) >= due;
 }
 
@@ -98,7 +98,7 @@ void Log::end_checkpoint() {
 }
 
 bool Log::checkpoint_lags() const {
-  return checkpoint_ && checkpoint_->begin != 0 && short_of_room() &&
+  return checkpoint_ && checkpoint_->begin != 0 && short_of_space() &&
          pool_.between(checkpoint_->begin, appended()) > 2 * checkpoint_->bytes;
 }
 
@@ -123,8 +123,8 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   if (!stopping_) {
     // On a full disk, segments kept only for replay are eligible too.
     const std::uint64_t in_log = manifest_->current().first;
-    const std::uint64_t below = pool_.full() ? in_log : std::min(in_log, pool_.kept_from());
-    relocation_.choose(below, in_log, room_left(From::relocation));
+    const std::uint64_t below = pool_.disk_full() ? in_log : std::min(in_log, pool_.kept_from());
+    relocation_.choose(below, in_log, free_space(From::relocation));
   }
   if (pending()) image_.ready_ahead();
   relocation_.pump(stopping_);
@@ -180,12 +180,12 @@ void Log::reclaim() {
 // frees those segments for the next ones. With fewer messages a smaller reserve is enough.
 std::uint64_t Log::reserve() const {
   return std::min(least_reserve() + 2 * block_bytes * pool_.live(),
-                  2 * geometry_.segment_bytes + last_room());
+                  2 * geometry_.segment_bytes + checkpoint_space());
 }
 
 // Space for the bytes appended before the next checkpoint begins and while it is written; the
 // checkpoint may have grown.
-std::uint64_t Log::last_room() const {
+std::uint64_t Log::checkpoint_space() const {
   return 2 * step() + 2 * frame_bytes_max() + 4 * checkpoint_bytes_;
 }
 
@@ -193,25 +193,27 @@ std::uint64_t Log::least_reserve() const {
   return step() + 2 * frame_bytes_max() + 2 * checkpoint_bytes_;
 }
 
-bool Log::short_of_room() const { return pool_.room_behind(appended()) < last_room(); }
+bool Log::short_of_space() const {
+  return pool_.free_space_behind(appended()) < checkpoint_space();
+}
 
 // Messages from another queue free as much space at their source, but later. They may use the space
 // reserved from senders: a message at the front of its group may block all deletes that would free
 // space.
-Errc Log::room(std::uint64_t bytes, From from) const {
+Errc Log::check_free_space(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
   if (from == From::sender && span() >= span_max) return Errc::no_space;
   if (image_.needed() + accepted_ + bytes > memory_max_) return Errc::no_memory;
-  return bytes <= room_left(from) ? Errc::ok : Errc::no_space;
+  return bytes <= free_space(from) ? Errc::ok : Errc::no_space;
 }
 
 // Relocation frees a whole segment for a part of one, so its reserve is smaller.
-std::uint64_t Log::room_left(From from) const {
+std::uint64_t Log::free_space(From from) const {
   const std::uint64_t for_queues = from == From::sender ? step() : 0;
   const std::uint64_t kept =
-      from == From::relocation ? std::min(last_room(), reserve()) : reserve();
-  const std::uint64_t room = pool_.room_behind(appended());
-  return room - std::min(room, kept + accepted_ + for_queues);
+      from == From::relocation ? std::min(checkpoint_space(), reserve()) : reserve();
+  const std::uint64_t free = pool_.free_space_behind(appended());
+  return free - std::min(free, kept + accepted_ + for_queues);
 }
 
 Result<void> Log::close_clean() {
@@ -237,7 +239,7 @@ LogStats Log::stats() const {
           .image_spare_bytes = image_.spare_bytes(),
           .segments = pool_.files() - pool_.spares(),
           .spare_segments = pool_.spares(),
-          .disk_full = pool_.full() && room_left(From::sender) < block_bytes,
+          .disk_full = pool_.disk_full() && free_space(From::sender) < block_bytes,
           .used_bytes = pool_.used_bytes(),
           .disk_bytes = pool_.bytes(),
           .manifests = manifest_->written(),

@@ -30,7 +30,8 @@
 //         The log spans at most span_max bytes from its oldest segment to its end; relocation keeps
 //         the span far below.
 // Errors: a failed write or flush is final: failure() reports it, and nothing is acknowledged after
-//         it. A full disk is not a failure: room() refuses sends while receives and deletes go on.
+//         it. A full disk is not a failure: check_free_space() refuses sends while receives and
+//         deletes go on.
 // Owner:  one shard. No threads, no clock. Destroy it only when none of its disk operations is
 //         under way.
 // Source: wal/FORMAT.md for the bytes, wal/README.md for the reasons.
@@ -242,10 +243,10 @@ class Log {
   // Checks whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a
   // failure.
   enum class From : std::uint8_t { sender, queue, relocation };
-  Errc room(std::uint64_t bytes, From from = From::sender) const;
+  Errc check_free_space(std::uint64_t bytes, From from = From::sender) const;
   // True: no free space now, but pending disk work will release some, and the disk is not full.
-  bool room_is_coming() const {
-    return !failure_ && !stopping_ && !pool_.full() &&
+  bool free_space_expected() const {
+    return !failure_ && !stopping_ && !pool_.disk_full() &&
            (pool_.making() || pending() || accepted_ > 0);
   }
   // Reserves space for accepted messages that will be appended in this turn.
@@ -257,7 +258,7 @@ class Log {
   }
   // The largest record possible, with body, attributes and everything else of a message.
   std::size_t max_record_bytes() const {
-    return std::min(record_bytes_max, geometry_.record_room());
+    return std::min(record_bytes_max, geometry_.record_space());
   }
 
   // --- bodies ---
@@ -298,11 +299,11 @@ class Log {
       std::unique_ptr<ManifestFiles> manifest);
   std::uint64_t reserve() const;
   std::uint64_t least_reserve() const;
-  std::uint64_t last_room() const;
+  std::uint64_t checkpoint_space() const;
   std::uint64_t frame_bytes_max() const {
     return std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
   }
-  bool short_of_room() const;
+  bool short_of_space() const;
   // When free space is low, a checkpoint is due after this many bytes, or twice its size if larger.
   std::uint64_t step() const { return std::min(geometry_.segment_bytes / 8, checkpoint_step_max); }
   Lsn full(LogPos position) const {
@@ -321,7 +322,7 @@ class Log {
     return owed ? resting_since_ + vouch_after_ : never;
   }
   void reclaim();
-  std::uint64_t room_left(From from) const;
+  std::uint64_t free_space(From from) const;
 
   Disk* disk_;
   Geometry geometry_;

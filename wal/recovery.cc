@@ -140,7 +140,8 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
     return refuse(Errc::version, fmt::format("{} was written by a newer version", name));
   }
   if (!header || header->stream != geometry_.stream || header->number != segment.number ||
-      header->base != geometry_.segment_base(segment.number) || room_of(*header, geometry_) == 0) {
+      header->base != geometry_.segment_base(segment.number) ||
+      usable_bytes(*header, geometry_) == 0) {
     return false;
   }
   if (segment.bytes != geometry_.segment_bytes) {
@@ -149,7 +150,7 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
                               name, segment.bytes, geometry_.segment_bytes));
   }
   segment.begun = begun(block.span(), segment.number);
-  segment.room = room_of(*header, geometry_);
+  segment.usable = usable_bytes(*header, geometry_);
   return true;
 }
 
@@ -188,7 +189,7 @@ Result<void> Recovery::adopt_segments() {
                       "directory from a copy",
                       segment_name(whole_end_), segment_name(segment.number)));
     }
-    pool.adopt(segment.number, segment.file, segment.room, segment.begun);
+    pool.adopt(segment.number, segment.file, segment.usable, segment.begun);
     segment.adopted = true;
     ++whole_end_;
   }
@@ -214,8 +215,8 @@ Result<void> Recovery::adopt_older(SegmentFile& segment) {
   segment.adopted = true;
   if (segment.bytes == geometry_.segment_bytes && !anothers) {
     if (!header) damaged_headers_.push_back(segment.number);
-    const std::uint64_t room = header ? room_of(*header, geometry_) : 0;
-    log_->pool_.adopt(segment.number, segment.file, room == 0 ? geometry_.segment_bytes : room,
+    const std::uint64_t usable = header ? usable_bytes(*header, geometry_) : 0;
+    log_->pool_.adopt(segment.number, segment.file, usable == 0 ? geometry_.segment_bytes : usable,
                       begun(block.span(), segment.number));
   } else {
     log_->pool_.adopt_retired(segment.number, segment.file, false);
@@ -500,8 +501,8 @@ Result<void> Recovery::clear_tail() {
 // Makes space for the first message. A full disk has none, and is no reason not to start.
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
-  const std::uint64_t room = 2 * log_->least_reserve();
-  while (pool.room_behind(tail_) < room) {
+  const std::uint64_t wanted = 2 * log_->least_reserve();
+  while (pool.free_space_behind(tail_) < wanted) {
     if (auto created = pool.create_now(); !created)
       return file_is_refused(created.error().sys) ? Result<void>{} : created;
   }

@@ -46,7 +46,7 @@ class Recovery final : private RecordSink {
     std::uint64_t bytes = 0;
     FileId file = FileId::none;
     bool whole = false;  // full size, with the right header
-    std::uint64_t room = 0;
+    std::uint64_t usable = 0;
     Instant begun;         // when its first frame was written; 0: unknown
     bool adopted = false;  // the pool closes the file
   };

@@ -6,18 +6,18 @@
 
 namespace pawl {
 
-void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t room) {
-  if (active() ||
-      (looked_tail_ == pool_.tail() && looked_below_ == below && looked_full_ == pool_.full()))
+void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t free_bytes) {
+  if (active() || (looked_tail_ == pool_.tail() && looked_below_ == below &&
+                   looked_disk_full_ == pool_.disk_full()))
     return;
   looked_tail_ = pool_.tail();
   looked_below_ = below;
-  looked_full_ = pool_.full();
+  looked_disk_full_ = pool_.disk_full();
   const SegmentPool::Use use = pool_.use(below, in_log);
   if (use.oldest == pool_.ready_end()) return;
   const bool wasteful = use.bytes > 2 * use.live + dead_max_;
-  const bool short_of = pool_.full() && use.left <= room;
-  const bool worth_it = use.left < use.room / 4 * 3;
+  const bool short_of = pool_.disk_full() && use.left <= free_bytes;
+  const bool worth_it = use.left < use.usable_bytes / 4 * 3;
   // If segments in use reach half of span_max, the tables are worth their memory.
   const bool sparse = use.bytes / geometry_.segment_bytes < span_max / 2;
   if (pool_.tail() - pool_.first() > span_max && sparse) {

@@ -50,9 +50,9 @@ class Relocation {
         scan_(geometry) {}
 
   // Begins with a segment below `below` if one is due. Segments from `below` to `in_log` are kept
-  // for replay and are not waste. `room`: bytes that can be relocated now. Examines the segments
-  // only after a change of the tail segment, of `below` or of the pool's full().
-  void choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t room);
+  // for replay and are not waste. `free_bytes`: bytes that can be relocated now. Examines the
+  // segments only after a change of the tail segment, of `below` or of the pool's disk_full().
+  void choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t free_bytes);
   void set_dead_bytes_max(std::uint64_t bytes) {
     dead_max_ = bytes;
     looked_tail_ = none;
@@ -80,7 +80,7 @@ class Relocation {
 
   std::uint64_t looked_tail_ = 0;  // values at the last examination of the segments
   std::uint64_t looked_below_ = 0;
-  bool looked_full_ = false;
+  bool looked_disk_full_ = false;
 
   std::uint64_t segment_ = none;
   std::uint64_t extent_ = 0;  // the extent being read or scanned

@@ -64,14 +64,14 @@ SegmentPool::Row& SegmentPool::make_row(std::uint64_t number) {
   return rows_[number - first_];
 }
 
-void SegmentPool::adopt(std::uint64_t number, FileId file, std::uint64_t room, Instant begun) {
+void SegmentPool::adopt(std::uint64_t number, FileId file, std::uint64_t usable, Instant begun) {
   CHECK(number >= ready_end_, "segment {} after {}", number, ready_end_);
-  CHECK(room > 0 && room <= geometry_.segment_bytes && room % geometry_.extent_bytes == 0, "{}",
-        room);
+  CHECK(usable > 0 && usable <= geometry_.segment_bytes && usable % geometry_.extent_bytes == 0,
+        "{}", usable);
   row(number).file = file;
-  row(number).room = row(number).zeros = room;
-  files_room_ += room;
-  if (number > tail_) spare_room_ += room;
+  row(number).usable = row(number).zeros = usable;
+  files_usable_ += usable;
+  if (number > tail_) spare_usable_ += usable;
   if (begun.ms != 0) row(number).begun = begun;  // the tail may have entered it before
   ready_end_ = number + 1;
   ++files_;
@@ -94,8 +94,8 @@ void SegmentPool::want_ahead(std::uint64_t bytes, Lsn end) {
 
 void SegmentPool::enter(std::uint64_t number) {
   tail_ = number;
-  spare_room_ = 0;
-  for (std::uint64_t n = number + 1; n < ready_end_; ++n) spare_room_ += room_of(n);
+  spare_usable_ = 0;
+  for (std::uint64_t n = number + 1; n < ready_end_; ++n) spare_usable_ += usable_bytes(n);
 }
 
 void SegmentPool::enter(std::uint64_t number, Instant since) {
@@ -109,38 +109,38 @@ void SegmentPool::enter(std::uint64_t number, Instant since) {
 std::uint64_t SegmentPool::between(Lsn from, Lsn to) const {
   const std::uint64_t first = geometry_.segment_of(from), last = geometry_.segment_of(to);
   const auto used = [this](Lsn lsn) {
-    return std::min(geometry_.offset_of(lsn), room_of(geometry_.segment_of(lsn)));
+    return std::min(geometry_.offset_of(lsn), usable_bytes(geometry_.segment_of(lsn)));
   };
   std::uint64_t bytes = used(to);
-  for (std::uint64_t n = first; n < last; ++n) bytes += room_of(n);
+  for (std::uint64_t n = first; n < last; ++n) bytes += usable_bytes(n);
   return bytes - std::min(bytes, used(from));
 }
 
-std::uint64_t SegmentPool::room_behind(Lsn end) const {
+std::uint64_t SegmentPool::free_space_behind(Lsn end) const {
   const bool nearly = step_ == Step::header || step_ == Step::dir_sync;
-  const std::uint64_t coming = filled_ * geometry_.segment_bytes + (nearly ? making_room_ : 0);
-  if (tail_ < ready_end_) return rest_of_tail(end) + spare_room_ + coming;
+  const std::uint64_t coming = filled_ * geometry_.segment_bytes + (nearly ? making_usable_ : 0);
+  if (tail_ < ready_end_) return rest_of_tail(end) + spare_usable_ + coming;
   const std::uint64_t taken = between(geometry_.segment_base(ready_end_), end);
   return coming - std::min(coming, taken);
 }
 
 // Free space in the segment of the tail.
 std::uint64_t SegmentPool::rest_of_tail(Lsn end) const {
-  const Lsn end_of_tail = geometry_.segment_base(tail_) + room_of(tail_);
+  const Lsn end_of_tail = geometry_.segment_base(tail_) + usable_bytes(tail_);
   return end_of_tail - std::min(end_of_tail, end);
 }
 
 std::uint64_t SegmentPool::bytes() const {
-  std::uint64_t bytes = files_room_ + (making_ != FileId::none ? making_room_ : 0);
+  std::uint64_t bytes = files_usable_ + (making_ != FileId::none ? making_usable_ : 0);
   for (const Retired& retired : retired_) bytes += retired.bytes;
   return bytes;
 }
 
 // If the tail has entered the next segment, it contains frames already. They were placed without
 // regard to a small size.
-std::uint64_t SegmentPool::choose_room() const {
-  const bool small = ready_end_ > tail_ && spare_room_ < geometry_.segment_bytes / 2;
-  return small || files_ == 0 ? small_room() : geometry_.segment_bytes;
+std::uint64_t SegmentPool::choose_usable_bytes() const {
+  const bool small = ready_end_ > tail_ && spare_usable_ < geometry_.segment_bytes / 2;
+  return small || files_ == 0 ? small_usable_bytes() : geometry_.segment_bytes;
 }
 
 // Wanted files, ready or retired, while the log grows.
@@ -152,21 +152,21 @@ std::uint64_t SegmentPool::wanted_files() const {
 // Wanted retired files while the log rests.
 std::uint64_t SegmentPool::retired_wanted() const {
   const std::uint64_t wanted = wanted_bytes_ + most_beyond();
-  const std::uint64_t there = tail_ < ready_end_ ? rest_of_tail(end_) + spare_room_ : 0;
+  const std::uint64_t there = tail_ < ready_end_ ? rest_of_tail(end_) + spare_usable_ : 0;
   const std::uint64_t missing = wanted - std::min(wanted, there);
   return (missing + geometry_.segment_bytes - 1) / geometry_.segment_bytes;
 }
 
 bool SegmentPool::too_many_spares() const {
   if (grows_ || spares() == 0) return false;
-  return room_behind(end_) >= wanted_bytes_ + most_beyond() + room_of(ready_end_ - 1);
+  return free_space_behind(end_) >= wanted_bytes_ + most_beyond() + usable_bytes(ready_end_ - 1);
 }
 
 bool SegmentPool::enough() const {
-  if (!grows_) return room_behind(end_) >= wanted_bytes_ + least_beyond();
+  if (!grows_) return free_space_behind(end_) >= wanted_bytes_ + least_beyond();
   const std::uint64_t retired = filled_ * geometry_.segment_bytes;
-  return spare_room_ >= spares_ * geometry_.segment_bytes &&
-         spare_room_ + retired >= wanted_files() * geometry_.segment_bytes;
+  return spare_usable_ >= spares_ * geometry_.segment_bytes &&
+         spare_usable_ + retired >= wanted_files() * geometry_.segment_bytes;
 }
 
 void SegmentPool::add_live(std::uint64_t number) {
@@ -195,7 +195,7 @@ void SegmentPool::restore(const SegmentRecord& record) {
   if (!ready(record.number)) return;  // retired since
   Row& r = row(record.number);
   r.sends = record.sends;
-  r.bytes = std::min(record.bytes, r.room);
+  r.bytes = std::min(record.bytes, r.usable);
 }
 
 SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) const {
@@ -203,7 +203,7 @@ SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) con
   for (std::uint64_t n = first_; n < ready_end_ && n <= tail_; ++n) {
     const Row& r = row(n);
     if (r.file == FileId::none || (n >= below && n < in_log)) continue;
-    use.bytes += r.room;
+    use.bytes += r.usable;
     if (r.live == 0) continue;
     const std::uint64_t left = left_in(r);
     use.live += left;
@@ -211,7 +211,7 @@ SegmentPool::Use SegmentPool::use(std::uint64_t below, std::uint64_t in_log) con
     use.oldest = std::min(use.oldest, n);
     if (left >= use.left || packed(r)) continue;
     use.left = left;
-    use.room = r.room;
+    use.usable_bytes = r.usable;
     use.emptiest = n;
   }
   return use;
@@ -239,7 +239,7 @@ void SegmentPool::retire(std::uint64_t below, Lsn durable) {
     if (!let_go(n, durable)) waits = std::min(waits, n);
   looked_below_ = waits;
   // On a full disk, segments kept only for replay are retired, the oldest first.
-  for (std::uint64_t n = std::max(kept_from_, first_); full_ && filled_ == 0 && n < below; ++n)
+  for (std::uint64_t n = std::max(kept_from_, first_); disk_full_ && filled_ == 0 && n < below; ++n)
     let_go(n, durable);
   while (first_ < below && rows_.front().file == FileId::none && rows_.front().live == 0) {
     rows_.pop_front();
@@ -254,9 +254,9 @@ bool SegmentPool::let_go(std::uint64_t number, Lsn durable) {
   if (r.file == FileId::none || needed) return true;
   if (r.emptied > durable && !MUTANT(reclaim_before_durable)) return false;
   add_retired(
-      {number, std::exchange(r.file, FileId::none), r.room == geometry_.segment_bytes, r.room});
+      {number, std::exchange(r.file, FileId::none), r.usable == geometry_.segment_bytes, r.usable});
   --files_;
-  files_room_ -= r.room;
+  files_usable_ -= r.usable;
   return true;
 }
 
@@ -294,7 +294,7 @@ std::uint64_t SegmentPool::first_after(Instant at) const {
 std::uint64_t SegmentPool::bytes_for_replay(std::uint64_t below) const {
   std::uint64_t bytes = 0;
   for (std::uint64_t n = std::max(first_, kept_from_); n < below; ++n)
-    bytes += row(n).file != FileId::none && row(n).live == 0 ? row(n).room : 0;
+    bytes += row(n).file != FileId::none && row(n).live == 0 ? row(n).usable : 0;
   return bytes;
 }
 
@@ -312,14 +312,14 @@ Result<void> SegmentPool::pump(Instant now, bool stopping) {
   }
   if (stopping) return {};
   note_rest(now);
-  const bool needs_no_room = step_ == Step::begin && filled_ > 0;
-  if (retry_at_ != never && now < retry_at_ && !needs_no_room) return {};
+  const bool needs_no_space = step_ == Step::begin && filled_ > 0;
+  if (retry_at_ != never && now < retry_at_ && !needs_no_space) return {};
   retry_at_ = fill_due_ = never;
   const bool filling = step_ == Step::allocate || step_ == Step::fill;
-  if (filling && full_ && !give_back_space(now)) return {};
+  if (filling && disk_full_ && !give_back_space(now)) return {};
   const bool urgent = is_urgent();
-  if (urgent && step_ == Step::fill && allocated_ && !full_)
-    filled_bytes_ = std::max(filled_bytes_, making_room_);
+  if (urgent && step_ == Step::fill && allocated_ && !disk_full_)
+    filled_bytes_ = std::max(filled_bytes_, making_usable_);
   if (!urgent && step_ == Step::fill && fill_waits(now)) return {};
   if (!urgent && step_ == Step::none) begin_top_up(now);
   if (step_ == Step::none) {
@@ -369,7 +369,7 @@ Result<void> SegmentPool::end_step(Instant now, std::int32_t result) {
       step_ = Step::fill;
       break;
     case Step::fill:
-      if (filled_bytes_ < making_room_) zeros_end_ = fill_piece().next;
+      if (filled_bytes_ < making_usable_) zeros_end_ = fill_piece().next;
       filled_bytes_ = fill_piece().next;
       if (filled_bytes_ == geometry_.segment_bytes) step_ = Step::header;
       break;
@@ -423,7 +423,7 @@ Result<void> SegmentPool::set_file_aside(int sys) {
 
 // True: a request of the largest size would wait for space.
 bool SegmentPool::is_urgent() const {
-  return end_ != UINT64_MAX && room_behind(end_) < wanted_bytes_ + least_beyond();
+  return end_ != UINT64_MAX && free_space_behind(end_) < wanted_bytes_ + least_beyond();
 }
 
 // True: filling waits, so that the tail has the disk most of the time.
@@ -438,7 +438,7 @@ bool SegmentPool::fill_waits(Instant now) {
 void SegmentPool::begin_top_up(Instant now) {
   for (std::uint64_t n = tail_ + 1; n < ready_end_; ++n) {
     const Row& r = row(n);
-    if (r.file == FileId::none || r.zeros >= r.room) continue;
+    if (r.file == FileId::none || r.zeros >= r.usable) continue;
     if (fill_waits(now)) return;
     step_ = Step::top_up;
     topped_up_ = n;
@@ -450,7 +450,7 @@ void SegmentPool::begin_top_up(Instant now) {
 // meets the error.
 void SegmentPool::end_top_up(std::int32_t result) {
   Row& r = row(std::exchange(topped_up_, UINT64_MAX));
-  r.zeros = result < 0 ? r.room : next_zeros(r.zeros, r.room).next;
+  r.zeros = result < 0 ? r.usable : next_zeros(r.zeros, r.usable).next;
   step_ = Step::none;
 }
 
@@ -475,12 +475,12 @@ bool SegmentPool::give_back_space(Instant now) {
 }
 
 void SegmentPool::made() {
-  adopt(ready_end_, making_, making_room_);
+  adopt(ready_end_, making_, making_usable_);
   row(ready_end_ - 1).zeros = std::max<std::uint64_t>(zeros_end_, block_bytes);  // the header stays
   making_ = FileId::none;
-  making_room_ = 0;
+  making_usable_ = 0;
   step_ = Step::none;
-  full_ = false;
+  disk_full_ = false;
 }
 
 Result<void> SegmentPool::issue(Instant now) {
@@ -491,7 +491,7 @@ Result<void> SegmentPool::issue(Instant now) {
     case Step::begin:
       return begin(now);
     case Step::allocate:
-      disk_.allocate(making_, making_room_, io_);
+      disk_.allocate(making_, making_usable_, io_);
       break;
     case Step::fill:
       next_fill_at_ = now + fill_every_;
@@ -509,7 +509,7 @@ Result<void> SegmentPool::issue(Instant now) {
     case Step::top_up: {
       next_fill_at_ = now + fill_every_;
       const Row& r = row(topped_up_);
-      const Piece piece = next_zeros(r.zeros, r.room);
+      const Piece piece = next_zeros(r.zeros, r.usable);
       disk_.write(r.file, piece.at, piece.bytes, Flush::yes, io_);
       break;
     }
@@ -520,7 +520,8 @@ Result<void> SegmentPool::issue(Instant now) {
 // Names the file of the next segment: a renamed retired file, or a new one. Blocking, about 20 us.
 Result<void> SegmentPool::begin(Instant now) {
   const std::string name = segment_name(ready_end());
-  if (making_room_ == 0) making_room_ = filled_ > 0 ? geometry_.segment_bytes : choose_room();
+  if (making_usable_ == 0)
+    making_usable_ = filled_ > 0 ? geometry_.segment_bytes : choose_usable_bytes();
   const std::size_t i = choose_retired();
   if (i < retired_.size()) {
     if (retired_[i].number != ready_end()) {
@@ -586,8 +587,8 @@ void SegmentPool::drop_last_spare() {
   CHECK(first_ + rows_.size() == ready_end_ + 1 && last.live == 0 && ready_end_ > tail_);
   disk_.close(last.file);
   --files_;
-  files_room_ -= last.room;
-  spare_room_ -= last.room;
+  files_usable_ -= last.usable;
+  spare_usable_ -= last.usable;
   rows_.pop_back();
   removing_ = segment_name(ready_end_);
   removes_spare_ = true;
@@ -595,11 +596,11 @@ void SegmentPool::drop_last_spare() {
 
 // Behind the space of a small segment only the last block is written: the file is full size.
 SegmentPool::Piece SegmentPool::fill_piece() const {
-  if (filled_bytes_ >= making_room_) {
+  if (filled_bytes_ >= making_usable_) {
     const std::uint64_t at = geometry_.segment_bytes - block_bytes;
     return {at, std::span(zeros).first(block_bytes), geometry_.segment_bytes};
   }
-  return next_zeros(filled_bytes_, making_room_);
+  return next_zeros(filled_bytes_, making_usable_);
 }
 
 SegmentPool::Piece SegmentPool::next_zeros(std::uint64_t from, std::uint64_t end) const {
@@ -610,15 +611,15 @@ SegmentPool::Piece SegmentPool::next_zeros(std::uint64_t from, std::uint64_t end
 
 void SegmentPool::make_header() {
   const std::uint64_t number = ready_end();
-  const bool is_small = making_room_ != geometry_.segment_bytes;
+  const bool is_small = making_usable_ != geometry_.segment_bytes;
   write_segment_header(
       Block(header_.data(), block_bytes),
-      {geometry_.stream, number, geometry_.segment_base(number), is_small ? making_room_ : 0});
+      {geometry_.stream, number, geometry_.segment_base(number), is_small ? making_usable_ : 0});
 }
 
 Result<void> SegmentPool::create_now() {
   const std::uint64_t number = ready_end();
-  if (making_room_ == 0) making_room_ = choose_room();
+  if (making_usable_ == 0) making_usable_ = choose_usable_bytes();
   for (;;) {
     const std::size_t i = choose_retired();
     if (i < retired_.size() && retired_[i].number == number) {
@@ -638,7 +639,7 @@ Result<void> SegmentPool::create_now() {
     if (auto aside = set_file_aside(filled.error().sys); !aside) return aside;
   }
   if (auto synced = disk_.sync_dir_now(); !synced) return synced;
-  zeros_end_ = making_room_;
+  zeros_end_ = making_usable_;
   made();
   return {};
 }

@@ -79,8 +79,8 @@ class SegmentPool {
   // --- start-up ---
   void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
   // Adds a whole segment; numbers rise. `begun`: when its first frame was written; 0: unknown.
-  // `room`: space for frames, in bytes.
-  void adopt(std::uint64_t number, FileId file, std::uint64_t room, Instant begun = {});
+  // `usable`: space for frames, in bytes.
+  void adopt(std::uint64_t number, FileId file, std::uint64_t usable, Instant begun = {});
   // Ends the adoption. `newest`: when the last frame was written.
   void adopted(Instant newest);
   void adopt_retired(std::uint64_t number, FileId file, bool filled);
@@ -97,21 +97,21 @@ class SegmentPool {
   }
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
-  std::uint64_t used_bytes() const { return files_room_ - spare_room_; }
+  std::uint64_t used_bytes() const { return files_usable_ - spare_usable_; }
   std::uint64_t bytes() const;  // on the disk; a segment being made counts in full
   std::uint64_t spares() const { return ready_end() > tail_ + 1 ? ready_end() - tail_ - 1 : 0; }
   // The next position where a frame may begin: behind the segment's header, or in the next segment
   // if this one has no space left.
   Lsn frame_position(Lsn lsn) const {
     const std::uint64_t number = geometry_.segment_of(lsn);
-    const bool fits = geometry_.offset_of(lsn) < room_of(number);
+    const bool fits = geometry_.offset_of(lsn) < usable_bytes(number);
     return geometry_.frame_position(fits ? lsn : geometry_.segment_base(number + 1));
   }
   // Bytes between two positions, without those unusable for frames.
   std::uint64_t between(Lsn from, Lsn to) const;
   // The bytes that the log can append without more disk space. A filled retired file counts: it
   // needs none to be ready again.
-  std::uint64_t room_behind(Lsn end) const;
+  std::uint64_t free_space_behind(Lsn end) const;
   std::uint64_t live() const { return live_; }  // messages in all segments
 
   // Sets the free bytes wanted ahead of the tail, in addition to one segment being filled. `end`:
@@ -137,12 +137,12 @@ class SegmentPool {
   std::vector<SegmentRecord> sent() const;
   void restore(const SegmentRecord& record);
   struct Use {
-    std::uint64_t bytes = 0;     // space of all segments in use
-    std::uint64_t live = 0;      // estimated bytes of their messages
-    std::uint64_t emptiest = 0;  // emptiest segment eligible for relocation; ready_end(): none
-    std::uint64_t left = 0;      // its estimated live bytes
-    std::uint64_t room = 0;      // its space
-    std::uint64_t oldest = 0;    // oldest segment with messages below `below`; ready_end(): none
+    std::uint64_t bytes = 0;         // space of all segments in use
+    std::uint64_t live = 0;          // estimated bytes of their messages
+    std::uint64_t emptiest = 0;      // emptiest segment eligible for relocation; ready_end(): none
+    std::uint64_t left = 0;          // its estimated live bytes
+    std::uint64_t usable_bytes = 0;  // its space
+    std::uint64_t oldest = 0;  // oldest segment with messages below `below`; ready_end(): none
   };
   // The oldest and the emptiest are below `below`. Segments from `below` to `in_log` do not count.
   Use use(std::uint64_t below, std::uint64_t in_log) const;
@@ -166,7 +166,7 @@ class SegmentPool {
   bool busy() const { return io_.armed || io_.done; }
   bool making() const { return step_ != Step::none && step_ < Step::remove; }
   // The last attempt to make a segment failed: the disk is full, or a file is refused.
-  bool full() const { return full_; }
+  bool disk_full() const { return disk_full_; }
   std::uint64_t set_aside() const { return set_aside_; }
   int set_aside_errno() const { return set_aside_errno_; }  // of the latest since startup
   // The time of the next pump() even if no operation finishes; Instant{0}: at once.
@@ -193,13 +193,13 @@ class SegmentPool {
 
   struct Row {
     FileId file = FileId::none;
-    std::uint64_t room = 0;   // bytes
-    std::uint64_t zeros = 0;  // bytes of its room that were filled; only of a spare
-    std::uint64_t live = 0;   // messages
-    Lsn emptied = 0;          // once this is durable, no message is left
-    Instant begun;            // when the tail entered it; never falls as the number rises
-    std::uint64_t sends = 0;  // messages sent in it, deleted ones included; 0: unknown
-    std::uint64_t bytes = 0;  // size of the sends
+    std::uint64_t usable = 0;  // bytes for frames
+    std::uint64_t zeros = 0;   // usable bytes that were filled; only of a spare
+    std::uint64_t live = 0;    // messages
+    Lsn emptied = 0;           // once this is durable, no message is left
+    Instant begun;             // when the tail entered it; never falls as the number rises
+    std::uint64_t sends = 0;   // messages sent in it, deleted ones included; 0: unknown
+    std::uint64_t bytes = 0;   // size of the sends
     std::uint64_t moved =
         0;  // sends relocated into it; recovery counts only those behind the checkpoint
     bool tried = false;  // relocation was begun
@@ -217,12 +217,12 @@ class SegmentPool {
   }
   Row& make_row(std::uint64_t number);
   std::uint64_t left_in(const Row& row) const {
-    return row.sends == 0 ? row.room : row.bytes * row.live / row.sends;
+    return row.sends == 0 ? row.usable : row.bytes * row.live / row.sends;
   }
   // True: most of its messages were relocated into it and are live. Relocating them again would
   // leave the same gaps between them.
   bool packed(const Row& row) const {
-    return 4 * std::min(row.live, row.moved) >= 3 * row.sends && 4 * left_in(row) >= row.room;
+    return 4 * std::min(row.live, row.moved) >= 3 * row.sends && 4 * left_in(row) >= row.usable;
   }
   const Row& row(std::uint64_t number) const { return rows_[number - first_]; }
   Result<void> fill_now();
@@ -233,22 +233,22 @@ class SegmentPool {
   Result<void> begin(Instant now);
   void made();
   void trim();
-  std::uint64_t small_room() const {
+  std::uint64_t small_usable_bytes() const {
     if (!small_segments_) return geometry_.segment_bytes;
     const std::uint64_t quarter = geometry_.segment_bytes / 4;
     return std::max(geometry_.extent_bytes, quarter - quarter % geometry_.extent_bytes);
   }
   // Free bytes ahead at rest, in addition to the wanted ones: any single request finds space.
   std::uint64_t least_beyond() const {
-    return std::max(small_room() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
+    return std::max(small_usable_bytes() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
   }
-  std::uint64_t most_beyond() const { return std::max(small_room(), least_beyond()); }
-  std::uint64_t room_of(std::uint64_t number) const {
+  std::uint64_t most_beyond() const { return std::max(small_usable_bytes(), least_beyond()); }
+  std::uint64_t usable_bytes(std::uint64_t number) const {
     if (number >= first_ && number < ready_end_ && row(number).file != FileId::none)
-      return row(number).room;
-    return number == ready_end_ && making_room_ != 0 ? making_room_ : geometry_.segment_bytes;
+      return row(number).usable;
+    return number == ready_end_ && making_usable_ != 0 ? making_usable_ : geometry_.segment_bytes;
   }
-  std::uint64_t choose_room() const;
+  std::uint64_t choose_usable_bytes() const;
   std::uint64_t wanted_files() const;
   std::uint64_t retired_wanted() const;
   bool too_many_retired() const {
@@ -264,7 +264,7 @@ class SegmentPool {
   void add_retired(const Retired& retired);
   Retired take_retired(std::size_t i);
   void retry_later(Instant now) {
-    full_ = true;
+    disk_full_ = true;
     retry_at_ = now + retry_after;
   }
   bool let_go(std::uint64_t number, Lsn durable);
@@ -294,8 +294,8 @@ class SegmentPool {
   RingQueue<Row> rows_;  // from first_ to ready_end_, or to the tail if that is ahead
   std::uint64_t ready_end_ = 0;
   std::uint64_t files_ = 0;         // below ready_end_
-  std::uint64_t files_room_ = 0;    // space of these files
-  std::uint64_t spare_room_ = 0;    // space of the ready segments ahead of the tail
+  std::uint64_t files_usable_ = 0;  // space of these files
+  std::uint64_t spare_usable_ = 0;  // space of the ready segments ahead of the tail
   std::uint64_t looked_below_ = 0;  // no segment below it can be retired
   std::uint64_t live_ = 0;
   std::vector<Retired> retired_;
@@ -306,7 +306,7 @@ class SegmentPool {
   // the segment being made: number ready_end()
   Step step_ = Step::none;
   FileId making_ = FileId::none;
-  std::uint64_t making_room_ =
+  std::uint64_t making_usable_ =
       0;  // 0: not chosen yet. Another file keeps the value: frames may be placed already
   std::uint64_t filled_bytes_ = 0;
   std::uint64_t zeros_end_ =
@@ -320,7 +320,7 @@ class SegmentPool {
   Io io_;
   std::optional<std::string> removing_;  // name of a file to delete
   bool removes_spare_ = false;           // that file is a spare
-  bool full_ = false;
+  bool disk_full_ = false;
   Instant retry_at_ = never;
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest pump()
   Instant shrink_at_ = never;

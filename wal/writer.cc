@@ -247,7 +247,7 @@ void Writer::commit(std::size_t bytes) {
 }
 
 void Writer::begin_frame(std::size_t bytes) {
-  CHECK(bytes <= geometry_.record_room(), "a record of {} bytes", bytes);
+  CHECK(bytes <= geometry_.record_space(), "a record of {} bytes", bytes);
   if (open_) close_frame();
   const std::size_t need = log_frame_header_bytes + bytes;
   Lsn start = pool_.frame_position(tail_);

@@ -203,7 +203,7 @@ bool ShardLoop::send(Request& request, Instant now) {
     shard_->apply(request, now, effects_);
     return true;
   }
-  if (!full_ && log_->room_is_coming()) return false;
+  if (!memory_full_ && log_->free_space_expected()) return false;
   ++stats_.refused;
   stats_.refused_for_space += request.error == Errc::no_space ? 1 : 0;
   answer(request);
@@ -251,8 +251,8 @@ bool ShardLoop::retry_held(Instant now) {
 bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
   // A message that moves within this shard frees as much as it takes, whatever fills the memory.
   const bool own = request.op == Op::transfer && request.transfer->from.shard == port_->self();
-  const bool full = from == Log::From::sender ? full_ : crammed_ && !own;
-  request.error = full ? Errc::no_memory : log_->room(bytes, from);
+  const bool full = from == Log::From::sender ? memory_full_ : memory_full_for_transfers_ && !own;
+  request.error = full ? Errc::no_memory : log_->check_free_space(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;
 }
@@ -262,12 +262,13 @@ void ShardLoop::share_memory() {
   const std::uint64_t image_min = memory_max_ / image_share_min;
   const Shard::Memory memory = shard_->memory();
   const std::uint64_t state = memory.sum();
-  full_ = state + image_min > memory_max_ || (full_ && MUTANT(stay_full));
+  memory_full_ = state + image_min > memory_max_ || (memory_full_ && MUTANT(stay_full));
   // Messages from other queues get a higher limit: they free as much at their source, and refusing
   // them would block the source queue for ever. This shard's own transfers do not count towards it:
   // two shards would wait for each other. Nor do long polls, some of which move dead letters on.
-  crammed_ = state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
-  const std::uint64_t left = full_ ? image_min : memory_max_ - state;
+  memory_full_for_transfers_ =
+      state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
+  const std::uint64_t left = memory_full_ ? image_min : memory_max_ - state;
   log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
 }
 
@@ -367,7 +368,8 @@ void ShardLoop::relocate(Instant now, bool idle) {
   if (draining_ || !log_->relocation_due()) return;
   std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
   FoundSend found;
-  while (left > 0 && log_->room(log_->max_record_bytes(), Log::From::relocation) == Errc::ok &&
+  while (left > 0 &&
+         log_->check_free_space(log_->max_record_bytes(), Log::From::relocation) == Errc::ok &&
          log_->next_relocatable(found)) {
     left -= std::min(left, found.record.size());
     const StoredMessage& stored = found.stored;

@@ -191,9 +191,9 @@ class ShardLoop {
   Instant now_;
   std::uint64_t wakes_ = 0;
   std::size_t from_mesh_ = 0;
-  std::uint64_t unread_ = 0;  // pending body reads
-  bool full_ = false;         // memory is full: sends are refused
-  bool crammed_ = false;      // messages from other shards are refused, too
+  std::uint64_t unread_ = 0;                // pending body reads
+  bool memory_full_ = false;                // sends are refused
+  bool memory_full_for_transfers_ = false;  // messages from other shards are refused, too
   bool draining_ = false;
   bool more_ = false;  // there is more work at once
   CheckpointSlice slice_;

@@ -179,7 +179,7 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
   const std::uint64_t magic = magic_of(about);
   const std::string kind = filesystem_name(magic).empty() ? fmt::format("type {:#x}", magic)
                                                           : std::string(filesystem_name(magic));
-  const std::uint64_t room =
+  const std::uint64_t free =
       static_cast<std::uint64_t>(about.f_bavail) * static_cast<std::uint64_t>(about.f_bsize);
 
   std::vector<Finding> found;
@@ -210,11 +210,11 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
     found.push_back({"filesystem", Status::ok,
                      fmt::format("{} is {} and takes O_DIRECT", directory, kind), ""});
 
-  if (room < space_wanted)
-    found.push_back({"disk space", Status::warn, fmt::format("{} free", amount(room)),
+  if (free < space_wanted)
+    found.push_back({"disk space", Status::warn, fmt::format("{} free", amount(free)),
                      "Free space: sends are refused when the log cannot grow."});
   else
-    found.push_back({"disk space", Status::ok, fmt::format("{} free", amount(room)), ""});
+    found.push_back({"disk space", Status::ok, fmt::format("{} free", amount(free)), ""});
   return found;
 }
 

@@ -360,7 +360,7 @@ void Worker::note_refusals() {
 void Worker::look_for_space() {
   const Log& log = engine_->log();
   if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
-      log.room(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
+      log.check_free_space(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
     out_of_space_ = false;
     fmt::print(stderr, "pawl: shard {}: sends are accepted again: there is space in {}\n",
                raw(options_.id), options_.directory);

@@ -75,7 +75,7 @@ void Client::submit(Call& call) {
   const bool directory = call.request.op == Op::create_queue || call.request.op == Op::delete_queue;
   call.request.sends = call.sends;
   call.request.receipts = call.receipts;
-  call.request.deliveries = call.room;
+  call.request.deliveries = call.deliveries;
   broker_->submit(call.request, directory ? control_shard : ledger_.queues[call.queue].owner);
 }
 
@@ -134,7 +134,7 @@ void Client::send_again(std::size_t message) {
 void Client::receive(std::size_t queue, std::uint32_t max, Duration visibility) {
   if (dead_) return;
   Call& call = make(Op::receive, queue);
-  call.room.resize(max);
+  call.deliveries.resize(max);
   call.request.receive = {.max = max, .visibility = visibility, .wait = Duration{0}, .attempt = {}};
   submit(call);
 }

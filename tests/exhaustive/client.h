@@ -86,7 +86,7 @@ class Client final : public Asker {
     std::string destination;
     std::vector<SendEntry> sends;
     std::vector<ReceiptEntry> receipts;
-    std::vector<Delivery> room;
+    std::vector<Delivery> deliveries;
     std::vector<std::size_t> messages;  // of a send, of receipts, or of a purge
     std::size_t queue = 0;
     bool answered = false;

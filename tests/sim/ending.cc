@@ -62,7 +62,7 @@ void Simulation::end() {
 // Receives and deletes all messages; waits for delayed and in-flight ones.
 void Simulation::drain() {
   int quiet = 0;
-  bool waited_for_room = false;
+  bool waited_for_space = false;
   for (int round = 0; round < drain_rounds_max; ++round) {
     const Instant begun = world_.now();
     const bool came = drain_round();
@@ -86,7 +86,7 @@ void Simulation::drain() {
       continue;
     }
     // Deduplication entries of FIFO queues take memory that moving messages may need.
-    if (model_.any_wanders() && plan_.memory != 0 && !std::exchange(waited_for_room, true)) {
+    if (model_.any_wanders() && plan_.memory != 0 && !std::exchange(waited_for_space, true)) {
       run_until(world_.now_us() + window_us);
       if (!settle()) return;
       quiet = 0;

@@ -19,11 +19,11 @@ TEST_F(ShardLoopTest, ALongPollThatIsCancelledBeforeItsTurnIsAnsweredAtOnce) {
     SCOPED_TRACE(owner == 0 ? "own queue" : "queue of another shard");
     start(2);
     Request receive;
-    std::vector<Delivery> room(1);
+    std::vector<Delivery> deliveries(1);
     receive.op = Op::receive;
     receive.queue = make_queue(ShardId{owner});
     receive.receive.wait = seconds(20);
-    receive.deliveries = room;
+    receive.deliveries = deliveries;
     world->submit(receive, zero, ShardId{owner});
     EXPECT_FALSE(world->cancel(receive, zero, ShardId{owner}));
     run(10'000);
@@ -100,11 +100,11 @@ TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVis
   send.queue = first.queue = again.queue = count.queue = create.config->id;
   world->submit(send, zero, zero);
   run(10'000);
-  std::vector<Delivery> room(2);
+  std::vector<Delivery> deliveries(2);
   first.op = again.op = Op::receive;
   first.receive.attempt = again.receive.attempt = "a";
-  first.deliveries = std::span(room).first(1);
-  again.deliveries = std::span(room).last(1);
+  first.deliveries = std::span(deliveries).first(1);
+  again.deliveries = std::span(deliveries).last(1);
   again.receive.visibility = seconds(0);
   count.op = Op::count;
   world->submit(first, zero, zero);
@@ -115,7 +115,7 @@ TEST_F(ShardLoopTest, AnAttemptThatIsRepeatedWithoutATimeoutLeavesItsMessagesVis
   ASSERT_TRUE(is_answered(first) && is_answered(again) && is_answered(count));
   ASSERT_EQ(first.delivered, 1u);
   ASSERT_EQ(again.delivered, 1u);
-  EXPECT_EQ(room[0].handle, room[1].handle);
+  EXPECT_EQ(deliveries[0].handle, deliveries[1].handle);
   EXPECT_EQ(count.counts.visible, 1u);
   EXPECT_EQ(count.counts.in_flight, 0u);
 }

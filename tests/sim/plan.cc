@@ -15,8 +15,8 @@ std::uint64_t one_of(Random& random, std::initializer_list<std::uint64_t> choice
 }
 
 void choose_log(Plan& plan, Random random) {
-  // At least four extents per segment: room() of the log holds two back, and with one spare segment
-  // it would otherwise accept nothing.
+  // At least four extents per segment: check_free_space() of the log holds two back, and with one
+  // spare segment it would otherwise accept nothing.
   plan.log.extent_bytes = one_of(random, {16 << 10, 16 << 10, 32 << 10});
   plan.log.segment_bytes = one_of(random, {4, 4, 8}) * plan.log.extent_bytes;
   plan.log.spare_segments = static_cast<std::uint32_t>(random.between(1, 3));

@@ -635,12 +635,12 @@ class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::ui
   }
   // Receives messages and deletes most of them at once; the others are visible again after 2 s.
   void receive_some() {
-    std::vector<Delivery> room(10);
+    std::vector<Delivery> deliveries(10);
     Request request;
     request.op = Op::receive;
     request.queue = source;
     request.receive = {.max = 10, .visibility = seconds(2), .wait = Duration{0}};
-    request.deliveries = room;
+    request.deliveries = deliveries;
     received.clear();
     if (!ask_or_die(request, zero)) return;
     std::vector<ReceiptEntry> entries;

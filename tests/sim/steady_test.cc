@@ -41,17 +41,17 @@ class SteadyTest : public ShardLoopTest {
     ask(request);
   }
   std::uint32_t fetch(QueueId queue, std::uint32_t count) {
-    std::vector<Delivery> room(count);
+    std::vector<Delivery> deliveries(count);
     Request receive;
     receive.op = Op::receive;
     receive.queue = queue;
     receive.receive.max = count;
     receive.receive.wait = Duration{0};
-    receive.deliveries = room;
+    receive.deliveries = deliveries;
     ask(receive);
     if (receive.delivered == 0) return 0;
     std::vector<ReceiptEntry> receipts(receive.delivered);
-    for (std::uint32_t i = 0; i < receive.delivered; ++i) receipts[i].handle = room[i].handle;
+    for (std::uint32_t i = 0; i < receive.delivered; ++i) receipts[i].handle = deliveries[i].handle;
     Request deletion;
     deletion.op = Op::remove;
     deletion.queue = queue;

@@ -16,20 +16,20 @@ namespace {
 
 TEST_F(TwoShards, ADeadLetterWakesWhoWaitsOnTheOtherShard) {
   make_dead_letters({"a"});
-  std::vector<Delivery> room(1);
+  std::vector<Delivery> deliveries(1);
   Request poll;
   poll.op = Op::receive;
   poll.queue = target;
   poll.receive.wait = seconds(20);
-  poll.deliveries = room;
+  poll.deliveries = deliveries;
   EXPECT_FALSE(ask(poll, one));
   received.clear();
   Request nudge;
-  std::vector<Delivery> other_room(1);
+  std::vector<Delivery> other_deliveries(1);
   nudge.op = Op::receive;
   nudge.queue = source;
   nudge.receive.wait = Duration{0};
-  nudge.deliveries = other_room;
+  nudge.deliveries = other_deliveries;
   EXPECT_TRUE(ask(nudge, zero));
   ASSERT_TRUE(answers.contains(&poll));
   ASSERT_EQ(received.size(), 1u);
@@ -48,11 +48,11 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
   run(61'000'000);
   // The target's shard is busy: the message arrives and expires in one turn.
   Request nudge;
-  std::vector<Delivery> room(1);
+  std::vector<Delivery> deliveries(1);
   nudge.op = Op::receive;
   nudge.queue = source;
   nudge.receive.wait = Duration{0};
-  nudge.deliveries = room;
+  nudge.deliveries = deliveries;
   world.stall(1, 50'000);
   EXPECT_FALSE(ask(nudge, zero));
   run(200'000);
@@ -75,11 +75,11 @@ TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
     run(1'100'000);
     world.disk(1).set_delay(10'000'000);
     Request nudge;
-    std::vector<Delivery> room(1);
+    std::vector<Delivery> deliveries(1);
     nudge.op = Op::receive;
     nudge.queue = worn;
     nudge.receive.wait = seconds(1);
-    nudge.deliveries = room;
+    nudge.deliveries = deliveries;
     submit(nudge, one);
     run(20'000);
     ASSERT_EQ(count(dead_letters, zero).visible, 1u);
@@ -132,13 +132,13 @@ TEST_F(TwoShards, WhatComesBackFromAMoveHasTheDelayThatItsQueueHasByThen) {
 
 TEST_F(TwoShards, AStopEndsOnlyWhenNothingIsUnderWay) {
   make_dead_letters({"a", "b"});
-  std::vector<Delivery> room(10);
+  std::vector<Delivery> deliveries(10);
   Request nudge;
   nudge.op = Op::receive;
   nudge.queue = source;
   nudge.receive.max = 10;
   nudge.receive.wait = seconds(20);
-  nudge.deliveries = room;
+  nudge.deliveries = deliveries;
   submit(nudge, zero);
   ASSERT_TRUE(world.turn(0));
   EXPECT_EQ(transfers(), 2u);
@@ -180,13 +180,13 @@ class TwoFullShards : public TwoShards {
   // Starts transfers of dead letters by a short poll of each queue. Returns the maximum that was
   // under way in one shard.
   std::size_t move_some(QueueId worn) {
-    std::vector<Delivery> room(10), other_room(10);
+    std::vector<Delivery> deliveries(10), other_deliveries(10);
     Request first, second;
     first.op = second.op = Op::receive;
     first.queue = source;
     second.queue = worn;
-    first.deliveries = room;
-    second.deliveries = other_room;
+    first.deliveries = deliveries;
+    second.deliveries = other_deliveries;
     first.receive.wait = second.receive.wait = Duration{0};
     submit(first, zero);
     submit(second, one);
@@ -258,13 +258,13 @@ TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
   for (std::uint64_t us = 0; us < 3'000; us += 60) {
     SCOPED_TRACE(us);
     run(1'100'000);
-    auto room = std::make_unique<std::vector<Delivery>>(10);
+    auto deliveries = std::make_unique<std::vector<Delivery>>(10);
     auto nudge = std::make_unique<Request>();
     nudge->op = Op::receive;
     nudge->queue = source;
     nudge->receive.max = 10;
     nudge->receive.wait = seconds(1);
-    nudge->deliveries = *room;
+    nudge->deliveries = *deliveries;
     submit(*nudge, zero);
     run(us);
     world.crash(us % 120 == 0 ? Crash::power : Crash::process);

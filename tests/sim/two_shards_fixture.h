@@ -126,13 +126,13 @@ class TwoShards : public testing::Test, public Audience {
   }
   // Returns the messages of a short poll.
   std::vector<Received> receive(QueueId queue, ShardId owner) {
-    std::vector<Delivery> room(10);
+    std::vector<Delivery> deliveries(10);
     Request request;
     request.op = Op::receive;
     request.queue = queue;
     request.receive.max = 10;
     request.receive.wait = Duration{0};
-    request.deliveries = room;
+    request.deliveries = deliveries;
     received.clear();
     EXPECT_TRUE(ask(request, owner));
     return received;

@@ -129,13 +129,13 @@ class Broker final : public Asker {
   }
   // The deliveries of a short poll; their texts live as long as the broker.
   std::vector<Delivery> receive(QueueId queue, std::uint32_t max, Duration visibility) {
-    std::vector<Delivery> room(max);
+    std::vector<Delivery> deliveries(max);
     Request request{.op = Op::receive, .queue = queue};
     request.receive = {.max = max, .visibility = visibility, .wait = Duration{0}};
-    request.deliveries = room;
+    request.deliveries = deliveries;
     CHECK(ask(request) == Errc::ok);
-    room.resize(request.delivered);
-    return room;
+    deliveries.resize(request.delivered);
+    return deliveries;
   }
   Errc delete_message(QueueId queue, const ReceiptHandle& handle) {
     ReceiptEntry entry{.handle = handle};

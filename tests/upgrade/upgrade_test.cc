@@ -331,7 +331,7 @@ std::int64_t small_segment(const MemoryDisk& disk) {
     if (segment_number(name) < 0 || bytes->size() < 2 * block_bytes) continue;
     const auto header = read_segment_header(ConstBlock(bytes->data(), block_bytes));
     const bool has_frame = std::memcmp(bytes->data() + block_bytes, &frame_magic, 4) == 0;
-    if (header && header->room != 0 && has_frame) return segment_number(name);
+    if (header && header->usable != 0 && has_frame) return segment_number(name);
   }
   return -1;
 }

@@ -139,7 +139,7 @@ class Author {
   void move_to_dead_letters(std::size_t more) {
     poll_ = {.op = Op::receive, .queue = id(source)};
     poll_.receive.wait = at_once;
-    poll_.deliveries = room_;
+    poll_.deliveries = deliveries;
     broker_.submit(poll_);
     broker_.turn();  // the transfer begins
     sacks_.assign(more, {.content = {.body = sack_}});
@@ -227,7 +227,7 @@ class Author {
   const std::string torn_ = std::string(9000, 't');
   const std::string sack_ = std::string(sack_bytes, 's');
   Lsn checkpoint_ = 0;  // of the checkpoint that has all kinds of content
-  std::array<Delivery, 1> room_;
+  std::array<Delivery, 1> deliveries;
   std::vector<SendEntry> sacks_;
   Request poll_, send_, last_;  // the last poll_ and last_ are never answered
   SendEntry entry_;

@@ -314,7 +314,7 @@ TEST_F(BodyReaderTest, WhatLeavesTheMemoryBeforeItIsTakenIsReadAgain) {
   want(3);
   reader->pump();
   ASSERT_EQ(reads(), 1u) << "it is there";
-  ASSERT_TRUE(image->make_room());
+  ASSERT_TRUE(image->make_space());
   ASSERT_FALSE(image->has(0));
   run();
   EXPECT_EQ(whole(), range(3, 4));

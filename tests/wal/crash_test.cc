@@ -59,7 +59,7 @@ class World {
 
   void send() {
     const std::size_t bytes = random_.chance(1, 4) ? random_.below(9000) : random_.below(300);
-    if (log_->room(bytes) != Errc::ok) return;
+    if (log_->check_free_space(bytes) != Errc::ok) return;
     Content content;
     const Seq seq = next_seq_++;
     Message& message = messages_[seq];

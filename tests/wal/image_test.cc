@@ -75,21 +75,21 @@ TEST(Image, TheLongestUntouchedMakesRoomAndWhatWasTouchedHasASecondChance) {
   Image image(extent_bytes, memory_max);
   fill(image, 0, 4);
   image.settle(4);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   EXPECT_FALSE(image.has(0)) << "all are new: the oldest";
   EXPECT_EQ(image.evicted(), 1u);
-  ASSERT_TRUE(image.make_room());
-  EXPECT_EQ(image.evicted(), 1u) << "there is room";
+  ASSERT_TRUE(image.make_space());
+  EXPECT_EQ(image.evicted(), 1u) << "there is space";
 
   image.touch(1 * extent_bytes);
   image.touch(2 * extent_bytes);
   fill(image, 4, 1);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   EXPECT_TRUE(image.has(1));
   EXPECT_TRUE(image.has(2));
   EXPECT_FALSE(image.has(3)) << "the first that was not touched";
   fill(image, 5, 1);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   EXPECT_FALSE(image.has(1)) << "one chance, not two";
   EXPECT_TRUE(image.has(2));
 }
@@ -97,16 +97,16 @@ TEST(Image, TheLongestUntouchedMakesRoomAndWhatWasTouchedHasASecondChance) {
 TEST(Image, WhatIsNotSettledOrBeingLoadedStays) {
   Image image(extent_bytes, memory_max);
   fill(image, 0, 4);
-  EXPECT_FALSE(image.make_room());
+  EXPECT_FALSE(image.make_space());
   image.settle(1);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   image.begin_load(0, false);
-  EXPECT_FALSE(image.make_room());
+  EXPECT_FALSE(image.make_space());
   EXPECT_FALSE(image.has(0)) << "not yet";
   EXPECT_EQ(image.bytes(), 4 * extent_bytes);
   image.end_load(0, true);
   EXPECT_TRUE(image.has(0));
-  EXPECT_TRUE(image.make_room());
+  EXPECT_TRUE(image.make_space());
   EXPECT_FALSE(image.has(0));
 }
 
@@ -129,7 +129,7 @@ TEST(Image, NeededIsWhatCannotGo) {
   image.settle(2);
   EXPECT_EQ(image.needed(), 1 * extent_bytes);
   fill(image, 3, 1);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   EXPECT_EQ(image.needed(), 2 * extent_bytes);
   image.begin_load(0, false);
   EXPECT_EQ(image.needed(), 3 * extent_bytes);
@@ -152,7 +152,7 @@ TEST(Image, AnExtentThatWasFreedIsNotEvictedToo) {
   }
   EXPECT_EQ(image.evicted(), 0u);
   fill(image, 1000, 3);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   EXPECT_FALSE(image.has(0));
   EXPECT_EQ(image.evicted(), 1u);
   image.release(0);
@@ -192,7 +192,7 @@ TEST(Image, ItIsKnownWhatCameFromTheDiskAndWhatWasReadAhead) {
   EXPECT_EQ(image.wanted(0), 2u);
   EXPECT_FALSE(image.loaded(100)) << "as it was written";
   fill(image, 3, 1);
-  ASSERT_TRUE(image.make_room());
+  ASSERT_TRUE(image.make_space());
   image.begin_load(0, true);
   image.end_load(0, true);
   EXPECT_TRUE(image.loaded(100));

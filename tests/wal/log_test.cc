@@ -225,7 +225,7 @@ TEST_F(Commit, AFailedWriteIsFinal) {
     ASSERT_TRUE(log->failure());
     EXPECT_EQ(log->failure()->sys, c.want);
     EXPECT_EQ(log->failure()->lsn, block_bytes);
-    EXPECT_EQ(log->room(1), Errc::io);
+    EXPECT_EQ(log->check_free_space(1), Errc::io);
     append_send(2, "second");
     log->flush_all();
     pump(true);
@@ -282,16 +282,16 @@ TEST_F(Commit, MemoryIsRefusedBeyondTheBudgetUntilItIsDurable) {
   options.memory_max = 3 * options.extent_bytes;
   open();
   settle();
-  EXPECT_EQ(log->room(1000), Errc::ok);
+  EXPECT_EQ(log->check_free_space(1000), Errc::ok);
   Seq seq = 0;
-  while (log->room(1000) == Errc::ok) {
+  while (log->check_free_space(1000) == Errc::ok) {
     ++seq;
     append_send(seq, body_of(seq, 1000));
     ASSERT_LT(seq, 1000u);
   }
-  EXPECT_EQ(log->room(1000), Errc::no_memory);
+  EXPECT_EQ(log->check_free_space(1000), Errc::no_memory);
   settle();
-  EXPECT_EQ(log->room(1000), Errc::ok) << "what is on the disk may go";
+  EXPECT_EQ(log->check_free_space(1000), Errc::ok) << "what is on the disk may go";
 }
 
 TEST_F(Commit, AnEighthOfASegmentIsForMessagesOfOtherQueues) {
@@ -300,18 +300,18 @@ TEST_F(Commit, AnEighthOfASegmentIsForMessagesOfOtherQueues) {
   settle();
   Seq seq = 0;
   const auto fill = [&](Log::From from) {
-    while (log->room(1000, from) == Errc::ok) {
+    while (log->check_free_space(1000, from) == Errc::ok) {
       ++seq;
       append_send(seq, body_of(seq, 1000));
       ASSERT_LT(seq, 5000u);
     }
   };
   fill(Log::From::sender);
-  EXPECT_EQ(log->room(1000), Errc::no_space);
+  EXPECT_EQ(log->check_free_space(1000), Errc::no_space);
   const Lsn before = log->appended();
-  EXPECT_EQ(log->room(1000, Log::From::queue), Errc::ok);
+  EXPECT_EQ(log->check_free_space(1000, Log::From::queue), Errc::ok);
   fill(Log::From::queue);
-  EXPECT_EQ(log->room(1000, Log::From::queue), Errc::no_space);
+  EXPECT_EQ(log->check_free_space(1000, Log::From::queue), Errc::no_space);
   EXPECT_LE(log->appended() - before, options.segment_bytes / 8 + 2 * block_bytes);
 }
 
@@ -320,12 +320,12 @@ TEST_F(Commit, WhatATurnHasAcceptedCountsBeforeItIsAppended) {
   open();
   settle();
   const std::uint64_t most = options.memory_max - log->stats().image_bytes;
-  EXPECT_EQ(log->room(1000), Errc::ok);
+  EXPECT_EQ(log->check_free_space(1000), Errc::ok);
   log->accepted(most - 999);
-  EXPECT_EQ(log->room(1000), Errc::no_memory);
-  EXPECT_EQ(log->room(999), Errc::ok);
+  EXPECT_EQ(log->check_free_space(1000), Errc::no_memory);
+  EXPECT_EQ(log->check_free_space(999), Errc::ok);
   pump();  // nothing of it was appended
-  EXPECT_EQ(log->room(1000), Errc::ok);
+  EXPECT_EQ(log->check_free_space(1000), Errc::ok);
 }
 
 TEST_F(Commit, MemoryUnderAWriteIsNotGivenBack) {

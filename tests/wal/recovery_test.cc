@@ -439,7 +439,7 @@ TEST_F(RecoverSegments, AnUnfinishedSpareIsMadeAgain) {
   disk->content(name(3)).assign(12'000, std::byte{0});
   open();
   expect_messages(n, 9000);
-  EXPECT_EQ(log->stats().spare_segments, 1u) << "so that the first message finds room";
+  EXPECT_EQ(log->stats().spare_segments, 1u) << "so that the first message finds space";
   settle();
   EXPECT_EQ(log->stats().spare_segments, 2u);
   EXPECT_EQ(disk->content(name(3)).size(), options.segment_bytes);

@@ -213,18 +213,18 @@ TEST_F(Relocations, MakeRoomOnADiskThatIsFull) {
   leave_few();
   disk->capacity = 0;
   for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
-  for (int i = 0; i < 200 && log->room(1000) == Errc::ok; ++i) {
+  for (int i = 0; i < 200 && log->check_free_space(1000) == Errc::ok; ++i) {
     ++seq;
     append_send(seq, body_of(seq, 1000));
     settle();
   }
-  ASSERT_EQ(log->room(1000), Errc::no_space);
+  ASSERT_EQ(log->check_free_space(1000), Errc::no_space);
   for (int i = 0; i < 10; ++i) {
     now = now + seconds(2);
     relocate_all();
   }
   EXPECT_GT(moved, 0);
-  EXPECT_EQ(log->room(1000), Errc::ok) << "segments that were emptied are used again";
+  EXPECT_EQ(log->check_free_space(1000), Errc::ok) << "segments that were emptied are used again";
 }
 
 }  // namespace

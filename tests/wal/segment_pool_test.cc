@@ -105,7 +105,7 @@ TEST_F(Pool, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
 
   pool->want_ahead(128 << 10, block_bytes);
   pump(20);
-  EXPECT_GE(pool->spares(), 2u) << "room that is needed is made at once";
+  EXPECT_GE(pool->spares(), 2u) << "space that is needed is made at once";
 }
 
 TEST_F(Pool, WhenRoomIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
@@ -170,7 +170,7 @@ TEST_F(Pool, AFileThatCannotBeWrittenIsSetAsideAndAnotherOneMade) {
   EXPECT_EQ(pool->spares(), 2u);
   EXPECT_EQ(pool->set_aside(), 1u);
   EXPECT_EQ(pool->set_aside_errno(), EIO);
-  EXPECT_FALSE(pool->full());
+  EXPECT_FALSE(pool->disk_full());
   EXPECT_TRUE(disk.files.contains(set_aside_name(1)));
 }
 
@@ -185,7 +185,7 @@ TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
   pump();
   disk.finish(0, -ENOSPC);
   pump();
-  EXPECT_TRUE(pool->full());
+  EXPECT_TRUE(pool->disk_full());
   EXPECT_EQ(pool->set_aside(), 0u);
 }
 
@@ -280,11 +280,11 @@ class SmallSegments : public testing::Test {
     pool->want_ahead(0, end);
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool->pump(now, false));
   }
-  std::uint64_t room_said(std::uint64_t number) {
+  std::uint64_t usable_in_header(std::uint64_t number) {
     const auto& bytes = disk.content(segment_name(number));
     EXPECT_EQ(bytes.size(), geometry.segment_bytes) << "the rest is a hole";
     const auto header = read_segment_header(ConstBlock(bytes.data(), block_bytes));
-    return header ? room_of(*header, geometry) : 0;
+    return header ? usable_bytes(*header, geometry) : 0;
   }
 
   MemoryDisk disk;
@@ -297,25 +297,25 @@ TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsRoomAhead) {
   come_to(block_bytes);
   EXPECT_EQ(pool->ready_end(), 1u);
   EXPECT_EQ(pool->bytes(), small);
-  EXPECT_EQ(pool->room_behind(block_bytes), small - block_bytes);
-  EXPECT_EQ(room_said(0), small);
+  EXPECT_EQ(pool->free_space_behind(block_bytes), small - block_bytes);
+  EXPECT_EQ(usable_in_header(0), small);
 
   come_to(small - beyond);
   EXPECT_EQ(pool->ready_end(), 1u);
   come_to(small - beyond + block_bytes);
-  EXPECT_EQ(pool->ready_end(), 2u) << "any request finds room";
+  EXPECT_EQ(pool->ready_end(), 2u) << "any request finds space";
   EXPECT_EQ(pool->bytes(), 2 * small);
-  EXPECT_EQ(room_said(1), small);
+  EXPECT_EQ(usable_in_header(1), small);
 
   EXPECT_EQ(pool->frame_position(small - block_bytes), small - block_bytes);
   EXPECT_EQ(pool->frame_position(small), geometry.segment_base(1) + block_bytes);
   EXPECT_EQ(pool->between(small - block_bytes, geometry.segment_base(1) + block_bytes),
             2 * block_bytes);
   come_to(geometry.segment_base(1) + block_bytes);
-  EXPECT_EQ(room_said(2), small);
-  EXPECT_EQ(room_said(3), small);
-  EXPECT_EQ(room_said(4), geometry.segment_bytes) << "two small ones are ahead";
-  EXPECT_EQ(pool->room_behind(geometry.segment_base(1) + block_bytes),
+  EXPECT_EQ(usable_in_header(2), small);
+  EXPECT_EQ(usable_in_header(3), small);
+  EXPECT_EQ(usable_in_header(4), geometry.segment_bytes) << "two small ones are ahead";
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(1) + block_bytes),
             small - block_bytes + 2 * small + 2 * geometry.segment_bytes);
 }
 
@@ -327,8 +327,8 @@ TEST_F(SmallSegments, TheOneThatTheTailHasComeToIsWhole) {
   disk.capacity = UINT64_MAX;
   now = now + SegmentPool::retry_after;
   come_to(geometry.segment_base(1) + small + block_bytes);
-  EXPECT_EQ(room_said(1), geometry.segment_bytes);
-  EXPECT_EQ(room_said(2), small);
+  EXPECT_EQ(usable_in_header(1), geometry.segment_bytes);
+  EXPECT_EQ(usable_in_header(2), small);
 }
 
 TEST_F(SmallSegments, WhatWasChosenStaysWhenAnotherFileIsTaken) {
@@ -344,7 +344,7 @@ TEST_F(SmallSegments, WhatWasChosenStaysWhenAnotherFileIsTaken) {
   disk.hold = false;
   come_to(geometry.segment_base(1) + block_bytes);
   EXPECT_EQ(pool->set_aside(), 1u);
-  EXPECT_EQ(room_said(1), small);
+  EXPECT_EQ(usable_in_header(1), small);
 }
 
 TEST_F(Pool, NoTurnWaitsForAFileToBeRemovedAndOneThatCannotBeIsTriedAgain) {
@@ -371,7 +371,7 @@ TEST_F(Pool, NoTurnWaitsForAFileToBeRemovedAndOneThatCannotBeIsTriedAgain) {
   disk.hold = false;
   pump(100);
   EXPECT_EQ(disk.files.size(), 1u + 2 + 2);
-  EXPECT_FALSE(pool->full());
+  EXPECT_FALSE(pool->disk_full());
 }
 
 TEST_F(Pool, ASegmentWithAMessageStaysWhateverIsAroundIt) {
@@ -433,12 +433,12 @@ TEST_F(Pool, OnAFullDiskARetiredSegmentTakesThePlaceOfOneThatCannotBeFilled) {
   disk.capacity = 3 * geometry.segment_bytes + 1;
   pool->enter(1, now);
   pump(20);
-  ASSERT_TRUE(pool->full());
+  ASSERT_TRUE(pool->disk_full());
   EXPECT_TRUE(disk.files.contains("000000000003.seg")) << "or there is nothing to show";
   pool->retire(1, 0);
   now = now + SegmentPool::retry_after;
   pump(20);
-  EXPECT_FALSE(pool->full());
+  EXPECT_FALSE(pool->disk_full());
   EXPECT_EQ(pool->ready_end(), 4u);
   EXPECT_EQ(disk.content("000000000003.seg").size(), geometry.segment_bytes);
   EXPECT_FALSE(disk.files.contains("000000000000.seg"));
@@ -450,13 +450,13 @@ TEST_F(Pool, OnAFullDiskARetiredSegmentIsTakenAtOnce) {
   disk.fail_create = ENOSPC;
   pool->enter(1, now);
   pump(20);
-  ASSERT_TRUE(pool->full());
+  ASSERT_TRUE(pool->disk_full());
   pool->retire(1, 0);
-  EXPECT_EQ(pool->room_behind(geometry.segment_base(1)), 3 * geometry.segment_bytes)
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(1)), 3 * geometry.segment_bytes)
       << "it needs a name alone";
   pump(20);
   EXPECT_EQ(pool->ready_end(), 4u) << "though it is not time to try the disk again";
-  EXPECT_EQ(pool->room_behind(geometry.segment_base(1)), 3 * geometry.segment_bytes);
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(1)), 3 * geometry.segment_bytes);
 }
 
 TEST_F(Pool, WhatIsWantedAheadMayBeRetired) {
@@ -470,12 +470,12 @@ TEST_F(Pool, WhatIsWantedAheadMayBeRetired) {
   disk.calls.clear();
   pump(100);
   EXPECT_EQ(pool->spares(), 2u);
-  EXPECT_EQ(pool->room_behind(geometry.segment_base(4)), 7 * geometry.segment_bytes);
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(4)), 7 * geometry.segment_bytes);
   EXPECT_TRUE(disk.calls.empty()) << "six are ready or retired, four are wanted";
 
   pool->want_ahead(8 * geometry.segment_bytes, UINT64_MAX);
   pump(200);
-  EXPECT_EQ(pool->room_behind(geometry.segment_base(4)), 10 * geometry.segment_bytes);
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(4)), 10 * geometry.segment_bytes);
 }
 
 TEST_F(Pool, AFileThatCannotBeHadIsTriedAgain) {
@@ -485,12 +485,12 @@ TEST_F(Pool, AFileThatCannotBeHadIsTriedAgain) {
     pool->enter(before - 1);  // one more segment is wanted
     disk.fail_create = error;
     pump(5);
-    EXPECT_TRUE(pool->full());
+    EXPECT_TRUE(pool->disk_full());
     EXPECT_EQ(pool->ready_end(), before);
     disk.fail_create = 0;
     now = now + SegmentPool::retry_after;
     pump(40);
-    EXPECT_FALSE(pool->full());
+    EXPECT_FALSE(pool->disk_full());
     EXPECT_EQ(pool->spares(), 2u);
   }
   disk.fail_create = EACCES;
@@ -679,13 +679,13 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
   disk->capacity = 0;
   for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
   std::vector<LogPos> positions;
-  while (log->room(9000) == Errc::ok) {
+  while (log->check_free_space(9000) == Errc::ok) {
     ++seq;
     ASSERT_LT(seq, 100u);
     positions.push_back(send(seq, body_of(seq, 9000)));
     if (log->wants_checkpoint()) checkpoint();
   }
-  EXPECT_EQ(log->room(9000), Errc::no_space);
+  EXPECT_EQ(log->check_free_space(9000), Errc::no_space);
   EXPECT_GE(seq, 4u) << "a spare segment was there, besides what is for deletes";
   EXPECT_NE(log->next_lazy(), never) << "the disk is to be tried again";
   // The deletes fit, and a segment is free when they are durable.
@@ -698,7 +698,7 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
   EXPECT_FALSE(log->failure());
   now = now + seconds(1);
   settle();
-  EXPECT_EQ(log->room(9000), Errc::ok);
+  EXPECT_EQ(log->check_free_space(9000), Errc::ok);
 }
 
 TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
@@ -707,7 +707,7 @@ TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
   fill_to(2);
   Seq wait = seq;
   while (appended / options.segment_bytes < 3)
-    append_send(++wait, "x"), settle();  // regardless of room()
+    append_send(++wait, "x"), settle();  // regardless of check_free_space()
   EXPECT_TRUE(log->pending());
   EXPECT_FALSE(log->failure());
   EXPECT_NE(log->next_lazy(), never);

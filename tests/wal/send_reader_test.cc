@@ -155,10 +155,10 @@ TEST_F(SendReaderTest, GoesOnBehindARecordThatEndsWithItsExtent) {
     const Content content{.body = body};
     return send_bytes({test_queue, 2, now, now, &content});
   };
-  const std::size_t room =
+  const std::size_t space =
       options.extent_bytes - log_frame_header_bytes - bytes_with(options.extent_bytes / 2);
   std::size_t exact = 1;
-  while (bytes_with(exact + 1) <= room) ++exact;
+  while (bytes_with(exact + 1) <= space) ++exact;
   const LogPos first = send(1, body_of(1, body_bytes));
   const LogPos second = append_send(2, std::string(options.extent_bytes / 2, 'x'));
   append_send(3, std::string(exact, 'x'));  // in one frame with the message before

@@ -21,7 +21,7 @@ class WrapTest : public LogTest {
   }
   void send_some(Seq first, Seq last) {
     for (Seq seq = first; seq <= last; ++seq) {
-      ASSERT_EQ(log->room(body_bytes), Errc::ok) << "at " << log->appended();
+      ASSERT_EQ(log->check_free_space(body_bytes), Errc::ok) << "at " << log->appended();
       send(seq, body_of(seq, body_bytes));
       alive[seq] = log_pos(alive[seq]);
     }

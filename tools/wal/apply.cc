@@ -106,9 +106,9 @@ Done make_whole(const RepairPlan& plan, std::uint64_t number) {
   const std::string name = is_new ? path + ".tmp" : path;
   const std::uint64_t bytes = is_new ? 0 : there->second.bytes;
   std::array<std::byte, block_bytes> header;
-  const std::uint64_t room = plan.content.room(number);
-  write_segment_header(
-      header, {at.stream, number, at.segment_base(number), room == at.segment_bytes ? 0 : room});
+  const std::uint64_t usable = plan.content.usable_bytes(number);
+  write_segment_header(header, {at.stream, number, at.segment_base(number),
+                                usable == at.segment_bytes ? 0 : usable});
   {
     Output file(name, is_new ? O_CREAT | O_TRUNC : 0);
     if (bytes > at.segment_bytes) {

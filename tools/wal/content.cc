@@ -73,7 +73,7 @@ Result<void> LogContent::open() {
         file.is_another = static_cast<std::int64_t>(header->number);
       file.header = ours && header->number == number;
       file.whole = file.header && file.bytes == at_.segment_bytes;
-      if (file.header) rooms_[number] = room_of(*header, at_);
+      if (file.header) usable_[number] = pawl::usable_bytes(*header, at_);
     }
     files_[number] = file;
   }
@@ -82,13 +82,13 @@ Result<void> LogContent::open() {
 
 Lsn LogContent::frame_position(Lsn lsn) const {
   const std::uint64_t number = at_.segment_of(lsn);
-  const bool is_room = room(number) == 0 || at_.offset_of(lsn) < room(number);
-  return at_.frame_position(is_room ? lsn : at_.segment_base(number + 1));
+  const bool fits = usable_bytes(number) == 0 || at_.offset_of(lsn) < usable_bytes(number);
+  return at_.frame_position(fits ? lsn : at_.segment_base(number + 1));
 }
 
-std::uint64_t LogContent::room(std::uint64_t number) const {
-  const auto found = rooms_.find(number);
-  return found == rooms_.end() ? 0 : found->second;
+std::uint64_t LogContent::usable_bytes(std::uint64_t number) const {
+  const auto found = usable_.find(number);
+  return found == usable_.end() ? 0 : found->second;
 }
 
 Result<std::span<const std::byte>> LogContent::from(Lsn lsn) {

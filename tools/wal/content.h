@@ -54,9 +54,9 @@ class LogContent {
   bool there(std::uint64_t number) const { return files_.contains(number); }
   // The first position, at `lsn` or after it, where a frame may begin.
   Lsn frame_position(Lsn lsn) const;
-  // Bytes of a segment that frames may use, from its header or set_room(); 0: unknown.
-  std::uint64_t room(std::uint64_t number) const;
-  void set_room(std::uint64_t number, std::uint64_t bytes) { rooms_[number] = bytes; }
+  // Bytes of a segment that frames may use, from its header or set_usable_bytes(); 0: unknown.
+  std::uint64_t usable_bytes(std::uint64_t number) const;
+  void set_usable_bytes(std::uint64_t number, std::uint64_t bytes) { usable_[number] = bytes; }
 
   // The bytes from `lsn` to the end of its extent, valid until the next call.
   Result<std::span<const std::byte>> from(Lsn lsn);
@@ -76,7 +76,7 @@ class LogContent {
   std::string directory_;
   Geometry at_;
   std::map<std::uint64_t, File> files_;
-  std::map<std::uint64_t, std::uint64_t> rooms_;
+  std::map<std::uint64_t, std::uint64_t> usable_;
   std::map<Lsn, std::vector<std::byte>> changes_;
   std::set<std::uint64_t> made_whole_;
   std::uint64_t number_ = UINT64_MAX;

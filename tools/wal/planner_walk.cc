@@ -96,11 +96,11 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
       continue;
     }
     // `next` is the first frame of its segment, and no frame lies between `last_start` and it: the
-    // room of this segment ended here.
+    // usable bytes of this segment ended here.
     const bool is_behind_last = last_start != 0 && lsn > last_start &&
                                 number == at_.segment_of(last_start) && number < at_.segment_of(to);
-    if (is_behind_last && lsn % at_.extent_bytes == 0 && content_.room(number) == 0)
-      content_.set_room(number, at_.offset_of(lsn));
+    if (is_behind_last && lsn % at_.extent_bytes == 0 && content_.usable_bytes(number) == 0)
+      content_.set_usable_bytes(number, at_.offset_of(lsn));
     if (at_.segment_of(content_.frame_position(lsn)) != number) {
       lsn = at_.segment_base(number + 1);
       continue;

@@ -133,8 +133,8 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
   };
   for (std::size_t at = used; at < limit;) {
     const auto record = whole_record(damaged.subspan(at, limit - at), stream);
-    const bool room = at == used || at - used >= record_bytes_min;
-    if (record.empty() || !room || !believe(record)) {
+    const bool fits = at == used || at - used >= record_bytes_min;
+    if (record.empty() || !fits || !believe(record)) {
       if (told == 0 && !exact) break;  // whole records after its end belong to other frames
       at += 8;
       continue;

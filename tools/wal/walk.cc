@@ -174,10 +174,10 @@ class Walk {
       fault = "is shorter than a segment";
     else if (const auto header = read_segment_header(ConstBlock(content->data(), block_bytes));
              !header || header->stream != at_.stream || header->number != number ||
-             room_of(*header, at_) == 0)
+             usable_bytes(*header, at_) == 0)
       fault = "has no header of this log";
     else
-      room_ = room_of(*header, at_);
+      usable_ = usable_bytes(*header, at_);
     if (fault.empty()) {
       segment_ = number;
       content_ = *content;
@@ -189,10 +189,11 @@ class Walk {
     return false;
   }
 
-  // The first position from `lsn` on where a frame may begin, by the room of the open segment.
+  // The first position from `lsn` on where a frame may begin, by the usable bytes of the open
+  // segment.
   Lsn frame_position(Lsn lsn) const {
-    const bool is_room = at_.segment_of(lsn) != segment_ || at_.offset_of(lsn) < room_;
-    return at_.frame_position(is_room ? lsn : at_.segment_base(segment_ + 1));
+    const bool fits = at_.segment_of(lsn) != segment_ || at_.offset_of(lsn) < usable_;
+    return at_.frame_position(fits ? lsn : at_.segment_base(segment_ + 1));
   }
 
   Lsn durable() const {
@@ -268,7 +269,7 @@ class Walk {
   const Geometry at_;
   Contents contents_;
   std::uint64_t segment_ = UINT64_MAX;
-  std::uint64_t room_ = 0;  // of the open segment, in bytes
+  std::uint64_t usable_ = 0;  // of the open segment, in bytes
   std::vector<std::byte> content_;
   LogFrameHeader last_{};
   bool chained_ = false;  // the next frame must follow last_

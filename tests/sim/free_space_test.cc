@@ -294,13 +294,13 @@ TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
   ASSERT_EQ(with(Errc::ok), 100u);
   for (const ShardId home : {zero, ShardId{1}}) {
     SCOPED_TRACE(raw(home));
-    std::vector<Delivery> room(100);
+    std::vector<Delivery> deliveries(100);
     Request request;
     request.op = Op::receive;
     request.queue = queue;
     request.receive = {
         .max = 100, .visibility = seconds(1), .wait = Duration{0}, .bytes_max = 9000};
-    request.deliveries = room;
+    request.deliveries = deliveries;
     world->submit(request, home, zero);
     run(100'000);
     ASSERT_TRUE(is_answered(request));
@@ -310,7 +310,7 @@ TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
     EXPECT_LE(there, 5u + ShardLoop::wants_max) << "and some are always on their way";
     EXPECT_LT(request.copied.size(), (5u + ShardLoop::wants_max) * 2200);
     for (std::size_t i = 0; i < there; ++i)
-      EXPECT_EQ(room[i].content.body.substr(0, 4), std::to_string(999 + room[i].seq));
+      EXPECT_EQ(deliveries[i].content.body.substr(0, 4), std::to_string(999 + deliveries[i].seq));
     answers.clear();
     world->advance(2'000'000);
     run(10'000);
