@@ -210,7 +210,7 @@ class DeadLetters {
   // Runs all stages of the latest move.
   void carry() {
     using enum Transfer::Stage;
-    for (const Transfer::Stage next : {landed, settling, done, free}) {
+    for (const Transfer::Stage next : {commit, forget, done, free}) {
       turn(&moving_->request);
       if (next != free) moving_->stage = next;
     }

@@ -66,15 +66,15 @@ struct DedupRecord {
 };
 
 // A message from another queue, which may not know yet that the message has arrived.
-struct UnsettledRecord {
+struct UnsettledTransferRecord {
   TransferKey from;
   QueueId queue = QueueId::none;
   std::uint32_t task = 0;
-  bool operator==(const UnsettledRecord&) const = default;
+  bool operator==(const UnsettledTransferRecord&) const = default;
 };
 
-using CheckpointRecord =
-    std::variant<IndexEntriesRecord, StatesRecord, TimesRecord, DedupRecord, UnsettledRecord>;
+using CheckpointRecord = std::variant<IndexEntriesRecord, StatesRecord, TimesRecord, DedupRecord,
+                                      UnsettledTransferRecord>;
 
 // The records of one append, in this order.
 struct CheckpointSlice {

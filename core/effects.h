@@ -2,8 +2,9 @@
 // The decisions of a shard in one turn: log records, responses, freed log space.
 //
 // The vectors are the caller's and are reused turn after turn, so a steady state allocates nothing.
-// Their order is the order in the log's frames: configs, heads, sends, receives, settled, replays,
-// deletes, purges, tasks. A record read twice, or for a deleted message, changes nothing.
+// Their order is the order in the log's frames: configs, heads, sends, receives, forgotten
+// transfers, replays, deletes, purges, tasks. A record read twice, or for a deleted message,
+// changes nothing.
 //
 // Owner: the shard loop (net/engine/shard_loop.h); the simulator in tests.
 #pragma once
@@ -98,7 +99,7 @@ struct TaskRecord {
 };
 
 // A message transferred to this shard: its source has deleted it durably.
-struct SettledRecord {
+struct ForgetTransferRecord {
   TransferKey from;
 };
 
@@ -117,7 +118,7 @@ struct Effects {
   std::vector<DeleteRecord> deletes;
   std::vector<PurgeRecord> purges;
   std::vector<TaskRecord> tasks;
-  std::vector<SettledRecord> settled;
+  std::vector<ForgetTransferRecord> forgotten_transfers;
   std::vector<ReplayRecord> replays;
   std::vector<LogPos> freed;  // obsolete records
   std::vector<Reply> replies;
@@ -125,7 +126,7 @@ struct Effects {
 
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
-           !deletes.empty() || !purges.empty() || !tasks.empty() || !settled.empty() ||
+           !deletes.empty() || !purges.empty() || !tasks.empty() || !forgotten_transfers.empty() ||
            !replays.empty();
   }
   void clear() {
@@ -136,7 +137,7 @@ struct Effects {
     deletes.clear();
     purges.clear();
     tasks.clear();
-    settled.clear();
+    forgotten_transfers.clear();
     replays.clear();
     freed.clear();
     replies.clear();

@@ -50,8 +50,8 @@ enum class Mutant : std::uint8_t {
   restart_window,            // a duplicate begins the window of deduplication anew
   overtake,                  // a message is delivered behind an in-flight one of its group
   fifo_reply_early,          // a receive from a FIFO queue is answered before its record is on disk
-  settle_early,              // a target forgets a source key before the source's delete is on disk
-  land_early,                // a source deletes a message before the target has it on disk
+  forget_transfer_early,     // a target forgets a source key before the source's delete is on disk
+  commit_transfer_early,     // a source deletes a message before the target has it on disk
   forget_held_delete,        // a delete of a message on its way does not reach the target
   forget_unsettled,          // recovery leaves moved messages in their source
   count_apart,               // a task's moved count is not in the record of the deletes

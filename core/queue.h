@@ -209,7 +209,7 @@ struct Queue {
   bool chose_returned = false;  // last choice between a just returned and a fresh message
   bool grouped_last = false;    // last choice between messages with a group and without
   RowList waiters;              // rows of the shard's table of waiters
-  RowList settling;             // the waiters that wait only for dead letters to leave
+  RowList awaiting_moves;       // the waiters that wait only for dead letters to move
   bool in_match_list = false;
   bool wants_transfer = false;  // a dead letter waits until fewer transfers are under way
 

@@ -262,14 +262,14 @@ void Shard::reply(const Queue& queue, Request& request, Effects& effects) {
       {&request, request.delivered > 0 && queue.config->is_fifo() && !MUTANT(fifo_reply_early)});
 }
 
-void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, bool settling) {
+void Shard::park(Queue& queue, Request& request, Instant now, Duration wait, bool awaits_moves) {
   const std::uint32_t row = waiters_.take();
   CHECK(row != Slab<Waiter>::none);
   Waiter& waiter = waiters_[row];
   waiter.request = &request;
   waiter.queue = queue.id;
   link(queue.waiters, &Waiter::all, row);
-  if (settling) link(queue.settling, &Waiter::settling, row);
+  if (awaits_moves) link(queue.awaiting_moves, &Waiter::awaiting_moves, row);
   const std::string_view attempt = request.receive.attempt;
   waiter.attempt = attempt.empty() || !queue.config->is_fifo()
                        ? waiting_attempts_.end()
@@ -283,8 +283,8 @@ Request* Shard::unpark(Queue& queue, std::uint32_t row) {
   Waiter& waiter = waiters_[row];
   CHECK(waiter.request != nullptr && waiter.queue == queue.id);
   unlink(queue.waiters, &Waiter::all, row);
-  if (row == queue.settling.first || waiter.settling.prev != 0)
-    unlink(queue.settling, &Waiter::settling, row);
+  if (row == queue.awaiting_moves.first || waiter.awaiting_moves.prev != 0)
+    unlink(queue.awaiting_moves, &Waiter::awaiting_moves, row);
   if (waiter.attempt != waiting_attempts_.end()) waiting_attempts_.erase(waiter.attempt);
   Request* const request = waiter.request;
   request->waiter = 0;
@@ -339,7 +339,7 @@ void Shard::match(Instant now, Effects& effects) {
     do {
       serve_waiters(queue, now, effects);
     } while (answer_attempts(queue, now, effects));
-    if (queue.moving == 0) answer_settled(queue, effects);
+    if (queue.moving == 0) answer_awaiting_moves(queue, effects);
     // Cleared after the walk: a delivery that is visible again at once must not put the queue on
     // the list that is being walked.
     queue.in_match_list = false;
@@ -380,9 +380,9 @@ bool Shard::answer_attempts(Queue& queue, Instant now, Effects& effects) {
 }
 
 // Short polls that waited only to let dead letters go first.
-void Shard::answer_settled(Queue& queue, Effects& effects) {
-  while (!queue.settling.empty()) {
-    reply(queue, *unpark(queue, queue.settling.first), effects);
+void Shard::answer_awaiting_moves(Queue& queue, Effects& effects) {
+  while (!queue.awaiting_moves.empty()) {
+    reply(queue, *unpark(queue, queue.awaiting_moves.first), effects);
     timers_.cancelled();
   }
 }

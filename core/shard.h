@@ -118,17 +118,17 @@ class Shard {
 
   // --- transfers: see core/transfer.h ---
   // The content has been read: finds the target. On failure the request has the error and returns
-  // to apply() as landed.
+  // to apply() in the commit stage.
   void address(Transfer& transfer);
   std::size_t transfers() const { return transfers_under_way_; }
   // At startup: sources that may still hold a transferred message. The caller passes each to its
-  // source's shard with forget_moved(), and applies the returned transfer before anything else.
-  struct Came {
+  // source's shard with resume_transfer(), and applies the returned transfer before anything else.
+  struct UnsettledTransfer {
     TransferKey from;
     std::uint32_t task = 0;
   };
-  std::vector<Came> unsettled() const;
-  Transfer& forget_moved(const Came& came, ShardId target);
+  std::vector<UnsettledTransfer> unsettled_transfers() const;
+  Transfer& resume_transfer(const UnsettledTransfer& unsettled, ShardId target);
 
   // --- replay tasks: see core/replay_task.h ---
   // The task to continue, the same one until it ends; null: none. The pointer is valid until the
@@ -179,7 +179,7 @@ class Shard {
   void restore(const DeleteRecord& record, std::vector<LogPos>& freed);
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);
   void restore(const TaskRecord& record, std::vector<LogPos>& freed);
-  void restore(const SettledRecord& record);
+  void restore(const ForgetTransferRecord& record);
   void restore(const ReplayRecord& record);
   // Deletes queues that are not in the directory; `freed` names their records. `passed` as for
   // expire().
@@ -227,8 +227,8 @@ class Shard {
   struct Waiter {
     Request* request = nullptr;
     QueueId queue = QueueId::none;
-    RowLinks all;       // in Queue::waiters
-    RowLinks settling;  // in Queue::settling, if linked there
+    RowLinks all;             // in Queue::waiters
+    RowLinks awaiting_moves;  // in Queue::awaiting_moves, if linked there
     std::uint32_t generation = 0;
     WaitingAttempts::iterator attempt;  // end(): a receive without an attempt
   };
@@ -249,7 +249,7 @@ class Shard {
     UsageCounter kept;  // its bytes
   };
   // A message whose transfer its source has not confirmed; it may be deleted already.
-  struct Unsettled {
+  struct Accepted {
     QueueId queue = QueueId::none;
     std::uint32_t task = 0;
   };
@@ -321,18 +321,18 @@ class Shard {
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
   bool move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
                             Instant now, Effects& effects);
-  bool start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
-                      std::uint32_t task, Effects& effects);
+  bool prepare_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
+                        std::uint32_t task, Effects& effects);
   Transfer* take_transfer();
   void give_transfer(Transfer& transfer);
   bool may_transfer() const;
   void count_transfer(Transfer& transfer, std::uint64_t bytes);
   void wake_refused();
   void apply_transfer(Request& request, Instant now, Effects& effects);
-  void arrive(Transfer& transfer, Instant now, Effects& effects);
-  void land(Transfer& transfer, Instant now, Effects& effects);
-  void stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
-  void settle(Transfer& transfer, Effects& effects);
+  void accept_transfer(Transfer& transfer, Instant now, Effects& effects);
+  void commit_transfer(Transfer& transfer, Instant now, Effects& effects);
+  void return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
+  void forget_transfer(Transfer& transfer, Effects& effects);
   bool hold_delete(const TransferKey& key, Request& request);
   void answer_deletes(const TransferKey& key, Effects& effects);
 
@@ -342,7 +342,7 @@ class Shard {
   void cancel_move(Queue& queue, Request& request, Effects& effects);
   void list_moves(Queue& queue, Request& request, Effects& effects);
   void move_on(Queue& queue, Instant now, Effects& effects);
-  void moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects);
+  void note_moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects);
   void end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects);
   void arm_moves(Queue& queue, Instant due);
   std::uint32_t next_to_move(Queue& queue, Instant now);
@@ -369,7 +369,7 @@ class Shard {
   void restore_part(const StatesRecord& record);
   void restore_part(const TimesRecord& record);
   void restore_part(const DedupRecord& record);
-  void restore_part(const UnsettledRecord& record);
+  void restore_part(const UnsettledTransferRecord& record);
 
   // shard_recovery.cc
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
@@ -384,14 +384,14 @@ class Shard {
   bool live(const TimerEntry& entry) const;
   Queue* find_queue(QueueId id);
   Queue& make_queue(QueueId id);
-  void park(Queue& queue, Request& request, Instant now, Duration wait, bool settling);
+  void park(Queue& queue, Request& request, Instant now, Duration wait, bool awaits_moves);
   Request* unpark(Queue& queue, std::uint32_t row);
   void link(RowList& list, RowLinks Waiter::* links, std::uint32_t row);
   void unlink(RowList& list, RowLinks Waiter::* links, std::uint32_t row);
   void want_match(Queue& queue);
   void serve_waiters(Queue& queue, Instant now, Effects& effects);
   bool answer_attempts(Queue& queue, Instant now, Effects& effects);
-  void answer_settled(Queue& queue, Effects& effects);
+  void answer_awaiting_moves(Queue& queue, Effects& effects);
   static void reply(const Queue& queue, Request& request, Effects& effects);
 
   ShardIdentity identity_;
@@ -423,12 +423,12 @@ class Shard {
   std::vector<Transfer*> free_transfers_;
   std::size_t transfers_under_way_ = 0;
   std::uint64_t transfer_bytes_ = 0;  // see count_transfer()
-  // Messages of this shard on their way to other queues, and the deletes waiting for each. A key is
-  // erased when the message has landed or, with deletes, when its target has deleted it.
+  // Messages in transfer from this shard, and the deletes waiting for each. A key is erased when
+  // the target has accepted the message or, with deletes, has deleted it.
   std::map<TransferKey, std::vector<Request*>> moving_;
   std::map<const Request*, std::size_t> held_deletes_;  // number of waiting entries by request
   std::vector<QueueId> refused_transfer_;               // queues waiting for a transfer to end
-  std::map<TransferKey, Unsettled> unsettled_;
+  std::map<TransferKey, Accepted> unsettled_;
   std::set<QueueId> used_up_targets_;  // no numbers left: their dead letters stay in the source
   std::set<QueueId> replaying_;        // queues with a running task
   QueueId replay_at_ = QueueId::none;  // current or last one of replaying_

@@ -21,7 +21,7 @@ bool Shard::checkpoint_slice(CheckpointSlice& out) {
   if (!std::exchange(walk_.begun, true)) {
     out.heads.push_back({QueueId::none, next_queue_id_});  // so that none is empty
     for (const auto& [from, to] : unsettled_) {
-      out.records.push_back(UnsettledRecord{from, to.queue, to.task});
+      out.records.push_back(UnsettledTransferRecord{from, to.queue, to.task});
     }
   }
   for (std::size_t left = limits_.slice_entries; left > 0;) {
@@ -219,7 +219,7 @@ void Shard::restore_part(const DedupRecord& record) {
   for (const Dedup::Entry& entry : record.entries) dedup.add(entry.key, entry.seq, entry.sent);
 }
 
-void Shard::restore_part(const UnsettledRecord& record) {
+void Shard::restore_part(const UnsettledTransferRecord& record) {
   unsettled_[record.from] = {record.queue, record.task};
 }
 

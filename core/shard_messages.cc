@@ -11,7 +11,7 @@ namespace {
 
 // A receive that found only dead letters waits until they have moved, so that counts made after it
 // find them in the dead-letter queue. The move takes a flush of the target's log.
-constexpr Duration settling_max = seconds(5);
+constexpr Duration move_wait_max = seconds(5);
 
 // A start goes on behind them: a crash costs so many numbers at most.
 constexpr Seq numbers_reserved = 1 << 18;
@@ -205,10 +205,10 @@ void Shard::receive(Queue& queue, Request& request, Instant now, Effects& effect
   if (full && wait.ms == 0 && !queue.config->is_fifo()) {
     request.error = Errc::over_in_flight;
   } else if (full || deliver(queue, request, now, effects) == 0) {
-    const bool settling = wait.ms == 0 && queue.moving > 0 && !stopping_;
-    if ((wait.ms > 0 || settling) && request.error == Errc::ok) {
+    const bool awaits_moves = wait.ms == 0 && queue.moving > 0 && !stopping_;
+    if ((wait.ms > 0 || awaits_moves) && request.error == Errc::ok) {
       if (!waiters_.full())
-        return park(queue, request, now, settling ? settling_max : wait, settling);
+        return park(queue, request, now, awaits_moves ? move_wait_max : wait, awaits_moves);
       request.error = Errc::overloaded;
     }
   }

@@ -97,7 +97,7 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
     if (!moves.pace.allows(now)) return arm_moves(queue, moves.pace.next());
     const std::uint32_t row = next_to_move(queue, now);
     if (row == Slab<Slot>::none || slots_[row].unsettled ||
-        !start_transfer(queue, row, task->destination, task->number, effects)) {
+        !prepare_transfer(queue, row, task->destination, task->number, effects)) {
       return arm_moves(queue, now + refused_pause);
     }
     ++moves.under_way;
@@ -118,7 +118,7 @@ std::uint32_t Shard::next_to_move(Queue& queue, Instant now) {
 }
 
 // A message of a task has been moved, or could not be.
-void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
+void Shard::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
   const bool recovered = transfer.position == log_pos_none;
   MoveTask* const task = find_task(queue, transfer.task);
   if (queue.moves && !recovered) --queue.moves->under_way;
@@ -147,7 +147,7 @@ void Shard::moved(Queue& queue, const Transfer& transfer, Instant now, Effects& 
       queue.moves->pace.from(now + refused_pause);
     }
   }
-  // At a start others may wait to be taken out: what is to be moved is known after them.
+  // During recovery, more transfers may wait to be committed: the task continues after them.
   if (queue.moves && !recovered) move_on(queue, now, effects);
 }
 

@@ -137,7 +137,7 @@ void Shard::restore(const ReplayRecord& record) {
   task->position = record.task.position;
 }
 
-void Shard::restore(const SettledRecord& record) { unsettled_.erase(record.from); }
+void Shard::restore(const ForgetTransferRecord& record) { unsettled_.erase(record.from); }
 
 // Frees the messages of a deleted queue. Source queues must still delete the messages that they
 // moved here (`unsettled_`); else those would be back there.

@@ -14,7 +14,7 @@ constexpr Duration refused_pause = seconds(1);
 
 }  // namespace
 
-// --- at the source: on the way ---
+// --- at the source: prepare ---
 
 bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
   const std::int64_t max = queue.config->number(Attribute::max_receive_count);
@@ -35,11 +35,12 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
 bool Shard::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
                                  Instant now, Effects& effects) {
   if (dead_letters++ >= limits_.dead_letters_a_receive) return false;
-  if (slots_[row].unsettled) {  // settle() shows it
+  if (slots_[row].unsettled) {  // forget_transfer() shows it
     hide(queue, row, State::moving, now + refused_pause);
     return true;
   }
-  return start_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
+  return prepare_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0,
+                          effects);
 }
 
 bool Shard::may_transfer() const {
@@ -64,7 +65,7 @@ Transfer* Shard::take_transfer() {
   ++transfers_under_way_;
   transfer->request = Request{.op = Op::transfer, .home = identity_.id, .transfer = transfer};
   transfer->id = {};
-  transfer->arrived = 0;
+  transfer->accepted_seq = 0;
   transfer->deleted = false;
   return transfer;
 }
@@ -88,8 +89,8 @@ void Shard::wake_refused() {
 }
 
 // Hides the message and has the shard loop read it. False: too many are under way.
-bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
-                           std::uint32_t task, Effects& effects) {
+bool Shard::prepare_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
+                             std::uint32_t task, Effects& effects) {
   if (!may_transfer()) {
     if (!std::exchange(queue.wants_transfer, true)) refused_transfer_.push_back(queue.id);
     return false;
@@ -97,7 +98,7 @@ bool Shard::start_transfer(Queue& queue, std::uint32_t row, std::string_view des
   Transfer* const transfer = take_transfer();
   count_transfer(*transfer, limits_.transfer_bytes_unread);
   const Slot& slot = slots_[row];
-  transfer->stage = Transfer::Stage::arriving;
+  transfer->stage = Transfer::Stage::accept;
   transfer->from = {identity_.id, queue.id, slot.seq};
   transfer->fifo = queue.config->is_fifo();
   transfer->task = task;
@@ -128,7 +129,7 @@ void Shard::address(Transfer& transfer) {
                            : (*target)->is_fifo() != transfer.fifo  ? Errc::no_such_queue
                                                                     : Errc::ok;
   if (transfer.request.error != Errc::ok) {
-    transfer.stage = Transfer::Stage::landed;
+    transfer.stage = Transfer::Stage::commit;
     return;
   }
   transfer.request.queue = (*target)->id;
@@ -149,17 +150,17 @@ void Shard::address(Transfer& transfer) {
   }
 }
 
-// --- the hops ---
+// --- accept, commit, forget ---
 
 void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
   Transfer& transfer = *request.transfer;
   switch (transfer.stage) {
-    case Transfer::Stage::arriving:
-      return arrive(transfer, now, effects);
-    case Transfer::Stage::landed:
-      return land(transfer, now, effects);
-    case Transfer::Stage::settling:
-      return settle(transfer, effects);
+    case Transfer::Stage::accept:
+      return accept_transfer(transfer, now, effects);
+    case Transfer::Stage::commit:
+      return commit_transfer(transfer, now, effects);
+    case Transfer::Stage::forget:
+      return forget_transfer(transfer, effects);
     case Transfer::Stage::done:
       if (transfer.deleted) answer_deletes(transfer.from, effects);
       return give_transfer(transfer);
@@ -169,11 +170,11 @@ void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
   CHECK(false, "a transfer that is not under way");
 }
 
-// At the target: the message is sent to it, whatever its delay.
-void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
+// At the target: sends the message to the queue, whatever its delay.
+void Shard::accept_transfer(Transfer& transfer, Instant now, Effects& effects) {
   Request& request = transfer.request;
   const bool known = unsettled_.contains(transfer.from);
-  effects.replies.push_back({&request, !MUTANT(land_early)});
+  effects.replies.push_back({&request, !MUTANT(commit_transfer_early)});
   if (known) return;
   Queue* const queue = find_queue(request.queue);
   if (queue == nullptr) {
@@ -203,7 +204,7 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
   }
   unsettled_[transfer.from] = {queue->id, transfer.task};
-  transfer.arrived = seq;
+  transfer.accepted_seq = seq;
   ++queue->next_seq;
   const Instant sent_at = dead_letter ? transfer.sent : now;
   effects.sends.push_back({
@@ -223,8 +224,8 @@ void Shard::arrive(Transfer& transfer, Instant now, Effects& effects) {
   sent(*queue, seq, false, now);
 }
 
-// Back at the source: the target has it, or refused it.
-void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
+// At the source: the target has the message durably, or refused it.
+void Shard::commit_transfer(Transfer& transfer, Instant now, Effects& effects) {
   const TransferKey& from = transfer.from;
   Queue* const queue = find_queue(from.queue);
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(from.seq);
@@ -247,9 +248,9 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
     } else if (there && transfer.request.error == Errc::corrupt) {
       set_aside(from.queue, from.seq);
     } else if (there) {
-      stay(*queue, transfer, indexed.slot(), now);
+      return_to_source(*queue, transfer, indexed.slot(), now);
     }
-    if (queue != nullptr && transfer.task != 0) moved(*queue, transfer, now, effects);
+    if (queue != nullptr && transfer.task != 0) note_moved(*queue, transfer, now, effects);
     if (transfer.deleted) answer_deletes(from, effects);
     return give_transfer(transfer);
   }
@@ -258,40 +259,40 @@ void Shard::land(Transfer& transfer, Instant now, Effects& effects) {
   // recovery, however, the record that deleted the message has also counted it for its task.
   if (queue != nullptr && transfer.task != 0 &&
       (!(recovered && indexed.absent()) || MUTANT(count_again))) {
-    moved(*queue, transfer, now, effects);
+    note_moved(*queue, transfer, now, effects);
   } else {
     effects.deletes.push_back({from.queue, from.seq});
   }
-  effects.replies.push_back({&transfer.request, !MUTANT(settle_early)});
+  effects.replies.push_back({&transfer.request, !MUTANT(forget_transfer_early)});
 }
 
-// At the target: its source has let go of it.
-void Shard::settle(Transfer& transfer, Effects& effects) {
-  effects.settled.push_back({transfer.from});
+// At the target: the source has deleted the message durably.
+void Shard::forget_transfer(Transfer& transfer, Effects& effects) {
+  effects.forgotten_transfers.push_back({transfer.from});
   unsettled_.erase(transfer.from);
   effects.replies.push_back({&transfer.request, transfer.deleted});
-  Queue* const queue = transfer.arrived == 0 ? nullptr : find_queue(transfer.request.queue);
+  Queue* const queue = transfer.accepted_seq == 0 ? nullptr : find_queue(transfer.request.queue);
   if (queue == nullptr) return;
-  const IndexEntry indexed = queue->index.find(transfer.arrived);
+  const IndexEntry indexed = queue->index.find(transfer.accepted_seq);
   if (indexed.is_slot()) {
     Slot& slot = slots_[indexed.slot()];
     slot.unsettled = false;
     if (slot.state == State::moving) show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
-  const auto aside = std::ranges::find(queue->set_aside, transfer.arrived, &MessageState::seq);
+  const auto aside = std::ranges::find(queue->set_aside, transfer.accepted_seq, &MessageState::seq);
   if (indexed.absent() && aside == queue->set_aside.end()) return;
   if (indexed.absent()) {
     effects.freed.push_back(aside->position);
     queue->set_aside.erase(aside);
   } else {
-    erase(*queue, transfer.arrived, indexed, effects.freed);
+    erase(*queue, transfer.accepted_seq, indexed, effects.freed);
   }
-  effects.deletes.push_back({queue->id, transfer.arrived});
+  effects.deletes.push_back({queue->id, transfer.accepted_seq});
 }
 
-// The target did not take the message.
-void Shard::stay(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
+// The target refused the message.
+void Shard::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
   // This shard may not know yet that the target is deleted. It would try again at once, and for
   // ever if the disk of the control shard is full.
   const bool final = transfer.request.error == Errc::no_such_queue ||
@@ -327,21 +328,21 @@ void Shard::answer_deletes(const TransferKey& key, Effects& effects) {
   moving_.erase(at);
 }
 
-// --- at a start ---
+// --- during recovery ---
 
-std::vector<Shard::Came> Shard::unsettled() const {
-  std::vector<Came> came;
-  for (const auto& [key, entry] : unsettled_) came.push_back({key, entry.task});
-  return came;
+std::vector<Shard::UnsettledTransfer> Shard::unsettled_transfers() const {
+  std::vector<UnsettledTransfer> unsettled;
+  for (const auto& [key, entry] : unsettled_) unsettled.push_back({key, entry.task});
+  return unsettled;
 }
 
-Transfer& Shard::forget_moved(const Came& came, ShardId target) {
+Transfer& Shard::resume_transfer(const UnsettledTransfer& unsettled, ShardId target) {
   limits_.transfers_max = std::max(limits_.transfers_max, transfers_under_way_ + 1);
   Transfer& transfer = *take_transfer();
-  transfer.stage = Transfer::Stage::landed;
-  transfer.from = came.from;
+  transfer.stage = Transfer::Stage::commit;
+  transfer.from = unsettled.from;
   transfer.to = target;
-  transfer.task = came.task;
+  transfer.task = unsettled.task;
   transfer.position = log_pos_none;
   return transfer;
 }

@@ -73,7 +73,7 @@ class Printer final : public RecordSink {
         record.task.number, record.task.sent, record.task.position,
         record.progress ? "as before" : fmt::format("{}", static_cast<int>(record.task.status)));
   }
-  void settled(const SettledRecord& record) override {
+  void forget_transfer(const ForgetTransferRecord& record) override {
     fmt::print("  settled shard {} queue {} seq {}\n", raw(record.from.shard),
                raw(record.from.queue), record.from.seq);
   }
@@ -102,7 +102,7 @@ class Printer final : public RecordSink {
   static void print(const DedupRecord& record) {
     fmt::print("  dedup   queue {} sends {}\n", raw(record.queue), record.entries.size());
   }
-  static void print(const UnsettledRecord& record) {
+  static void print(const UnsettledTransferRecord& record) {
     fmt::print("  arrived queue {} from shard {} queue {} seq {}\n", raw(record.queue),
                raw(record.from.shard), raw(record.from.queue), record.from.seq);
   }

@@ -134,7 +134,7 @@ void read_dedup(Decoder& in, RecordSink& sink) {
 }
 
 void read_unsettled(Decoder& in, RecordSink& sink) {
-  UnsettledRecord record;
+  UnsettledTransferRecord record;
   record.from.shard = ShardId{in.fixed<std::uint8_t>()};
   record.from.queue = QueueId{in.fixed<std::uint32_t>()};
   record.from.seq = in.u48();
@@ -251,14 +251,15 @@ std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::E
   return to.finish(RecordType::dedup, 0, stream);
 }
 
-std::size_t encode_unsettled(std::byte* out, const UnsettledRecord& record, std::uint64_t stream) {
+std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& record,
+                             std::uint64_t stream) {
   Encoder to(out);
   to.fixed(static_cast<std::uint8_t>(raw(record.from.shard)));
   to.fixed(raw(record.from.queue));
   to.u48(record.from.seq);
   to.fixed(raw(record.queue));
   to.fixed(record.task);
-  return to.finish(RecordType::unsettled, 0, stream);
+  return to.finish(RecordType::unsettled_transfer, 0, stream);
 }
 
 std::size_t segments_bytes_max(std::size_t entries) {
@@ -293,7 +294,7 @@ Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& si
     case RecordType::dedup:
       read_dedup(in, sink);
       return {};
-    case RecordType::unsettled:
+    case RecordType::unsettled_transfer:
       read_unsettled(in, sink);
       return {};
     case RecordType::segments:

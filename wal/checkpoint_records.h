@@ -43,7 +43,8 @@ std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
 std::size_t encode_times(std::byte* out, const TimesRecord& record, std::uint64_t stream);
 std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::Entry> entries,
                          std::uint64_t stream);
-std::size_t encode_unsettled(std::byte* out, const UnsettledRecord& record, std::uint64_t stream);
+std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& record,
+                             std::uint64_t stream);
 // `run` is in rising order of number.
 std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
                             std::uint64_t stream);

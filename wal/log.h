@@ -97,7 +97,7 @@ class RecoverySink {
   // Called only for records of the latest checkpoint, before all records that follow its start.
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void receive(const ReceiveRecord& record) = 0;
-  virtual void settled(const SettledRecord& record) = 0;
+  virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
   // The next four add the positions of obsolete sends to `freed`; a send of an existing message
   // adds its own. The content of a send is valid during the call; its position is set.
   virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;

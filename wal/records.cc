@@ -170,9 +170,9 @@ void read_purge(Decoder& in, RecordSink& sink) {
   if (in.done()) sink.purge(record);
 }
 
-void read_settled(Decoder& in, RecordSink& sink) {
-  const SettledRecord record{read_from(in)};
-  if (in.done()) sink.settled(record);
+void read_forget_transfer(Decoder& in, RecordSink& sink) {
+  const ForgetTransferRecord record{read_from(in)};
+  if (in.done()) sink.forget_transfer(record);
 }
 
 Result<void> read_task(Decoder& in, RecordSink& sink) {
@@ -324,8 +324,8 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
     case RecordType::heads:
       read_heads(in, head.fields, sink);
       break;
-    case RecordType::settled:
-      read_settled(in, sink);
+    case RecordType::forget_transfer:
+      read_forget_transfer(in, sink);
       break;
     case RecordType::replay:
       if (auto read = read_replay(in, head.fields, sink); !read) return read;
@@ -480,10 +480,11 @@ std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_
   return to.finish(RecordType::purge, 0, stream);
 }
 
-std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream) {
+std::size_t encode_forget_transfer(std::byte* out, const ForgetTransferRecord& record,
+                                   std::uint64_t stream) {
   Encoder to(out);
   write_from(to, record.from);
-  return to.finish(RecordType::settled, 0, stream);
+  return to.finish(RecordType::forget_transfer, 0, stream);
 }
 
 std::size_t replay_bytes(const ReplayRecord& record) {

@@ -43,13 +43,13 @@ enum class RecordType : std::uint8_t {
   config = 5,
   heads = 6,
   task = 7,
-  settled = 8,
+  forget_transfer = 8,
   // Records of a checkpoint only: wal/checkpoint_records.h.
   index_entries = 9,
   states = 10,
   times = 11,
   dedup = 12,
-  unsettled = 13,
+  unsettled_transfer = 13,
   segments = 14,
   // Records of turns and of a checkpoint.
   replay = 15,
@@ -147,7 +147,7 @@ std::size_t deletes_bytes_max(std::size_t entries);
 std::size_t receives_bytes_max(std::size_t entries);
 std::size_t heads_bytes_max(std::size_t entries);
 inline constexpr std::size_t purge_bytes = 32;
-inline constexpr std::size_t settled_bytes = 24;
+inline constexpr std::size_t forget_transfer_bytes = 24;
 std::size_t task_bytes_max(const MoveTask& task, std::size_t deleted);
 std::size_t replay_bytes(const ReplayRecord& record);
 
@@ -160,7 +160,8 @@ std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint6
 std::size_t encode_row(std::byte* out, QueueId topic, std::uint64_t number, std::string_view text,
                        std::uint64_t stream);
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
-std::size_t encode_settled(std::byte* out, const SettledRecord& record, std::uint64_t stream);
+std::size_t encode_forget_transfer(std::byte* out, const ForgetTransferRecord& record,
+                                   std::uint64_t stream);
 std::size_t encode_replay(std::byte* out, const ReplayRecord& record, std::uint64_t stream);
 // `deleted` has at most batch_max entries.
 std::size_t encode_task(std::byte* out, const MoveTask& task, std::span<const Seq> deleted,
@@ -186,7 +187,7 @@ class RecordSink {
   virtual void row(const RowRecord& record) = 0;
   virtual void head(const HeadRecord& record) = 0;
   virtual void task(const TaskRecord& record) = 0;
-  virtual void settled(const SettledRecord& record) = 0;
+  virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
   virtual void replay(const ReplayRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void segment(const SegmentRecord& record) = 0;

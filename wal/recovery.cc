@@ -554,8 +554,8 @@ void Recovery::delete_message(const DeleteRecord& record) {
   release_freed();
 }
 
-void Recovery::settled(const SettledRecord& record) {
-  if (!of_checkpoint_) sink_.settled(record);
+void Recovery::forget_transfer(const ForgetTransferRecord& record) {
+  if (!of_checkpoint_) sink_.forget_transfer(record);
 }
 
 void Recovery::checkpoint(const CheckpointRecord& record) {

@@ -97,7 +97,7 @@ class Recovery final : private RecordSink {
   void row(const RowRecord& record) override;
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
-  void settled(const SettledRecord& record) override;
+  void forget_transfer(const ForgetTransferRecord& record) override;
   void replay(const ReplayRecord& record) override;
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord& record) override;

@@ -55,8 +55,8 @@ Lsn Writer::append(Effects& effects, Instant now) {
   append_heads(effects.heads);
   append_sends(effects);
   append_receives(effects);
-  for (const SettledRecord& record : effects.settled) {
-    commit(encode_settled(reserve(settled_bytes), record, geometry_.stream));
+  for (const ForgetTransferRecord& record : effects.forgotten_transfers) {
+    commit(encode_forget_transfer(reserve(forget_transfer_bytes), record, geometry_.stream));
   }
   append_replays(effects.replays);
   const Lsn before_deletes = tail_;
@@ -144,7 +144,7 @@ void Writer::append_part(const DedupRecord& record) {
   });
 }
 
-void Writer::append_part(const UnsettledRecord& record) {
+void Writer::append_part(const UnsettledTransferRecord& record) {
   commit(encode_unsettled(reserve(unsettled_bytes), record, geometry_.stream));
 }
 

@@ -141,15 +141,15 @@ void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
   if (record != nullptr) stored = trusted_send(record);
   if (stored.queue != transfer.from.queue || stored.seq != transfer.from.seq) {
     transfer.request.error = Errc::corrupt;
-    transfer.stage = Transfer::Stage::landed;
+    transfer.stage = Transfer::Stage::commit;
   } else {
     transfer.sent = stored.sent;
     transfer.id = stored.carried.id;
     transfer.keep(stored.content);
     shard_->address(transfer);
   }
-  const bool landed = transfer.stage == Transfer::Stage::landed;  // nowhere to go
-  route(transfer.request, landed ? port_->self() : transfer.to);
+  const bool unaddressed = transfer.stage == Transfer::Stage::commit;
+  route(transfer.request, unaddressed ? port_->self() : transfer.to);
 }
 
 }  // namespace pawl

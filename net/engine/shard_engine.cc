@@ -49,7 +49,7 @@ Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
 ShardLoop& ShardEngine::begin(MeshPort& port, Asker& asker) {
   CHECK(!loop_);
   loop_ = std::make_unique<ShardLoop>(shard_, *log_, port, asker, options_.memory_max);
-  loop_->settle(std::exchange(moved_, {}));
+  loop_->resume_transfers(std::exchange(unsettled_, {}));
   return *loop_;
 }
 
@@ -66,8 +66,8 @@ void share_directory(std::span<ShardEngine* const> engines) {
 void share_transfers(std::span<ShardEngine* const> engines) {
   std::vector<const Shard*> shards;
   for (const ShardEngine* const engine : engines) shards.push_back(&engine->shard_);
-  std::vector<std::vector<Moved>> moved = moved_from(shards);
-  for (std::size_t i = 0; i < engines.size(); ++i) engines[i]->moved_ = std::move(moved[i]);
+  std::vector<std::vector<ResumedTransfer>> unsettled = unsettled_transfers(shards);
+  for (std::size_t i = 0; i < engines.size(); ++i) engines[i]->unsettled_ = std::move(unsettled[i]);
 }
 
 Instant newest_frame(std::span<ShardEngine* const> engines) {

@@ -71,7 +71,7 @@ class ShardEngine {
   std::unique_ptr<ShardLoop> loop_;
   std::vector<ConfigPtr> directory_;  // of the control shard, until adopt()
   std::uint32_t queue_ids_end_ = 0;   // of the control shard: ids from here on were never used
-  std::vector<Moved> moved_;          // until begin()
+  std::vector<ResumedTransfer> unsettled_;  // until begin()
 };
 
 // Gives every shard the directory of the control shard, which is the first. All shards are open.

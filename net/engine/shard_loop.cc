@@ -173,7 +173,7 @@ void ShardLoop::apply(Request& request, Instant now) {
 
 void ShardLoop::decide(Request& request, Instant now) {
   if (request.op == Op::none) return answer(request);
-  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::arriving &&
+  if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::accept &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
     return answer(request);
   }
@@ -431,12 +431,12 @@ void ShardLoop::give(Request& request) {
 // Routes a transfer to the shard of its next stage.
 void ShardLoop::pass_on(Transfer& transfer) {
   using Stage = Transfer::Stage;
-  const bool was_at_target = transfer.stage == Stage::arriving || transfer.stage == Stage::settling;
+  const bool was_at_target = transfer.stage == Stage::accept || transfer.stage == Stage::forget;
   const bool refused = transfer.request.error != Errc::ok;
-  transfer.stage = transfer.stage == Stage::arriving ? Stage::landed
-                   : transfer.stage == Stage::landed ? Stage::settling
+  transfer.stage = transfer.stage == Stage::accept   ? Stage::commit
+                   : transfer.stage == Stage::commit ? Stage::forget
                                                      : Stage::done;
-  CHECK(!refused || transfer.stage == Stage::landed);
+  CHECK(!refused || transfer.stage == Stage::commit);
   route(transfer.request, was_at_target ? transfer.request.home : transfer.to);
 }
 
@@ -448,21 +448,22 @@ void ShardLoop::route(Request& request, ShardId target) {
   }
 }
 
-void ShardLoop::settle(const std::vector<Moved>& moved) {
-  for (const auto& [came, target] : moved)
-    queued_.push_back(&shard_->forget_moved(came, target).request);
+void ShardLoop::resume_transfers(const std::vector<ResumedTransfer>& transfers) {
+  for (const auto& [unsettled, target] : transfers)
+    queued_.push_back(&shard_->resume_transfer(unsettled, target).request);
 }
 
-std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards) {
-  std::vector<std::vector<Moved>> moved(shards.size());
+std::vector<std::vector<ResumedTransfer>> unsettled_transfers(
+    std::span<const Shard* const> shards) {
+  std::vector<std::vector<ResumedTransfer>> resumed(shards.size());
   for (const Shard* const target : shards) {
     if (MUTANT(forget_unsettled)) break;
-    for (const Shard::Came& came : target->unsettled()) {
-      CHECK(raw(came.from.shard) < shards.size(), "shard {}", raw(came.from.shard));
-      moved[raw(came.from.shard)].push_back({came, target->identity().id});
+    for (const Shard::UnsettledTransfer& unsettled : target->unsettled_transfers()) {
+      CHECK(raw(unsettled.from.shard) < shards.size(), "shard {}", raw(unsettled.from.shard));
+      resumed[raw(unsettled.from.shard)].push_back({unsettled, target->identity().id});
     }
   }
-  return moved;
+  return resumed;
 }
 
 Instant ShardLoop::next_deadline() {

@@ -46,8 +46,9 @@ class Asker {
   virtual std::uint64_t memory() const { return 0; }
 };
 
-struct Moved {
-  Shard::Came came;
+// A transfer that its target accepted before the startup.
+struct ResumedTransfer {
+  Shard::UnsettledTransfer unsettled;
   ShardId target{};
 };
 
@@ -95,9 +96,9 @@ class ShardLoop {
   // Sets the parser for filters of replay tasks; without it no filter can be read.
   void filter_replays_with(MakeMessageFilter make) { replayer_.filter_with(make); }
 
-  // At startup, before the first turn: deletes the messages that have moved to other queues; see
-  // moved_from().
-  void settle(const std::vector<Moved>& moved);
+  // At startup, before the first turn: commits the transfers that other queues have accepted; see
+  // unsettled_transfers().
+  void resume_transfers(const std::vector<ResumedTransfer>& transfers);
 
   // Runs one turn. Returns whether it had anything to do.
   bool turn(Instant now, std::uint64_t now_us);
@@ -201,9 +202,9 @@ class ShardLoop {
   LoopStats stats_;
 };
 
-// The messages that have already reached another queue, by source shard. Call it at startup, when
+// The transfers that another queue has accepted, by source shard. Call it at startup, when
 // every shard is recovered and none has had a turn. These messages must be deleted from their
 // sources before any request is served.
-std::vector<std::vector<Moved>> moved_from(std::span<const Shard* const> shards);
+std::vector<std::vector<ResumedTransfer>> unsettled_transfers(std::span<const Shard* const> shards);
 
 }  // namespace pawl

@@ -28,7 +28,7 @@ class ShardRecovery : public RecoverySink {
   void head(const HeadRecord& record) override { shard_->restore(record); }
   void checkpoint(const CheckpointRecord& record) override { shard_->restore(record); }
   void receive(const ReceiveRecord& record) override { shard_->restore(record); }
-  void settled(const SettledRecord& record) override { shard_->restore(record); }
+  void forget_transfer(const ForgetTransferRecord& record) override { shard_->restore(record); }
   void send(const SendRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }

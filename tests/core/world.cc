@@ -172,7 +172,8 @@ void World::write(Effects& effects) {
     frame.records.emplace_back(std::move(stored));
   }
   for (const ReceiveRecord& record : effects.receives) frame.records.emplace_back(record);
-  for (const SettledRecord& record : effects.settled) frame.records.emplace_back(record);
+  for (const ForgetTransferRecord& record : effects.forgotten_transfers)
+    frame.records.emplace_back(record);
   for (const DeleteRecord& record : effects.deletes) frame.records.emplace_back(record);
   for (const PurgeRecord& record : effects.purges) frame.records.emplace_back(record);
   for (const TaskRecord& record : effects.tasks) frame.records.emplace_back(record);
@@ -209,7 +210,7 @@ void World::carry(const std::vector<Transfer*>& transfers) {
     EXPECT_TRUE(live_.contains(transfer->position)) << "moved what the log no longer keeps";
     if (damaged_.contains(transfer->position)) {
       transfer->request.error = Errc::corrupt;
-      transfer->stage = Transfer::Stage::landed;
+      transfer->stage = Transfer::Stage::commit;
       travelling_.push_back(transfer);
       continue;
     }
@@ -235,8 +236,8 @@ void World::release_answers() {
 
 void World::pass_on(Transfer& transfer) {
   using Stage = Transfer::Stage;
-  transfer.stage = transfer.stage == Stage::arriving ? Stage::landed
-                   : transfer.stage == Stage::landed ? Stage::settling
+  transfer.stage = transfer.stage == Stage::accept   ? Stage::commit
+                   : transfer.stage == Stage::commit ? Stage::forget
                                                      : Stage::done;
   travelling_.push_back(&transfer);
 }
@@ -321,8 +322,8 @@ void World::recover() {
   }
   shard_->finish_recovery(now_, now_, freed);
   collect_freed(freed);
-  for (const Shard::Came& came : shard_->unsettled())
-    travelling_.push_back(shard_->forget_moved(came, ShardId{}).request.transfer);
+  for (const Shard::UnsettledTransfer& unsettled : shard_->unsettled_transfers())
+    travelling_.push_back(shard_->resume_transfer(unsettled, ShardId{}).request.transfer);
 }
 
 void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {

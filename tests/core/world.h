@@ -56,7 +56,7 @@ struct StoredSend {
   }
 };
 using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, DeleteRecord,
-                                  PurgeRecord, TaskRecord, SettledRecord, CheckpointRecord>;
+                                  PurgeRecord, TaskRecord, ForgetTransferRecord, CheckpointRecord>;
 
 // A shard whose allocations during a call count as BrokerMemory.
 class CountedShard {

@@ -64,7 +64,7 @@ class Sum final : public RecordSink {
     CHECK(encode_replay(again.data(), record, stream) == again.size());
     add(record.task.sent);
   }
-  void settled(const SettledRecord& record) override { add(record.from.seq); }
+  void forget_transfer(const ForgetTransferRecord& record) override { add(record.from.seq); }
   void checkpoint(const CheckpointRecord& record) override {
     add(record.index());
     std::visit([this](const auto& part) { again(part); }, record);
@@ -120,8 +120,8 @@ class Sum final : public RecordSink {
     });
     CHECK(read.queue == part.queue && read.entries == entries);
   }
-  void again(const UnsettledRecord& part) {
-    CHECK(written<UnsettledRecord>(unsettled_bytes, [&](std::byte* out) {
+  void again(const UnsettledTransferRecord& part) {
+    CHECK(written<UnsettledTransferRecord>(unsettled_bytes, [&](std::byte* out) {
             return encode_unsettled(out, part, stream);
           }) == part);
   }

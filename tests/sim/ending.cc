@@ -157,9 +157,9 @@ void Simulation::check_empty() {
 // broken invariant.
 bool Simulation::on_the_way(std::uint32_t shard) {
   const Shard& at = world_.loop(shard).shard();
-  if (at.transfers() == 0 && at.unsettled().empty()) return false;
+  if (at.transfers() == 0 && at.unsettled_transfers().empty()) return false;
   trace_.broken("what moves arrives", "shard {}: {} under way, {} not settled", shard,
-                at.transfers(), at.unsettled().size());
+                at.transfers(), at.unsettled_transfers().size());
   return true;
 }
 

@@ -68,13 +68,13 @@ TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
   shard.restore(TaskRecord{.task = task, .deleted = {1}}, freed);
   shard.finish_recovery(now, now, freed);
   Effects effects;
-  Transfer& came = shard.forget_moved(
+  Transfer& resumed = shard.resume_transfer(
       {
           .from = {zero, QueueId{1}, 1},
             .task = 1
   },
       zero);
-  shard.apply(came.request, now, effects);
+  shard.apply(resumed.request, now, effects);
   Request list;
   list.op = Op::list_moves;
   list.queue = QueueId{1};
@@ -130,7 +130,7 @@ struct NoRecords final : RecoverySink {
   void delete_message(const DeleteRecord&, std::vector<LogPos>&) override {}
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
   void task(const TaskRecord&, std::vector<LogPos>&) override {}
-  void settled(const SettledRecord&) override {}
+  void forget_transfer(const ForgetTransferRecord&) override {}
   void replay(const ReplayRecord&) override {}
 };
 

@@ -11,11 +11,11 @@ namespace {
 constexpr Instant long_ago{0};
 
 // Longest wait of a receive that finds only dead letters: until their transfers are settled.
-constexpr Duration settling_max = seconds(5);
+constexpr Duration move_wait_max = seconds(5);
 
 Duration longest(const Call& call, const QueueRow& queue) {
   return queue.exits == 0 && !queue.moves_home ? Duration{call.wait.high}
-                                               : std::max(Duration{call.wait.high}, settling_max);
+                                               : std::max(Duration{call.wait.high}, move_wait_max);
 }
 
 // Returns the time from which a message is visible again that was hidden for so long.

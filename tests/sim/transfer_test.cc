@@ -38,7 +38,7 @@ TEST_F(TwoShards, ADeadLetterWakesWhoWaitsOnTheOtherShard) {
   EXPECT_EQ(received[0].origin.substr(0, 8), "0/source");
   EXPECT_EQ(received[0].id, message_id(world.secret(), source, 1));
   EXPECT_EQ(transfers(), 0u);
-  EXPECT_TRUE(world.loop(1).shard().unsettled().empty());
+  EXPECT_TRUE(world.loop(1).shard().unsettled_transfers().empty());
 }
 
 TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
@@ -90,7 +90,7 @@ TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
     ASSERT_EQ(world.start(0), Start::up) << world.complaint();
     run(1'100'000);
     ASSERT_EQ(count(worn, one).visible, 0u);
-    EXPECT_TRUE(world.loop(0).shard().unsettled().empty());
+    EXPECT_TRUE(world.loop(0).shard().unsettled_transfers().empty());
     EXPECT_EQ(transfers(), 0u);
   }
 }
@@ -274,7 +274,7 @@ TEST_F(TwoShards, NothingIsLostOrDoubledWheneverTheProcessDies) {
     run(20'000);
     EXPECT_EQ(count(source, zero).visible, 0u);
     EXPECT_EQ(transfers(), 0u);
-    EXPECT_TRUE(world.loop(1).shard().unsettled().empty());
+    EXPECT_TRUE(world.loop(1).shard().unsettled_transfers().empty());
     std::vector<Received> moved = receive(target, one);
     std::vector<std::string> found;
     for (const Received& r : moved) found.push_back(r.body);

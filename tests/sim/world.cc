@@ -49,9 +49,9 @@ class Listening final : public ShardRecovery {
     say(15, raw(record.task.source), record.task.number, record.task.sent);
     ShardRecovery::replay(record);
   }
-  void settled(const SettledRecord& record) override {
+  void forget_transfer(const ForgetTransferRecord& record) override {
     say(8, raw(record.from.shard), raw(record.from.queue), record.from.seq);
-    ShardRecovery::settled(record);
+    ShardRecovery::forget_transfer(record);
   }
   void checkpoint(const CheckpointRecord& record) override {
     if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {

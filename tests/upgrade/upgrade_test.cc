@@ -246,7 +246,7 @@ TEST_P(Upgrade, AGroupIsInOrderAndADuplicateIsOne) {
 }
 
 TEST_P(Upgrade, DeadLettersAreInOneQueueAndSayWhereTheyComeFrom) {
-  EXPECT_EQ(broker->shard().unsettled().size(), GetParam().second ? 0u : 1u);
+  EXPECT_EQ(broker->shard().unsettled_transfers().size(), GetParam().second ? 0u : 1u);
   expect_counts(source, {0, 0, 0});
   expect_counts(dead_letters, {2, 0, 0});
   const auto visible = receive(dead_letters);
@@ -261,7 +261,7 @@ TEST_P(Upgrade, DeadLettersAreInOneQueueAndSayWhereTheyComeFrom) {
     EXPECT_LT(dead_letter.first_received - dead_letter.sent, soon);
   }
   broker->run(milliseconds(100));
-  EXPECT_TRUE(broker->shard().unsettled().empty());
+  EXPECT_TRUE(broker->shard().unsettled_transfers().empty());
 }
 
 TEST_P(Upgrade, AMoveTaskGoesOnAndTheOldOnesAreKnown) {
@@ -382,7 +382,9 @@ struct Seen final : RecordSink {
     types.insert(RecordType::task);
     deleted |= !record.deleted.empty();
   }
-  void settled(const SettledRecord&) override { types.insert(RecordType::settled); }
+  void forget_transfer(const ForgetTransferRecord&) override {
+    types.insert(RecordType::forget_transfer);
+  }
   void replay(const ReplayRecord& record) override {
     types.insert(RecordType::replay);
     progress |= record.progress;
@@ -422,9 +424,9 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
     }
   }
   using enum RecordType;
-  EXPECT_EQ(seen.types,
-            (std::set{send, delete_message, receive, purge, config, heads, task, settled,
-                      index_entries, states, times, dedup, unsettled, segments, replay, row}));
+  EXPECT_EQ(seen.types, (std::set{send, delete_message, receive, purge, config, heads, task,
+                                  forget_transfer, index_entries, states, times, dedup,
+                                  unsettled_transfer, segments, replay, row}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress);
 }

@@ -150,7 +150,7 @@ class Author {
       broker_.submit(send_);
     }
     broker_.turn();  // the target's log has the message
-    CHECK(broker_.shard().unsettled().size() == 1);
+    CHECK(broker_.shard().unsettled_transfers().size() == 1);
   }
 
   void move_one_to_dead_letters() {
@@ -163,7 +163,8 @@ class Author {
     CHECK(checkpoint_ > before, "{} sacks do not begin a checkpoint", sacks);
     broker_.run(soon);
     CHECK(send_.error == Errc::ok && broker_.count(id(mill)).visible == sacks - 1);
-    CHECK(broker_.count(id(dead_letters)).visible == 1 && broker_.shard().unsettled().empty());
+    CHECK(broker_.count(id(dead_letters)).visible == 1 &&
+          broker_.shard().unsettled_transfers().empty());
   }
 
   // Relocates some live messages of older segments.

@@ -26,7 +26,7 @@ struct Nothing final : RecordSink {
   void row(const RowRecord&) override { ++seen; }
   void head(const HeadRecord&) override { ++seen; }
   void task(const TaskRecord&) override { ++seen; }
-  void settled(const SettledRecord&) override { ++seen; }
+  void forget_transfer(const ForgetTransferRecord&) override { ++seen; }
   void replay(const ReplayRecord&) override { ++seen; }
   void checkpoint(const CheckpointRecord&) override { ++seen; }
   void segment(const SegmentRecord& record) override {

@@ -73,7 +73,9 @@ struct Recovered final : RecoverySink {
     tasks.push_back(record);
     for (const Seq seq : record.deleted) delete_message({record.task.source, seq}, freed);
   }
-  void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+  void forget_transfer(const ForgetTransferRecord& record) override {
+    forgotten_transfers.push_back(record.from);
+  }
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
 
   void relocated(const SendRecord& record, std::vector<LogPos>& freed) {
@@ -84,7 +86,7 @@ struct Recovered final : RecoverySink {
 
   std::vector<TaskRecord> tasks;
   std::vector<ReplayRecord> replays;
-  std::vector<TransferKey> settled_keys;
+  std::vector<TransferKey> forgotten_transfers;
 };
 
 inline LogOptions small_options() {

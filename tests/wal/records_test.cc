@@ -32,7 +32,7 @@ struct Seen final : RecordSink {
   std::vector<RowRecord> rows;
   std::vector<HeadRecord> heads;
   std::vector<TaskRecord> tasks;
-  std::vector<TransferKey> settled_keys;
+  std::vector<TransferKey> forgotten_transfers;
   std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> parts;
   std::vector<SegmentRecord> segments;
@@ -51,7 +51,9 @@ struct Seen final : RecordSink {
   void row(const RowRecord& record) override { rows.push_back(record); }
   void head(const HeadRecord& record) override { heads.push_back(record); }
   void task(const TaskRecord& record) override { tasks.push_back(record); }
-  void settled(const SettledRecord& record) override { settled_keys.push_back(record.from); }
+  void forget_transfer(const ForgetTransferRecord& record) override {
+    forgotten_transfers.push_back(record.from);
+  }
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
   void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
   void segment(const SegmentRecord& record) override { segments.push_back(record); }
@@ -193,15 +195,16 @@ TEST(Records, ATaskAndWhatItMovedComeBack) {
     Bytes bytes;
     bytes.add(encode_task(bytes.at(), record.task, record.deleted, stream));
     EXPECT_LE(bytes.used, task_bytes_max(record.task, record.deleted.size()));
-    bytes.add(encode_settled(bytes.at(), {from}, stream));
-    EXPECT_LE(bytes.used, task_bytes_max(record.task, record.deleted.size()) + settled_bytes);
+    bytes.add(encode_forget_transfer(bytes.at(), {from}, stream));
+    EXPECT_LE(bytes.used,
+              task_bytes_max(record.task, record.deleted.size()) + forget_transfer_bytes);
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
     ASSERT_EQ(seen.tasks.size(), 1u);
     EXPECT_EQ(seen.tasks[0].task, record.task);
     EXPECT_EQ(seen.tasks[0].deleted, record.deleted);
-    ASSERT_EQ(seen.settled_keys.size(), 1u);
-    EXPECT_EQ(seen.settled_keys[0], from);
+    ASSERT_EQ(seen.forgotten_transfers.size(), 1u);
+    EXPECT_EQ(seen.forgotten_transfers[0], from);
   }
 }
 
@@ -284,7 +287,7 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
           {random.any(), random.any()},
           random.any() & seq_max, random.instant()
       });
-    const UnsettledRecord unsettled{
+    const UnsettledTransferRecord unsettled{
         .from = {ShardId{7}, queue, random.any() & seq_max},
         .queue = QueueId{static_cast<std::uint32_t>(random.any())},
         .task = static_cast<std::uint32_t>(random.any())
@@ -311,7 +314,7 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).fifo, states.fifo);
     EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
     EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
-    EXPECT_EQ(std::get<UnsettledRecord>(seen.parts[4]), unsettled);
+    EXPECT_EQ(std::get<UnsettledTransferRecord>(seen.parts[4]), unsettled);
   }
 }
 

@@ -68,7 +68,7 @@ class Known final : public RecordSink {
   void row(const RowRecord& record) override;
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
-  void settled(const SettledRecord&) override {}
+  void forget_transfer(const ForgetTransferRecord&) override {}
   void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord&) override {}

@@ -16,7 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t record_head_bytes = 12;
-constexpr std::size_t record_bytes_min = settled_bytes;  // with padding
+constexpr std::size_t record_bytes_min = forget_transfer_bytes;  // with padding
 constexpr std::array<const char*, 17> type_names{
     "?",     "send",    "delete",   "receive", "purge",       "settings",
     "heads", "task",    "settled",  "places",  "states",      "times",
@@ -103,7 +103,7 @@ std::uint32_t fill(std::byte* out, std::size_t bytes, std::uint64_t stream) {
     const std::size_t left = bytes - align_record(heads_fixed + entry * entries);
     const bool fits = entries > 0 && (left == 0 || left >= 2 * record_bytes_min);
     const std::size_t n = fits ? encode_heads(out, std::span(none).first(entries), stream)
-                               : encode_settled(out, {}, stream);
+                               : encode_forget_transfer(out, {}, stream);
     out += n;
     bytes -= n;
   }

@@ -20,7 +20,7 @@ class QuietSink : public RecordSink {
   void row(const RowRecord&) override {}
   void head(const HeadRecord&) override {}
   void task(const TaskRecord&) override {}
-  void settled(const SettledRecord&) override {}
+  void forget_transfer(const ForgetTransferRecord&) override {}
   void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord&) override {}
   void segment(const SegmentRecord&) override {}
