@@ -42,8 +42,8 @@ struct IndexEntriesRecord {
 };
 
 // Tracked messages of one queue, in rising order of number.
-struct StatesRecord {
-  using Entry = MessageState;
+struct TrackedMessagesRecord {
+  using Entry = TrackedMessage;
   QueueId queue = QueueId::none;
   bool fifo = false;
   std::vector<Entry> entries;
@@ -73,8 +73,8 @@ struct UnsettledTransferRecord {
   bool operator==(const UnsettledTransferRecord&) const = default;
 };
 
-using CheckpointRecord = std::variant<IndexEntriesRecord, StatesRecord, TimesRecord, DedupRecord,
-                                      UnsettledTransferRecord>;
+using CheckpointRecord = std::variant<IndexEntriesRecord, TrackedMessagesRecord, TimesRecord,
+                                      DedupRecord, UnsettledTransferRecord>;
 
 // The records of one append, in this order.
 struct CheckpointSlice {

@@ -65,7 +65,7 @@ enum class Mutant : std::uint8_t {
   let_bodies_go,             // a message that is being read does not hold its segment
   believe_bodies,            // a body read from the disk is not checked
   forget_index_entries,      // a checkpoint leaves out messages that only wait
-  forget_states,             // a checkpoint leaves out tracked messages
+  forget_tracked_messages,   // a checkpoint leaves out tracked messages
   checkpoint_too_soon,       // a checkpoint counts before its last slice
   forget_relocation,         // recovery uses a message's position from before its relocation
   relocate_too_soon,         // the old segment is freed before the relocated message is on disk

@@ -130,7 +130,7 @@ Seq AgedArrivals::expire(Instant now, Duration retention) {
 
 void Queue::count_kept() {
   std::size_t bytes =
-      replays.capacity() * sizeof(ReplayTask) + set_aside.capacity() * sizeof(MessageState);
+      replays.capacity() * sizeof(ReplayTask) + set_aside.capacity() * sizeof(TrackedMessage);
   for (const ReplayTask& task : replays)
     bytes += memory_of(task.destination) + memory_of(task.filter);
   if (moves) {

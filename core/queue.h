@@ -148,7 +148,7 @@ struct Moves {
 };
 
 // A tracked message in a checkpoint: its state from core/slot.h.
-struct MessageState {
+struct TrackedMessage {
   Seq seq = 0;
   LogPos position = log_pos_none;
   Instant deadline;
@@ -157,7 +157,7 @@ struct MessageState {
   std::uint32_t receive_count = 0;
   std::uint32_t nonce = 0;
   TextKey group;  // zero: none
-  bool operator==(const MessageState&) const = default;
+  bool operator==(const TrackedMessage&) const = default;
 };
 
 // A list of rows of a table, linked through the rows; row 0 is none.
@@ -186,7 +186,7 @@ struct Queue {
   std::unique_ptr<AgedArrivals> aged;  // from the first dead letter of another queue on
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
-  std::vector<MessageState> set_aside;
+  std::vector<TrackedMessage> set_aside;
   UsageCounter kept;  // bytes of moves, replays and set_aside
   Seq next_seq = 1;
   // Numbers below `reserved` may be given out before their messages are durable, once the

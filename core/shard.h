@@ -245,7 +245,7 @@ class Shard {
     std::unique_ptr<Groups> groups;
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged;
-    std::vector<MessageState> set_aside;
+    std::vector<TrackedMessage> set_aside;
     UsageCounter kept;  // its bytes
   };
   // A message whose transfer its source has not confirmed; it may be deleted already.
@@ -300,7 +300,7 @@ class Shard {
   void erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>& freed);
   void give_back(IndexEntry indexed, std::vector<LogPos>& freed);
   void set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position);
-  MessageState state_of(const Queue& queue, const Slot& slot) const;
+  TrackedMessage tracked_message_of(const Queue& queue, const Slot& slot) const;
   void record(const Slot& slot, Effects& effects) const;
   static Instant delay_end(const Queue& queue, const Slot& slot);
   void delay_anew(Queue& queue, Instant now);
@@ -366,7 +366,7 @@ class Shard {
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   void restore_part(const IndexEntriesRecord& record);
-  void restore_part(const StatesRecord& record);
+  void restore_part(const TrackedMessagesRecord& record);
   void restore_part(const TimesRecord& record);
   void restore_part(const DedupRecord& record);
   void restore_part(const UnsettledTransferRecord& record);

@@ -109,7 +109,7 @@ void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
 
 // They are kept for the next start, until they would have gone in any case.
 void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
-  std::erase_if(queue.set_aside, [&](const MessageState& message) {
+  std::erase_if(queue.set_aside, [&](const TrackedMessage& message) {
     const bool gone = message.seq < std::max(queue.low, queue.expired);
     if (gone) freed.push_back(message.position);
     return gone;
@@ -139,12 +139,12 @@ bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& l
 // In order of their numbers, for so they join their groups: what was set aside comes in between.
 bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   IndexEntriesRecord index_entries{.queue = queue.id, .entries = {}};
-  StatesRecord states{
+  TrackedMessagesRecord tracked{
       .queue = queue.id, .fifo = queue.groups && queue.groups->is_fifo(), .entries = {}};
-  auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &MessageState::seq);
+  auto aside = std::ranges::lower_bound(queue.set_aside, walk_.seq, {}, &TrackedMessage::seq);
   const auto add_set_aside = [&](Seq below) {
     for (; aside != queue.set_aside.end() && aside->seq < below; ++aside)
-      states.entries.push_back(*aside);
+      tracked.entries.push_back(*aside);
   };
   Seq seq = queue.index.first_from(walk_.seq);
   for (; seq != 0 && left > 0; seq = queue.index.first_from(seq + 1), --left) {
@@ -158,12 +158,13 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
     const Slot& slot = slots_[indexed.slot()];
     CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
           raw(queue.id));
-    states.entries.push_back(state_of(queue, slot));
+    tracked.entries.push_back(tracked_message_of(queue, slot));
   }
   if (seq == 0) add_set_aside(queue.next_seq);
   if (!index_entries.entries.empty() && !MUTANT(forget_index_entries))
     out.records.push_back(std::move(index_entries));
-  if (!states.entries.empty() && !MUTANT(forget_states)) out.records.push_back(std::move(states));
+  if (!tracked.entries.empty() && !MUTANT(forget_tracked_messages))
+    out.records.push_back(std::move(tracked));
   return seq == 0;
 }
 
@@ -181,10 +182,10 @@ void Shard::restore_part(const IndexEntriesRecord& record) {
     queue.next_seq = std::max(queue.next_seq, record.entries.back().seq + 1);
 }
 
-void Shard::restore_part(const StatesRecord& record) {
+void Shard::restore_part(const TrackedMessagesRecord& record) {
   Queue& queue = make_queue(record.queue);
   slots_.set_max(restoring_max);
-  for (const StatesRecord::Entry& entry : record.entries) {
+  for (const TrackedMessagesRecord::Entry& entry : record.entries) {
     const std::uint32_t row = take_slot(queue, entry.seq, State::sent, entry.position);
     CHECK(row != Slab<Slot>::none);
     Slot& slot = slots_[row];

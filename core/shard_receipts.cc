@@ -74,7 +74,8 @@ Errc Shard::delete_message(Queue& queue, const ReceiptEntry& entry, Request& req
 
 // Messages set aside are deleted like others; else they would be back after the next startup.
 Errc Shard::delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
-  const auto found = std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &MessageState::seq);
+  const auto found =
+      std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &TrackedMessage::seq);
   if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
   if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
   effects.freed.push_back(found->position);

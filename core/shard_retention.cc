@@ -37,7 +37,7 @@ void Shard::retire(Queue& queue) {
                              std::move(queue.aged), std::exchange(queue.set_aside, {}),
                              UsageCounter(kept_bytes_)});
   retired_queues_.back().kept.set(retired_queues_.back().set_aside.capacity() *
-                                  sizeof(MessageState));
+                                  sizeof(TrackedMessage));
   queue.count_kept();
   queue.index = SeqIndex(pages_);
   queue.times.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of messages, and what follows from each: counts, timers, who is next, who waits.
+// The states of tracked messages and their effects on counts, timers, order and waiting receives.
 #include <algorithm>
 
 #include "core/check.h"
@@ -116,7 +116,7 @@ void Shard::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>
   if (queue.has_ready() && !MUTANT(group_sleeps)) want_match(queue);
 }
 
-MessageState Shard::state_of(const Queue& queue, const Slot& slot) const {
+TrackedMessage Shard::tracked_message_of(const Queue& queue, const Slot& slot) const {
   return {.seq = slot.seq,
           .position = slot.position,
           .deadline = slot.deadline,
@@ -131,13 +131,13 @@ void Shard::set_aside(QueueId id, Seq seq) {
   Queue* const queue = find_queue(id);
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
   if (indexed.absent()) return;
-  MessageState message{.seq = seq};
-  if (indexed.is_slot()) message = state_of(*queue, slots_[indexed.slot()]);
+  TrackedMessage message{.seq = seq};
+  if (indexed.is_slot()) message = tracked_message_of(*queue, slots_[indexed.slot()]);
   std::vector<LogPos> kept;
   erase(*queue, seq, indexed, kept);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
   message.position = kept.front();
-  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &MessageState::seq),
+  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq),
                           message);
   queue->count_kept();
   ++set_aside_;

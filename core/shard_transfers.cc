@@ -280,7 +280,8 @@ void Shard::forget_transfer(Transfer& transfer, Effects& effects) {
     if (slot.state == State::moving) show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
-  const auto aside = std::ranges::find(queue->set_aside, transfer.accepted_seq, &MessageState::seq);
+  const auto aside =
+      std::ranges::find(queue->set_aside, transfer.accepted_seq, &TrackedMessage::seq);
   if (indexed.absent() && aside == queue->set_aside.end()) return;
   if (indexed.absent()) {
     effects.freed.push_back(aside->position);

@@ -5,8 +5,8 @@
 //   visible --receive--> in_flight --time, or by request--> visible
 //   visible --dead letter, move task--> moving --refused--> visible
 //
-// A message that only waits in a standard queue has no slot. A message that was delivered, is
-// delayed, belongs to a group or came from another queue has one.
+// A tracked message was delivered, is delayed, belongs to a group or came from another queue. A
+// message that only waits in a standard queue has no slot.
 //
 // Units:  Instant, ms.
 // Owner:  the shard's slab of slots; the rules are in core/shard*.cc.

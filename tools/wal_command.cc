@@ -89,8 +89,8 @@ class Printer final : public RecordSink {
     fmt::print("  places  queue {} messages {} from seq {}\n", raw(record.queue),
                record.entries.size(), record.entries.empty() ? 0 : record.entries.front().seq);
   }
-  static void print(const StatesRecord& record) {
-    for (const StatesRecord::Entry& entry : record.entries) {
+  static void print(const TrackedMessagesRecord& record) {
+    for (const TrackedMessagesRecord::Entry& entry : record.entries) {
       fmt::print("  state   queue {} seq {} count {} hidden until {}\n", raw(record.queue),
                  entry.seq, entry.receive_count, entry.deadline.ms);
     }

@@ -70,8 +70,8 @@ void read_index_entries(Decoder& in, RecordSink& sink) {
   if (in.done()) sink.checkpoint(record);
 }
 
-void read_states(Decoder& in, RecordSink& sink) {
-  StatesRecord record;
+void read_tracked_messages(Decoder& in, RecordSink& sink) {
+  TrackedMessagesRecord record;
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto count = in.fixed<std::uint32_t>();
   record.fifo = read_flag(in);
@@ -79,7 +79,7 @@ void read_states(Decoder& in, RecordSink& sink) {
   std::uint64_t since = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!at.read(in)) return in.fail();
-    StatesRecord::Entry entry{.seq = at.seq, .position = at.position};
+    TrackedMessagesRecord::Entry entry{.seq = at.seq, .position = at.position};
     since = in.delta(since);
     entry.since = instant(since);
     entry.deadline = instant(in.delta(since));
@@ -177,20 +177,21 @@ std::size_t encode_index_entries(std::byte* out, QueueId queue,
   return to.finish(RecordType::index_entries, 0, stream);
 }
 
-std::size_t states_bytes_max(std::size_t entries) {
+std::size_t tracked_messages_bytes_max(std::size_t entries) {
   return align_record(run_bytes + 1 + entries * (6 * varint_bytes_max + 4 + 1 + key_bytes));
 }
 
-std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
-                          std::span<const StatesRecord::Entry> entries, std::uint64_t stream) {
-  CHECK(entries.size() <= states_max, "{}", entries.size());
+std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
+                                    std::span<const TrackedMessagesRecord::Entry> entries,
+                                    std::uint64_t stream) {
+  CHECK(entries.size() <= tracked_messages_max, "{}", entries.size());
   Encoder to(out);
   to.fixed(raw(queue));
   to.fixed(static_cast<std::uint32_t>(entries.size()));
   to.fixed(static_cast<std::uint8_t>(fifo));
   PositionDeltas at;
   std::uint64_t since = 0;
-  for (const StatesRecord::Entry& entry : entries) {
+  for (const TrackedMessagesRecord::Entry& entry : entries) {
     at.write(to, entry.seq, entry.position);
     to.delta(bits(entry.since), std::exchange(since, bits(entry.since)));
     to.delta(bits(entry.deadline), since);
@@ -201,7 +202,7 @@ std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
     to.fixed(static_cast<std::uint8_t>(grouped));
     if (grouped) write_key(to, entry.group);
   }
-  return to.finish(RecordType::states, 0, stream);
+  return to.finish(RecordType::tracked_messages, 0, stream);
 }
 
 std::size_t times_bytes_max(std::size_t entries) {
@@ -285,8 +286,8 @@ Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& si
     case RecordType::index_entries:
       read_index_entries(in, sink);
       return {};
-    case RecordType::states:
-      read_states(in, sink);
+    case RecordType::tracked_messages:
+      read_tracked_messages(in, sink);
       return {};
     case RecordType::times:
       read_times(in, sink);

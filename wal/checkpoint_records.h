@@ -2,8 +2,8 @@
 // Encoders for the records of a checkpoint (core/checkpoint.h). The other records and the rules are
 // in wal/records.h.
 //
-// Limits: index_entries_max, states_max, times_max, dedup_max and segments_max entries a record, so
-//         that it fits any extent.
+// Limits: index_entries_max, tracked_messages_max, times_max, dedup_max and segments_max entries a
+//         record, so that it fits any extent.
 // Errors: as in wal/records.h.
 // Owner:  values.
 // Source: wal/FORMAT.md.
@@ -20,14 +20,14 @@
 namespace pawl {
 
 inline constexpr std::size_t index_entries_max = 512;
-inline constexpr std::size_t states_max = 128;
+inline constexpr std::size_t tracked_messages_max = 128;
 inline constexpr std::size_t times_max = 256;  // buckets and aged arrivals together
 inline constexpr std::size_t dedup_max = 256;
 inline constexpr std::size_t segments_max = 256;
 
 // The largest size of a record with `entries` entries.
 std::size_t index_entries_bytes_max(std::size_t entries);
-std::size_t states_bytes_max(std::size_t entries);
+std::size_t tracked_messages_bytes_max(std::size_t entries);
 std::size_t times_bytes_max(std::size_t entries);
 std::size_t dedup_bytes_max(std::size_t entries);
 std::size_t segments_bytes_max(std::size_t entries);
@@ -38,8 +38,9 @@ inline constexpr std::size_t unsettled_bytes = 32;
 std::size_t encode_index_entries(std::byte* out, QueueId queue,
                                  std::span<const IndexEntriesRecord::Entry> entries,
                                  std::uint64_t stream);
-std::size_t encode_states(std::byte* out, QueueId queue, bool fifo,
-                          std::span<const StatesRecord::Entry> entries, std::uint64_t stream);
+std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
+                                    std::span<const TrackedMessagesRecord::Entry> entries,
+                                    std::uint64_t stream);
 std::size_t encode_times(std::byte* out, const TimesRecord& record, std::uint64_t stream);
 std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::Entry> entries,
                          std::uint64_t stream);

@@ -80,8 +80,8 @@ void Log::append(CheckpointSlice& slice, Instant now) {
   for (CheckpointRecord& record : slice.records) {
     if (auto* const index_entries = std::get_if<IndexEntriesRecord>(&record)) {
       for (auto& entry : index_entries->entries) entry.position = full(entry.position);
-    } else if (auto* const states = std::get_if<StatesRecord>(&record)) {
-      for (auto& entry : states->entries) entry.position = full(entry.position);
+    } else if (auto* const tracked = std::get_if<TrackedMessagesRecord>(&record)) {
+      for (auto& entry : tracked->entries) entry.position = full(entry.position);
     }
   }
   const Lsn from = writer_.frame_start();

@@ -46,7 +46,7 @@ enum class RecordType : std::uint8_t {
   forget_transfer = 8,
   // Records of a checkpoint only: wal/checkpoint_records.h.
   index_entries = 9,
-  states = 10,
+  tracked_messages = 10,
   times = 11,
   dedup = 12,
   unsettled_transfer = 13,

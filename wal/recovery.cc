@@ -569,7 +569,7 @@ void Recovery::checkpoint(const CheckpointRecord& record) {
   };
   if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record))
     hold_all(index_entries->entries);
-  if (const auto* states = std::get_if<StatesRecord>(&record)) hold_all(states->entries);
+  if (const auto* tracked = std::get_if<TrackedMessagesRecord>(&record)) hold_all(tracked->entries);
   if (!bad_position_) sink_.checkpoint(record);
 }
 

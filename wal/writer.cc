@@ -110,10 +110,10 @@ void Writer::append_part(const IndexEntriesRecord& record) {
   });
 }
 
-void Writer::append_part(const StatesRecord& record) {
-  in_runs(std::span(record.entries), states_max, [&](auto run) {
-    commit(encode_states(reserve(states_bytes_max(run.size())), record.queue, record.fifo, run,
-                         geometry_.stream));
+void Writer::append_part(const TrackedMessagesRecord& record) {
+  in_runs(std::span(record.entries), tracked_messages_max, [&](auto run) {
+    commit(encode_tracked_messages(reserve(tracked_messages_bytes_max(run.size())), record.queue,
+                                   record.fifo, run, geometry_.stream));
   });
 }
 

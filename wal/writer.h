@@ -108,7 +108,7 @@ class Writer {
 
   void append_rows(const ConfigRecord& record);
   void append_part(const IndexEntriesRecord& record);
-  void append_part(const StatesRecord& record);
+  void append_part(const TrackedMessagesRecord& record);
   void append_part(const TimesRecord& record);
   void append_part(const DedupRecord& record);
   void append_part(const UnsettledTransferRecord& record);

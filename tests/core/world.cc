@@ -338,8 +338,8 @@ void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
                  [&](const CheckpointRecord& record) {
                    if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
                      for (const auto& entry : index_entries->entries) live_.insert(entry.position);
-                   } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
-                     for (const auto& entry : states->entries) live_.insert(entry.position);
+                   } else if (const auto* tracked = std::get_if<TrackedMessagesRecord>(&record)) {
+                     for (const auto& entry : tracked->entries) live_.insert(entry.position);
                    }
                    shard_->restore(record);
                  },

@@ -96,13 +96,14 @@ class Sum final : public RecordSink {
     });
     CHECK(read.queue == part.queue && read.entries == entries);
   }
-  void again(const StatesRecord& part) {
+  void again(const TrackedMessagesRecord& part) {
     const auto& entries = part.entries;
     for (const auto& entry : entries) CHECK(entry.seq <= seq_max);
-    if (entries.size() > states_max) return;
-    const auto read = written<StatesRecord>(states_bytes_max(entries.size()), [&](std::byte* out) {
-      return encode_states(out, part.queue, part.fifo, entries, stream);
-    });
+    if (entries.size() > tracked_messages_max) return;
+    const auto read = written<TrackedMessagesRecord>(
+        tracked_messages_bytes_max(entries.size()), [&](std::byte* out) {
+          return encode_tracked_messages(out, part.queue, part.fifo, entries, stream);
+        });
     CHECK(read.queue == part.queue && read.fifo == part.fifo && read.entries == entries);
   }
   void again(const TimesRecord& part) {

@@ -66,7 +66,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(let_bodies_go),
     PAWL_MUTANT_NAME(believe_bodies),
     PAWL_MUTANT_NAME(forget_index_entries),
-    PAWL_MUTANT_NAME(forget_states),
+    PAWL_MUTANT_NAME(forget_tracked_messages),
     PAWL_MUTANT_NAME(checkpoint_too_soon),
     PAWL_MUTANT_NAME(forget_relocation),
     PAWL_MUTANT_NAME(relocate_too_soon),

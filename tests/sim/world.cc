@@ -57,9 +57,9 @@ class Listening final : public ShardRecovery {
     if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
       for (const auto& [seq, position] : index_entries->entries)
         say(9, raw(index_entries->queue), seq, position);
-    } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
-      for (const StatesRecord::Entry& e : states->entries)
-        say(10, raw(states->queue), e.seq, static_cast<std::uint64_t>(e.deadline.ms));
+    } else if (const auto* tracked = std::get_if<TrackedMessagesRecord>(&record)) {
+      for (const TrackedMessagesRecord::Entry& e : tracked->entries)
+        say(10, raw(tracked->queue), e.seq, static_cast<std::uint64_t>(e.deadline.ms));
     }
     ShardRecovery::checkpoint(record);
   }

@@ -425,7 +425,7 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   }
   using enum RecordType;
   EXPECT_EQ(seen.types, (std::set{send, delete_message, receive, purge, config, heads, task,
-                                  forget_transfer, index_entries, states, times, dedup,
+                                  forget_transfer, index_entries, tracked_messages, times, dedup,
                                   unsettled_transfer, segments, replay, row}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress);

@@ -75,11 +75,11 @@ const std::vector<Sample> samples = {
      }, {count_at}},
     {"states",
      [](std::byte* out) {
-       const StatesRecord::Entry entries[] = {
+       const TrackedMessagesRecord::Entry entries[] = {
            {1, 4096, Instant{5000}, Instant{4000}, 10, 1, 77, {}},
            {9, 8192, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}},
            {10, 9000, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}}};
-       encode_states(out, QueueId{1}, true, entries, stream);
+       encode_tracked_messages(out, QueueId{1}, true, entries, stream);
      }, {count_at}},
     {"times",
      [](std::byte* out) {
@@ -153,13 +153,13 @@ TEST(CheckpointRecords, WithANumberOrAPositionOutOfRangeAreRefused) {
     bytes.resize(encode_index_entries(bytes.data(), QueueId{1}, entries, stream));
     return bytes;
   };
-  const auto states = [](Seq seq, LogPos position) {
+  const auto tracked_messages = [](Seq seq, LogPos position) {
     std::vector<std::byte> bytes(256);
-    const StatesRecord::Entry entries[] = {
+    const TrackedMessagesRecord::Entry entries[] = {
         {.seq = 1,   .position = 4096    },
         {.seq = seq, .position = position}
     };
-    bytes.resize(encode_states(bytes.data(), QueueId{1}, false, entries, stream));
+    bytes.resize(encode_tracked_messages(bytes.data(), QueueId{1}, false, entries, stream));
     return bytes;
   };
   constexpr struct {
@@ -176,7 +176,8 @@ TEST(CheckpointRecords, WithANumberOrAPositionOutOfRangeAreRefused) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    for (const auto& record : {index_entries(c.seq, c.position), states(c.seq, c.position)}) {
+    for (const auto& record :
+         {index_entries(c.seq, c.position), tracked_messages(c.seq, c.position)}) {
       Nothing sink;
       const auto read = decode_records(record, 1, stream, sink);
       EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);

@@ -259,10 +259,10 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
       seq += 1 + random.below(5);
       index_entries.entries.push_back({seq, random.any() & log_pos_max});
     }
-    StatesRecord states{.queue = queue, .fifo = random.below(2) == 1, .entries = {}};
-    for (std::size_t n = random.below(states_max + 1); n > 0; --n) {
+    TrackedMessagesRecord tracked{.queue = queue, .fifo = random.below(2) == 1, .entries = {}};
+    for (std::size_t n = random.below(tracked_messages_max + 1); n > 0; --n) {
       seq += 1 + random.below(5);
-      states.entries.push_back({
+      tracked.entries.push_back({
           .seq = seq,
           .position = random.any() & log_pos_max,
           .deadline = random.instant(),
@@ -299,8 +299,8 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     };
     add(encode_index_entries(bytes.at(), queue, index_entries.entries, stream),
         index_entries_bytes_max(index_entries.entries.size()));
-    add(encode_states(bytes.at(), queue, states.fifo, states.entries, stream),
-        states_bytes_max(states.entries.size()));
+    add(encode_tracked_messages(bytes.at(), queue, tracked.fifo, tracked.entries, stream),
+        tracked_messages_bytes_max(tracked.entries.size()));
     add(encode_times(bytes.at(), times, stream),
         times_bytes_max(times.buckets.size() + times.aged.size()));
     add(encode_dedup(bytes.at(), queue, dedup.entries, stream),
@@ -310,8 +310,8 @@ TEST(Records, PartsOfACheckpointComeBackAsTheyWere) {
     ASSERT_TRUE(bytes.decode(seen));
     ASSERT_EQ(seen.parts.size(), 5u);
     EXPECT_EQ(std::get<IndexEntriesRecord>(seen.parts[0]).entries, index_entries.entries);
-    EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).entries, states.entries);
-    EXPECT_EQ(std::get<StatesRecord>(seen.parts[1]).fifo, states.fifo);
+    EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).entries, tracked.entries);
+    EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).fifo, tracked.fifo);
     EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
     EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
     EXPECT_EQ(std::get<UnsettledTransferRecord>(seen.parts[4]), unsettled);

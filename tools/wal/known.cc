@@ -143,7 +143,8 @@ void Known::checkpoint(const CheckpointRecord& record) {
   };
   if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record))
     note(index_entries->queue, index_entries->entries);
-  if (const auto* states = std::get_if<StatesRecord>(&record)) note(states->queue, states->entries);
+  if (const auto* tracked = std::get_if<TrackedMessagesRecord>(&record))
+    note(tracked->queue, tracked->entries);
 }
 
 }  // namespace pawl

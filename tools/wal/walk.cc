@@ -59,8 +59,9 @@ class Contents final : public QuietSink {
     if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
       for (const auto& entry : index_entries->entries)
         look_for(index_entries->queue, entry.seq, entry.position);
-    } else if (const auto* states = std::get_if<StatesRecord>(&record)) {
-      for (const auto& entry : states->entries) look_for(states->queue, entry.seq, entry.position);
+    } else if (const auto* tracked = std::get_if<TrackedMessagesRecord>(&record)) {
+      for (const auto& entry : tracked->entries)
+        look_for(tracked->queue, entry.seq, entry.position);
     }
   }
 
