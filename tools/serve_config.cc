@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "net/connection/peers.h"
+#include "net/connection/connection_limits.h"
 #include "proto/http/strictness.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"

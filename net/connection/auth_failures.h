@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "core/time.h"
-#include "net/connection/peers.h"
+#include "net/connection/connection_limits.h"
 #include "proto/auth/sigv4.h"
 
 namespace pawl {

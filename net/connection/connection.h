@@ -32,8 +32,8 @@
 
 #include "core/request.h"
 #include "core/time.h"
+#include "net/connection/connection_limits.h"
 #include "net/connection/held_bytes.h"
-#include "net/connection/peers.h"
 #include "net/io/ring.h"
 #include "net/io/tls.h"
 

@@ -95,17 +95,17 @@ std::string Connections::wrong_port(std::string_view why) const {
 }
 
 void Connections::follow_live() {
-  const std::uint64_t generation = context_->live->generation();
-  if (generation == live_seen_) return;
-  live_seen_ = generation;
-  const Live live = context_->live->current();
-  tls_ = live.tls;
-  const bool other_keys = sqs_.keys != live.keys;
-  sqs_.keys = live.keys;
-  session_.keys = live.keys;
+  const std::uint64_t generation = context_->settings->generation();
+  if (generation == settings_seen_) return;
+  settings_seen_ = generation;
+  const ReloadableSettings::Values settings = context_->settings->current();
+  tls_ = settings.tls;
+  const bool other_keys = sqs_.keys != settings.keys;
+  sqs_.keys = settings.keys;
+  session_.keys = settings.keys;
   if (!other_keys) return;
   for (const Row& row : rows_) {
-    if (row.connection != nullptr && !row.connection->may_stay(live.keys.get()))
+    if (row.connection != nullptr && !row.connection->may_stay(settings.keys.get()))
       row.connection->begin_close();
   }
 }
@@ -113,7 +113,7 @@ void Connections::follow_live() {
 void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   if (draining_) {
     ::close(fd);
-    peers_of(protocol).leave(peer_slot);
+    limits_of(protocol).leave(peer_slot);
     context_->open_count->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -134,7 +134,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
     row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
                               openssl_bytes_);
   }
-  row.peers = &peers_of(protocol);
+  row.limits = &limits_of(protocol);
   ++open_;
   memory_.touch(index);
   row.connection->start(index, row.generation, {peer_of(fd), peer_slot});
@@ -304,7 +304,7 @@ void Connections::flush() {
 
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
-  row.peers->leave(row.connection->peer().peer_slot);
+  row.limits->leave(row.connection->peer().peer_slot);
   row.connection.reset();
   object_bytes_ -= row.bytes;
   row.generation = (row.generation + 1) & 0xFF'FFFF;

@@ -2,7 +2,7 @@
 // All connections of a shard, with their shared state.
 //
 // Units:  ms.
-// Limits: Peers limits the number of connections; the acceptor asks it. memory_max of
+// Limits: ConnectionLimits limits the number of connections; the acceptor asks it. memory_max of
 //         ConnectionContext bounds the bytes of all connections. From three quarters of it the
 //         binary port gives each connection less credit, and RECEIVE responses shrink. Beyond it
 //         the connection that holds most is closed. Connections that owe a proof of a key are
@@ -21,8 +21,8 @@
 #include "net/connection/connection.h"
 #include "net/connection/handshake_gate.h"
 #include "net/connection/http_guard.h"
-#include "net/connection/live.h"
 #include "net/connection/memory_sums.h"
+#include "net/connection/reloadable_settings.h"
 #include "net/engine/shard_loop.h"
 #include "net/io/ring.h"
 #include "proto/binary/session.h"
@@ -39,12 +39,12 @@ struct ConnectionContext {
   const HttpGuard* guard = nullptr;        // for the SQS port
   const HttpGuard* admin_guard = nullptr;  // for the admin port, whose requests are never signed
   std::string http_url;                    // address for SQS clients, reported at other ports
-  const LiveSettings* live = nullptr;
+  const ReloadableSettings* settings = nullptr;
   ConnectionTimes times;
   std::size_t memory_max = std::size_t{64} << 20;
   std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's connections; for the acceptor
-  Peers* peers = nullptr;
-  Peers* admin_peers = nullptr;  // for the admin port
+  ConnectionLimits* connection_limits = nullptr;
+  ConnectionLimits* admin_connection_limits = nullptr;  // for the admin port
   std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
   void* server = nullptr;
 };
@@ -64,7 +64,7 @@ class Connections final : public Asker {
   void answered(Request& request) override;
   void connection(std::uint64_t number) override;  // fd | protocol << 32 | peer_slot << 40
 
-  // `peer_slot`: the row in peers_of(protocol), left when the connection is freed.
+  // `peer_slot`: the row in limits_of(protocol), left when the connection is freed.
   void add(int fd, Protocol protocol, std::uint32_t peer_slot);
   static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t peer_slot) {
     return static_cast<std::uint32_t>(fd) |
@@ -132,12 +132,13 @@ class Connections final : public Asker {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
-    std::uint32_t bytes = 0;  // size of the connection object
-    Peers* peers = nullptr;   // table of its Peer::peer_slot
+    std::uint32_t bytes = 0;             // size of the connection object
+    ConnectionLimits* limits = nullptr;  // table of its Peer::peer_slot
   };
 
-  Peers& peers_of(Protocol protocol) const {
-    return protocol == Protocol::admin ? *context_->admin_peers : *context_->peers;
+  ConnectionLimits& limits_of(Protocol protocol) const {
+    return protocol == Protocol::admin ? *context_->admin_connection_limits
+                                       : *context_->connection_limits;
   }
   struct WaitingHandshake {
     std::uint32_t index, generation;
@@ -159,7 +160,7 @@ class Connections final : public Asker {
   CallSettings sqs_;  // the context's, with the current keys
   SessionConfig session_;
   std::shared_ptr<const TlsContext> tls_;
-  std::uint64_t live_seen_ = 0;
+  std::uint64_t settings_seen_ = 0;
   ShardLoop* loop_ = nullptr;
   std::int64_t openssl_bytes_ = 0;  // must outlive rows_
   std::uint64_t object_bytes_ = 0;  // size of the connection objects

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/connection/peers.h"
+#include "net/connection/connection_limits.h"
 #include "proto/http/parser.h"
 
 namespace pawl {

@@ -150,7 +150,8 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   if (!tls) return std::unexpected(tls.error());
   auto keys = server->load_keys();
   if (!keys) return std::unexpected(keys.error());
-  server->live_ = std::make_unique<LiveSettings>(Live{std::move(*tls), std::move(*keys)});
+  server->settings_ = std::make_unique<ReloadableSettings>(
+      ReloadableSettings::Values{std::move(*tls), std::move(*keys)});
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   if (auto made = server->make_guards(); !made) return std::unexpected(made.error());
   const auto cpus = allowed_cpus();
@@ -260,12 +261,12 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.admin_guard = admin_guard_.get();
   context.http_url =
       fmt::format("{}://{}", options_.tls_key.empty() ? "http" : "https", address(Protocol::http));
-  context.live = live_.get();
+  context.settings = settings_.get();
   context.times = options_.times;
   context.memory_max = std::max(connections_memory_min, memory_of_shard() / 8);
   context.open_count = &shared_->open_counts[shard];
-  context.peers = &shared_->peers;
-  context.admin_peers = &shared_->admin_peers;
+  context.connection_limits = &shared_->connection_limits;
+  context.admin_connection_limits = &shared_->admin_connection_limits;
   context.server = this;
   context.admin_answer = [](void* server, std::string_view path, int& status) {
     return static_cast<const Server*>(server)->admin_answer(path, status);
@@ -413,7 +414,7 @@ void Server::note_absent_logs() {
 // Warns of queues whose account is not served: they appear in no list.
 void Server::note_unserved_accounts() const {
   std::map<std::string, std::size_t> queues;
-  const auto keys = live_->current().keys;
+  const auto keys = settings_->current().keys;
   workers_[0]->engine().shard().directory().for_each([&](const ConfigPtr& config) {
     const std::string account =
         config->account.substr(config->account.find('/') + 1);  // topics have "sns/<account>"
@@ -532,7 +533,7 @@ int Server::run() {
 }
 
 void Server::reload() {
-  Live live = live_->current();
+  ReloadableSettings::Values settings = settings_->current();
   const auto take = [](auto& current, auto loaded, const char* what) {
     if (loaded) {
       if (*loaded != nullptr) fmt::print(stderr, "pawl: SIGHUP: {} read again\n", what);
@@ -542,9 +543,9 @@ void Server::reload() {
                  loaded.error());
     }
   };
-  take(live.tls, load_tls(), "certificate and key");
-  take(live.keys, load_keys(), "access keys");
-  live_->publish(std::move(live));
+  take(settings.tls, load_tls(), "certificate and key");
+  take(settings.keys, load_keys(), "access keys");
+  settings_->publish(std::move(settings));
   for (const auto& worker : workers_) worker->nudge();
 }
 

@@ -100,7 +100,7 @@ class Server {
 
   ServerOptions options_;
   std::unique_ptr<DataDir> data_;
-  std::unique_ptr<LiveSettings> live_;
+  std::unique_ptr<ReloadableSettings> settings_;
   std::unique_ptr<HttpGuard> guard_;
   std::unique_ptr<HttpGuard> admin_guard_;
   std::unique_ptr<WorkerShared> shared_;

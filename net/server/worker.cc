@@ -163,7 +163,8 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
   }
   if (result < 0) return;  // the peer sees the failure
   const Protocol protocol = listeners_[tag.index].second;
-  const std::optional<std::uint32_t> peer_slot = shared_->peers_of(protocol).enter(peer_of(result));
+  const std::optional<std::uint32_t> peer_slot =
+      shared_->limits_of(protocol).enter(peer_of(result));
   if (!peer_slot) {
     ::close(result);
     return;

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "core/shard.h"
+#include "net/connection/connection_limits.h"
 #include "net/connection/connections.h"
-#include "net/connection/peers.h"
 #include "net/engine/clock.h"
 #include "net/engine/mesh.h"
 #include "net/engine/shard_engine.h"
@@ -57,20 +57,22 @@ struct WorkerShared {
         ring_fds(shards),
         open_counts(shards),
         recoveries(shards),
-        peers(connections_max, address_max),
-        admin_peers(admin_connections_max, admin_connections_max) {}
+        connection_limits(connections_max, address_max),
+        admin_connection_limits(admin_connections_max, admin_connections_max) {}
 
   // The admin port has a separate limit, so that probes are answered when the other is reached.
   static constexpr std::uint32_t admin_connections_max = 32;
-  Peers& peers_of(Protocol protocol) { return protocol == Protocol::admin ? admin_peers : peers; }
+  ConnectionLimits& limits_of(Protocol protocol) {
+    return protocol == Protocol::admin ? admin_connection_limits : connection_limits;
+  }
 
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
   std::vector<std::atomic<int>> ring_fds;               // for wake-ups by MSG_RING
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
   std::vector<RecoveryProgress> recoveries;
-  Peers peers;
-  Peers admin_peers;
+  ConnectionLimits connection_limits;
+  ConnectionLimits admin_connection_limits;
   std::atomic<bool> stopping{false};
   std::atomic<std::uint32_t> quiet{0};  // workers that have sent all responses
 };

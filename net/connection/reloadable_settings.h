@@ -21,21 +21,21 @@
 
 namespace pawl {
 
-struct Live {
-  std::shared_ptr<const TlsContext> tls;  // null: http and binary are served without TLS
-  std::shared_ptr<const Keyring> keys;    // null: no authentication
-};
-
-class LiveSettings {
+class ReloadableSettings {
  public:
-  explicit LiveSettings(Live first) : current_(std::move(first)) {}
+  struct Values {
+    std::shared_ptr<const TlsContext> tls;  // null: http and binary are served without TLS
+    std::shared_ptr<const Keyring> keys;    // null: no authentication
+  };
+
+  explicit ReloadableSettings(Values first) : current_(std::move(first)) {}
 
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  Live current() const {
+  Values current() const {
     const std::lock_guard lock(mutex_);
     return current_;
   }
-  void publish(Live next) {
+  void publish(Values next) {
     const std::lock_guard lock(mutex_);
     current_ = std::move(next);
     generation_.fetch_add(1, std::memory_order_release);
@@ -43,7 +43,7 @@ class LiveSettings {
 
  private:
   mutable std::mutex mutex_;
-  Live current_;
+  Values current_;
   std::atomic<std::uint64_t> generation_{1};
 };
 

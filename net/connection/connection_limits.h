@@ -30,7 +30,8 @@ PeerAddress peer_of(int fd);                        // zeros if the peer has dis
 // The other end of a connection.
 struct Peer {
   PeerAddress address{};
-  std::uint32_t peer_slot = 0;  // index of its row in Peers; the addresses of a /64 share one
+  std::uint32_t peer_slot =
+      0;  // index of its row in ConnectionLimits; the addresses of a /64 share one
 };
 
 // The network that counts as one peer: a single IPv4 address, or an IPv6 /64.
@@ -38,11 +39,11 @@ PeerAddress peer_network(const PeerAddress& address);
 // "192.0.2.7" or "2001:db8::1".
 std::string text_of(const PeerAddress& address);
 
-class Peers {
+class ConnectionLimits {
  public:
   static constexpr std::uint32_t peer_slots_max = 1u << 24;
 
-  Peers(std::uint32_t total_max, std::uint32_t each_max)
+  ConnectionLimits(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}
 
   // Index of the address's row, which all connections of its peer_network() share. Nothing: a limit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/connection/peers.h"
+#include "net/connection/connection_limits.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -54,7 +54,7 @@ std::string text_of(const PeerAddress& address) {
   return text;
 }
 
-std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
+std::optional<std::uint32_t> ConnectionLimits::enter(const PeerAddress& address) {
   const PeerAddress network = peer_network(address);
   const std::lock_guard lock(mutex_);
   if (total_ >= total_max_) return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<std::uint32_t> Peers::enter(const PeerAddress& address) {
   return peer_slot;
 }
 
-void Peers::leave(std::uint32_t peer_slot) {
+void ConnectionLimits::leave(std::uint32_t peer_slot) {
   const std::lock_guard lock(mutex_);
   Row& row = rows_[peer_slot];
   CHECK(row.count > 0, "a peer left twice");
