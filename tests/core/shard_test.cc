@@ -84,7 +84,7 @@ TEST(Shard, MakesTheSameDecisionsFromTheSameRequests) {
       EXPECT_EQ(a.receive_count, b.receive_count);
       EXPECT_EQ(a.deadline, b.deadline);
     }
-    EXPECT_EQ(first.effects.removes.size(), second.effects.removes.size());
+    EXPECT_EQ(first.effects.deletes.size(), second.effects.deletes.size());
     EXPECT_EQ(first.effects.freed, second.effects.freed);
     EXPECT_EQ(first.deliveries[0].handle, second.deliveries[0].handle);
   };

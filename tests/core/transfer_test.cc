@@ -41,7 +41,7 @@ TEST(TransferCrash, LosesAndDoublesNothingWhateverIsDurable) {
       for (int i = 0; i < second; ++i) script.run("flush_one");
       script.run("crash | advance 2s | receive q -> none | stored -> 3");
       EXPECT_EQ(contents(script, {"d", "q"}), (std::vector<std::string>{"a", "b", "c"}));
-      EXPECT_TRUE(script.world().shard().unsettled().empty());
+      EXPECT_TRUE(script.world().shard().unsettled_transfers().empty());
       EXPECT_EQ(script.world().shard().transfers(), 0u);
     }
   }

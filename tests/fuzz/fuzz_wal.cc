@@ -87,13 +87,13 @@ class Sum final : public RecordSink {
   }
   // A part of a checkpoint fits into its maximum size when written, and reads back as the same.
   // Parts larger than pawl's own records are not checked.
-  void again(const PlacesRecord& part) {
+  void again(const IndexEntriesRecord& part) {
     const auto& entries = part.entries;
     for (const auto& entry : entries) CHECK(entry.seq <= seq_max);
-    if (entries.size() > places_max) return;
-    const auto read = written<PlacesRecord>(places_bytes_max(entries.size()), [&](std::byte* out) {
-      return encode_places(out, part.queue, entries, stream);
-    });
+    if (entries.size() > index_entries_max) return;
+    const auto read = written<IndexEntriesRecord>(
+        index_entries_bytes_max(entries.size()),
+        [&](std::byte* out) { return encode_index_entries(out, part.queue, entries, stream); });
     CHECK(read.queue == part.queue && read.entries == entries);
   }
   void again(const TrackedMessagesRecord& part) {

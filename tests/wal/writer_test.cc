@@ -32,7 +32,7 @@ struct Seen final : RecordSink {
     relocated += message.relocated ? 1 : 0;
   }
   void receive(const ReceiveRecord&) override { types += 'r'; }
-  void remove(const RemoveRecord&) override { types += 'd'; }
+  void delete_message(const DeleteRecord&) override { types += 'd'; }
   void purge(const PurgeRecord&) override { types += 'p'; }
   void config(const ConfigRecord&) override { types += 'c'; }
   void row(const RowRecord&) override { types += 'o'; }
@@ -41,7 +41,7 @@ struct Seen final : RecordSink {
     types += 't';
     tasks.push_back(record);
   }
-  void settled(const SettledRecord&) override { types += 'x'; }
+  void forget_transfer(const ForgetTransferRecord&) override { types += 'x'; }
   void replay(const ReplayRecord&) override { types += 'y'; }
   void checkpoint(const CheckpointRecord&) override { types += 'k'; }
   void segment(const SegmentRecord&) override { types += 'g'; }
@@ -73,7 +73,7 @@ class WriterTest : public testing::Test {
   }
   void remove(Seq seq) {
     effects.clear();
-    effects.removes.push_back({queue, seq});
+    effects.deletes.push_back({queue, seq});
     writer.append(effects, now);
   }
   void receive(Seq seq) {
@@ -96,7 +96,7 @@ class WriterTest : public testing::Test {
     std::vector<LogFrameHeader> all;
     seen = {};
     for (Lsn at = block_bytes; at < writer.durable();) {
-      at = geometry.frame_place(at);
+      at = geometry.frame_position(at);
       const auto& file = disk.content(segment_name(geometry.segment_of(at)));
       const std::span<const std::byte> rest(
           file.data() + geometry.offset_of(at),
@@ -132,9 +132,9 @@ TEST_F(WriterTest, WritesTheRecordsOfATurnInTheOrderOfEffects) {
   const Content content{.body = "x"};
   effects.tasks.push_back({});
   effects.purges.push_back({queue, 5, now});
-  effects.removes.push_back({queue, 1});
+  effects.deletes.push_back({queue, 1});
   effects.replays.push_back({});
-  effects.settled.push_back({});
+  effects.forgotten_transfers.push_back({});
   effects.receives.push_back({.queue = queue, .seq = 1});
   effects.sends.push_back({queue, 2, now, now, &content});
   effects.heads.push_back({queue, 9});
@@ -288,19 +288,19 @@ TEST_F(WriterTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
 TEST_F(WriterTest, ATasksCountRisesRecordByRecordWithItsDeletes) {
   TaskRecord record{
       .task = {.source = queue, .number = 1, .moved = 1000},
-        .removed = {}
+        .deleted = {}
   };
-  for (Seq seq = 1; seq <= 2 * batch_max + 10; ++seq) record.removed.push_back(seq);
+  for (Seq seq = 1; seq <= 2 * batch_max + 10; ++seq) record.deleted.push_back(seq);
   effects.tasks.push_back(record);
   writer.append(effects, now);
   finish_all_writes();
   frames();
   ASSERT_EQ(seen.tasks.size(), 3u);
-  const std::uint64_t before = 1000 - record.removed.size();
+  const std::uint64_t before = 1000 - record.deleted.size();
   EXPECT_EQ(seen.tasks[0].task.moved, before + batch_max);
   EXPECT_EQ(seen.tasks[1].task.moved, before + 2 * batch_max);
   EXPECT_EQ(seen.tasks[2].task.moved, 1000u);
-  EXPECT_EQ(seen.tasks[2].removed.size(), 10u);
+  EXPECT_EQ(seen.tasks[2].deleted.size(), 10u);
 }
 
 TEST_F(WriterTest, KnowsWhenItsOldestRecordThatIsNotDurableWasAppended) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/account.h"
+#include "core/usage.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 namespace pawl {
 namespace {
 
-TEST(Share, CountsItsPartInTheCommonAccount) {
+TEST(UsageCounter, CountsItsPartInTheCommonAccount) {
   std::uint64_t account = 100;
-  Share first(account), second(account);
+  UsageCounter first(account), second(account);
   first.set(30);
   second.add(5);
   EXPECT_EQ(account, 135u);
@@ -27,22 +27,22 @@ TEST(Share, CountsItsPartInTheCommonAccount) {
   EXPECT_EQ(account, 110u);
 }
 
-TEST(Share, IsSubtractedWhenItsStructureIsDestroyed) {
+TEST(UsageCounter, IsSubtractedWhenItsStructureIsDestroyed) {
   std::uint64_t account = 0;
-  auto first = std::make_unique<Share>(account);
-  Share second(account);
+  auto first = std::make_unique<UsageCounter>(account);
+  UsageCounter second(account);
   first->set(30);
   second.set(12);
   first.reset();
   EXPECT_EQ(account, 12u);
 }
 
-TEST(Share, IsCountedOnceWhenItIsMoved) {
+TEST(UsageCounter, IsCountedOnceWhenItIsMoved) {
   std::uint64_t account = 0;
   {
-    Share first(account);
+    UsageCounter first(account);
     first.set(30);
-    Share second(std::move(first));
+    UsageCounter second(std::move(first));
     EXPECT_EQ(account, 30u);
     second.drop(10);
     EXPECT_EQ(account, 20u);
