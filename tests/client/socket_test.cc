@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/client/socket.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "tests/client/raw_peer.h"
+
+namespace pawl::client {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+class SocketTest : public testing::Test {
+ protected:
+  static Socket connect(RawPeer& peer) {
+    auto made = Socket::connect("127.0.0.1", peer.port(), 5s);
+    CHECK(made, "errno {}", made.error());
+    peer.accept();
+    return std::move(*made);
+  }
+  // Receives until `count` bytes are in in().
+  void receive(std::size_t count) {
+    while (socket_.in().size() < count) {
+      ASSERT_TRUE(socket_.wait(10s));
+      ASSERT_TRUE(socket_.receive(count));
+    }
+  }
+
+  RawPeer peer_;
+  Socket socket_ = connect(peer_);
+};
+
+TEST(SocketConnect, NamesTheErrorOfTheSystem) {
+  const auto refused = Socket::connect("127.0.0.1", 1, 5s);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), ECONNREFUSED);
+  EXPECT_EQ(Socket::connect("no such host.invalid", 1, 5s).error(), EADDRNOTAVAIL);
+}
+
+TEST_F(SocketTest, KeepsReceivedBytesUntilTheyAreConsumed) {
+  const auto none = socket_.receive(1);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(*none);
+  peer_.write("hello world");
+  receive(11);
+  EXPECT_EQ(socket_.in(), "hello world");
+  socket_.consume(6);
+  EXPECT_EQ(socket_.in(), "world");
+  EXPECT_FALSE(*socket_.receive(1)) << "no new bytes";
+  EXPECT_EQ(socket_.in(), "world");
+  peer_.write("!");
+  receive(6);
+  EXPECT_EQ(socket_.in(), "world!");
+}
+
+TEST_F(SocketTest, MakesRoomForAFrameLargerThanItsBuffer) {
+  std::string frame(3 << 20, 'x');
+  for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<char>('a' + i % 23);
+  for (std::size_t at = 0; at < frame.size(); at += 64 << 10) {
+    peer_.write(std::string_view(frame).substr(at, 64 << 10));
+    receive(std::min<std::size_t>(frame.size(), at + (64 << 10)));
+  }
+  EXPECT_TRUE(socket_.in() == frame);
+}
+
+TEST_F(SocketTest, SendsAsManyBytesAsTheKernelAcceptsAndTheRestInOrder) {
+  constexpr int buffer = 64 << 10;
+  ::setsockopt(socket_.descriptor(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+  ::setsockopt(peer_.descriptor(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+  std::string sent;
+  for (int i = 0; i < 64; ++i) sent += std::string(64 << 10, static_cast<char>('A' + i));
+  socket_.out() = sent;
+  ASSERT_TRUE(socket_.flush());
+  ASSERT_TRUE(socket_.unsent()) << "more than both buffers hold";
+  socket_.out() += "the end";
+  sent += "the end";
+  std::string got;
+  while (got.size() < sent.size()) {
+    got += peer_.read(std::min<std::size_t>(sent.size() - got.size(), 64 << 10));
+    ASSERT_TRUE(socket_.flush());
+  }
+  EXPECT_FALSE(socket_.unsent());
+  EXPECT_TRUE(socket_.out().empty());
+  EXPECT_TRUE(got == sent);
+}
+
+TEST_F(SocketTest, ReportsThePeersCloseAfterItsLastBytes) {
+  peer_.write("bye");
+  receive(3);
+  peer_.close();
+  ASSERT_TRUE(socket_.wait(10s));
+  const auto closed = socket_.receive(1);
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error(), ECONNRESET);
+  EXPECT_EQ(socket_.in(), "bye");
+}
+
+// The process would die of a SIGPIPE.
+TEST_F(SocketTest, SurvivesASendToAPeerThatHasClosed) {
+  peer_.close();
+  SystemResult flushed;
+  for (int i = 0; i < 1000 && flushed; ++i) {
+    socket_.out() += "x";
+    flushed = socket_.flush();
+  }
+  ASSERT_FALSE(flushed);
+  EXPECT_TRUE(flushed.error() == EPIPE || flushed.error() == ECONNRESET) << flushed.error();
+}
+
+TEST_F(SocketTest, TakesItsBuffersAlongWhenItIsMoved) {
+  peer_.write("in");
+  receive(2);
+  socket_.consume(1);
+  socket_.out() = "out";
+  const int descriptor = socket_.descriptor();
+  Socket moved = std::move(socket_);
+  EXPECT_EQ(socket_.descriptor(), -1);
+  EXPECT_EQ(moved.descriptor(), descriptor);
+  EXPECT_EQ(moved.in(), "n");
+  ASSERT_TRUE(moved.flush());
+  EXPECT_EQ(peer_.read(3), "out");
+  moved.close();
+  EXPECT_EQ(moved.descriptor(), -1);
+  EXPECT_EQ(peer_.read(1), "") << "the peer learns of the close";
+}
+
+}  // namespace
+}  // namespace pawl::client
