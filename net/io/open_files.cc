@@ -26,11 +26,14 @@ OpenFiles::Row& OpenFiles::row(FileId file) {
 
 int OpenFiles::open_now(const std::string& name, int flags) {
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  int fd = direct_ ? openat(directory_, name.c_str(), flags | O_DIRECT, 0600) : -1;
-  if (fd < 0 && (!direct_ || errno == EINVAL)) {
-    direct_ = false;  // writes go through the page cache; fdatasync still makes them durable
-    fd = openat(directory_, name.c_str(), flags & ~O_EXCL, 0600);
+  if (direct_) {
+    const int fd = openat(directory_, name.c_str(), flags | O_DIRECT, 0600);
+    if (fd >= 0) return fd;
+    if (errno != EINVAL) return -errno;
+    direct_ = false;   // writes go through the page cache; fdatasync still makes them durable
+    flags &= ~O_EXCL;  // the refused call has created the file
   }
+  const int fd = openat(directory_, name.c_str(), flags, 0600);
   return fd < 0 ? -errno : fd;
 }
 
