@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's clock while the wall clock steps, across restarts of the process and of the machine.
 #include "net/engine/clock.h"
-#include "net/io/kernel_clocks.h"
 
 #include <gtest/gtest.h>
 
@@ -225,14 +224,6 @@ TEST(EngineClock, TimeDoesNotStartBeforeTheNewestFrame) {
   clock.settle(newest);
   EXPECT_EQ(clock.now(), newest + milliseconds(1));
   EXPECT_EQ(clock.running_us_at(clock.now()), dial.running);
-}
-
-TEST(EngineClock, TheKernelsClocksGoOn) {
-  EngineClock clock(kernel_clocks());
-  const Instant now = clock.now();
-  EXPECT_LE(std::abs((wall_now() - now).ms), 1000);
-  EXPECT_LE(now, clock.now());
-  EXPECT_NE(kernel_clocks().boot_id(), (std::array<std::uint8_t, 16>{}));
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 #include <map>
 #include <string>
 
-#include "net/io/disk_latency.h"
-
 namespace pawl {
 namespace {
 
@@ -147,27 +145,6 @@ TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
   EXPECT_NE(by_name["filesystem"].what.find(base.path() + " "), std::string::npos)
       << by_name["filesystem"].what;
   EXPECT_TRUE(std::filesystem::is_empty(base.path())) << "nothing is left behind";
-}
-
-TEST(Doctor, MeasuresBothKindsOfDurableWriteAndLeavesNothingBehind) {
-  const std::string directory = "pawl-latency-test";  // below the build directory: a real disk
-  std::filesystem::create_directory(directory);
-  const auto measured = measure_disk(directory, 0.05);
-  EXPECT_TRUE(std::filesystem::is_empty(directory));
-  std::filesystem::remove_all(directory);
-  ASSERT_TRUE(measured) << measured.error().what;
-  for (const LatencyFigures& figures : {measured->flush, measured->dsync}) {
-    EXPECT_GE(figures.writes, 16u);
-    EXPECT_GT(figures.p50_us, 0);
-    EXPECT_GE(figures.p99_us, figures.p50_us);
-  }
-}
-
-TEST(Doctor, SaysWhichOperationTheDiskRefused) {
-  const auto measured = measure_disk("/nonexistent-directory", 0.01);
-  ASSERT_FALSE(measured);
-  EXPECT_EQ(measured.error().code, Errc::io);
-  EXPECT_EQ(measured.error().sys, ENOENT);
 }
 
 TEST(Doctor, WarnsOfFileSystemsThatCopyOnWrite) {

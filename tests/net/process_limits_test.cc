@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/server/process_limits.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace pawl {
+namespace {
+
+// The limit of address space during its lifetime.
+class AddressSpace {
+ public:
+  explicit AddressSpace(std::uint64_t bytes) {
+    getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+  ~AddressSpace() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ProcessLimits, LeaveDescriptorsForConnectionsAndEnoughForEachLog) {
+  constexpr struct {
+    std::uint64_t files_max;
+    unsigned shards;
+    std::uint32_t each;
+  } cases[] = {
+      {0,          1,  8       },
+      {64,         1,  8       },
+      {1024,       1,  236     }, // a quarter, less 16 and 4 for each shard
+      {1024,       4,  56      },
+      {65536,      16, 1019    },
+      {UINT64_MAX, 1,  1u << 20},
+  };
+  for (const auto& c : cases)
+    EXPECT_EQ(log_descriptors(c.files_max, c.shards), c.each) << c.files_max;
+}
+
+TEST(ProcessLimits, NeedAddressSpaceForEachShard) {
+  EXPECT_EQ(address_space_min(1), 192u << 20);
+  EXPECT_EQ(address_space_min(64), (128u + 64 * 64) * std::uint64_t{1 << 20});
+}
+
+// The limits are far above those of a server, because a sanitizer needs much address space.
+TEST(ProcessLimits, NameTheValueTheNeedAndTheRemedy) {
+  constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
+  const AddressSpace limit(100 * tebibyte);
+  const auto few = check_process_limits(1, 200 * tebibyte);
+  ASSERT_FALSE(few);
+  EXPECT_EQ(few.error(),
+            "--memory is 209715200 MiB, and a limit of address space of 104857600 MiB leaves "
+            "104857408 MiB for it. Raise the limit (`ulimit -v unlimited`, LimitAS=infinity), or "
+            "lower --memory");
+  const auto many = check_process_limits(2'000'000, 0);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error(),
+            "the limit of address space is 104857600 MiB, and 2000000 shards need 128000128 MiB. "
+            "Raise it: `ulimit -v unlimited`, or LimitAS=infinity in the systemd unit");
+  EXPECT_TRUE(check_process_limits(2, 1 << 30));
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/server/start_watch.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "net/io/listen.h"
+#include "tests/net/live_server.h"
+
+namespace pawl {
+namespace {
+
+class StartWatchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto bound = bind_to("admin", "127.0.0.1:0", false);
+    ASSERT_TRUE(bound) << bound.error();
+    listener_ = *bound;
+  }
+  void TearDown() override { ::close(listener_); }
+
+  int connect() const { return connect_to(port_of(address_text(listener_))); }
+  std::string ask(const std::string& request) const {
+    const int socket = connect();
+    send_all(socket, request);
+    std::string answer = read_responses(socket, 1);
+    ::close(socket);
+    return answer;
+  }
+  std::string get(const std::string& path, const std::string& host = "localhost") const {
+    return ask("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  }
+
+  int listener_ = -1;
+  HttpGuard guard_{[] {
+    HttpGuardRules rules;
+    rules.ask = true;
+    return rules;
+  }()};
+  RecoveryProgress progress_[2];
+};
+
+TEST_F(StartWatchTest, SaysHowFarTheStartIs) {
+  const StartWatch watch(listener_, guard_, progress_);
+  EXPECT_NE(get("/readyz").find("503"), std::string::npos);
+  progress_[0].read = 100 << 20;
+  progress_[0].total = 200 << 20;
+  progress_[1].read = 10 << 20;
+  progress_[1].total = 50 << 20;
+  const std::string answer = get("/readyz");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+  EXPECT_NE(answer.find("44 % of the log is read, 110 of 250 MiB, about "), std::string::npos)
+      << answer;
+  EXPECT_TRUE(get("/livez").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(StartWatchTest, KeepsForeignPagesOut) {
+  const StartWatch watch(listener_, guard_, progress_);
+  EXPECT_TRUE(get("/readyz", "evil.example").starts_with("HTTP/1.1 403 "));
+}
+
+TEST_F(StartWatchTest, EndsWhileSomebodyIsSlow) {
+  int socket = -1;
+  {
+    const StartWatch watch(listener_, guard_, progress_);
+    socket = connect();
+    send_all(socket, "GET");
+  }
+  ::close(socket);
+}
+
+TEST_F(StartWatchTest, HangsUpOnWhatIsNoRequest) {
+  const StartWatch watch(listener_, guard_, progress_);
+  EXPECT_EQ(ask("\x16\x03\x01 nonsense\r\n\r\n"), "");
+  EXPECT_EQ(ask("GET / HTTP/1.1\r\nX: " + std::string(100'000, 'x')), "");
+  EXPECT_TRUE(get("/livez").starts_with("HTTP/1.1 200 ")) << "and goes on with others";
+}
+
+}  // namespace
+}  // namespace pawl
