@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -127,6 +128,21 @@ inline std::string read_responses(int fd, int count) {
 
 inline void send_all(int fd, const std::string& bytes) {
   ASSERT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+// True if the server responds on the connection; false if it closes it at once.
+inline bool is_served(int fd) {
+  const std::string request = json_request("ListQueues", "{}");
+  send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+  return read_responses(fd, 1).starts_with("HTTP/1.1 200");
+}
+
+// Seconds until the server closes the connection by itself.
+inline double closed_after(int fd) {
+  const auto begun = std::chrono::steady_clock::now();
+  char byte = 0;
+  EXPECT_EQ(recv(fd, &byte, 1, 0), 0);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
 }  // namespace pawl
