@@ -14,45 +14,6 @@
 namespace pawl::sim {
 namespace {
 
-TEST_F(ShardLoopTest, ALongPollThatIsCancelledBeforeItsTurnIsAnsweredAtOnce) {
-  for (const std::uint8_t owner : {std::uint8_t{0}, std::uint8_t{1}}) {
-    SCOPED_TRACE(owner == 0 ? "own queue" : "queue of another shard");
-    start(2);
-    Request receive;
-    std::vector<Delivery> deliveries(1);
-    receive.op = Op::receive;
-    receive.queue = make_queue(ShardId{owner});
-    receive.receive.wait = seconds(20);
-    receive.deliveries = deliveries;
-    world->submit(receive, zero, ShardId{owner});
-    EXPECT_FALSE(world->cancel(receive, zero, ShardId{owner}));
-    run(10'000);
-    EXPECT_TRUE(is_answered(receive));
-    EXPECT_EQ(world->loop(owner).shard().waiting(), 0u);
-  }
-}
-
-TEST_F(ShardLoopTest, ARefusedCreateNamesAQueueThatEveryShardKnows) {
-  start(2);
-  QueueSpec plain{.account = "0", .name = "q", .changes = {}, .tags = {}};
-  QueueSpec other = plain;
-  other.changes.push_back({Attribute::visibility_timeout, 7, {}});
-  Request first, second;
-  first.op = second.op = Op::create_queue;
-  first.spec = &plain;
-  second.spec = &other;
-  world->submit(first, zero, control_shard);
-  world->submit(second, zero, control_shard);
-  // The other shard is busy with something else.
-  world->stall(1, 20'000);
-  run(10'000);
-  EXPECT_FALSE(is_answered(first) || is_answered(second));
-  run(20'000);
-  ASSERT_TRUE(is_answered(first) && is_answered(second));
-  EXPECT_EQ(second.error, Errc::queue_exists);
-  EXPECT_NE(world->loop(1).shard().directory().find(second.config->id), nullptr);
-}
-
 // The broker crashed after the source's delete was on disk, and before the target knew of it.
 TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
   const Instant now{1'700'000'000'000};

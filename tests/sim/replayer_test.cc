@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replay tasks: messages are sent again, also into a queue of another shard, through crashes.
+#include "net/engine/replayer.h"
+
 #include <map>
 
 #include "tests/sim/random.h"
