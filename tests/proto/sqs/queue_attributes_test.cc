@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of queue attributes. tests/proto/sqs/queues_test.cc has the calls that use it.
+#include "proto/sqs/queue_attributes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/aws/call_types.h"
+
+namespace pawl {
+namespace {
+
+constexpr Attribute attributes[] = {
+    Attribute::delay_seconds,
+    Attribute::maximum_message_size,
+    Attribute::message_retention_period,
+    Attribute::receive_message_wait_time_seconds,
+    Attribute::visibility_timeout,
+    Attribute::kms_data_key_reuse_period_seconds,
+    Attribute::sqs_managed_sse_enabled,
+    Attribute::fifo_queue,
+    Attribute::content_based_deduplication,
+    Attribute::deduplication_scope,
+    Attribute::fifo_throughput_limit,
+    Attribute::durability,
+    Attribute::replay_retention,
+    Attribute::policy,
+    Attribute::redrive_policy,
+    Attribute::redrive_allow_policy,
+    Attribute::kms_master_key_id,
+};
+
+class QueueAttributesTest : public testing::Test {
+ protected:
+  // The changes that one attribute makes to `queue_`, or to a new queue; the refusal is kept.
+  std::vector<AttributeChange> read(std::string_view name, std::string_view value,
+                                    bool new_queue = false) {
+    const SqsInput::Pair pair{name, value};
+    return read_all({&pair, 1}, new_queue);
+  }
+  std::vector<AttributeChange> read_all(std::span<const SqsInput::Pair> pairs,
+                                        bool new_queue = false) {
+    std::vector<AttributeChange> changes;
+    refusal_.clear();
+    const bool good = read_queue_attributes(pairs,
+                                            {.directory = directory_,
+                                             .account = "1",
+                                             .name = "q",
+                                             .fifo = queue_.is_fifo(),
+                                             .queue = new_queue ? nullptr : &queue_},
+                                            changes, refusal_);
+    EXPECT_EQ(good, !refusal_) << refusal_.text;
+    return changes;
+  }
+
+  Directory directory_;
+  QueueConfig queue_;
+  Refusal refusal_;
+};
+
+TEST_F(QueueAttributesTest, EachHaveAName) {
+  std::set<std::string_view> names;
+  for (const Attribute attribute : attributes) {
+    EXPECT_FALSE(name_of(attribute).empty()) << static_cast<int>(attribute);
+    EXPECT_TRUE(names.insert(name_of(attribute)).second) << name_of(attribute);
+  }
+  EXPECT_EQ(name_of(Attribute::dead_letter_target), "RedrivePolicy");
+  EXPECT_EQ(name_of(Attribute::max_receive_count), "RedrivePolicy");
+  EXPECT_EQ(name_of(Attribute::topic), "");
+}
+
+TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
+  const struct {
+    const char *name, *value;
+    Attribute attribute;
+  } cases[] = {
+      {"VisibilityTimeout",         "43200",               Attribute::visibility_timeout         },
+      {"DelaySeconds",              "900",                 Attribute::delay_seconds              },
+      {"SqsManagedSseEnabled",      "false",               Attribute::sqs_managed_sse_enabled    },
+      {"KmsMasterKeyId",            "key",                 Attribute::kms_master_key_id          },
+      {"Policy",                    R"({"Statement":[]})", Attribute::policy                     },
+      {"x-durability",              "memory",              Attribute::durability                 },
+      {"x-replay-retention",        "60",                  Attribute::replay_retention           },
+      {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
+      {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
+  };
+  queue_.apply({Attribute::fifo_queue, 1, {}});
+  for (const auto& c : cases) {
+    const auto changes = read(c.name, c.value);
+    ASSERT_EQ(changes.size(), 1u) << c.name << ": " << refusal_.text;
+    EXPECT_EQ(changes[0].attribute, c.attribute) << c.name;
+    EXPECT_EQ(name_of(c.attribute), c.name);
+    QueueConfig changed = queue_;
+    changed.apply(changes[0]);
+    EXPECT_EQ(text_of(c.attribute, changed), c.value);
+  }
+}
+
+TEST_F(QueueAttributesTest, HaveTheRangesOfSqs) {
+  const struct {
+    const char* name;
+    std::int64_t min, max;
+  } cases[] = {
+      {"VisibilityTimeout",             0,    43'200    },
+      {"MaximumMessageSize",            1024, 1'048'576 },
+      {"MessageRetentionPeriod",        60,   1'209'600 },
+      {"DelaySeconds",                  0,    900       },
+      {"ReceiveMessageWaitTimeSeconds", 0,    20        },
+      {"KmsDataKeyReusePeriodSeconds",  60,   86'400    },
+      {"x-replay-retention",            0,    31'536'000},
+  };
+  for (const auto& c : cases) {
+    for (const std::int64_t good : {c.min, c.max})
+      EXPECT_EQ(read(c.name, std::to_string(good)).size(), 1u) << c.name << " " << refusal_.text;
+    for (const std::string& bad : {std::to_string(c.min - 1), std::to_string(c.max + 1),
+                                   std::string(), std::string("1x"), std::string(" 1")}) {
+      read(c.name, bad);
+      EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value) << c.name << " " << bad;
+      EXPECT_TRUE(refusal_.text.contains(c.name)) << refusal_.text;
+    }
+  }
+}
+
+TEST_F(QueueAttributesTest, OfFifoQueuesAreRefusedOnStandardQueues) {
+  for (const char* name :
+       {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}) {
+    read(name, "true");
+    EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_name) << name;
+  }
+  read("FifoQueue", "true", true);
+  EXPECT_EQ(refusal_.fault, SqsFault::invalid_parameter_value) << "the name is wrong";
+  EXPECT_TRUE(refusal_.text.contains(".fifo")) << refusal_.text;
+}
+
+TEST_F(QueueAttributesTest, DoNotChangeTheTypeOfAQueue) {
+  queue_.apply({Attribute::fifo_queue, 1, {}});
+  EXPECT_EQ(read("FifoQueue", "true").size(), 1u);
+  read("FifoQueue", "false");
+  EXPECT_TRUE(refusal_.text.contains("Modifying queue type is not supported")) << refusal_.text;
+  read("FifoQueue", "false", true);
+  EXPECT_EQ(refusal_.text, "Invalid value for the parameter FifoQueue.");
+}
+
+TEST_F(QueueAttributesTest, ThatAreComputedOrUnknownCannotBeSet) {
+  for (const char* name : {"QueueArn", "CreatedTimestamp", "ApproximateNumberOfMessages", "All",
+                           "visibilityTimeout", "x-unknown"}) {
+    read(name, "1");
+    EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_name) << name;
+    EXPECT_EQ(refusal_.text, "Unknown Attribute " + std::string(name) + ".");
+  }
+  read("", "1");
+  EXPECT_EQ(refusal_.fault, SqsFault::missing_parameter);
+}
+
+TEST_F(QueueAttributesTest, HaveTextsOfALimitedLength) {
+  const std::string longest(attribute_text_max, 'k');
+  EXPECT_EQ(read("KmsMasterKeyId", longest).size(), 1u);
+  read("KmsMasterKeyId", longest + "k");
+  EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value);
+  read("Policy", R"({"Other":1})");
+  EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value) << "no Statement";
+}
+
+TEST_F(QueueAttributesTest, ThatExcludeEachOtherAreRefusedTogether) {
+  const SqsInput::Pair both[] = {
+      {"KmsMasterKeyId",       "key" },
+      {"SqsManagedSseEnabled", "true"}
+  };
+  read_all(both);
+  EXPECT_TRUE(refusal_.text.contains("one type of server-side encryption")) << refusal_.text;
+  queue_.apply({Attribute::fifo_queue, 1, {}});
+  const SqsInput::Pair limit[] = {
+      {"FifoThroughputLimit", "perMessageGroupId"},
+      {"DeduplicationScope",  "messageGroup"     }
+  };
+  EXPECT_EQ(read_all(limit).size(), 2u) << refusal_.text;
+  read_all(std::span(limit).first(1));
+  EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value);
+  queue_.apply({Attribute::deduplication_scope, 1, {}});
+  EXPECT_EQ(read_all(std::span(limit).first(1)).size(), 1u) << "the queue has the scope";
+}
+
+TEST_F(QueueAttributesTest, OfAnEqualPolicyKeepTheTextOfTheQueue) {
+  queue_.apply({Attribute::policy, -1, R"({"Version":"1","Statement":[]})"});
+  const auto changes = read("Policy", R"({ "Statement": [], "Version": "1" })");
+  ASSERT_EQ(changes.size(), 1u) << refusal_.text;
+  EXPECT_EQ(changes[0].text, R"({"Version":"1","Statement":[]})");
+  EXPECT_NE(read("Policy", R"({"Statement":[1],"Version":"1"})").at(0).text, changes[0].text);
+}
+
+TEST_F(QueueAttributesTest, AreSelectedByNameOrAllAtOnce) {
+  QueueAttributeSet set = 1;
+  ASSERT_TRUE(select_queue_attributes({}, set, refusal_));
+  EXPECT_EQ(set, 0u);
+  const std::string_view one[] = {"QueueArn"}, count[] = {"ApproximateNumberOfMessagesDelayed"},
+                         all[] = {"All"}, unknown[] = {"QueueArn", "queuearn"};
+  ASSERT_TRUE(select_queue_attributes(one, set, refusal_));
+  EXPECT_FALSE(wants_counts(set));
+  ASSERT_TRUE(select_queue_attributes(count, set, refusal_));
+  EXPECT_TRUE(wants_counts(set));
+  EXPECT_FALSE(select_queue_attributes(unknown, set, refusal_));
+  EXPECT_EQ(refusal_.text, "Unknown Attribute queuearn.");
+  ASSERT_TRUE(select_queue_attributes(all, set, refusal_));
+  EXPECT_TRUE(wants_counts(set));
+
+  std::string out;
+  SqsResult result(out, SqsForm::json);
+  queue_.account = "1";
+  queue_.name = "q";
+  const CallSettings config;
+  write_queue_attributes(set, queue_, {.visible = 3, .in_flight = 2, .delayed = 1}, config, result);
+  EXPECT_TRUE(out.contains(R"("ApproximateNumberOfMessagesNotVisible":"2")")) << out;
+  EXPECT_TRUE(out.contains(R"("QueueArn":"arn:aws:sqs:us-east-1:1:q")")) << out;
+  EXPECT_FALSE(out.contains("FifoQueue")) << "a standard queue does not have it: " << out;
+  EXPECT_FALSE(out.contains("x-durability")) << "not shown while it is unset: " << out;
+  out.clear();
+  SqsResult nothing(out, SqsForm::json);
+  write_queue_attributes(0, queue_, {}, config, nothing);
+  EXPECT_EQ(out, "");
+}
+
+}  // namespace
+}  // namespace pawl
