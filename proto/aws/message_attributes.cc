@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "proto/text/json_dom.h"
 #include "proto/text/text.h"
 
 namespace pawl {

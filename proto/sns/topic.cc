@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sns/topic.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -12,27 +10,23 @@
 #include "core/usage.h"
 #include "proto/aws/arn.h"
 #include "proto/text/json.h"
+#include "proto/text/json_dom.h"
 #include "proto/text/json_value.h"
 
 namespace pawl {
 namespace {
 
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
-
-std::string text_of(const object& of, std::string_view key) {
-  std::string_view text;
-  return of.at_key(key).get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
+std::string text_of(const JsonValue& object, std::string_view key) {
+  const auto value = object.member(key);
+  return std::string(value ? value->text().value_or("") : "");
 }
 
-SnsAttributes attributes_of(const object& of) {
+SnsAttributes attributes_of(const JsonValue& object) {
   SnsAttributes attributes;
-  object pairs;
-  if (of.at_key("attributes").get(pairs) != simdjson::SUCCESS) return attributes;
-  for (const auto [name, value] : pairs) {
-    std::string_view text;
-    if (value.get_string().get(text) == simdjson::SUCCESS) set_value(attributes, name, text);
+  const auto pairs = object.member("attributes");
+  if (!pairs) return attributes;
+  for (const auto [name, value] : pairs->members()) {
+    if (const auto text = value.text()) set_value(attributes, name, *text);
   }
   return attributes;
 }
@@ -51,7 +45,7 @@ struct Kept {
   std::size_t bytes = 0;
 };
 
-SnsSubscription subscription_of(const object& one) {
+SnsSubscription subscription_of(const JsonValue& one) {
   std::string why;
   SnsSubscription subscription{.id = text_of(one, "id"), .endpoint = text_of(one, "endpoint")};
   subscription.attributes = attributes_of(one);
@@ -82,17 +76,12 @@ class ReadBefore {
 // Rows follow the subscriptions in the attribute. A row replaces a subscription with the same id.
 SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
   SnsTopic topic;
-  simdjson::dom::parser parser;
-  object whole;
-  const std::string_view json = row.text(Attribute::topic);
-  if (!json.empty() && parser.parse(json.data(), json.size()).get(whole) == simdjson::SUCCESS) {
-    topic.attributes = attributes_of(whole);
-    array subscriptions;
-    if (whole.at_key("subscriptions").get(subscriptions) == simdjson::SUCCESS) {
-      for (const element item : subscriptions) {
-        object one;
-        if (item.get_object().get(one) == simdjson::SUCCESS)
-          topic.subscriptions.push_back(subscription_of(one));
+  JsonDom dom;
+  if (const auto whole = dom.parse(row.text(Attribute::topic))) {
+    topic.attributes = attributes_of(*whole);
+    if (const auto subscriptions = whole->member("subscriptions")) {
+      for (const JsonValue one : subscriptions->items()) {
+        if (one.is_object()) topic.subscriptions.push_back(subscription_of(one));
       }
     }
   }
@@ -103,10 +92,9 @@ SnsTopic read_topic(const QueueConfig& row, const Kept* before) {
     if (const SnsSubscription* const read = read_before.find(kept)) {
       subscription = *read;
     } else {
-      object one;
-      if (parser.parse(kept->text.data(), kept->text.size()).get(one) != simdjson::SUCCESS)
-        continue;
-      subscription = subscription_of(one);
+      const auto one = dom.parse(kept->text);
+      if (!one || !one->is_object()) continue;
+      subscription = subscription_of(*one);
       subscription.row = kept->number;
     }
     SnsSubscription* const there = old ? topic.find(subscription.id) : nullptr;

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/policy.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "proto/text/json.h"
+#include "proto/text/json_dom.h"
 #include "proto/text/text.h"
 
 namespace pawl {
 namespace {
 
 using F = SqsFault;
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
-
-constexpr std::size_t depth_max = 32;
 
 // Actions that may be allowed to other accounts. All other actions are the owner's.
 constexpr std::string_view grantable[] = {
@@ -38,48 +32,51 @@ constexpr std::string_view owners_only[] = {
     "RemovePermission", "SetQueueAttributes", "TagQueue",    "UntagQueue",
 };
 
-bool parse(std::string_view text, object& out) {
-  if (text.empty()) return false;
-  thread_local simdjson::dom::parser parser;
-  if (text.size() > parser.capacity()) {
-    const std::size_t capacity = std::max<std::size_t>(text.size(), policy_bytes_max);
-    if (parser.allocate(capacity, depth_max) != simdjson::SUCCESS) return false;
-  }
-  return parser.parse(text.data(), text.size()).get(out) == simdjson::SUCCESS;
+// The object that the text is; nothing for any other text.
+std::optional<JsonValue> parse(std::string_view text) {
+  thread_local JsonDom dom;
+  const auto policy = dom.parse(text);
+  return policy && policy->is_object() ? policy : std::nullopt;
 }
 
-// Repeated keys are ambiguous: simdjson finds the first, another parser may find the last.
-bool keys_differ(const object& of) {
+// Repeated keys are ambiguous: JsonDom finds the first, another parser may find the last.
+bool keys_differ(const JsonValue& object) {
   std::vector<std::string_view> keys;
-  for (const auto field : of) keys.push_back(field.key);
+  for (const JsonField member : object.members()) keys.push_back(member.key);
   std::ranges::sort(keys);
   return std::ranges::adjacent_find(keys) == keys.end();
 }
 
 // "Statement" may be a list or a single statement.
-bool statements_of(const object& policy, std::vector<object>& out) {
+bool statements_of(const JsonValue& policy, std::vector<JsonValue>& out) {
   if (!keys_differ(policy)) return false;
-  element value;
-  array list;
-  object single;
-  if (policy.at_key("Statement").get(value) != simdjson::SUCCESS) return false;
-  if (value.get_object().get(single) == simdjson::SUCCESS) {
-    out.push_back(single);
+  const auto value = policy.member("Statement");
+  if (!value) return false;
+  if (value->is_object()) {
+    out.push_back(*value);
     return true;
   }
-  if (value.get_array().get(list) != simdjson::SUCCESS) return false;
-  for (const element item : list) {
-    if (item.get_object().get(single) != simdjson::SUCCESS) return false;
-    out.push_back(single);
+  if (!value->is_list()) return false;
+  for (const JsonValue item : value->items()) {
+    if (!item.is_object()) return false;
+    out.push_back(item);
   }
   return true;
 }
 
+// The statements of a policy text; an empty text has none. False: it is not a policy.
+bool read_policy(std::string_view text, std::optional<JsonValue>& root,
+                 std::vector<JsonValue>& statements) {
+  if (text.empty()) return true;
+  root = parse(text);
+  return root && statements_of(*root, statements);
+}
+
 // --- writing ---
 
-std::string_view label_of(const object& statement) {
-  std::string_view sid;
-  return statement.at_key("Sid").get(sid) == simdjson::SUCCESS ? sid : std::string_view();
+std::string_view label_of(const JsonValue& statement) {
+  const auto sid = statement.member("Sid");
+  return sid ? sid->text().value_or("") : std::string_view();
 }
 
 // Writes one text alone, several as a list; each is enclosed in `before` and `after`.
@@ -111,16 +108,16 @@ void append_statement(std::string& out, std::string_view queue_arn, const Permis
 }
 
 // The policy with its statements replaced.
-std::string with_statements(const object& policy, std::string_view statements) {
+std::string with_statements(const JsonValue& policy, std::string_view statements) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
-  for (const auto [key, value] : policy) {
+  for (const auto [key, value] : policy.members()) {
     json.key(key);
     if (key == "Statement") {
       out.append("[").append(statements).append("]");
     } else {
-      out += simdjson::minify(value);
+      out += value.compact();
     }
   }
   json.end_object();
@@ -234,15 +231,13 @@ bool glob(std::string_view pattern, std::string_view text, bool ignoring_case) {
 
 // The match of a text, or the best match in a list of texts.
 template <typename Matches>
-Match best_of(const element& value, const Matches& matches) {
-  std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) return matches(text);
-  array list;
-  if (value.get_array().get(list) != simdjson::SUCCESS) return Match::unknown;
+Match best_of(const JsonValue& value, const Matches& matches) {
+  if (const auto text = value.text()) return matches(*text);
+  if (!value.is_list()) return Match::unknown;
   Match best = Match::no;
-  for (const element item : list) {
-    const bool is_text = item.get_string().get(text) == simdjson::SUCCESS;
-    best = std::max(best, is_text ? matches(text) : Match::unknown);
+  for (const JsonValue item : value.items()) {
+    const auto text = item.text();
+    best = std::max(best, text ? matches(*text) : Match::unknown);
   }
   return best;
 }
@@ -264,16 +259,11 @@ Match matches_principal(std::string_view principal, std::string_view account) {
   return principal.contains(account) || principal.contains('*') ? Match::unknown : Match::no;
 }
 
-Match match_principals(const element& value, std::string_view account) {
-  object kinds;
-  if (value.get_object().get(kinds) != simdjson::SUCCESS) {
-    std::string_view text;
-    const bool is_text = value.get_string().get(text) == simdjson::SUCCESS;
-    return is_text && text == "*" ? Match::yes : Match::unknown;
-  }
-  if (!keys_differ(kinds)) return Match::unknown;
+Match match_principals(const JsonValue& value, std::string_view account) {
+  if (!value.is_object()) return value.text() == "*" ? Match::yes : Match::unknown;
+  if (!keys_differ(value)) return Match::unknown;
   Match best = Match::no;
-  for (const auto [kind, principals] : kinds) {
+  for (const auto [kind, principals] : value.members()) {
     if (kind == "Service" || kind == "Federated") continue;  // neither is an account
     best = std::max(
         best, kind != "AWS" ? Match::unknown : best_of(principals, [&](std::string_view text) {
@@ -287,10 +277,10 @@ struct Question {
   std::string_view account, action, queue_arn;  // action as "sqs:SendMessage"
 };
 
-Match match_statement(const object& statement, const Question& q) {
+Match match_statement(const JsonValue& statement, const Question& q) {
   Match principal = Match::unknown, action = Match::unknown, resource = Match::unknown;
   Match rest = Match::yes;
-  for (const auto [key, value] : statement) {
+  for (const auto [key, value] : statement.members()) {
     if (key == "Principal") {
       principal = match_principals(value, q.account);
     } else if (key == "Action") {
@@ -311,11 +301,9 @@ Match match_statement(const object& statement, const Question& q) {
 bool add_permission(std::string_view policy, std::string_view queue_arn,
                     const PermissionGrant& grant, std::string& out, Refusal& refusal) {
   if (!check_grant(grant, refusal)) return false;
-  object root;
-  std::vector<object> statements;
-  if (!policy.empty() && (!parse(policy, root) || !statements_of(root, statements))) {
-    return refuse_policy(refusal);
-  }
+  std::optional<JsonValue> root;
+  std::vector<JsonValue> statements;
+  if (!read_policy(policy, root, statements)) return refuse_policy(refusal);
   if (std::ranges::find(statements, grant.label, label_of) != statements.end()) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter Label is invalid. Reason: Already exists.",
@@ -326,9 +314,9 @@ bool add_permission(std::string_view policy, std::string_view queue_arn,
                            statements.size() + 1, policy_statements_max);
   }
   std::string list;
-  for (const object& statement : statements) list.append(simdjson::minify(statement)) += ',';
+  for (const JsonValue& statement : statements) list.append(statement.compact()) += ',';
   append_statement(list, queue_arn, grant);
-  out = policy.empty() ? default_policy(queue_arn, list) : with_statements(root, list);
+  out = policy.empty() ? default_policy(queue_arn, list) : with_statements(*root, list);
   return out.size() <= policy_bytes_max ||
          refusal.because(F::over_limit, "The policy would have {} bytes, maximum allowed is {}.",
                          out.size(), policy_bytes_max);
@@ -337,22 +325,20 @@ bool add_permission(std::string_view policy, std::string_view queue_arn,
 bool remove_permission(std::string_view policy, std::string_view label, std::string& out,
                        Refusal& refusal) {
   if (!check_label(label, refusal)) return false;
-  object root;
-  std::vector<object> statements;
-  if (!policy.empty() && (!parse(policy, root) || !statements_of(root, statements))) {
-    return refuse_policy(refusal);
-  }
-  if (std::erase_if(statements, [&](const object& s) { return label_of(s) == label; }) == 0) {
+  std::optional<JsonValue> root;
+  std::vector<JsonValue> statements;
+  if (!read_policy(policy, root, statements)) return refuse_policy(refusal);
+  if (std::erase_if(statements, [&](const JsonValue& s) { return label_of(s) == label; }) == 0) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter Label is invalid. Reason: can't find label.",
                            label);
   }
   std::string list;
-  for (const object& statement : statements) {
+  for (const JsonValue& statement : statements) {
     if (!list.empty()) list += ',';
-    list += simdjson::minify(statement);
+    list += statement.compact();
   }
-  out = list.empty() ? std::string() : with_statements(root, list);
+  out = list.empty() ? std::string() : with_statements(*root, list);
   return true;
 }
 
@@ -365,18 +351,16 @@ std::string_view permission_for(std::string_view action) {
 
 bool policy_allows(std::string_view policy, const PolicyQuestion& question) {
   if (policy.empty() || question.permission.empty()) return false;
-  object root;
-  std::vector<object> statements;
-  if (!parse(policy, root) || !statements_of(root, statements)) return false;
+  std::optional<JsonValue> root;
+  std::vector<JsonValue> statements;
+  if (!read_policy(policy, root, statements)) return false;
   const std::string action = std::string("sqs:").append(question.permission);
   const Question q{question.account, action, question.queue_arn};
   bool allowed = false;
-  for (const object& statement : statements) {
-    std::string_view effect;
-    if (!keys_differ(statement) || statement.at_key("Effect").get(effect) != simdjson::SUCCESS ||
-        (effect != "Allow" && effect != "Deny")) {
-      return false;
-    }
+  for (const JsonValue& statement : statements) {
+    const auto given = statement.member("Effect");
+    const std::string_view effect = given ? given->text().value_or("") : std::string_view();
+    if (!keys_differ(statement) || (effect != "Allow" && effect != "Deny")) return false;
     const Match match = match_statement(statement, q);
     if (effect == "Deny" && match != Match::no) return false;
     allowed |= effect == "Allow" && match == Match::yes;

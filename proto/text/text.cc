@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <simdjson.h>
+#include "proto/text/json_dom.h"
 
 namespace pawl {
 namespace {
@@ -40,8 +40,6 @@ bool has_noncharacter(std::string_view text) {
 }
 
 }  // namespace
-
-bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 TextFault check_text(std::string_view text) {
   text.remove_prefix(plain_bytes(text));

@@ -21,7 +21,6 @@ enum class TextFault : std::uint8_t {
   bad_character,  // UTF-8, but a control character, U+FFFE or U+FFFF
 };
 
-bool valid_utf8(std::string_view text);
 TextFault check_text(std::string_view text);
 
 // Makes a text safe for JSON and XML: if check_text() refuses it, all bytes outside printable ASCII

@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "proto/text/base64.h"
 #include "proto/text/json.h"
+#include "proto/text/json_dom.h"
 #include "proto/text/text.h"
 
 namespace pawl {

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "proto/text/json_dom.h"
+
 namespace pawl {
 namespace {
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// JsonDom: parses a JSON document into a tree of values. It reads all JSON but the body of an SQS
+// request (sqs/json_input.cc), where the calls of this header would cost 12 to 16 % more.
+//
+//   JsonDom dom;
+//   if (const auto document = dom.parse(text)) {
+//     for (const auto [key, value] : document->members()) ...
+//   }
+//
+// The whole document is checked: UTF-8, grammar, numbers. Of equal keys member() finds the first;
+// a caller that must refuse equal keys compares them itself, with repeated_name() of text.h.
+//
+// Units:  bytes.
+// Limits: depth_max levels of lists and objects.
+// Errors: no value for a text that is not JSON; an accessor of another kind has no value.
+// Owner:  a JsonDom owns the document of its last parse; values, ranges and texts are valid until
+//         the next one. A parser of more than keep_max bytes of text is freed at the next parse.
+// Source: RFC 8259.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+class JsonItems;
+class JsonMembers;
+
+// A value of a document, as small as a string_view.
+class JsonValue {
+ public:
+  enum class Kind : std::uint8_t { null, truth, number, text, list, object };
+
+  JsonValue() = default;  // of no document; assign before use
+
+  Kind kind() const;
+  bool is_null() const { return kind() == Kind::null; }
+  bool is_list() const { return kind() == Kind::list; }
+  bool is_object() const { return kind() == Kind::object; }
+  bool is_number() const { return kind() == Kind::number; }
+
+  std::optional<std::string_view> text() const;
+  std::optional<bool> truth() const;
+  std::optional<double> number() const;
+
+  // Elements of a list, members of an object; 0 for other kinds.
+  std::size_t size() const;
+  // Empty ranges for other kinds.
+  JsonItems items() const;
+  JsonMembers members() const;
+  std::optional<JsonValue> member(std::string_view key) const;
+
+  std::string compact() const;  // as JSON without white space
+
+ private:
+  friend class JsonDom;
+  friend class JsonItems;
+  friend class JsonMembers;
+  using Handle = std::array<std::uintptr_t, 2>;  // simdjson's document and position
+  explicit JsonValue(Handle handle) : handle_(handle) {}
+
+  Handle handle_{};
+};
+
+class JsonItems {
+ public:
+  class iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = JsonValue;
+    using difference_type = std::ptrdiff_t;
+
+    JsonValue operator*() const;
+    iterator& operator++();
+    iterator operator++(int);
+    bool operator==(const iterator&) const = default;
+
+   private:
+    friend class JsonValue;
+    JsonValue::Handle at_{};
+  };
+  iterator begin() const { return begin_; }
+  iterator end() const { return end_; }
+
+ private:
+  friend class JsonValue;
+  iterator begin_, end_;
+};
+
+struct JsonField {
+  std::string_view key;
+  JsonValue value;
+};
+
+class JsonMembers {
+ public:
+  class iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = JsonField;
+    using difference_type = std::ptrdiff_t;
+
+    JsonField operator*() const;
+    iterator& operator++();
+    iterator operator++(int);
+    bool operator==(const iterator&) const = default;
+
+   private:
+    friend class JsonValue;
+    JsonValue::Handle at_{};
+  };
+  iterator begin() const { return begin_; }
+  iterator end() const { return end_; }
+
+ private:
+  friend class JsonValue;
+  iterator begin_, end_;
+};
+
+class JsonDom {
+ public:
+  static constexpr std::size_t depth_max = 32;
+
+  explicit JsonDom(std::size_t keep_max = 64 << 10);
+  ~JsonDom();
+  JsonDom(JsonDom&&) noexcept;
+  JsonDom& operator=(JsonDom&&) noexcept;
+
+  std::optional<JsonValue> parse(std::string_view text);
+  std::size_t memory() const;  // approximate bytes held
+
+ private:
+  struct Impl;
+
+  std::size_t keep_max_;
+  std::unique_ptr<Impl> impl_;
+};
+
+// True for well-formed UTF-8 without surrogates. It is here because simdjson has the fastest check.
+bool valid_utf8(std::string_view text);
+
+}  // namespace pawl
