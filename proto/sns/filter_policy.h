@@ -52,6 +52,8 @@ class FilterBody {
   std::unique_ptr<Parsed> parsed_;
 };
 
+struct FilterNode;
+
 class FilterPolicy {
  public:
   static constexpr std::size_t bytes_max = 256 << 10;
@@ -81,11 +83,9 @@ class FilterPolicy {
   bool matches(std::string_view attributes, std::string_view body) const;
 
  private:
-  struct Node;
-  friend class FilterPolicyReader;
   Scope scope_ = Scope::attributes;
   std::size_t memory_ = 0;
-  std::unique_ptr<Node> root_;
+  std::unique_ptr<FilterNode> root_;
 };
 
 }  // namespace pawl
