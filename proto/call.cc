@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "proto/call_state.h"
 #include "proto/sqs/call.h"
 #include "proto/text/form.h"
@@ -235,6 +236,7 @@ std::span<const CallRoute> HttpCall::routes() const {
 }
 
 CallStep HttpCall::resume(const Directory& directory) {
+  CHECK(state_->api != Api::plain, "a call that routed nothing is resumed");
   return state_->api == Api::sns ? state_->sns->resume(directory) : sqs::resume(state_->sqs);
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/check.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 
@@ -105,6 +106,7 @@ CallStep begin_query(SqsState& s, const HttpRequest& http, const Form& form,
 }
 
 CallStep resume(SqsState& s) {
+  CHECK(s.action != SqsAction::none && !s.refusal, "a call that was refused is resumed");
   if (s.request.op == Op::undeliver) return give_back_rest(s);
   const Errc outcome = outcome_of(s);
   if (outcome == Errc::changed_meanwhile && change_again(s)) {
