@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/check.h"
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"
@@ -12,6 +13,7 @@ using F = SnsFault;
 
 // Sends the change of `row` to the control shard. Refuses a result beyond topic_bytes_max.
 Next send_change(SnsState& s) {
+  CHECK(s.row != nullptr);
   const auto before = topic_of(s.row);
   SnsTopic topic = *before;
   if (!s.change(topic)) return Next::respond;
@@ -23,6 +25,28 @@ Next send_change(SnsState& s) {
   s.request.changes = s.changes;
   s.request.based_on = s.row;
   return s.route_to_control();
+}
+
+// Sends the changed tags of `row` to the control shard.
+Next send_tags(SnsState& s) {
+  CHECK(s.row != nullptr);
+  s.tags = s.row->tags;
+  if (!s.change_tags(s.tags)) return Next::respond;
+  s.request = {};
+  s.request.op = Op::set_attributes;
+  s.request.queue = s.row->id;
+  s.request.tags = &s.tags;
+  s.request.based_on = s.row;
+  return s.route_to_control();
+}
+
+// True if a change that conflicted with another one is to be repeated on the current `row`.
+bool change_again(SnsState& s) {
+  if (!s.change && !s.change_tags) return false;
+  if (s.request.config == nullptr || s.retries == change_retries_max) return false;
+  ++s.retries;
+  s.row = s.request.config;
+  return true;
 }
 
 // The one refusal for ARNs of other accounts: it does not reveal whether the topic exists.
@@ -94,12 +118,14 @@ Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change) {
   return send_change(s);
 }
 
+Next change_tags(SnsState& s, std::function<bool(Tags&)> change) {
+  s.change_tags = std::move(change);
+  return send_tags(s);
+}
+
 Next topic_changed(SnsState& s) {
-  if (s.request.error == Errc::changed_meanwhile && s.change && s.request.config != nullptr &&
-      s.retries++ < change_retries_max) {
-    s.row = s.request.config;
-    return send_change(s);
-  }
+  if (s.request.error == Errc::changed_meanwhile && change_again(s))
+    return s.change ? send_change(s) : send_tags(s);
   if (s.request.error == Errc::queue_exists && s.if_exists) {
     s.if_exists(*s.request.config);
   } else if (s.request.error == Errc::no_such_queue) {

@@ -131,6 +131,7 @@ struct SnsState {
   ConfigPtr row;
   std::string topic_arn;
   std::function<bool(SnsTopic&)> change;              // false: refused, or nothing to change
+  std::function<bool(Tags&)> change_tags;             // false: refused
   std::function<void(const QueueConfig&)> if_exists;  // CreateTopic: another call created it first
   bool may_be_gone = false;  // DeleteTopic, Unsubscribe: a missing topic is no error
   QueueSpec spec;
@@ -202,7 +203,9 @@ std::string topic_arn_of(const SnsState& s, std::string_view account, std::strin
 [[nodiscard]] bool find_subscription(SnsState& s, std::string_view arn, std::string_view& id);
 // Changes the topic of `row`. The result that `change` writes becomes the response.
 CallStep change_topic(SnsState& s, std::function<bool(SnsTopic&)> change);
-// Handles the control shard's response. Repeats a `change` if the topic has changed meanwhile.
+// Changes the tags of `row`; `change` gets the current ones.
+CallStep change_tags(SnsState& s, std::function<bool(Tags&)> change);
+// Handles the control shard's response. Repeats a change if the topic has changed meanwhile.
 CallStep topic_changed(SnsState& s);
 // Reads the pairs of "Attributes.entry.N.key" and ".value", or "Tags.member.N.Key" and ".Value".
 [[nodiscard]] bool read_pairs(SnsState& s, const Form& form, std::string_view list,

@@ -94,14 +94,17 @@ bool read_topic(SnsState& s, const Form& form, std::string_view name, SnsTopic& 
   return true;
 }
 
-bool read_tags(SnsState& s, const Form& form, Tags& tags) {
-  Pairs given;
+bool read_tags(SnsState& s, const Form& form, Pairs& given) {
   if (!read_pairs(s, form, "Tags.member", "Key", "Value", given)) return false;
   Refusal refusal;
   for (const auto& [key, value] : given) {
     if (!check_tag(key, value, refusal)) return s.refusal.parameter("{}", refusal.text);
-    put_tag(tags, key, value);
   }
+  return true;
+}
+
+bool add_tags(SnsState& s, const Pairs& given, Tags& tags) {
+  for (const auto& [key, value] : given) put_tag(tags, key, value);
   return tags.size() <= tags_max ||
          s.refusal.because(F::tag_limit,
                            "Could not complete request: tag quota of per resource "
@@ -121,20 +124,9 @@ bool check_same(SnsState& s, const QueueConfig& row, const Pairs& given, const T
 
 void write_topic_arn(SnsState& s) { s.answer().element("TopicArn", s.topic_arn); }
 
-// Replaces the tags of `row`. Refused as throttled if the row has changed meanwhile.
-Next change_tags(SnsState& s) {
-  s.request = {};
-  s.request.op = Op::set_attributes;
-  s.request.queue = s.row->id;
-  s.request.tags = &s.tags;
-  s.request.based_on = s.row;
-  return s.route_to_control();
-}
-
 bool find_resource(SnsState& s, const Form& form) {
   std::string_view arn;
   if (!need(s, form, "ResourceArn", arn) || !find_topic(s, arn)) return false;
-  s.tags = s.row->tags;
   s.answer();
   return true;
 }
@@ -144,9 +136,10 @@ bool find_resource(SnsState& s, const Form& form) {
 Next create_topic(SnsState& s, const Form& form) {
   const std::string name(text_of(form, "Name"));
   SnsTopic topic;
-  Pairs given;
+  Pairs given, tags;
   s.spec = {};
-  if (!read_topic(s, form, name, topic, given) || !read_tags(s, form, s.spec.tags)) {
+  if (!read_topic(s, form, name, topic, given) || !read_tags(s, form, tags) ||
+      !add_tags(s, tags, s.spec.tags)) {
     return Next::respond;
   }
   s.topic_arn = topic_arn_of(s, s.account, name);
@@ -248,8 +241,9 @@ Next set_topic_attributes(SnsState& s, const Form& form) {
 }
 
 Next tag_resource(SnsState& s, const Form& form) {
-  if (!find_resource(s, form) || !read_tags(s, form, s.tags)) return Next::respond;
-  return change_tags(s);
+  Pairs given;
+  if (!find_resource(s, form) || !read_tags(s, form, given)) return Next::respond;
+  return change_tags(s, [&s, given](Tags& tags) { return add_tags(s, given, tags); });
 }
 
 Next untag_resource(SnsState& s, const Form& form) {
@@ -259,18 +253,22 @@ Next untag_resource(SnsState& s, const Form& form) {
     s.refusal.parameter("TagKeys");
     return Next::respond;
   }
+  std::vector<std::string> keys;
   for (const std::uint32_t n : numbers) {
-    const std::string_view* const key = form.find("TagKeys.member", n);
-    if (key != nullptr) std::erase_if(s.tags, [&](const auto& tag) { return tag.first == *key; });
+    if (const auto* const key = form.find("TagKeys.member", n)) keys.emplace_back(*key);
   }
-  return change_tags(s);
+  return change_tags(s, [keys](Tags& tags) {
+    std::erase_if(
+        tags, [&](const auto& tag) { return std::ranges::find(keys, tag.first) != keys.end(); });
+    return true;
+  });
 }
 
 Next list_tags_for_resource(SnsState& s, const Form& form) {
   if (!find_resource(s, form)) return Next::respond;
   XmlWriter xml = s.answer();
   xml.open("Tags");
-  for (const auto& [key, value] : s.tags) {
+  for (const auto& [key, value] : s.row->tags) {
     xml.open("member");
     xml.element("Key", key);
     xml.element("Value", value);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "proto/aws/tags.h"
 #include "proto/sns/topic.h"
 #include "tests/proto/sns/fixture.h"
 
@@ -154,6 +155,40 @@ TEST_F(SnsTest, AChangeIsMadeAnewWhenTheTopicHasChangedMeanwhile) {
   EXPECT_EQ(broker.seen[Op::set_attributes], 2);
   EXPECT_TRUE(sns("GetTopicAttributes", "&TopicArn=" + topic)
                   .body.contains("<key>DisplayName</key><value>d</value>"));
+}
+
+TEST_F(SnsTest, AChangeOfTagsIsMadeAnewWhenTheTopicHasChangedMeanwhile) {
+  const std::string topic = make_topic("t", "&Tags.member.1.Key=a&Tags.member.1.Value=1");
+  const std::string at = "&ResourceArn=" + topic;
+  std::string added = "first";
+  broker.before_changes = [&] {
+    if (added.empty()) return;
+    const ConfigPtr row = *broker.directory.find(topic_account("000000000000"), "t");
+    auto other = std::make_shared<QueueConfig>(*row);
+    put_tag(other->tags, std::exchange(added, {}), "x");
+    broker.directory.put(other);
+  };
+  EXPECT_EQ(sns("TagResource", at + "&Tags.member.1.Key=b&Tags.member.1.Value=2").status, 200);
+  added = "second";
+  EXPECT_EQ(sns("UntagResource", at + "&TagKeys.member.1=a").status, 200);
+  const std::string tags = sns("ListTagsForResource", at).body;
+  for (const std::string_view key : {"b", "first", "second"}) {
+    EXPECT_TRUE(tags.contains(fmt::format("<Key>{}</Key>", key))) << tags;
+  }
+  EXPECT_FALSE(tags.contains("<Key>a</Key>")) << tags;
+}
+
+TEST_F(SnsTest, AChangeOfTagsGivesUpWhenTheTopicAlwaysChanges) {
+  const std::string topic = make_topic("t");
+  broker.before_changes = [&] {
+    const ConfigPtr row = *broker.directory.find(topic_account("000000000000"), "t");
+    broker.directory.put(std::make_shared<QueueConfig>(*row));
+  };
+  broker.seen.clear();
+  const SqsResponse given_up =
+      sns("TagResource", "&ResourceArn=" + topic + "&Tags.member.1.Key=b&Tags.member.1.Value=2");
+  EXPECT_EQ(element(given_up, "Code"), "Throttled") << given_up.body;
+  EXPECT_EQ(broker.seen[Op::set_attributes], 1 + static_cast<int>(change_retries_max));
 }
 
 TEST_F(SnsTest, DeleteTopicAndUnsubscribeTwice) {
