@@ -30,20 +30,20 @@ class BinaryCodec : public Codec {
 
   std::string prepare(int socket, bool create) override {
     std::string payload;
-    put(payload, wire_magic);
-    put(payload, wire_major);
-    put(payload, wire_minor);
+    put(payload, binary_magic);
+    put(payload, binary_major);
+    put(payload, binary_minor);
     put(payload, std::uint32_t{0});
     put(payload, options_.key_id.empty() ? auth_none : auth_key);
     put_short(payload, "pawl bench");
-    std::string fault = ask(socket, WireOp::hello, payload);
+    std::string fault = ask(socket, BinaryOp::hello, payload);
     if (fault.empty()) fault = authenticate(socket);
     if (!fault.empty()) return fault;
     payload.clear();
     if (!create) put_short(payload, "");  // account
     put_short(payload, queue_name_);
     if (create) payload.append(4, '\0');  // no attributes, no tags
-    fault = ask(socket, create ? WireOp::create_queue : WireOp::open_queue, payload);
+    fault = ask(socket, create ? BinaryOp::create_queue : BinaryOp::open_queue, payload);
     if (fault.empty()) build();
     return fault;
   }
@@ -66,7 +66,7 @@ class BinaryCodec : public Codec {
                      std::uint32_t count) override {
     const std::size_t begin = begin_frame(
         out,
-        {.op = static_cast<std::uint8_t>(WireOp::remove), .correlation = slot, .queue = queue_});
+        {.op = static_cast<std::uint8_t>(BinaryOp::remove), .correlation = slot, .queue = queue_});
     put(out, count);
     for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
     finish_frame(out, begin);
@@ -87,7 +87,7 @@ class BinaryCodec : public Codec {
       if (header->status != 0) {
         reply.failed = 1;
         reply.reason = name_of(static_cast<Status>(header->status));
-      } else if (!read(static_cast<WireOp>(header->op), payload, reply, delivered)) {
+      } else if (!read(static_cast<BinaryOp>(header->op), payload, reply, delivered)) {
         return broken;
       }
       replies.push_back(reply);
@@ -112,11 +112,11 @@ class BinaryCodec : public Codec {
     std::string payload;
     put_short(payload, options_.key_id);
     payload.append(proof.begin(), proof.end());
-    return ask(socket, WireOp::authenticate, payload);
+    return ask(socket, BinaryOp::authenticate, payload);
   }
 
   // Sends one request and reads its response, before the load begins.
-  std::string ask(int socket, WireOp op, std::string_view payload) {
+  std::string ask(int socket, BinaryOp op, std::string_view payload) {
     std::string bytes;
     const std::size_t begin = begin_frame(bytes, {.op = static_cast<std::uint8_t>(op)});
     bytes.append(payload);
@@ -151,7 +151,7 @@ class BinaryCodec : public Codec {
     const std::string body = make_body(options_.body);
     send_.clear();
     stamps_.clear();
-    begin_frame(send_, {.op = static_cast<std::uint8_t>(WireOp::send), .queue = queue_});
+    begin_frame(send_, {.op = static_cast<std::uint8_t>(BinaryOp::send), .queue = queue_});
     put(send_, options_.batch);
     for (std::uint32_t i = 0; i < options_.batch; ++i) {
       put(send_, options_.body);
@@ -160,20 +160,20 @@ class BinaryCodec : public Codec {
     }
     finish_frame(send_, 0);
     receive_.clear();
-    begin_frame(receive_, {.op = static_cast<std::uint8_t>(WireOp::receive), .queue = queue_});
+    begin_frame(receive_, {.op = static_cast<std::uint8_t>(BinaryOp::receive), .queue = queue_});
     put(receive_, options_.batch);
     put(receive_, std::uint32_t{0});
-    put(receive_, wire_queue_default);
+    put(receive_, binary_queue_default);
     put(receive_, std::uint32_t{0});
     finish_frame(receive_, 0);
   }
 
-  bool read(WireOp op, std::string_view payload, Reply& reply,
+  bool read(BinaryOp op, std::string_view payload, Reply& reply,
             std::vector<Delivered>& delivered) const {
-    if (op == WireOp::receive) return read_deliveries(payload, reply, delivered);
-    WireReader in(payload);
+    if (op == BinaryOp::receive) return read_deliveries(payload, reply, delivered);
+    BinaryReader in(payload);
     const auto count = in.take<std::uint32_t>();
-    const std::size_t stride = op == WireOp::send ? sent_bytes : 2;
+    const std::size_t stride = op == BinaryOp::send ? sent_bytes : 2;
     if (in.left() != count * stride) return false;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint16_t status = 0;
@@ -186,7 +186,7 @@ class BinaryCodec : public Codec {
 
   bool read_deliveries(std::string_view payload, Reply& reply,
                        std::vector<Delivered>& delivered) const {
-    WireReader in(payload);
+    BinaryReader in(payload);
     reply.good = in.take<std::uint32_t>();
     for (std::uint32_t i = 0; i < reply.good && in.ok(); ++i) {
       Delivered one{.receipt = in.take_bytes(receipt_bytes)};

@@ -17,7 +17,7 @@ constexpr std::uint8_t kind_text = 1;
 constexpr std::uint8_t kind_bytes = 2;
 
 template <std::size_t Size>
-std::array<std::uint8_t, Size> take_array(WireReader& in) {
+std::array<std::uint8_t, Size> take_array(BinaryReader& in) {
   std::array<std::uint8_t, Size> bytes{};
   const std::string_view taken = in.take_bytes(Size);
   std::ranges::copy(taken, bytes.begin());
@@ -47,10 +47,10 @@ bool put_attributes(std::string& out, std::span<const Client::Attribute> attribu
 }  // namespace
 
 std::uint32_t wire_ms(const std::optional<milliseconds>& duration) {
-  if (!duration) return wire_queue_default;
+  if (!duration) return binary_queue_default;
   // A value out of range stays out of range: the server refuses it.
   return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(duration->count(), 0, wire_queue_default - 1));
+      std::clamp<std::int64_t>(duration->count(), 0, binary_queue_default - 1));
 }
 
 Client::Code put_message(std::string& out, const Client::Outgoing& message) {
@@ -112,7 +112,7 @@ Client::Code put_queue_attributes(std::string& out,
 
 bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features,
                  std::string_view& challenge) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto major = in.take<std::uint16_t>();
   const auto minor = in.take<std::uint16_t>();
   features = in.take<std::uint32_t>();
@@ -127,11 +127,11 @@ bool take_server(std::string_view payload, Client::Server& server, std::uint32_t
   for (std::uint32_t i = 0; i < ports && in.ok(); ++i)
     server.shard_ports.push_back(in.take<std::uint16_t>());
   if (minor >= 1) challenge = in.take_short();
-  return in.ok() && major == wire_major;  // a later minor version may append fields
+  return in.ok() && major == binary_major;  // a later minor version may append fields
 }
 
 bool take_queue(std::string_view payload, Client::Queue& queue) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   queue.id = in.take<std::uint32_t>();
   queue.shard = in.take<std::uint32_t>();
   queue.maximum_message_size = in.take<std::uint32_t>();
@@ -143,7 +143,7 @@ bool take_queue(std::string_view payload, Client::Queue& queue) {
 }
 
 bool take_counts(std::string_view payload, Client::Counts& counts) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   counts.visible = in.take<std::uint64_t>();
   counts.in_flight = in.take<std::uint64_t>();
   counts.delayed = in.take<std::uint64_t>();
@@ -152,7 +152,7 @@ bool take_counts(std::string_view payload, Client::Counts& counts) {
 }
 
 bool take_description(std::string_view payload, Client::QueueDescription& description) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   description.counts.visible = in.take<std::uint64_t>();
   description.counts.in_flight = in.take<std::uint64_t>();
   description.counts.delayed = in.take<std::uint64_t>();
@@ -167,7 +167,7 @@ bool take_description(std::string_view payload, Client::QueueDescription& descri
 }
 
 bool take_names(std::string_view payload, Client::QueueList& list) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   list.more = in.take<std::uint8_t>() != 0;
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) list.names.emplace_back(in.take_short());
@@ -175,7 +175,7 @@ bool take_names(std::string_view payload, Client::QueueList& list) {
 }
 
 bool take_tags(std::string_view payload, Client::Tags& tags) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const std::string_view key = in.take_short();
@@ -185,7 +185,7 @@ bool take_tags(std::string_view payload, Client::Tags& tags) {
 }
 
 bool take_moves(std::string_view payload, std::vector<Client::Move>& moves) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     Client::Move& move = moves.emplace_back();
@@ -202,7 +202,7 @@ bool take_moves(std::string_view payload, std::vector<Client::Move>& moves) {
 }
 
 bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     Client::Replay& replay = replays.emplace_back();
@@ -222,7 +222,7 @@ bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays
 }
 
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     Client::Sent entry;
@@ -235,7 +235,7 @@ bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
 }
 
 bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     Client::MessageView message;
@@ -261,7 +261,7 @@ bool take_messages(std::string_view payload, std::vector<Client::MessageView>& m
 }
 
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i)
     codes.push_back(static_cast<Client::Code>(in.take<std::uint16_t>()));

@@ -29,7 +29,7 @@ Client::Code put_name(std::string& out, std::string_view name) {
 template <typename Number, typename Answer>
 Client::Result<Number> number_in(const Client::Result<Answer>& answer) {
   if (!answer) return std::unexpected(answer.error());
-  WireReader in(answer->payload);
+  BinaryReader in(answer->payload);
   const auto number = in.take<Number>();
   if (!in.finished()) return failed(Client::Code::bad_answer);
   return number;
@@ -38,14 +38,14 @@ Client::Result<Number> number_in(const Client::Result<Answer>& answer) {
 }  // namespace
 
 Client::Result<void> Client::ping() {
-  const auto answer = impl_->call(WireOp::ping, 0);
+  const auto answer = impl_->call(BinaryOp::ping, 0);
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
 Client::Result<Client::Queue> Client::create_queue(std::string_view name,
                                                    std::span<const QueueAttribute> attributes) {
-  const auto answer = impl_->call(WireOp::create_queue, 0, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::create_queue, 0, [&](std::string& out) {
     if (const Code code = put_name(out, name); code != Code::ok) return code;
     const Code code = client::put_queue_attributes(out, attributes);
     put(out, std::uint16_t{0});  // no tags
@@ -58,7 +58,7 @@ Client::Result<Client::Queue> Client::create_queue(std::string_view name,
 }
 
 Client::Result<Client::Queue> Client::open_queue(std::string_view name, std::string_view account) {
-  const auto answer = impl_->call(WireOp::open_queue, 0, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::open_queue, 0, [&](std::string& out) {
     const Code code = put_name(out, account);
     return code == Code::ok ? put_name(out, name) : code;
   });
@@ -69,14 +69,14 @@ Client::Result<Client::Queue> Client::open_queue(std::string_view name, std::str
 }
 
 Client::Result<void> Client::delete_queue(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::delete_queue, queue);
+  const auto answer = impl_->call(BinaryOp::delete_queue, queue);
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
 Client::Result<void> Client::set_attributes(const Queue& queue,
                                             std::span<const QueueAttribute> attributes) {
-  const auto answer = impl_->call(WireOp::set_attributes, queue, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::set_attributes, queue, [&](std::string& out) {
     return client::put_queue_attributes(out, attributes);
   });
   if (!answer) return std::unexpected(answer.error());
@@ -84,7 +84,7 @@ Client::Result<void> Client::set_attributes(const Queue& queue,
 }
 
 Client::Result<Client::QueueDescription> Client::describe(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::get_attributes, queue);
+  const auto answer = impl_->call(BinaryOp::get_attributes, queue);
   if (!answer) return std::unexpected(answer.error());
   QueueDescription description;
   if (!client::take_description(answer->payload, description)) return failed(Code::bad_answer);
@@ -93,7 +93,7 @@ Client::Result<Client::QueueDescription> Client::describe(const Queue& queue) {
 
 Client::Result<Client::QueueList> Client::list_queues(std::string_view prefix,
                                                       std::string_view after, std::uint16_t max) {
-  const auto answer = impl_->call(WireOp::list_queues, 0, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::list_queues, 0, [&](std::string& out) {
     if (const Code code = put_name(out, prefix); code != Code::ok) return code;
     const Code code = put_name(out, after);
     put(out, max);
@@ -106,13 +106,13 @@ Client::Result<Client::QueueList> Client::list_queues(std::string_view prefix,
 }
 
 Client::Result<void> Client::purge(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::purge, queue);
+  const auto answer = impl_->call(BinaryOp::purge, queue);
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
 Client::Result<Client::Counts> Client::counts(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::stats, queue);
+  const auto answer = impl_->call(BinaryOp::stats, queue);
   if (!answer) return std::unexpected(answer.error());
   Counts counts;
   if (!client::take_counts(answer->payload, counts)) return failed(Code::bad_answer);
@@ -120,7 +120,7 @@ Client::Result<Client::Counts> Client::counts(const Queue& queue) {
 }
 
 Client::Result<Client::Tags> Client::tags(const Queue& queue) {
-  const auto answer = impl_->call(WireOp::get_tags, queue);
+  const auto answer = impl_->call(BinaryOp::get_tags, queue);
   if (!answer) return std::unexpected(answer.error());
   Tags tags;
   if (!client::take_tags(answer->payload, tags)) return failed(Code::bad_answer);
@@ -130,7 +130,7 @@ Client::Result<Client::Tags> Client::tags(const Queue& queue) {
 Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueAttribute> set,
                                       std::span<const std::string_view> removed) {
   if (set.size() > UINT16_MAX || removed.size() > UINT16_MAX) return failed(Code::invalid);
-  const auto answer = impl_->call(WireOp::set_tags, queue, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::set_tags, queue, [&](std::string& out) {
     put(out, static_cast<std::uint16_t>(set.size()));
     for (const auto& [key, value] : set) {
       if (const Code code = put_name(out, key); code != Code::ok) return code;
@@ -148,7 +148,7 @@ Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueA
 
 Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::string_view after,
                                                   std::uint16_t max) {
-  const auto answer = impl_->call(WireOp::list_sources, queue, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::list_sources, queue, [&](std::string& out) {
     const Code code = put_name(out, after);
     put(out, max);
     return code;
@@ -161,7 +161,7 @@ Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::strin
 
 Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::string_view destination,
                                                  std::uint32_t rate) {
-  const auto answer = impl_->call(WireOp::start_move, source, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::start_move, source, [&](std::string& out) {
     const Code code = put_name(out, destination);
     put(out, rate);
     return code;
@@ -170,7 +170,7 @@ Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::strin
 }
 
 Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint32_t number) {
-  const auto answer = impl_->call(WireOp::cancel_move, source, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::cancel_move, source, [&](std::string& out) {
     put(out, number);
     return Code::ok;
   });
@@ -178,7 +178,7 @@ Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint
 }
 
 Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
-  const auto answer = impl_->call(WireOp::list_moves, source);
+  const auto answer = impl_->call(BinaryOp::list_moves, source);
   if (!answer) return std::unexpected(answer.error());
   std::vector<Move> moves;
   if (!client::take_moves(answer->payload, moves)) return failed(Code::bad_answer);
@@ -187,7 +187,7 @@ Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
 
 Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
                                                    const ReplayOptions& options) {
-  const auto answer = impl_->call(WireOp::start_replay, source, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::start_replay, source, [&](std::string& out) {
     if (const Code code = put_name(out, options.destination); code != Code::ok) return code;
     put(out, options.rate);
     put(out, options.from);
@@ -201,7 +201,7 @@ Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
 }
 
 Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::uint32_t number) {
-  const auto answer = impl_->call(WireOp::cancel_replay, source, [&](std::string& out) {
+  const auto answer = impl_->call(BinaryOp::cancel_replay, source, [&](std::string& out) {
     put(out, number);
     return Code::ok;
   });
@@ -209,7 +209,7 @@ Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::ui
 }
 
 Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source) {
-  const auto answer = impl_->call(WireOp::list_replays, source);
+  const auto answer = impl_->call(BinaryOp::list_replays, source);
   if (!answer) return std::unexpected(answer.error());
   std::vector<Replay> replays;
   if (!client::take_replays(answer->payload, replays)) return failed(Code::bad_answer);
@@ -317,7 +317,7 @@ std::string Client::to_string(const MessageId& id) {
 
 std::vector<Client::Attribute> Client::attributes_of(std::string_view encoded) {
   std::vector<Attribute> attributes;
-  WireReader in(encoded);
+  BinaryReader in(encoded);
   while (in.left() > 0) {
     Attribute attribute;
     attribute.name = in.take_short();

@@ -43,10 +43,10 @@ std::uint64_t Client::Impl::next_number() {
 }
 
 Client::Result<void> Client::Impl::greet() {
-  const auto ticket = submit(WireOp::hello, 0, [&](std::string& out) {
-    put(out, wire_magic);
-    put(out, wire_major);
-    put(out, wire_minor);
+  const auto ticket = submit(BinaryOp::hello, 0, [&](std::string& out) {
+    put(out, binary_magic);
+    put(out, binary_major);
+    put(out, binary_minor);
     put(out, feature_groups | (options_.checksum ? feature_checksum : 0));
     put(out, options_.key_id.empty() ? auth_none : auth_key);
     put_short(out, std::string_view(options_.name).substr(0, 64));
@@ -72,7 +72,7 @@ Client::Result<void> Client::Impl::authenticate(std::string_view asked) {
   if (asked.size() != challenge.size()) return failed(Code::bad_answer);
   std::ranges::copy(asked, challenge.begin());
   const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
-  const auto ticket = submit(WireOp::authenticate, 0, [&](std::string& out) {
+  const auto ticket = submit(BinaryOp::authenticate, 0, [&](std::string& out) {
     if (options_.key_id.size() > Keyring::id_max) return Code::invalid;
     put_short(out, options_.key_id);
     out.append(proof.begin(), proof.end());
@@ -101,9 +101,9 @@ Client::Result<Answer> Client::Impl::await(const Result<Ticket>& ticket, Millis 
 bool Client::Impl::take_entries(const Answer& answer) {
   if (answer.error.code != Code::ok) return true;
   switch (answer.op) {
-    case WireOp::send:
+    case BinaryOp::send:
       return client::take_sent(answer.payload, sent_);
-    case WireOp::receive:
+    case BinaryOp::receive:
       return client::take_messages(answer.payload, messages_);
     default:
       return client::take_codes(answer.payload, codes_);
@@ -174,7 +174,7 @@ std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); 
 Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
                                                    std::span<const Outgoing> batch) {
   if (batch.empty() || batch.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::send, queue, [&](std::string& out) {
+  return impl_->submit(BinaryOp::send, queue, [&](std::string& out) {
     put(out, static_cast<std::uint32_t>(batch.size()));
     for (const Outgoing& message : batch) {
       const bool names = !message.group.empty() || !message.deduplication_id.empty();
@@ -187,7 +187,7 @@ Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
 
 Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
                                                       const ReceiveOptions& options) {
-  return impl_->submit(WireOp::receive, queue, [&](std::string& out) {
+  return impl_->submit(BinaryOp::receive, queue, [&](std::string& out) {
     if (!impl_->groups && !options.attempt.empty()) return Code::not_supported;
     if (options.attempt.size() > UINT16_MAX) return Code::invalid;
     client::put_receive(out, options);
@@ -199,7 +199,7 @@ Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
                                                      std::span<const Receipt> receipts) {
   if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::remove, queue, [&](std::string& out) {
+  return impl_->submit(BinaryOp::remove, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, std::nullopt);
     return Code::ok;
   });
@@ -209,7 +209,7 @@ Client::Result<Client::Ticket> Client::submit_change_visibility(const Queue& que
                                                                 std::span<const Receipt> receipts,
                                                                 Millis visibility) {
   if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(WireOp::change, queue, [&](std::string& out) {
+  return impl_->submit(BinaryOp::change, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, visibility);
     return Code::ok;
   });

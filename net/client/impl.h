@@ -26,7 +26,7 @@ class Client::Impl {
   // Submits the payload appended by `write`. A Code other than ok from `write` abandons the
   // request.
   template <typename Write>
-  Result<Ticket> submit(WireOp op, std::uint32_t queue, Write&& write) {
+  Result<Ticket> submit(BinaryOp op, std::uint32_t queue, Write&& write) {
     if (const auto obstacle = pipeline.obstacle()) return std::unexpected(*obstacle);
     const Code code = write(pipeline.begin(op, queue));
     if (code == Code::ok) return pipeline.finish();
@@ -36,7 +36,7 @@ class Client::Impl {
 
   // A handle is valid on one connection only: the queue of another Client is refused.
   template <typename Write>
-  Result<Ticket> submit(WireOp op, const Queue& queue, Write&& write) {
+  Result<Ticket> submit(BinaryOp op, const Queue& queue, Write&& write) {
     if (queue.client != number) return std::unexpected(client::error_of(Code::bad_handle));
     return submit(op, queue.handle, write);
   }
@@ -44,12 +44,12 @@ class Client::Impl {
   // One request and its response, whose payload is valid until the next call.
   // `queue`: a Queue, or 0 for a request without a queue.
   template <typename Target, typename Write>
-  Result<client::Answer> call(WireOp op, const Target& queue, Write&& write) {
+  Result<client::Answer> call(BinaryOp op, const Target& queue, Write&& write) {
     if (pipeline.outstanding() > 0) return std::unexpected(client::error_of(Code::busy));
     return await(submit(op, queue, write), options_.request_timeout);
   }
   template <typename Target>
-  Result<client::Answer> call(WireOp op, const Target& queue) {
+  Result<client::Answer> call(BinaryOp op, const Target& queue) {
     return call(op, queue, [](std::string&) { return Code::ok; });
   }
   // Waits for a response like a blocking call: at most request_timeout + `extra`.

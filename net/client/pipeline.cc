@@ -21,7 +21,7 @@ microseconds left(Clock::time_point deadline) {
 
 // Decodes the 8 bytes of a refusal.
 Client::Error refusal(const FrameHeader& header, std::string_view payload) {
-  WireReader in(payload);
+  BinaryReader in(payload);
   Client::Error error{.code = static_cast<Client::Code>(header.status)};
   error.retry_after = std::chrono::milliseconds(in.take<std::uint32_t>());
   error.detail = in.take<std::uint32_t>();
@@ -52,7 +52,7 @@ std::optional<Client::Error> Pipeline::obstacle() const {
   return std::nullopt;
 }
 
-std::string& Pipeline::begin(WireOp op, std::uint32_t queue) {
+std::string& Pipeline::begin(BinaryOp op, std::uint32_t queue) {
   const std::uint16_t index = free_.back();
   slots_[index].op = op;
   FrameHeader header;

@@ -28,7 +28,7 @@ namespace pawl::client {
 
 struct Answer {
   Client::Ticket ticket = 0;
-  WireOp op{};
+  BinaryOp op{};
   FrameHeader header;
   Client::Error error;
   std::string_view payload;  // into the receive buffer; empty with an error
@@ -45,7 +45,7 @@ class Pipeline {
 
   // would_block, broken, or no value if a request can begin.
   std::optional<Client::Error> obstacle() const;
-  std::string& begin(WireOp op, std::uint32_t queue);
+  std::string& begin(BinaryOp op, std::uint32_t queue);
   // Discards the begun frame when it cannot be sent.
   std::expected<Client::Ticket, Client::Error> finish();
   void abandon();
@@ -65,7 +65,7 @@ class Pipeline {
   struct Slot {
     std::uint32_t bytes = 0;  // 0: free
     std::uint16_t uses = 0;
-    WireOp op{};
+    BinaryOp op{};
   };
 
   void wait(std::vector<Answer>& answers, std::chrono::microseconds timeout);

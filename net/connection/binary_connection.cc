@@ -11,7 +11,7 @@
 namespace pawl {
 
 std::size_t BinaryConnection::take(std::string_view bytes) {
-  const SessionConfig& config = table().session();
+  const BinarySettings& config = table().session();
   std::size_t taken = 0;
   // While the shard is short of memory, a connection gets less credit.
   const std::size_t credit = table().room() > 0 ? config.credit_bytes : short_credit_bytes;
@@ -65,26 +65,26 @@ bool BinaryConnection::overdue(Instant now) const {
 
 void BinaryConnection::begin_call(std::string_view frame) {
   const auto header = parse_header(frame);
-  std::unique_ptr<BinaryCall> call =
-      table().take_call(header && static_cast<WireOp>(header->op) == WireOp::receive);
+  std::unique_ptr<PendingBinaryCall> call =
+      table().take_call(header && static_cast<BinaryOp>(header->op) == BinaryOp::receive);
   session_.set_promised(promised_);
-  BinaryCall& held = *call.release();  // release() returns it to the table
+  PendingBinaryCall& held = *call.release();  // release() returns it to the table
   const auto next =
-      held.wire.begin(session_, frame, table().loop().shard().directory(), table().session());
+      held.binary.begin(session_, frame, table().loop().shard().directory(), table().session());
   if (carry_on(held, next)) release(held);
 }
 
 // True: the call is over.
-bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
-  if (next == WireCall::Next::route) {
-    charge(call, call.wire.memory(), call.memory(), call.wire.promised());
-    submit(call, call.wire.request(), call.wire.target());
+bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) {
+  if (next == BinaryCall::Next::route) {
+    charge(call, call.binary.memory(), call.memory(), call.binary.promised());
+    submit(call, call.binary.request(), call.binary.target());
     return false;
   }
   const std::size_t before = out().size();
-  call.wire.write_response(out());
+  call.binary.write_response(out());
   table().grew(out().size() - before);
-  if (next == WireCall::Next::close) {
+  if (next == BinaryCall::Next::close) {
     if (session_.auth_fault() != AuthFault::none)
       table().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
     finish_after_answers();
@@ -92,7 +92,7 @@ bool BinaryConnection::carry_on(BinaryCall& call, WireCall::Next next) {
   return true;
 }
 
-void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t held,
+void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held,
                               std::size_t promised) {
   if (held > call.held) table().grew(held - call.held);
   bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
@@ -101,20 +101,20 @@ void BinaryConnection::charge(BinaryCall& call, std::size_t bytes, std::size_t h
 }
 
 bool BinaryConnection::answered(PendingCall& pending) {
-  auto& call = static_cast<BinaryCall&>(pending);
+  auto& call = static_cast<PendingBinaryCall&>(pending);
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.
-  constexpr std::size_t least = SessionConfig::receive_bytes_min;
-  call.wire.limit_answer(std::min(out_room(), std::max(least, table().room())));
+  constexpr std::size_t least = BinarySettings::receive_bytes_min;
+  call.binary.limit_answer(std::min(out_room(), std::max(least, table().room())));
   return carry_on(
-      call, call.wire.resume(session_, table().loop().shard().directory(), table().session()));
+      call, call.binary.resume(session_, table().loop().shard().directory(), table().session()));
 }
 
 void BinaryConnection::release(PendingCall& pending) {
-  auto& call = static_cast<BinaryCall&>(pending);
+  auto& call = static_cast<PendingBinaryCall&>(pending);
   charge(call, 0, 0, 0);
-  call.wire.drop();
-  table().give_call(std::unique_ptr<BinaryCall>(&call));
+  call.binary.drop();
+  table().give_call(std::unique_ptr<PendingBinaryCall>(&call));
 }
 
 }  // namespace pawl

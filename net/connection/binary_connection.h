@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection of the binary protocol: many pending requests, with responses in any order.
 //
-// Limits: the credit of SessionConfig: beyond it no further frame is taken. ConnectionTimes::head
+// Limits: the credit of BinarySettings: beyond it no further frame is taken. ConnectionTimes::head
 //         for HELLO.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace pawl {
 
-class BinaryCall final : public PendingCall {
+class PendingBinaryCall final : public PendingCall {
  public:
-  WireCall wire;
+  BinaryCall binary;
   bool receive = false;      // pooled apart from calls with large buffers: it may wait long
   std::size_t bytes = 0;     // charged against the credit
   std::size_t held = 0;      // charged memory of the call
   std::size_t promised = 0;  // most message bytes of its response
 
-  std::size_t memory() const { return sizeof(BinaryCall) + wire.capacity(); }
+  std::size_t memory() const { return sizeof(PendingBinaryCall) + binary.capacity(); }
 };
 
 class BinaryConnection final : public Connection {
@@ -49,10 +49,10 @@ class BinaryConnection final : public Connection {
 
  private:
   void begin_call(std::string_view frame);
-  bool carry_on(BinaryCall& call, WireCall::Next next);
-  void charge(BinaryCall& call, std::size_t bytes, std::size_t held, std::size_t promised);
+  bool carry_on(PendingBinaryCall& call, BinaryCall::Next next);
+  void charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held, std::size_t promised);
 
-  Session session_;
+  BinarySession session_;
   std::size_t bytes_under_way_ = 0;
   std::size_t held_under_way_ = 0;
   std::size_t promised_ = 0;

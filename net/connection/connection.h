@@ -50,7 +50,7 @@ struct ConnectionTimes {
   Duration idle = seconds(75);  // between HTTP requests
 };
 
-// A pending request of a connection. BinaryCall derives from it.
+// A pending request of a connection. PendingBinaryCall derives from it.
 struct PendingCall {
   Connection* connection = nullptr;
   Request* request = nullptr;

@@ -346,14 +346,14 @@ bool Connections::quiet() const {
   return true;
 }
 
-std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
+std::unique_ptr<PendingBinaryCall> Connections::take_call(bool receive) {
   auto& spare = receive ? spare_receives_ : spare_calls_;
   if (spare.empty()) {
-    auto call = std::make_unique<BinaryCall>();
+    auto call = std::make_unique<PendingBinaryCall>();
     call->receive = receive;
     return call;
   }
-  std::unique_ptr<BinaryCall> call = std::move(spare.back());
+  std::unique_ptr<PendingBinaryCall> call = std::move(spare.back());
   spare.pop_back();
   const std::size_t bytes = call->memory();
   spare_bytes_ -= bytes;
@@ -364,7 +364,7 @@ std::unique_ptr<BinaryCall> Connections::take_call(bool receive) {
   return call;
 }
 
-void Connections::give_call(std::unique_ptr<BinaryCall> call) {
+void Connections::give_call(std::unique_ptr<PendingBinaryCall> call) {
   const std::size_t bytes = call->memory();
   if (spare_bytes_ + bytes > spare_bytes_max) return;
   spare_bytes_ += bytes;

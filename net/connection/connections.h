@@ -35,7 +35,7 @@ enum class Protocol : std::uint8_t { http, binary, admin };
 // The server's side of a shard's connections; must outlive them.
 struct ConnectionContext {
   CallSettings sqs;
-  SessionConfig session;
+  BinarySettings session;
   const HttpGuard* guard = nullptr;        // for the SQS port
   const HttpGuard* admin_guard = nullptr;  // for the admin port, whose requests are never signed
   std::string http_url;                    // address for SQS clients, reported at other ports
@@ -52,7 +52,7 @@ struct ConnectionContext {
 // Whether the first bytes of a connection look like an HTTP request.
 bool begins_as_http(std::string_view bytes);
 
-class BinaryCall;
+class PendingBinaryCall;
 
 class Connections final : public Asker {
  public:
@@ -101,7 +101,7 @@ class Connections final : public Asker {
   ShardLoop& loop() { return *loop_; }
   const ConnectionContext& context() const { return *context_; }
   const CallSettings& sqs() const { return sqs_; }
-  const SessionConfig& session() const { return session_; }
+  const BinarySettings& session() const { return session_; }
   Instant now() const { return now_; }
   std::string_view date() const { return date_; }
   std::uint64_t next_request_number() { return request_number_++; }
@@ -112,8 +112,8 @@ class Connections final : public Asker {
   bool admit_handshake(std::uint32_t index, std::uint32_t peer_slot);
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }
   void want_buffers(std::uint32_t index) { starved_.push_back(index); }
-  std::unique_ptr<BinaryCall> take_call(bool receive);
-  void give_call(std::unique_ptr<BinaryCall> call);
+  std::unique_ptr<PendingBinaryCall> take_call(bool receive);
+  void give_call(std::unique_ptr<PendingBinaryCall> call);
   // A call for one HTTP request. give_http_call() returns it and keeps a few small ones for reuse.
   std::unique_ptr<HttpCall> take_http_call();
   void give_http_call(std::unique_ptr<HttpCall> call);
@@ -158,7 +158,7 @@ class Connections final : public Asker {
   Ring* ring_;
   const ConnectionContext* context_;
   CallSettings sqs_;  // the context's, with the current keys
-  SessionConfig session_;
+  BinarySettings session_;
   std::shared_ptr<const TlsContext> tls_;
   std::uint64_t settings_seen_ = 0;
   ShardLoop* loop_ = nullptr;
@@ -169,7 +169,7 @@ class Connections final : public Asker {
   std::vector<std::uint32_t> dirty_;
   std::vector<std::uint32_t> flushing_;
   std::vector<std::uint32_t> starved_;
-  std::vector<std::unique_ptr<BinaryCall>> spare_receives_, spare_calls_;  // for reuse
+  std::vector<std::unique_ptr<PendingBinaryCall>> spare_receives_, spare_calls_;  // for reuse
   std::vector<std::unique_ptr<HttpCall>> spare_http_calls_;
   std::size_t spare_bytes_ = 0;  // memory of all spare calls
   std::size_t open_ = 0;

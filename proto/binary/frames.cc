@@ -11,7 +11,7 @@
 namespace pawl {
 std::optional<FrameHeader> parse_header(std::string_view bytes) {
   CHECK(bytes.size() >= frame_header_bytes);
-  WireReader in(bytes.substr(0, frame_header_bytes));
+  BinaryReader in(bytes.substr(0, frame_header_bytes));
   FrameHeader header;
   header.length = in.take<std::uint32_t>();
   header.op = in.take<std::uint8_t>();

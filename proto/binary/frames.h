@@ -30,9 +30,9 @@ inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_checksum_bytes = 8;
 inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
-inline constexpr std::uint32_t wire_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
-inline constexpr std::uint16_t wire_major = 1;            // a server accepts its own major only
-inline constexpr std::uint16_t wire_minor = 4;            // additions that an older peer may ignore
+inline constexpr std::uint32_t binary_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
+inline constexpr std::uint16_t binary_major = 1;            // a server accepts its own major only
+inline constexpr std::uint16_t binary_minor = 4;  // additions that an older peer may ignore
 
 // Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
@@ -50,7 +50,7 @@ inline constexpr std::uint8_t auth_none = 0;
 inline constexpr std::uint8_t auth_key = 1;  // AUTHENTICATE follows, if the server requires it
 
 // Value of a duration field for "the queue's own setting".
-inline constexpr std::uint32_t wire_queue_default = 0xFFFF'FFFF;
+inline constexpr std::uint32_t binary_queue_default = 0xFFFF'FFFF;
 
 // The word before a message: 24 bits of body length, and flags for the optional words that follow
 // in this order.
@@ -64,7 +64,7 @@ inline constexpr std::uint8_t replay_flag_copies = 1 << 0;  // flag of START_REP
 inline constexpr std::uint32_t entry_bits_known =
     entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay | entry_has_names;
 
-enum class WireOp : std::uint8_t {
+enum class BinaryOp : std::uint8_t {
   hello = 1,
   ping = 2,
   open_queue = 3,
@@ -93,7 +93,7 @@ enum class WireOp : std::uint8_t {
 
 struct FrameHeader {
   std::uint32_t length = 0;
-  std::uint8_t op = 0;  // a WireOp, if known
+  std::uint8_t op = 0;  // a BinaryOp, if known
   std::uint8_t flags = 0;
   std::uint16_t status = 0;
   std::uint32_t correlation = 0;
@@ -144,9 +144,9 @@ void put_long(std::string& out, std::string_view text);
 
 // Reads values from the front of a payload. Past the end every value is zero or empty, and ok() is
 // false from then on: read all values, then check ok() once.
-class WireReader {
+class BinaryReader {
  public:
-  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+  explicit BinaryReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
   T take() {

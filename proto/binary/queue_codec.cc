@@ -9,7 +9,7 @@
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/text.h"
 
-namespace pawl::wire {
+namespace pawl::binary {
 namespace {
 
 constexpr std::size_t queue_name_max = 80;
@@ -36,7 +36,7 @@ constexpr Attribute all[] = {
 
 }  // namespace
 
-Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
                              std::vector<AttributeChange>& changes) {
   std::vector<SqsInput::Pair> given;
   const auto count = in.take<std::uint16_t>();
@@ -51,7 +51,7 @@ Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
   return read_queue_attributes(given, of, changes, refusal) ? Status::ok : Status::bad_attributes;
 }
 
-Status take_tags(WireReader& in, Tags& tags) {
+Status take_tags(BinaryReader& in, Tags& tags) {
   const auto count = in.take<std::uint16_t>();
   Status status = count > tags_max ? Status::invalid : Status::ok;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
@@ -88,4 +88,4 @@ Status check_queue_name(std::string_view name) {
   return valid ? Status::ok : Status::invalid;
 }
 
-}  // namespace pawl::wire
+}  // namespace pawl::binary

@@ -18,12 +18,12 @@
 #include "proto/binary/frames.h"
 #include "proto/sqs/redrive.h"
 
-namespace pawl::wire {
+namespace pawl::binary {
 
 // `of`: the queue that receives the attributes.
-Status take_queue_attributes(WireReader& in, const AttributeSubject& of,
+Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
                              std::vector<AttributeChange>& changes);
-Status take_tags(WireReader& in, Tags& tags);
+Status take_tags(BinaryReader& in, Tags& tags);
 
 // Writes all set attributes and those derived from them.
 void put_queue_attributes(std::string& out, const QueueConfig& config);
@@ -31,4 +31,4 @@ void put_queue_attributes(std::string& out, const QueueConfig& config);
 // ok or invalid.
 Status check_queue_name(std::string_view name);
 
-}  // namespace pawl::wire
+}  // namespace pawl::binary

@@ -14,9 +14,9 @@ constexpr std::size_t client_name_max = 64;
 
 }  // namespace
 
-// --- Session ---
+// --- BinarySession ---
 
-std::uint32_t Session::intern(const ConfigPtr& config, const Directory& directory) {
+std::uint32_t BinarySession::intern(const ConfigPtr& config, const Directory& directory) {
   forget_gone(directory);
   const auto known = handles_.find(raw(config->id));
   if (known != handles_.end()) {
@@ -31,7 +31,7 @@ std::uint32_t Session::intern(const ConfigPtr& config, const Directory& director
 }
 
 // Releases the settings of deleted queues, a few per call: no one else needs them.
-void Session::forget_gone(const Directory& directory) {
+void BinarySession::forget_gone(const Directory& directory) {
   constexpr std::size_t at_once = 16;
   for (std::size_t left = std::min(at_once, queues_.size()); left > 0; --left) {
     looked_at_ = (looked_at_ + 1) % queues_.size();
@@ -47,23 +47,23 @@ void Session::forget_gone(const Directory& directory) {
   }
 }
 
-bool Session::may_stay(const Keyring* keys) const {
+bool BinarySession::may_stay(const Keyring* keys) const {
   return !challenged_ || !greeted_ || (keys != nullptr && keys->holds(key_.id_digest, key_.print));
 }
 
-bool Session::expects(WireOp op) const {
-  if (greeted_) return op != WireOp::hello && op != WireOp::authenticate;
-  return op == (challenged_ ? WireOp::authenticate : WireOp::hello);
+bool BinarySession::expects(BinaryOp op) const {
+  if (greeted_) return op != BinaryOp::hello && op != BinaryOp::authenticate;
+  return op == (challenged_ ? BinaryOp::authenticate : BinaryOp::hello);
 }
 
-const ConfigPtr* Session::queue(std::uint32_t handle) const {
+const ConfigPtr* BinarySession::queue(std::uint32_t handle) const {
   return handle >= 1 && handle <= queues_.size() ? &queues_[handle - 1].config : nullptr;
 }
 
-// --- WireCall: in ---
+// --- BinaryCall: in ---
 
-WireCall::Next WireCall::begin(Session& session, std::string_view frame, const Directory& directory,
-                               const SessionConfig& config) {
+BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view frame,
+                                   const Directory& directory, const BinarySettings& config) {
   status_ = Status::ok;
   detail_ = no_detail;
   config_ = &config;
@@ -85,25 +85,25 @@ WireCall::Next WireCall::begin(Session& session, std::string_view frame, const D
   if (!payload) return hang_up(payload.error());
   if ((header_.flags & ~flag_checksum) != 0 || header_.status != 0)
     return refuse(Status::bad_frame);
-  if (!session.expects(static_cast<WireOp>(header_.op))) return hang_up(Status::out_of_order);
+  if (!session.expects(static_cast<BinaryOp>(header_.op))) return hang_up(Status::out_of_order);
   return run(session, *payload, directory, config);
 }
 
-WireCall::Next WireCall::run(Session& session, std::string_view payload, const Directory& directory,
-                             const SessionConfig& config) {
-  WireReader in(payload);
-  switch (static_cast<WireOp>(header_.op)) {
-    case WireOp::hello:
+BinaryCall::Next BinaryCall::run(BinarySession& session, std::string_view payload,
+                                 const Directory& directory, const BinarySettings& config) {
+  BinaryReader in(payload);
+  switch (static_cast<BinaryOp>(header_.op)) {
+    case BinaryOp::hello:
       return hello(session, in, config);
-    case WireOp::authenticate:
+    case BinaryOp::authenticate:
       return authenticate(session, in, config);
-    case WireOp::ping:
+    case BinaryOp::ping:
       return in.finished() ? Next::respond : refuse(Status::bad_frame);
-    case WireOp::open_queue:
+    case BinaryOp::open_queue:
       return open_queue(session, in, directory, config);
-    case WireOp::create_queue:
+    case BinaryOp::create_queue:
       return create_queue(session, in, directory, config);
-    case WireOp::list_queues:
+    case BinaryOp::list_queues:
       return list_queues(session, in, directory, config);
     default:
       return run_on_queue(session, in, directory);
@@ -111,16 +111,17 @@ WireCall::Next WireCall::run(Session& session, std::string_view payload, const D
 }
 
 // Operations that name their queue by the handle in the header.
-WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
-                                      const Directory& directory) {
-  const auto op = static_cast<WireOp>(header_.op);
-  const bool known =
-      op == WireOp::delete_queue || op == WireOp::set_attributes || op == WireOp::get_attributes ||
-      op == WireOp::purge || op == WireOp::stats || op == WireOp::send || op == WireOp::receive ||
-      op == WireOp::remove || op == WireOp::change || op == WireOp::get_tags ||
-      op == WireOp::set_tags || op == WireOp::list_sources || op == WireOp::start_move ||
-      op == WireOp::cancel_move || op == WireOp::list_moves || op == WireOp::start_replay ||
-      op == WireOp::cancel_replay || op == WireOp::list_replays;
+BinaryCall::Next BinaryCall::run_on_queue(BinarySession& session, BinaryReader& in,
+                                          const Directory& directory) {
+  const auto op = static_cast<BinaryOp>(header_.op);
+  const bool known = op == BinaryOp::delete_queue || op == BinaryOp::set_attributes ||
+                     op == BinaryOp::get_attributes || op == BinaryOp::purge ||
+                     op == BinaryOp::stats || op == BinaryOp::send || op == BinaryOp::receive ||
+                     op == BinaryOp::remove || op == BinaryOp::change || op == BinaryOp::get_tags ||
+                     op == BinaryOp::set_tags || op == BinaryOp::list_sources ||
+                     op == BinaryOp::start_move || op == BinaryOp::cancel_move ||
+                     op == BinaryOp::list_moves || op == BinaryOp::start_replay ||
+                     op == BinaryOp::cancel_replay || op == BinaryOp::list_replays;
   if (!known) return refuse(Status::unknown_op);
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
@@ -128,50 +129,51 @@ WireCall::Next WireCall::run_on_queue(Session& session, WireReader& in,
   // This shard may not know the queue yet, or it is deleted: the owner knows which, and responds.
   const ConfigPtr* current = directory.find((*opened)->id);
   if (current) opened = current;
-  const bool answered_here = op == WireOp::get_tags || op == WireOp::list_sources;
+  const bool answered_here = op == BinaryOp::get_tags || op == BinaryOp::list_sources;
   if (!current && answered_here) return refuse(Status::no_such_queue);
   const QueueConfig& queue = **opened;
   request_.queue = queue.id;
 
   switch (op) {
-    case WireOp::send:
+    case BinaryOp::send:
       return send(in, queue);
-    case WireOp::receive:
+    case BinaryOp::receive:
       return receive(session, in, queue);
-    case WireOp::remove:
+    case BinaryOp::remove:
       return receipts(in, queue, Op::remove);
-    case WireOp::change:
+    case BinaryOp::change:
       return receipts(in, queue, Op::change_visibility);
-    case WireOp::set_attributes:
+    case BinaryOp::set_attributes:
       return set_attributes(in, directory, queue);
-    case WireOp::get_tags:
+    case BinaryOp::get_tags:
       return get_tags(in, queue);
-    case WireOp::set_tags:
+    case BinaryOp::set_tags:
       return set_tags(in, *opened);
-    case WireOp::list_sources:
+    case BinaryOp::list_sources:
       return list_sources(in, directory, queue);
-    case WireOp::start_move:
+    case BinaryOp::start_move:
       return start_move(in, directory, queue);
-    case WireOp::cancel_move:
+    case BinaryOp::cancel_move:
       return cancel_move(in, queue);
-    case WireOp::start_replay:
+    case BinaryOp::start_replay:
       return start_replay(in, directory, queue);
-    case WireOp::cancel_replay:
+    case BinaryOp::cancel_replay:
       return cancel_replay(in, queue);
-    case WireOp::list_replays:
+    case BinaryOp::list_replays:
       return list_replays(in, queue);
     default:
       break;
   }
   if (!in.finished()) return refuse(Status::bad_frame);
-  if (op == WireOp::delete_queue) return route(Op::delete_queue, control_shard);
-  if (op == WireOp::purge) return route(Op::purge, queue.owner);
-  if (op == WireOp::list_moves) return route(Op::list_moves, queue.owner);
-  if (op == WireOp::get_attributes) described_ = *opened;
+  if (op == BinaryOp::delete_queue) return route(Op::delete_queue, control_shard);
+  if (op == BinaryOp::purge) return route(Op::purge, queue.owner);
+  if (op == BinaryOp::list_moves) return route(Op::list_moves, queue.owner);
+  if (op == BinaryOp::get_attributes) described_ = *opened;
   return route(Op::count, queue.owner);
 }
 
-WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionConfig& config) {
+BinaryCall::Next BinaryCall::hello(BinarySession& session, BinaryReader& in,
+                                   const BinarySettings& config) {
   const auto magic = in.take<std::uint32_t>();
   const auto major = in.take<std::uint16_t>();
   session.minor_ = in.take<std::uint16_t>();
@@ -179,7 +181,7 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   const auto auth = in.take<std::uint8_t>();
   const std::string_view name = in.take_short();
   // Magic and major are checked first: the rest of another version's HELLO may be unknown.
-  if (magic != wire_magic || major != wire_major) return hang_up(Status::protocol_version);
+  if (magic != binary_magic || major != binary_major) return hang_up(Status::protocol_version);
   if (!in.ok()) return hang_up(Status::bad_frame);  // further bytes belong to a later minor
   if (auth > auth_key || (auth == auth_none && config.keys)) {
     session.fault_ = auth > auth_key ? AuthFault::bad_form : AuthFault::missing;
@@ -189,8 +191,8 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   session.greeted_ = !session.challenged_;
   session.client_ = name.substr(0, client_name_max);
 
-  put(answer_, wire_major);
-  put(answer_, wire_minor);
+  put(answer_, binary_major);
+  put(answer_, binary_minor);
   session.groups_ = (features & feature_groups) != 0;
   put(answer_, features & features_known);
   put(answer_, frame_bytes_max);
@@ -208,8 +210,8 @@ WireCall::Next WireCall::hello(Session& session, WireReader& in, const SessionCo
   return Next::respond;
 }
 
-WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
-                                      const SessionConfig& config) {
+BinaryCall::Next BinaryCall::authenticate(BinarySession& session, BinaryReader& in,
+                                          const BinarySettings& config) {
   const std::string_view id = in.take_short();
   const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
   if (!in.finished()) return hang_up(Status::bad_frame);
@@ -226,8 +228,8 @@ WireCall::Next WireCall::authenticate(Session& session, WireReader& in,
   return Next::respond;
 }
 
-WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Directory& directory,
-                                    const SessionConfig& config) {
+BinaryCall::Next BinaryCall::open_queue(BinarySession& session, BinaryReader& in,
+                                        const Directory& directory, const BinarySettings& config) {
   const std::string_view account = in.take_short();
   const std::string_view name = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
@@ -243,8 +245,9 @@ WireCall::Next WireCall::open_queue(Session& session, WireReader& in, const Dire
   return opened(session, *found, directory);
 }
 
-WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Directory& directory,
-                                      const SessionConfig& config) {
+BinaryCall::Next BinaryCall::create_queue(BinarySession& session, BinaryReader& in,
+                                          const Directory& directory,
+                                          const BinarySettings& config) {
   spec_.account = session.account_or(config);
   spec_.name = in.take_short();
   spec_.changes.clear();
@@ -255,10 +258,10 @@ WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Di
                             .name = spec_.name,
                             .fifo = spec_.name.ends_with(".fifo"),
                             .queue = there ? there->get() : nullptr};
-  const Status attributes = wire::take_queue_attributes(in, of, spec_.changes);
-  const Status tags = wire::take_tags(in, spec_.tags);
+  const Status attributes = binary::take_queue_attributes(in, of, spec_.changes);
+  const Status tags = binary::take_tags(in, spec_.tags);
   if (!in.finished()) return refuse(Status::bad_frame);
-  if (const Status name = wire::check_queue_name(spec_.name); name != Status::ok)
+  if (const Status name = binary::check_queue_name(spec_.name); name != Status::ok)
     return refuse(name);
   if (attributes != Status::ok) return refuse(attributes);
   const bool fifo = std::ranges::find(spec_.changes, Attribute::fifo_queue,
@@ -270,15 +273,15 @@ WireCall::Next WireCall::create_queue(Session& session, WireReader& in, const Di
   return route(Op::create_queue, control_shard);
 }
 
-WireCall::Next WireCall::set_attributes(WireReader& in, const Directory& directory,
-                                        const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::set_attributes(BinaryReader& in, const Directory& directory,
+                                            const QueueConfig& queue) {
   changes_.clear();
   const AttributeSubject of{.directory = directory,
                             .account = queue.account,
                             .name = queue.name,
                             .fifo = queue.is_fifo(),
                             .queue = &queue};
-  const Status status = wire::take_queue_attributes(in, of, changes_);
+  const Status status = binary::take_queue_attributes(in, of, changes_);
   if (!in.finished()) return refuse(Status::bad_frame);
   if (status != Status::ok) return refuse(status);
   if (changes_.empty()) return refuse(Status::invalid);
@@ -286,8 +289,8 @@ WireCall::Next WireCall::set_attributes(WireReader& in, const Directory& directo
   return route(Op::set_attributes, control_shard);
 }
 
-WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Directory& directory,
-                                     const SessionConfig& config) {
+BinaryCall::Next BinaryCall::list_queues(BinarySession& session, BinaryReader& in,
+                                         const Directory& directory, const BinarySettings& config) {
   const std::string_view prefix = in.take_short();
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
@@ -300,18 +303,18 @@ WireCall::Next WireCall::list_queues(Session& session, WireReader& in, const Dir
   return Next::respond;
 }
 
-WireCall::Next WireCall::refuse(Status status, std::uint32_t detail) {
+BinaryCall::Next BinaryCall::refuse(Status status, std::uint32_t detail) {
   status_ = status;
   detail_ = detail;
   return Next::respond;
 }
 
-WireCall::Next WireCall::hang_up(Status status) {
+BinaryCall::Next BinaryCall::hang_up(Status status) {
   status_ = status;
   return Next::close;
 }
 
-WireCall::Next WireCall::route(Op op, ShardId target) {
+BinaryCall::Next BinaryCall::route(Op op, ShardId target) {
   request_.op = op;
   target_ = target;
   return Next::route;

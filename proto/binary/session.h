@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binary operations: a frame becomes a Request, and its response becomes a frame.
 //
-//    Session, one per connection: new --HELLO--> greeted --bad frame--> (closed by net/)
-//                                 \--HELLO--> challenged --AUTHENTICATE--> greeted
+//   BinarySession, one per connection:
+//     new --HELLO--> greeted --bad frame--> (closed by net/)
+//       \--HELLO--> challenged --AUTHENTICATE--> greeted
 //
-//   WireCall, one per frame in flight:
+//   BinaryCall, one per frame in flight:
 //     idle --begin--> respond | route | close
 //     route: net/ carries request() to target() and back, then --resume--> respond | route | close
 //     respond: write_response, and the call is idle again
@@ -13,10 +14,10 @@
 // Responses may be sent in any order: the correlation of the request identifies each.
 //
 // Units:  wire durations and core Durations are both milliseconds.
-// Limits: handles_max open queues per connection; entries_max entries per batch; SessionConfig for
+// Limits: handles_max open queues per connection; entries_max entries per batch; BinarySettings for
 //         the rest.
 // Errors: every error is a Status in the response; invalid input has no other effect.
-// Owner:  the connection's shard. A WireCall owns the bytes and arrays its Request points to and
+// Owner:  the connection's shard. A BinaryCall owns the bytes and arrays its Request points to and
 //         must not move while routed. It keeps its buffers between frames, up to a bound, so that a
 //         steady state allocates nothing.
 // Source: proto/PROTOCOL.md
@@ -39,7 +40,7 @@
 namespace pawl {
 
 // Settings shared by all binary connections of a shard.
-struct SessionConfig {
+struct BinarySettings {
   // Account of queues opened without an account, unless the client's key names one.
   std::string account = "000000000000";
   std::shared_ptr<const Keyring> keys;  // accepted keys; null: no authentication
@@ -60,7 +61,7 @@ struct SessionConfig {
   static constexpr std::size_t receive_bytes_promised = 16u << 20;
 };
 
-class Session {
+class BinarySession {
  public:
   static constexpr std::size_t handles_max = 16'384;
 
@@ -72,11 +73,11 @@ class Session {
   bool may_stay(const Keyring* keys) const;
   // The reason for refusing the client; `none` until then.
   AuthFault auth_fault() const { return fault_; }
-  // Response bytes promised to all calls in flight: the sum of WireCall::promised().
+  // Response bytes promised to all calls in flight: the sum of BinaryCall::promised().
   void set_promised(std::size_t bytes) { promised_ = bytes; }
 
  private:
-  friend class WireCall;
+  friend class BinaryCall;
 
   // The queue behind a handle: its settings from the open or later; null once it is known to be
   // deleted.
@@ -92,8 +93,8 @@ class Session {
   void forget_gone(const Directory& directory);
   bool full() const { return queues_.size() == handles_max; }
 
-  bool expects(WireOp op) const;
-  std::string_view account_or(const SessionConfig& config) const {
+  bool expects(BinaryOp op) const;
+  std::string_view account_or(const BinarySettings& config) const {
     return account_.empty() ? config.account : account_;
   }
 
@@ -114,7 +115,7 @@ class Session {
   std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
 };
 
-class WireCall {
+class BinaryCall {
  public:
   static constexpr std::uint32_t names_max = 1000;  // queue names in one response
   // Most messages in the response of a RECEIVE that had to wait: it holds memory for each.
@@ -122,13 +123,13 @@ class WireCall {
 
   enum class Next : std::uint8_t { respond, route, close };
 
-  WireCall() = default;
-  WireCall(const WireCall&) = delete;
-  WireCall& operator=(const WireCall&) = delete;
+  BinaryCall() = default;
+  BinaryCall(const BinaryCall&) = delete;
+  BinaryCall& operator=(const BinaryCall&) = delete;
 
   // `frame` is one complete frame, as long as its header says (parse_header). It is copied.
-  Next begin(Session& session, std::string_view frame, const Directory& directory,
-             const SessionConfig& config);
+  Next begin(BinarySession& session, std::string_view frame, const Directory& directory,
+             const BinarySettings& config);
 
   // Valid while routed.
   Request& request() { return request_; }
@@ -147,7 +148,7 @@ class WireCall {
 
   // Continues after the request has returned. Contents of RECEIVE deliveries are read here and in
   // write_response(), and must stay valid until that returns.
-  Next resume(Session& session, const Directory& directory, const SessionConfig& config);
+  Next resume(BinarySession& session, const Directory& directory, const BinarySettings& config);
 
   // Appends the response. The call is idle afterwards.
   void write_response(std::string& out);
@@ -158,35 +159,35 @@ class WireCall {
 
  private:
   // Request side: each function handles one operation or a family of operations.
-  Next run(Session& session, std::string_view payload, const Directory& directory,
-           const SessionConfig& config);
-  Next run_on_queue(Session& session, WireReader& in, const Directory& directory);
-  Next hello(Session& session, WireReader& in, const SessionConfig& config);
-  Next authenticate(Session& session, WireReader& in, const SessionConfig& config);
-  Next open_queue(Session& session, WireReader& in, const Directory& directory,
-                  const SessionConfig& config);
-  Next create_queue(Session& session, WireReader& in, const Directory& directory,
-                    const SessionConfig& config);
-  Next list_queues(Session& session, WireReader& in, const Directory& directory,
-                   const SessionConfig& config);
-  Next set_attributes(WireReader& in, const Directory& directory, const QueueConfig& queue);
-  Next send(WireReader& in, const QueueConfig& queue);
-  Next receive(const Session& session, WireReader& in, const QueueConfig& queue);
+  Next run(BinarySession& session, std::string_view payload, const Directory& directory,
+           const BinarySettings& config);
+  Next run_on_queue(BinarySession& session, BinaryReader& in, const Directory& directory);
+  Next hello(BinarySession& session, BinaryReader& in, const BinarySettings& config);
+  Next authenticate(BinarySession& session, BinaryReader& in, const BinarySettings& config);
+  Next open_queue(BinarySession& session, BinaryReader& in, const Directory& directory,
+                  const BinarySettings& config);
+  Next create_queue(BinarySession& session, BinaryReader& in, const Directory& directory,
+                    const BinarySettings& config);
+  Next list_queues(BinarySession& session, BinaryReader& in, const Directory& directory,
+                   const BinarySettings& config);
+  Next set_attributes(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
+  Next send(BinaryReader& in, const QueueConfig& queue);
+  Next receive(const BinarySession& session, BinaryReader& in, const QueueConfig& queue);
   Next wait_for_some();
-  Next get_tags(WireReader& in, const QueueConfig& queue);
-  Next set_tags(WireReader& in, const ConfigPtr& queue);
-  Next list_sources(WireReader& in, const Directory& directory, const QueueConfig& queue);
-  Next start_move(WireReader& in, const Directory& directory, const QueueConfig& queue);
-  Next cancel_move(WireReader& in, const QueueConfig& queue);
-  Next start_replay(WireReader& in, const Directory& directory, const QueueConfig& queue);
-  Next cancel_replay(WireReader& in, const QueueConfig& queue);
-  Next list_replays(WireReader& in, const QueueConfig& queue);
+  Next get_tags(BinaryReader& in, const QueueConfig& queue);
+  Next set_tags(BinaryReader& in, const ConfigPtr& queue);
+  Next list_sources(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
+  Next start_move(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_move(BinaryReader& in, const QueueConfig& queue);
+  Next start_replay(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
+  Next cancel_replay(BinaryReader& in, const QueueConfig& queue);
+  Next list_replays(BinaryReader& in, const QueueConfig& queue);
   ReplayParams& about_replays();
   void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
-  Next receipts(WireReader& in, const QueueConfig& queue, Op op);
+  Next receipts(BinaryReader& in, const QueueConfig& queue, Op op);
   Next route(Op op, ShardId target);
   // Handling of returned requests.
-  Next opened(Session& session, const ConfigPtr& config, const Directory& directory);
+  Next opened(BinarySession& session, const ConfigPtr& config, const Directory& directory);
   Next described();
   Next moves_listed();
   Next replays_listed();
@@ -203,7 +204,7 @@ class WireCall {
   Status status_ = Status::ok;
   std::uint32_t detail_ = no_detail;
   ShardId target_{};
-  const SessionConfig* config_ = nullptr;
+  const BinarySettings* config_ = nullptr;
   std::uint32_t receive_bytes_max_ = 0;
   std::size_t answer_room_ = SIZE_MAX;
   Duration wait_later_{0};  // a large RECEIVE first looks without waiting, for all its messages

@@ -5,7 +5,7 @@
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"
 
-// The second half of a WireCall: the returned request becomes the bytes of a response.
+// The second half of a BinaryCall: the returned request becomes the bytes of a response.
 
 namespace pawl {
 namespace {
@@ -38,8 +38,8 @@ void give_back(T& buffer, std::size_t keep_max) {
 
 }  // namespace
 
-WireCall::Next WireCall::resume(Session& session, const Directory& directory,
-                                const SessionConfig&) {
+BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& directory,
+                                    const BinarySettings&) {
   // Messages that could not be returned become visible at their timeout.
   if (undelivering_) return Next::respond;
   // A waiting receive also waits while the in-flight limit is reached.
@@ -52,41 +52,41 @@ WireCall::Next WireCall::resume(Session& session, const Directory& directory,
     return refuse(status_of(request_.error),
                   differs ? static_cast<std::uint32_t>(request_.differing) : no_detail);
   }
-  switch (static_cast<WireOp>(header_.op)) {
-    case WireOp::create_queue:
+  switch (static_cast<BinaryOp>(header_.op)) {
+    case BinaryOp::create_queue:
       return opened(session, request_.config, directory);
-    case WireOp::get_attributes:
+    case BinaryOp::get_attributes:
       return described();
-    case WireOp::stats:
+    case BinaryOp::stats:
       put(answer_, request_.counts.visible);
       put(answer_, request_.counts.in_flight);
       put(answer_, request_.counts.delayed);
       if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
       return Next::respond;
-    case WireOp::receive:
+    case BinaryOp::receive:
       return received();
-    case WireOp::start_move:
+    case BinaryOp::start_move:
       put(answer_, request_.move.number);
       return Next::respond;
-    case WireOp::cancel_move:
+    case BinaryOp::cancel_move:
       put(answer_, request_.move.moved);
       return Next::respond;
-    case WireOp::list_moves:
+    case BinaryOp::list_moves:
       return moves_listed();
-    case WireOp::start_replay:
+    case BinaryOp::start_replay:
       put(answer_, request_.replay->number);
       return Next::respond;
-    case WireOp::cancel_replay:
+    case BinaryOp::cancel_replay:
       put(answer_, request_.replay->sent);
       return Next::respond;
-    case WireOp::list_replays:
+    case BinaryOp::list_replays:
       return replays_listed();
     default:
       return Next::respond;
   }
 }
 
-WireCall::Next WireCall::moves_listed() {
+BinaryCall::Next BinaryCall::moves_listed() {
   put(answer_, static_cast<std::uint16_t>(request_.move.tasks.size()));
   for (const MoveTask& task : request_.move.tasks) {
     put(answer_, task.number);
@@ -101,7 +101,7 @@ WireCall::Next WireCall::moves_listed() {
   return Next::respond;
 }
 
-WireCall::Next WireCall::replays_listed() {
+BinaryCall::Next BinaryCall::replays_listed() {
   put(answer_, static_cast<std::uint16_t>(request_.replay->tasks.size()));
   for (const ReplayTask& task : request_.replay->tasks) {
     put(answer_, task.number);
@@ -120,8 +120,8 @@ WireCall::Next WireCall::replays_listed() {
 }
 
 // Assigns a handle to the queue and writes its settings.
-WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config,
-                                const Directory& directory) {
+BinaryCall::Next BinaryCall::opened(BinarySession& session, const ConfigPtr& config,
+                                    const Directory& directory) {
   header_.queue = session.intern(config, directory);
   if (header_.queue == 0) return refuse(Status::overloaded);
   put(answer_, raw(config->id));
@@ -135,20 +135,20 @@ WireCall::Next WireCall::opened(Session& session, const ConfigPtr& config,
 }
 
 // Writes the queue's settings and message counts.
-WireCall::Next WireCall::described() {
+BinaryCall::Next BinaryCall::described() {
   const QueueConfig& config = *described_;
   put(answer_, request_.counts.visible);
   put(answer_, request_.counts.in_flight);
   put(answer_, request_.counts.delayed);
   put(answer_, config_->shift->wall(config.created).ms);
   put(answer_, config_->shift->wall(config.modified).ms);
-  wire::put_queue_attributes(answer_, config);
+  binary::put_queue_attributes(answer_, config);
   const bool fits = answer_.size() <= frame_bytes_max - frame_header_bytes - frame_checksum_bytes;
   return fits ? Next::respond : refuse(Status::too_large);
 }
 
 // Messages that do not fit into the response return to the queue, as if never delivered.
-WireCall::Next WireCall::received() {
+BinaryCall::Next BinaryCall::received() {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
@@ -176,7 +176,7 @@ WireCall::Next WireCall::received() {
   return route(Op::undeliver, target_);
 }
 
-void WireCall::write_response(std::string& out) {
+void BinaryCall::write_response(std::string& out) {
   if (status_ != Status::ok) {
     write_refusal(out, header_, status_, detail_);
   } else {
@@ -189,18 +189,18 @@ void WireCall::write_response(std::string& out) {
   trim();
 }
 
-void WireCall::write_payload(std::string& out) const {
+void BinaryCall::write_payload(std::string& out) const {
   if (!answer_.empty()) {
     out.append(answer_);
     return;
   }
-  switch (static_cast<WireOp>(header_.op)) {
-    case WireOp::send:
+  switch (static_cast<BinaryOp>(header_.op)) {
+    case BinaryOp::send:
       return write_sent(out);
-    case WireOp::receive:
+    case BinaryOp::receive:
       return write_deliveries(out, request_.delivered);
-    case WireOp::remove:
-    case WireOp::change:
+    case BinaryOp::remove:
+    case BinaryOp::change:
       put(out, static_cast<std::uint32_t>(request_.receipts.size()));
       for (const ReceiptEntry& entry : request_.receipts)
         put(out, static_cast<std::uint16_t>(status_of(entry.error)));
@@ -211,7 +211,7 @@ void WireCall::write_payload(std::string& out) const {
 }
 
 // Ids are the 16 bytes of the UUID that SQS clients receive.
-void WireCall::write_sent(std::string& out) const {
+void BinaryCall::write_sent(std::string& out) const {
   put(out, static_cast<std::uint32_t>(prechecks_.size()));
   std::size_t next = 0;
   for (const Status precheck : prechecks_) {
@@ -231,7 +231,7 @@ void WireCall::write_sent(std::string& out) const {
   }
 }
 
-void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
+void BinaryCall::write_deliveries(std::string& out, std::uint32_t count) const {
   put(out, count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Delivery& delivery = deliveries_[i];
@@ -260,13 +260,13 @@ void WireCall::write_deliveries(std::string& out, std::uint32_t count) const {
   }
 }
 
-std::size_t WireCall::capacity() const {
+std::size_t BinaryCall::capacity() const {
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
   return bytes(frame_) + bytes(answer_) + bytes(prechecks_) + bytes(sends_) + bytes(digests_) +
          bytes(receipts_) + bytes(deliveries_) + bytes(request_.copied);
 }
 
-void WireCall::trim() {
+void BinaryCall::trim() {
   give_back(frame_, keep_bytes_max);
   give_back(answer_, keep_bytes_max);
   give_back(prechecks_, keep_entries_max);

@@ -17,10 +17,12 @@ constexpr std::uint32_t delay_ms_max = 900'000;
 constexpr std::uint32_t visibility_ms_max = 43'200'000;
 constexpr std::uint32_t wait_ms_max = 20'000;
 
-bool in_range(std::uint32_t ms, std::uint32_t max) { return ms == wire_queue_default || ms <= max; }
+bool in_range(std::uint32_t ms, std::uint32_t max) {
+  return ms == binary_queue_default || ms <= max;
+}
 
 Duration duration(std::uint32_t ms) {
-  return ms == wire_queue_default ? queue_default : milliseconds(ms);
+  return ms == binary_queue_default ? queue_default : milliseconds(ms);
 }
 
 // True for the only system attribute that a sender may set.
@@ -37,7 +39,7 @@ bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig
   if (!content.group.empty() && !good_message_id(content.group)) return false;
   if (!queue.is_fifo()) return content.dedup_id.empty();
   return !content.group.empty() && good_message_id(content.dedup_id) &&
-         (delay_ms == 0 || delay_ms == wire_queue_default);
+         (delay_ms == 0 || delay_ms == binary_queue_default);
 }
 
 // Checks one message by SQS's rules.
@@ -57,7 +59,7 @@ Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& 
 
 }  // namespace
 
-WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::send(BinaryReader& in, const QueueConfig& queue) {
   const auto count = in.take<std::uint32_t>();
   if (count < 1 || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);
@@ -72,7 +74,7 @@ WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
     const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
     const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
     const std::uint32_t delay_ms =
-        head & entry_has_delay ? in.take<std::uint32_t>() : wire_queue_default;
+        head & entry_has_delay ? in.take<std::uint32_t>() : binary_queue_default;
     const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
     if (names > 0xFFFF) return refuse(Status::bad_frame, i);  // a sender cannot set the origin
     SendEntry entry;
@@ -97,7 +99,8 @@ WireCall::Next WireCall::send(WireReader& in, const QueueConfig& queue) {
   return route(Op::send, queue.owner);
 }
 
-WireCall::Next WireCall::receive(const Session& session, WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::receive(const BinarySession& session, BinaryReader& in,
+                                     const QueueConfig& queue) {
   const auto max = in.take<std::uint32_t>();
   const auto wait_ms = in.take<std::uint32_t>();
   const auto visibility_ms = in.take<std::uint32_t>();
@@ -108,11 +111,11 @@ WireCall::Next WireCall::receive(const Session& session, WireReader& in, const Q
                     in_range(visibility_ms, visibility_ms_max) &&
                     (attempt.empty() || good_message_id(attempt));
   if (!fits) return refuse(Status::invalid);
-  const std::size_t left = SessionConfig::receive_bytes_promised -
-                           std::min(session.promised_, SessionConfig::receive_bytes_promised);
+  const std::size_t left = BinarySettings::receive_bytes_promised -
+                           std::min(session.promised_, BinarySettings::receive_bytes_promised);
   const auto fair = static_cast<std::uint32_t>(left / 4);
   receive_bytes_max_ =
-      std::min(config_->receive_bytes_max, std::max(fair, SessionConfig::receive_bytes_min));
+      std::min(config_->receive_bytes_max, std::max(fair, BinarySettings::receive_bytes_min));
   if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
   const Duration wait = duration(wait_ms);
   const bool waits_for_many =
@@ -133,7 +136,7 @@ WireCall::Next WireCall::receive(const Session& session, WireReader& in, const Q
 }
 
 // Waits after an empty result, with memory for waiting_max messages only.
-WireCall::Next WireCall::wait_for_some() {
+BinaryCall::Next BinaryCall::wait_for_some() {
   std::vector<Delivery>(waiting_max).swap(deliveries_);
   request_.deliveries = deliveries_;
   request_.receive.max = waiting_max;
@@ -141,7 +144,7 @@ WireCall::Next WireCall::wait_for_some() {
   return route(Op::receive, target_);
 }
 
-WireCall::Next WireCall::receipts(WireReader& in, const QueueConfig& queue, Op op) {
+BinaryCall::Next BinaryCall::receipts(BinaryReader& in, const QueueConfig& queue, Op op) {
   const auto count = in.take<std::uint32_t>();
   if (count < 1 || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);

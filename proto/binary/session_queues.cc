@@ -20,7 +20,7 @@ bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to ==
 
 }  // namespace
 
-WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::get_tags(BinaryReader& in, const QueueConfig& queue) {
   if (!in.finished()) return refuse(Status::bad_frame);
   put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
   for (const auto& [key, value] : queue.tags) {
@@ -31,9 +31,9 @@ WireCall::Next WireCall::get_tags(WireReader& in, const QueueConfig& queue) {
 }
 
 // Sets some tags and deletes others; the rest is unchanged.
-WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
+BinaryCall::Next BinaryCall::set_tags(BinaryReader& in, const ConfigPtr& queue) {
   Tags set;
-  const Status status = wire::take_tags(in, set);
+  const Status status = binary::take_tags(in, set);
   std::vector<std::string_view> removed;
   const auto count = in.take<std::uint16_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) removed.push_back(in.take_short());
@@ -52,15 +52,15 @@ WireCall::Next WireCall::set_tags(WireReader& in, const ConfigPtr& queue) {
   return route(Op::set_attributes, control_shard);
 }
 
-void WireCall::put_names(const std::vector<ConfigPtr>& found, std::size_t max) {
+void BinaryCall::put_names(const std::vector<ConfigPtr>& found, std::size_t max) {
   const std::size_t count = std::min(found.size(), max);
   put(answer_, static_cast<std::uint8_t>(found.size() > count));
   put(answer_, static_cast<std::uint16_t>(count));
   for (std::size_t i = 0; i < count; ++i) put_short(answer_, found[i]->name);
 }
 
-WireCall::Next WireCall::list_sources(WireReader& in, const Directory& directory,
-                                      const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::list_sources(BinaryReader& in, const Directory& directory,
+                                          const QueueConfig& queue) {
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
@@ -71,8 +71,8 @@ WireCall::Next WireCall::list_sources(WireReader& in, const Directory& directory
 
 // --- move tasks ---
 
-WireCall::Next WireCall::start_move(WireReader& in, const Directory& directory,
-                                    const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::start_move(BinaryReader& in, const Directory& directory,
+                                        const QueueConfig& queue) {
   const std::string_view destination = in.take_short();
   const auto rate = in.take<std::uint32_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
@@ -91,7 +91,7 @@ WireCall::Next WireCall::start_move(WireReader& in, const Directory& directory,
   return route(Op::start_move, queue.owner);
 }
 
-WireCall::Next WireCall::cancel_move(WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::cancel_move(BinaryReader& in, const QueueConfig& queue) {
   request_.move.number = in.take<std::uint32_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   return route(Op::cancel_move, queue.owner);
@@ -99,8 +99,8 @@ WireCall::Next WireCall::cancel_move(WireReader& in, const QueueConfig& queue) {
 
 // --- replay tasks ---
 
-WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory,
-                                      const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::start_replay(BinaryReader& in, const Directory& directory,
+                                          const QueueConfig& queue) {
   const std::string_view destination = in.take_short();
   const auto rate = in.take<std::uint32_t>();
   const auto from = in.take<std::int64_t>();
@@ -128,21 +128,21 @@ WireCall::Next WireCall::start_replay(WireReader& in, const Directory& directory
   return route(Op::start_replay, queue.owner);
 }
 
-WireCall::Next WireCall::cancel_replay(WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::cancel_replay(BinaryReader& in, const QueueConfig& queue) {
   const auto number = in.take<std::uint32_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   about_replays().number = number;
   return route(Op::cancel_replay, queue.owner);
 }
 
-WireCall::Next WireCall::list_replays(WireReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::list_replays(BinaryReader& in, const QueueConfig& queue) {
   if (!in.finished()) return refuse(Status::bad_frame);
   about_replays();
   return route(Op::list_replays, queue.owner);
 }
 
 // Allocates the parameters that the request points to while it is in flight.
-ReplayParams& WireCall::about_replays() {
+ReplayParams& BinaryCall::about_replays() {
   replay_ = std::make_unique<ReplayParams>();
   request_.replay = replay_.get();
   return *replay_;

@@ -274,7 +274,7 @@ class LoadRun : public testing::Test {
   }
 
   FakeServer server_{[] {
-    SessionConfig config;
+    BinarySettings config;
     config.secret.fill(7);
     return config;
   }()};
@@ -330,7 +330,7 @@ TEST_F(LoadRun, ChargesAServerThatStallsToEveryoneWhoWaited) {
 }
 
 TEST_F(LoadRun, FailsWhenTheServerGoesAway) {
-  server_.misbehave(WireOp::send, FakeServer::Fault::hang_up);
+  server_.misbehave(BinaryOp::send, FakeServer::Fault::hang_up);
   std::FILE* nowhere = std::fopen("/dev/null", "w");
   EXPECT_EQ(run_load(options_, nowhere, nowhere), 1);
   options_.binary = "127.0.0.1:1";

@@ -14,7 +14,7 @@
 namespace pawl {
 namespace {
 
-std::string frame(WireOp op, std::string_view payload, std::uint32_t queue = 0) {
+std::string frame(BinaryOp op, std::string_view payload, std::uint32_t queue = 0) {
   std::string out;
   const std::size_t begin =
       begin_frame(out, {.op = static_cast<std::uint8_t>(op), .correlation = 1, .queue = queue});
@@ -25,17 +25,17 @@ std::string frame(WireOp op, std::string_view payload, std::uint32_t queue = 0) 
 
 std::string hello_payload() {
   std::string payload;
-  put(payload, wire_magic);
-  put(payload, wire_major);
-  put(payload, wire_minor);
+  put(payload, binary_magic);
+  put(payload, binary_major);
+  put(payload, binary_minor);
   put(payload, std::uint32_t{0});
   put(payload, std::uint8_t{0});
   put_short(payload, "");
   return payload;
 }
 
-TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
-  SessionConfig config;
+TEST(BinaryCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
+  BinarySettings config;
   config.secret.fill(1);
   Directory directory;
   auto queue = std::make_shared<QueueConfig>();
@@ -43,8 +43,8 @@ TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   queue->account = config.account;
   queue->name = "q";
   directory.put(queue);
-  Session session;
-  WireCall call;
+  BinarySession session;
+  BinaryCall call;
   std::string out;
 
   std::string send;
@@ -60,14 +60,15 @@ TEST(WireCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   put(remove, std::uint32_t{10});
   remove.append(10 * receipt_bytes, 'r');
   const std::string body(128, 'b');
-  const std::string opening[] = {frame(WireOp::hello, hello_payload()),
-                                 frame(WireOp::open_queue, std::string_view("\0\0\1\0q", 5))};
-  const std::string steady[] = {frame(WireOp::send, send, 1), frame(WireOp::receive, receive, 1),
-                                frame(WireOp::remove, remove, 1), frame(WireOp::stats, "", 1)};
+  const std::string opening[] = {frame(BinaryOp::hello, hello_payload()),
+                                 frame(BinaryOp::open_queue, std::string_view("\0\0\1\0q", 5))};
+  const std::string steady[] = {frame(BinaryOp::send, send, 1),
+                                frame(BinaryOp::receive, receive, 1),
+                                frame(BinaryOp::remove, remove, 1), frame(BinaryOp::stats, "", 1)};
   const auto run = [&](const std::string& bytes) {
     out.clear();
-    WireCall::Next next = call.begin(session, bytes, directory, config);
-    while (next == WireCall::Next::route) {
+    BinaryCall::Next next = call.begin(session, bytes, directory, config);
+    while (next == BinaryCall::Next::route) {
       Request& request = call.request();
       for (Delivery& delivery : request.deliveries) delivery.content.body = body;
       request.delivered = static_cast<std::uint32_t>(request.deliveries.size());
@@ -137,15 +138,15 @@ class CannedServer {
   static void answer(FrameHeader header, std::string& out) {
     header.flags = flag_answer;
     const std::size_t begin = begin_frame(out, header);
-    if (header.op == static_cast<std::uint8_t>(WireOp::hello)) {
-      put(out, wire_major);
-      put(out, wire_minor);
+    if (header.op == static_cast<std::uint8_t>(BinaryOp::hello)) {
+      put(out, binary_major);
+      put(out, binary_minor);
       put(out, std::uint32_t{0});
       put(out, frame_bytes_max);
       put(out, std::uint32_t{64});
       put(out, std::uint32_t{1 << 20});
       out.append(4 + 8 + 4 + 4 + 2 + 2, '\0');  // entries to the empty challenge
-    } else if (header.op == static_cast<std::uint8_t>(WireOp::open_queue)) {
+    } else if (header.op == static_cast<std::uint8_t>(BinaryOp::open_queue)) {
       out.append(7 * 4, '\0');
     } else {
       put(out, std::uint32_t{1});

@@ -119,7 +119,7 @@ TEST(ClientAnswers, DescribeAServerOfTheSameMajorVersion) {
   };
   Client::Server first;
   std::string challenge;
-  ASSERT_TRUE(take(payload(wire_major, 0), first, challenge));
+  ASSERT_TRUE(take(payload(binary_major, 0), first, challenge));
   EXPECT_EQ(first.credit_frames, 64u);
   EXPECT_EQ(first.credit_bytes, 1u << 20);
   EXPECT_EQ(first.boot_id, 99u);
@@ -129,11 +129,11 @@ TEST(ClientAnswers, DescribeAServerOfTheSameMajorVersion) {
   EXPECT_EQ(challenge, "");
 
   Client::Server other;
-  EXPECT_FALSE(take(payload(wire_major + 1, 0), other, challenge));
-  EXPECT_FALSE(take(payload(wire_major, 1), other, challenge)) << "the challenge is missing";
-  EXPECT_TRUE(take(payload(wire_major, 1) + text("prove it"), other, challenge));
+  EXPECT_FALSE(take(payload(binary_major + 1, 0), other, challenge));
+  EXPECT_FALSE(take(payload(binary_major, 1), other, challenge)) << "the challenge is missing";
+  EXPECT_TRUE(take(payload(binary_major, 1) + text("prove it"), other, challenge));
   EXPECT_EQ(challenge, "prove it");
-  EXPECT_TRUE(take(payload(wire_major, 99) + text("") + "later fields", other, challenge));
+  EXPECT_TRUE(take(payload(binary_major, 99) + text("") + "later fields", other, challenge));
 }
 
 TEST(ClientAnswers, HaveViewsOfEveryPartOfAMessage) {
@@ -168,7 +168,7 @@ TEST(ClientRequests, EncodeAMessageWithTheWordsOfItsOptionsInOrder) {
                               .group = "grp",
                               .deduplication_id = "id"}),
             Code::ok);
-  WireReader in(std::string_view(out).substr(6));
+  BinaryReader in(std::string_view(out).substr(6));
   EXPECT_EQ(in.take<std::uint32_t>(), 4 | entry_has_attributes | entry_has_delay | entry_has_names);
   const auto encoded = in.take<std::uint32_t>();
   EXPECT_EQ(in.take<std::uint32_t>(), 5u);
@@ -218,11 +218,11 @@ TEST(ClientRequests, RefuseAMessageThatHasNoEncoding) {
 }
 
 TEST(ClientRequests, KeepADurationOutOfRangeOutOfRange) {
-  EXPECT_EQ(wire_ms(std::nullopt), wire_queue_default);
+  EXPECT_EQ(wire_ms(std::nullopt), binary_queue_default);
   EXPECT_EQ(wire_ms(0ms), 0u);
   EXPECT_EQ(wire_ms(1500ms), 1500u);
   EXPECT_EQ(wire_ms(-1ms), 0u);
-  EXPECT_EQ(wire_ms(24h * 365), wire_queue_default - 1) << "not the queue's own setting";
+  EXPECT_EQ(wire_ms(24h * 365), binary_queue_default - 1) << "not the queue's own setting";
 }
 
 TEST(ClientRequests, HaveATimeoutForEachReceiptOnlyToChangeIt) {
@@ -232,7 +232,7 @@ TEST(ClientRequests, HaveATimeoutForEachReceiptOnlyToChangeIt) {
   put_receipts(removal, receipts, std::nullopt);
   EXPECT_EQ(change.size(), 4 + 2 * (24 + 4u));
   EXPECT_EQ(removal.size(), 4 + 2 * 24u);
-  WireReader in(change);
+  BinaryReader in(change);
   EXPECT_EQ(in.take<std::uint32_t>(), 2u);
   EXPECT_EQ(in.take_bytes(24)[0], 1);
   EXPECT_EQ(in.take<std::uint32_t>(), 250u);
@@ -248,7 +248,7 @@ TEST(ClientRequests, RefuseMoreQueueAttributesThanTheirCountHolds) {
       {"DelaySeconds", "9"}
   };
   EXPECT_EQ(put_queue_attributes(out, one), Code::ok);
-  WireReader in(out);
+  BinaryReader in(out);
   EXPECT_EQ(in.take<std::uint16_t>(), 1u);
   EXPECT_EQ(in.take_short(), "DelaySeconds");
   EXPECT_EQ(in.take_long(), "9");

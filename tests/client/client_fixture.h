@@ -27,7 +27,7 @@ class ClientToServer : public testing::Test {
   }
 
   FakeServer server_{[] {
-    SessionConfig config;
+    BinarySettings config;
     config.secret.fill(7);
     config.shards = 2;
     config.home = ShardId{1};

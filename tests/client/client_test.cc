@@ -285,7 +285,7 @@ TEST_F(ClientToServer, SpinsWhenToldTo) {
 TEST_F(ClientToServer, CompletesEveryTicketOnceWhenTheConnectionBreaks) {
   Client client = connect();
   const auto queue = client.create_queue("q");
-  server_.misbehave(WireOp::send, Fault::hang_up);
+  server_.misbehave(BinaryOp::send, Fault::hang_up);
   std::set<Client::Ticket> waiting;
   for (int i = 0; i < 3; ++i) waiting.insert(*client.submit_receive(*queue, {.wait = 20s}));
   const Client::Outgoing one[] = {{.body = "a"}};
@@ -320,13 +320,13 @@ TEST_F(ClientToServer, BreaksOffWhenAnAnswerCannotBeRight) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(static_cast<int>(c.fault));
-    server_.misbehave(WireOp::stats, Fault::none);
+    server_.misbehave(BinaryOp::stats, Fault::none);
     Client::Options with = options();
     with.request_timeout = 200ms;
     with.checksum = true;
     Client client = connect(with);
     const auto queue = client.create_queue("q");
-    server_.misbehave(WireOp::stats, c.fault);
+    server_.misbehave(BinaryOp::stats, c.fault);
     const auto counts = client.counts(*queue);
     ASSERT_FALSE(counts);
     EXPECT_EQ(counts.error().code, c.code);
@@ -336,7 +336,7 @@ TEST_F(ClientToServer, BreaksOffWhenAnAnswerCannotBeRight) {
 }
 
 TEST_F(ClientToServer, GivesUpOnAServerThatDoesNotGreet) {
-  server_.misbehave(WireOp::hello, Fault::say_nothing);
+  server_.misbehave(BinaryOp::hello, Fault::say_nothing);
   Client::Options with = options();
   with.connect_timeout = 50ms;
   EXPECT_EQ(Client::connect(with).error().code, Code::timed_out);

@@ -24,7 +24,7 @@ Instant now() {
 
 }  // namespace
 
-FakeServer::FakeServer(SessionConfig config) : config_(std::move(config)) {
+FakeServer::FakeServer(BinarySettings config) : config_(std::move(config)) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -101,7 +101,7 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
   }
   if (peer.idle.empty()) peer.idle.emplace_back();
   const auto pending = peer.idle.begin();
-  const WireCall::Next next =
+  const BinaryCall::Next next =
       pending->call.begin(peer.session, frame, broker_.directory(), config_);
   const Duration wait = pending->call.request().receive.wait;
   pending->deadline = now() + (wait.ms > 0 ? wait : Duration{0});
@@ -110,8 +110,8 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
 }
 
 // Returns false if the call has to wait for a message.
-bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next) {
-  while (next == WireCall::Next::route) {
+bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next) {
+  while (next == BinaryCall::Next::route) {
     Request& request = pending->call.request();
     if (!broker_.apply(request, now()) && now() < pending->deadline) return false;
     next = pending->call.resume(peer.session, broker_.directory(), config_);
@@ -120,10 +120,10 @@ bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, WireCall
   return true;
 }
 
-void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next) {
+void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next) {
   const std::size_t begin = peer.out.size();
   pending->call.write_response(peer.out);
-  peer.closing = next == WireCall::Next::close;
+  peer.closing = next == BinaryCall::Next::close;
   const bool here =
       static_cast<std::uint8_t>(peer.out[begin + 4]) == static_cast<std::uint8_t>(fault_op_.load());
   if (here && fault_ == Fault::foreign_answer) peer.out[begin + 8] ^= 0x40;
@@ -133,7 +133,7 @@ void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, WireC
 void FakeServer::wake(Peer& peer) {
   for (auto pending = peer.parked.begin(); pending != peer.parked.end();) {
     const auto next = std::next(pending);
-    if (step(peer, pending, WireCall::Next::route))
+    if (step(peer, pending, BinaryCall::Next::route))
       peer.idle.splice(peer.idle.end(), peer.parked, pending);
     pending = next;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server for tests of the client: the real Session and WireCall, a socket and a FakeBroker, in
-// one thread of its own. It misbehaves at one operation on request.
+// A server for tests of the client: the real BinarySession and BinaryCall, a socket and a
+// FakeBroker, in one thread of its own. It misbehaves at one operation on request.
 #pragma once
 
 #include <atomic>
@@ -27,12 +27,12 @@ class FakeServer {
     flipped_bit
   };
 
-  explicit FakeServer(SessionConfig config = {});
+  explicit FakeServer(BinarySettings config = {});
   ~FakeServer();
 
   std::uint16_t port() const { return port_; }
   // Commits this fault at every later request of the operation.
-  void misbehave(WireOp op, Fault fault) {
+  void misbehave(BinaryOp op, Fault fault) {
     fault_op_ = op;
     fault_ = fault;
   }
@@ -40,12 +40,12 @@ class FakeServer {
 
  private:
   struct Pending {
-    WireCall call;
+    BinaryCall call;
     Instant deadline;
   };
   struct Peer {
     int descriptor = -1;
-    Session session;
+    BinarySession session;
     std::string in, out;
     std::list<Pending> parked;
     std::list<Pending> idle;
@@ -57,18 +57,18 @@ class FakeServer {
   bool take_frames(Peer& peer);
   bool handle(Peer& peer, std::string_view frame);
   void wake(Peer& peer);
-  bool step(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next);
-  void respond(Peer& peer, std::list<Pending>::iterator pending, WireCall::Next next);
+  bool step(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next);
+  void respond(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next);
   bool flush(Peer& peer);
 
-  SessionConfig config_;
+  BinarySettings config_;
   FakeBroker broker_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::list<Peer> peers_;
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> frames_ = 0;
-  std::atomic<WireOp> fault_op_{};
+  std::atomic<BinaryOp> fault_op_{};
   std::atomic<Fault> fault_ = Fault::none;
   std::thread thread_;
 };

@@ -27,7 +27,7 @@ struct Line {
   Line() { pipeline.grant(2, 1000); }
 
   std::expected<Client::Ticket, Client::Error> submit(const std::string& payload,
-                                                      WireOp op = WireOp::ping) {
+                                                      BinaryOp op = BinaryOp::ping) {
     pipeline.begin(op, 7).append(payload);
     return pipeline.finish();
   }
@@ -62,7 +62,7 @@ struct Line {
 
 TEST(Pipeline, MatchesResponsesWithTicketsInAnyOrder) {
   Line line;
-  const auto first = line.submit("one"), second = line.submit("two", WireOp::stats);
+  const auto first = line.submit("one"), second = line.submit("two", BinaryOp::stats);
   ASSERT_TRUE(first && second);
   EXPECT_NE(*first, *second);
   EXPECT_EQ(line.pipeline.outstanding(), 2u);
@@ -76,7 +76,7 @@ TEST(Pipeline, MatchesResponsesWithTicketsInAnyOrder) {
   std::vector<Answer> answers = line.turn();
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].ticket, *second);
-  EXPECT_EQ(answers[0].op, WireOp::stats);
+  EXPECT_EQ(answers[0].op, BinaryOp::stats);
   EXPECT_EQ(answers[0].error.code, Code::ok);
   EXPECT_EQ(answers[0].payload, "TWO");
   line.respond(one, "ONE");
@@ -136,7 +136,7 @@ TEST(Pipeline, RefusesAFrameBeyondTheProtocolsLimitAndGoesOn) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::too_large);
   EXPECT_EQ(line.pipeline.outstanding(), 0u);
-  line.pipeline.begin(WireOp::ping, 0) += "abandoned";
+  line.pipeline.begin(BinaryOp::ping, 0) += "abandoned";
   line.pipeline.abandon();
   ASSERT_TRUE(line.submit("next"));
   line.pipeline.flush();

@@ -18,7 +18,7 @@ class BinaryConnectionTest : public LiveServerTest {};
 TEST_F(BinaryConnectionTest, ALargeFrameNeedsAHelloAndEndsInTime) {
   options_.times = {.head = seconds(60), .body = seconds(1), .idle = seconds(60)};
   start();
-  const auto header = [](WireOp op, std::uint32_t length) {
+  const auto header = [](BinaryOp op, std::uint32_t length) {
     std::string frame;
     const std::size_t begin = begin_frame(frame, {.op = static_cast<std::uint8_t>(op)});
     finish_frame(frame, begin);
@@ -26,20 +26,20 @@ TEST_F(BinaryConnectionTest, ALargeFrameNeedsAHelloAndEndsInTime) {
     return frame;
   };
   const int stranger = connect_to(port(Protocol::binary));
-  send_all(stranger, header(WireOp::hello, 4097));
+  send_all(stranger, header(BinaryOp::hello, 4097));
   EXPECT_LT(closed_after(stranger), 8.0);
   ::close(stranger);
 
   std::string hello;
-  const std::size_t begin = begin_frame(hello, {.op = static_cast<std::uint8_t>(WireOp::hello)});
-  put(hello, wire_magic);
-  put(hello, wire_major);
-  put(hello, wire_minor);
+  const std::size_t begin = begin_frame(hello, {.op = static_cast<std::uint8_t>(BinaryOp::hello)});
+  put(hello, binary_magic);
+  put(hello, binary_major);
+  put(hello, binary_minor);
   put(hello, std::uint32_t{0});
   put(hello, auth_none);
   put_short(hello, "slow");
   finish_frame(hello, begin);
-  const std::string frame = header(WireOp::send, 1 << 20);
+  const std::string frame = header(BinaryOp::send, 1 << 20);
   for (const std::string& part : {frame + "the first bytes", frame, frame.substr(0, 5)}) {
     SCOPED_TRACE(part.size());
     const int slow = connect_to(port(Protocol::binary));

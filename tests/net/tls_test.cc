@@ -75,10 +75,10 @@ TEST_F(TlsTest, TheBinaryPortIsServedToo) {
   ASSERT_TRUE(peer.connected());
   std::string hello;
   const std::size_t begin =
-      begin_frame(hello, {.op = static_cast<std::uint8_t>(WireOp::hello), .correlation = 7});
-  put(hello, wire_magic);
-  put(hello, wire_major);
-  put(hello, wire_minor);
+      begin_frame(hello, {.op = static_cast<std::uint8_t>(BinaryOp::hello), .correlation = 7});
+  put(hello, binary_magic);
+  put(hello, binary_major);
+  put(hello, binary_minor);
   put(hello, std::uint32_t{0});
   put(hello, auth_none);
   put_short(hello, "test");

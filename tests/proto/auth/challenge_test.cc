@@ -26,7 +26,7 @@ TEST(Challenge, ProofIsTheHmacThatTheProtocolSays) {
 
 TEST(Challenge, IsAnotherOneEachTime) { EXPECT_NE(challenge(), challenge()); }
 
-class KeyedSession : public WireSession {
+class KeyedSession : public BinarySessionTest {
  protected:
   KeyedSession() {
     auto ring = std::make_shared<Keyring>();
@@ -41,7 +41,7 @@ class KeyedSession : public WireSession {
   }
   // Sends HELLO; returns the challenge.
   Challenge greet() {
-    EXPECT_EQ(begin(WireOp::hello, hello(wire_major, auth_key)), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::hello, hello(binary_major, auth_key)), Next::respond);
     const Answer got = answer();
     EXPECT_EQ(got.status(), Status::ok);
     Challenge c{};
@@ -61,21 +61,21 @@ class KeyedSession : public WireSession {
 };
 
 TEST_F(KeyedSession, WantsAKeyAndNothingElseBetweenHelloAndTheProof) {
-  EXPECT_EQ(begin(WireOp::hello, hello()), Next::close);
+  EXPECT_EQ(begin(BinaryOp::hello, hello()), Next::close);
   EXPECT_EQ(answer().status(), Status::unauthorized);
-  for (const WireOp op : {WireOp::ping, WireOp::hello, WireOp::open_queue}) {
-    session_ = Session();
+  for (const BinaryOp op : {BinaryOp::ping, BinaryOp::hello, BinaryOp::open_queue}) {
+    session_ = BinarySession();
     greet();
     EXPECT_FALSE(session_.greeted());
     EXPECT_EQ(begin(op, ""), Next::close);
     EXPECT_EQ(answer().status(), Status::out_of_order);
   }
-  session_ = Session();
+  session_ = BinarySession();
   const Challenge c = greet();
-  EXPECT_EQ(begin(WireOp::authenticate, proof("ALICE", "alices-secret", c)), Next::respond);
+  EXPECT_EQ(begin(BinaryOp::authenticate, proof("ALICE", "alices-secret", c)), Next::respond);
   EXPECT_EQ(answer().status(), Status::ok);
   EXPECT_TRUE(session_.greeted());
-  EXPECT_EQ(begin(WireOp::authenticate, proof("ALICE", "alices-secret", c)), Next::close);
+  EXPECT_EQ(begin(BinaryOp::authenticate, proof("ALICE", "alices-secret", c)), Next::close);
   EXPECT_EQ(answer().status(), Status::out_of_order);
 }
 
@@ -107,8 +107,8 @@ TEST_F(KeyedSession, IsClosedByEveryProofThatIsNotRight) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    session_ = Session();
-    EXPECT_EQ(begin(WireOp::authenticate, c.make(greet())), Next::close);
+    session_ = BinarySession();
+    EXPECT_EQ(begin(BinaryOp::authenticate, c.make(greet())), Next::close);
     EXPECT_EQ(answer().status(), c.status);
     EXPECT_FALSE(session_.greeted());
   }
@@ -124,17 +124,17 @@ TEST_F(KeyedSession, SeesItsAccountAlone) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.id);
-    session_ = Session();
-    ASSERT_EQ(begin(WireOp::authenticate, proof(c.id, c.secret, greet())), Next::respond);
+    session_ = BinarySession();
+    ASSERT_EQ(begin(BinaryOp::authenticate, proof(c.id, c.secret, greet())), Next::respond);
     EXPECT_EQ(session_.account(), c.account);
-    EXPECT_EQ(refused(WireOp::open_queue, open("hers")), c.opens);
+    EXPECT_EQ(refused(BinaryOp::open_queue, open("hers")), c.opens);
     std::string by_account;
     put_short(by_account, "111111111111");
     put_short(by_account, "hers");
-    EXPECT_EQ(refused(WireOp::open_queue, by_account), c.opens_by_account);
-    EXPECT_EQ(refused(WireOp::open_queue, open("q")), Status::no_such_queue)
+    EXPECT_EQ(refused(BinaryOp::open_queue, by_account), c.opens_by_account);
+    EXPECT_EQ(refused(BinaryOp::open_queue, open("q")), Status::no_such_queue)
         << "of no key's account";
-    ASSERT_EQ(begin(WireOp::create_queue, create("new")), Next::route);
+    ASSERT_EQ(begin(BinaryOp::create_queue, create("new")), Next::route);
     EXPECT_EQ(call_.request().spec->account, c.account);
   }
 }

@@ -95,14 +95,14 @@ TEST(Refusal, SaysWhenToTryAgainAndKeepsTheCorrelation) {
   EXPECT_EQ(header->correlation, 9u);
   const auto payload = payload_of(*header, out);
   ASSERT_TRUE(payload);
-  WireReader in(*payload);
+  BinaryReader in(*payload);
   EXPECT_EQ(in.take<std::uint32_t>(), retry_after_ms(Status::no_memory));
   EXPECT_EQ(in.take<std::uint32_t>(), 5u);
   EXPECT_TRUE(in.finished());
 }
 
-TEST(WireReader, ReadsZeroesPastTheEndAndRemembersIt) {
-  WireReader in(std::string_view("\x01\x02\x03", 3));
+TEST(BinaryReader, ReadsZeroesPastTheEndAndRemembersIt) {
+  BinaryReader in(std::string_view("\x01\x02\x03", 3));
   EXPECT_EQ(in.take<std::uint16_t>(), 0x0201);
   EXPECT_TRUE(in.ok());
   EXPECT_FALSE(in.finished());
@@ -113,15 +113,15 @@ TEST(WireReader, ReadsZeroesPastTheEndAndRemembersIt) {
   EXPECT_FALSE(in.finished());
 }
 
-TEST(WireReader, TakesCountedTexts) {
+TEST(BinaryReader, TakesCountedTexts) {
   std::string bytes;
   put_short(bytes, "ab");
   put_long(bytes, "cde");
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   EXPECT_EQ(in.take_short(), "ab");
   EXPECT_EQ(in.take_long(), "cde");
   EXPECT_TRUE(in.finished());
-  WireReader cut(std::string_view(bytes).substr(0, bytes.size() - 1));
+  BinaryReader cut(std::string_view(bytes).substr(0, bytes.size() - 1));
   EXPECT_EQ(cut.take_short(), "ab");
   EXPECT_EQ(cut.take_long(), "");
   EXPECT_FALSE(cut.ok());

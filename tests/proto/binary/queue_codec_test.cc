@@ -9,7 +9,7 @@
 
 #include "proto/aws/tags.h"
 
-namespace pawl::wire {
+namespace pawl::binary {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -37,7 +37,7 @@ std::string tags_of(const Pairs& pairs) {
 Status take_attributes(std::string_view bytes, std::vector<AttributeChange>& changes) {
   const Directory directory;
   const QueueConfig queue;
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   return take_queue_attributes(
       in, {.directory = directory, .account = "1", .name = "q", .queue = &queue}, changes);
 }
@@ -82,7 +82,7 @@ TEST(QueueCodec, RefusesEveryTruncatedListOfAttributes) {
 TEST(QueueCodec, SortsTagsAndRefusesAKeyThatIsGivenTwice) {
   const auto take = [](const Pairs& pairs, Tags& tags) {
     const std::string bytes = tags_of(pairs);
-    WireReader in(bytes);
+    BinaryReader in(bytes);
     const Status status = take_tags(in, tags);
     EXPECT_TRUE(in.finished());
     return status;
@@ -136,4 +136,4 @@ TEST(QueueCodec, AcceptsTheNamesOfSqs) {
 }
 
 }  // namespace
-}  // namespace pawl::wire
+}  // namespace pawl::binary

@@ -16,14 +16,14 @@
 
 namespace pawl {
 
-using Next = WireCall::Next;
+using Next = BinaryCall::Next;
 
-inline std::string hello(std::uint16_t major = wire_major, std::uint8_t auth = 0,
+inline std::string hello(std::uint16_t major = binary_major, std::uint8_t auth = 0,
                          std::uint32_t features = feature_checksum | 0x80u) {
   std::string payload;
-  put(payload, wire_magic);
+  put(payload, binary_magic);
   put(payload, major);
-  put(payload, wire_minor);
+  put(payload, binary_minor);
   put(payload, features);
   put(payload, auth);
   put_short(payload, "tester");
@@ -56,8 +56,9 @@ inline std::string batch(std::initializer_list<std::string> entries) {
   return out;
 }
 
-inline std::string receive(std::uint32_t max, std::uint32_t wait = wire_queue_default,
-                           std::uint32_t visibility = wire_queue_default, std::uint32_t bytes = 0) {
+inline std::string receive(std::uint32_t max, std::uint32_t wait = binary_queue_default,
+                           std::uint32_t visibility = binary_queue_default,
+                           std::uint32_t bytes = 0) {
   std::string out;
   put(out, max);
   put(out, wait);
@@ -99,9 +100,9 @@ struct Answer {
 };
 
 // One connection of a server that has the queue "q", number 7, on shard 2.
-class WireSession : public testing::Test {
+class BinarySessionTest : public testing::Test {
  protected:
-  WireSession() {
+  BinarySessionTest() {
     for (std::size_t i = 0; i < config_.secret.size(); ++i)
       config_.secret[i] = static_cast<std::uint8_t>(i);
     config_.shards = 4;
@@ -116,7 +117,8 @@ class WireSession : public testing::Test {
     directory_.put(queue);
   }
 
-  Next begin(WireOp op, std::string_view payload, std::uint32_t queue = 0, std::uint8_t flags = 0) {
+  Next begin(BinaryOp op, std::string_view payload, std::uint32_t queue = 0,
+             std::uint8_t flags = 0) {
     std::string frame;
     const FrameHeader header{.op = static_cast<std::uint8_t>(op),
                              .flags = flags,
@@ -142,24 +144,24 @@ class WireSession : public testing::Test {
     EXPECT_TRUE(payload);
     return {*header, std::string(payload.value_or(""))};
   }
-  Status refused(WireOp op, std::string_view payload, std::uint32_t queue = 0) {
+  Status refused(BinaryOp op, std::string_view payload, std::uint32_t queue = 0) {
     EXPECT_EQ(begin(op, payload, queue), Next::respond);
     return answer().status();
   }
 
   std::uint32_t greet_and_open() {
-    EXPECT_EQ(begin(WireOp::hello, hello()), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::hello, hello()), Next::respond);
     EXPECT_EQ(answer().status(), Status::ok);
-    EXPECT_EQ(begin(WireOp::open_queue, open("q")), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::open_queue, open("q")), Next::respond);
     const Answer opened = answer();
     EXPECT_EQ(opened.status(), Status::ok);
     return opened.header.queue;
   }
 
   Directory directory_;
-  SessionConfig config_;
-  Session session_;
-  WireCall call_;
+  BinarySettings config_;
+  BinarySession session_;
+  BinaryCall call_;
   std::uint32_t correlation_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 // A session with the FIFO queue "f.fifo" (number 8), which deduplicates by content, and "dead"
 // (number 9), the dead-letter queue of "q".
-class GroupSession : public WireSession {
+class GroupSession : public BinarySessionTest {
  protected:
   GroupSession() {
     QueueConfig config = **directory_.find(QueueId{7});
@@ -18,7 +18,7 @@ class GroupSession : public WireSession {
     directory_.put(std::make_shared<QueueConfig>(config));
     add(QueueId{8}, "f.fifo", true);
     add(QueueId{9}, "dead", false);
-    EXPECT_EQ(begin(WireOp::hello, hello(wire_major, 0, features_known)), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::hello, hello(binary_major, 0, features_known)), Next::respond);
     EXPECT_EQ(answer().status(), Status::ok);
   }
 
@@ -37,14 +37,14 @@ class GroupSession : public WireSession {
     directory_.put(queue);
   }
   std::uint32_t opened(std::string_view name) {
-    EXPECT_EQ(begin(WireOp::open_queue, open(name)), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::open_queue, open(name)), Next::respond);
     return answer().header.queue;
   }
   Status sent(std::uint32_t queue, const std::string& message) {
-    if (begin(WireOp::send, batch({message}), queue) == Next::respond) {
+    if (begin(BinaryOp::send, batch({message}), queue) == Next::respond) {
       const Answer refusal = answer();
       if (refusal.status() != Status::ok) return refusal.status();
-      WireReader in(refusal.payload);
+      BinaryReader in(refusal.payload);
       in.take<std::uint32_t>();
       return static_cast<Status>(in.take<std::uint16_t>());
     }
@@ -64,7 +64,7 @@ std::string named(std::string_view body, std::string_view group, std::string_vie
 
 TEST_F(GroupSession, AMessageCarriesItsGroupAndWhatItIsDeduplicatedBy) {
   const std::uint32_t fifo = opened("f.fifo");
-  ASSERT_EQ(begin(WireOp::send, batch({named("a", "g", "d"), named("hello", "g", "")}), fifo),
+  ASSERT_EQ(begin(BinaryOp::send, batch({named("a", "g", "d"), named("hello", "g", "")}), fifo),
             Next::route);
   const auto sends = call_.request().sends;
   ASSERT_EQ(sends.size(), 2u);
@@ -104,22 +104,22 @@ TEST_F(GroupSession, AnOriginIsNotTheSendersToSay) {
   put(message, 1u | entry_has_names);
   put(message, 1u << 16);
   message += "ao";
-  EXPECT_EQ(refused(WireOp::send, batch({message}), opened("q")), Status::bad_frame);
+  EXPECT_EQ(refused(BinaryOp::send, batch({message}), opened("q")), Status::bad_frame);
 }
 
 TEST_F(GroupSession, AnAttemptIsForFifoQueues) {
   std::string attempt = receive(1);
   put_short(attempt, "again");
-  ASSERT_EQ(begin(WireOp::receive, attempt, opened("f.fifo")), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, attempt, opened("f.fifo")), Next::route);
   EXPECT_EQ(call_.request().receive.attempt, "again");
-  ASSERT_EQ(begin(WireOp::receive, attempt, opened("q")), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, attempt, opened("q")), Next::route);
   EXPECT_EQ(call_.request().receive.attempt, "");
 }
 
 TEST_F(GroupSession, ADeliverySaysWhereItBelongsAndWhereItComesFrom) {
   std::string payload = receive(1);
   put_short(payload, "");
-  ASSERT_EQ(begin(WireOp::receive, payload, opened("q")), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, payload, opened("q")), Next::route);
   Delivery& delivery = call_.request().deliveries[0];
   delivery = {};
   delivery.seq = 5;
@@ -128,7 +128,7 @@ TEST_F(GroupSession, ADeliverySaysWhereItBelongsAndWhereItComesFrom) {
   call_.request().delivered = 1;
   ASSERT_EQ(resume(), Next::respond);
   const std::string bytes = answer().payload;
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   EXPECT_EQ(in.take<std::uint32_t>(), 1u);
   in.take_bytes(receipt_bytes);
   EXPECT_EQ(in.take_bytes(16), std::string_view("\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20", 16));
@@ -141,7 +141,7 @@ TEST_F(GroupSession, ADeliverySaysWhereItBelongsAndWhereItComesFrom) {
 
 TEST_F(GroupSession, TagsAreReadAndChanged) {
   const std::uint32_t queue = opened("dead");
-  ASSERT_EQ(begin(WireOp::get_tags, "", queue), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::get_tags, "", queue), Next::respond);
   std::string want;
   put(want, std::uint16_t{2});
   for (const std::string_view text : {"colour", "blue", "size", "xl"}) put_short(want, text);
@@ -153,7 +153,7 @@ TEST_F(GroupSession, TagsAreReadAndChanged) {
   put_short(change, "red");
   put(change, std::uint16_t{1});
   put_short(change, "size");
-  ASSERT_EQ(begin(WireOp::set_tags, change, queue), Next::route);
+  ASSERT_EQ(begin(BinaryOp::set_tags, change, queue), Next::route);
   EXPECT_EQ(*call_.request().tags, (Tags{
                                        {"colour", "red"}
   }));
@@ -168,20 +168,20 @@ TEST_F(GroupSession, AMoveIsStartedFromAQueueOfDeadLettersOnly) {
     return payload;
   };
   const std::uint32_t dead = opened("dead"), q = opened("q");
-  ASSERT_EQ(begin(WireOp::start_move, start("", 500), dead), Next::route);
+  ASSERT_EQ(begin(BinaryOp::start_move, start("", 500), dead), Next::route);
   EXPECT_EQ(call_.request().op, Op::start_move);
   EXPECT_EQ(call_.request().move.rate, 500u);
-  ASSERT_EQ(begin(WireOp::start_move, start("q", 0), dead), Next::route);
+  ASSERT_EQ(begin(BinaryOp::start_move, start("q", 0), dead), Next::route);
   EXPECT_EQ(call_.request().move.destination, config_.account + "/q");
-  EXPECT_EQ(refused(WireOp::start_move, start("", 501), dead), Status::invalid);
-  EXPECT_EQ(refused(WireOp::start_move, start("dead", 0), dead), Status::invalid);
-  EXPECT_EQ(refused(WireOp::start_move, start("f.fifo", 0), dead), Status::invalid);
-  EXPECT_EQ(refused(WireOp::start_move, start("nowhere", 0), dead), Status::no_such_queue);
-  EXPECT_EQ(refused(WireOp::start_move, start("", 0), q), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::start_move, start("", 501), dead), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::start_move, start("dead", 0), dead), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::start_move, start("f.fifo", 0), dead), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::start_move, start("nowhere", 0), dead), Status::no_such_queue);
+  EXPECT_EQ(refused(BinaryOp::start_move, start("", 0), q), Status::invalid);
 }
 
 TEST_F(GroupSession, MovesAreListedAsTheyAre) {
-  ASSERT_EQ(begin(WireOp::list_moves, "", opened("dead")), Next::route);
+  ASSERT_EQ(begin(BinaryOp::list_moves, "", opened("dead")), Next::route);
   call_.request().move.tasks = {
       {.number = 2,
        .status = MoveTask::Status::failed,
@@ -194,7 +194,7 @@ TEST_F(GroupSession, MovesAreListedAsTheyAre) {
   };
   ASSERT_EQ(resume(), Next::respond);
   const std::string bytes = answer().payload;
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   EXPECT_EQ(in.take<std::uint16_t>(), 1u);
   EXPECT_EQ(in.take<std::uint32_t>(), 2u);
   EXPECT_EQ(in.take<std::uint8_t>(), 3u);
@@ -211,7 +211,7 @@ TEST_F(GroupSession, TheSourcesOfAQueueOfDeadLettersAreListed) {
   std::string payload;
   put_short(payload, "");
   put(payload, std::uint16_t{10});
-  ASSERT_EQ(begin(WireOp::list_sources, payload, opened("dead")), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::list_sources, payload, opened("dead")), Next::respond);
   std::string want;
   put(want, std::uint8_t{0});
   put(want, std::uint16_t{1});
@@ -223,8 +223,8 @@ TEST_F(GroupSession, TheHandleOfADeletedQueueIsNoQueuesAnyMore) {
   const std::uint32_t dead = opened("dead");
   directory_.drop(QueueId{9});
   add(QueueId{10}, "dead", false);
-  EXPECT_EQ(refused(WireOp::get_tags, "", dead), Status::no_such_queue);
-  EXPECT_EQ(refused(WireOp::list_sources, std::string("\0\0\x0A\0", 4), dead),
+  EXPECT_EQ(refused(BinaryOp::get_tags, "", dead), Status::no_such_queue);
+  EXPECT_EQ(refused(BinaryOp::list_sources, std::string("\0\0\x0A\0", 4), dead),
             Status::no_such_queue);
 }
 
@@ -240,19 +240,19 @@ TEST_F(GroupSession, ATagFollowsTheRulesOfSqs) {
   };
   std::string wide;
   for (int i = 0; i < 128; ++i) wide += "\u00e9";
-  EXPECT_EQ(begin(WireOp::set_tags, tag(wide, wide), dead), Next::route) << "characters count";
-  EXPECT_EQ(refused(WireOp::set_tags, tag(wide + "x", ""), dead), Status::invalid);
-  EXPECT_EQ(refused(WireOp::set_tags, tag("aws:x", ""), dead), Status::invalid);
-  EXPECT_EQ(refused(WireOp::set_tags, tag("a", "<&>"), dead), Status::invalid);
+  EXPECT_EQ(begin(BinaryOp::set_tags, tag(wide, wide), dead), Next::route) << "characters count";
+  EXPECT_EQ(refused(BinaryOp::set_tags, tag(wide + "x", ""), dead), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::set_tags, tag("aws:x", ""), dead), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::set_tags, tag("a", "<&>"), dead), Status::invalid);
 }
 
 TEST_F(GroupSession, AFifoQueueIsMadeWithItsNameAndItsAttribute) {
   const std::string fifo = queue_attributes({
       {"FifoQueue", "true"}
   });
-  EXPECT_EQ(begin(WireOp::create_queue, create("new.fifo", fifo)), Next::route);
-  EXPECT_EQ(refused(WireOp::create_queue, create("new.fifo")), Status::invalid);
-  EXPECT_EQ(refused(WireOp::create_queue, create("new", fifo)), Status::bad_attributes);
+  EXPECT_EQ(begin(BinaryOp::create_queue, create("new.fifo", fifo)), Next::route);
+  EXPECT_EQ(refused(BinaryOp::create_queue, create("new.fifo")), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::create_queue, create("new", fifo)), Status::bad_attributes);
 }
 
 TEST_F(GroupSession, RefusesEveryTruncationAndEveryTrailingByte) {
@@ -264,18 +264,18 @@ TEST_F(GroupSession, RefusesEveryTruncationAndEveryTrailingByte) {
   put(tags, std::uint16_t{1});
   put_short(tags, "gone");
   struct Case {
-    WireOp op;
+    BinaryOp op;
     std::string payload;
   };
   const Case cases[] = {
-      {WireOp::get_tags, ""},
-      {WireOp::set_tags, tags},
-      {WireOp::list_sources, std::string("\0\0\x0A\0", 4)},
-      {WireOp::start_move, std::string("\0\0\0\0\0\0", 6)},
-      {WireOp::cancel_move, std::string("\1\0\0\0", 4)},
-      {WireOp::list_moves, ""},
-      {WireOp::send, batch({named("body", "tenant", "")})},
-      {WireOp::receive, receive(5, 0, 0) + std::string("\2\0xy", 4)},
+      {BinaryOp::get_tags, ""},
+      {BinaryOp::set_tags, tags},
+      {BinaryOp::list_sources, std::string("\0\0\x0A\0", 4)},
+      {BinaryOp::start_move, std::string("\0\0\0\0\0\0", 6)},
+      {BinaryOp::cancel_move, std::string("\1\0\0\0", 4)},
+      {BinaryOp::list_moves, ""},
+      {BinaryOp::send, batch({named("body", "tenant", "")})},
+      {BinaryOp::receive, receive(5, 0, 0) + std::string("\2\0xy", 4)},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(static_cast<int>(c.op));

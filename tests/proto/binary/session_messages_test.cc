@@ -14,11 +14,11 @@ namespace {
 
 // --- messages ---
 
-TEST_F(WireSession, SendsABatchAndAnswersEachEntry) {
+TEST_F(BinarySessionTest, SendsABatchAndAnswersEachEntry) {
   const std::uint32_t q = greet_and_open();
   const std::string attributes = attribute("A", "String", "x") + attribute("B", "Number", "1");
   const std::string trace = attribute("AWSTraceHeader", "String", "Root=1");
-  ASSERT_EQ(begin(WireOp::send,
+  ASSERT_EQ(begin(BinaryOp::send,
                   batch({entry("one"), entry("two", attributes, trace, 1500), entry("three")}), q),
             Next::route);
   Request& request = call_.request();
@@ -37,7 +37,7 @@ TEST_F(WireSession, SendsABatchAndAnswersEachEntry) {
   ASSERT_EQ(resume(), Next::respond);
 
   const Answer got = answer();
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   EXPECT_EQ(in.take<std::uint32_t>(), 3u);
   constexpr std::pair<Status, Seq> want[] = {
       {Status::ok,        5},
@@ -54,7 +54,7 @@ TEST_F(WireSession, SendsABatchAndAnswersEachEntry) {
   EXPECT_TRUE(in.finished());
 }
 
-TEST_F(WireSession, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
+TEST_F(BinarySessionTest, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
   const std::uint32_t q = greet_and_open();
   auto small = std::make_shared<QueueConfig>(**directory_.find(QueueId{7}));
   small->numbers[static_cast<std::size_t>(Attribute::maximum_message_size)] = 1024;
@@ -86,14 +86,14 @@ TEST_F(WireSession, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
   std::string payload;
   put(payload, static_cast<std::uint32_t>(std::size(cases)));
   for (const Case& c : cases) payload += c.entry;
-  ASSERT_EQ(begin(WireOp::send, payload, q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::send, payload, q), Next::route);
   const auto good = static_cast<std::size_t>(std::ranges::count(cases, Status::ok, &Case::status));
   ASSERT_EQ(call_.request().sends.size(), good);
   Seq seq = 100;
   for (SendEntry& e : call_.request().sends) e.seq = seq++;
   ASSERT_EQ(resume(), Next::respond);
   const Answer got = answer();
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   in.take<std::uint32_t>();
   seq = 100;
   for (const Case& c : cases) {
@@ -104,24 +104,24 @@ TEST_F(WireSession, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
   }
 }
 
-TEST_F(WireSession, DoesNotRouteABatchWithNothingGoodInIt) {
+TEST_F(BinarySessionTest, DoesNotRouteABatchWithNothingGoodInIt) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::send, batch({entry("")}), q), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::send, batch({entry("")}), q), Next::respond);
   const Answer got = answer();
   EXPECT_EQ(got.status(), Status::ok);
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   EXPECT_EQ(in.take<std::uint32_t>(), 1u);
   EXPECT_EQ(static_cast<Status>(in.take<std::uint16_t>()), Status::invalid);
 }
 
-TEST_F(WireSession, RefusesEntryBitsItDoesNotKnowAndSaysWhichEntry) {
+TEST_F(BinarySessionTest, RefusesEntryBitsItDoesNotKnowAndSaysWhichEntry) {
   const std::uint32_t q = greet_and_open();
   std::string strange = entry("b");
   strange[3] = '\x08';
-  ASSERT_EQ(begin(WireOp::send, batch({entry("a"), strange}), q), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::send, batch({entry("a"), strange}), q), Next::respond);
   const Answer got = answer();
   EXPECT_EQ(got.status(), Status::bad_frame);
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   in.take<std::uint32_t>();
   EXPECT_EQ(in.take<std::uint32_t>(), 1u);
 }
@@ -140,9 +140,9 @@ Delivery delivery(Seq seq, std::string_view body, std::string_view attributes = 
   return made;
 }
 
-TEST_F(WireSession, ReceivesWithTheParametersGivenAndDeliversAllOfAMessage) {
+TEST_F(BinarySessionTest, ReceivesWithTheParametersGivenAndDeliversAllOfAMessage) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::receive, receive(10, 20'000, 43'200'000), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(10, 20'000, 43'200'000), q), Next::route);
   Request& request = call_.request();
   EXPECT_EQ(request.op, Op::receive);
   EXPECT_EQ(request.receive.max, 10u);
@@ -157,7 +157,7 @@ TEST_F(WireSession, ReceivesWithTheParametersGivenAndDeliversAllOfAMessage) {
   ASSERT_EQ(resume(), Next::respond);
 
   const Answer got = answer();
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   ASSERT_EQ(in.take<std::uint32_t>(), 2u);
   for (const Seq seq : {Seq{1}, Seq{2}}) {
     EXPECT_EQ(in.take_bytes(receipt_bytes), std::string(receipt_bytes, static_cast<char>(seq)));
@@ -183,16 +183,16 @@ TEST_F(WireSession, ReceivesWithTheParametersGivenAndDeliversAllOfAMessage) {
   EXPECT_TRUE(in.finished());
 }
 
-TEST_F(WireSession, RefusesReceivesOutsideTheirRanges) {
+TEST_F(BinarySessionTest, RefusesReceivesOutsideTheirRanges) {
   const std::uint32_t q = greet_and_open();
-  EXPECT_EQ(refused(WireOp::receive, receive(1, 20'001), q), Status::invalid);
-  EXPECT_EQ(refused(WireOp::receive, receive(1, 0, 43'200'001), q), Status::invalid);
-  ASSERT_EQ(begin(WireOp::receive, receive(1), q), Next::route);
+  EXPECT_EQ(refused(BinaryOp::receive, receive(1, 20'001), q), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::receive, receive(1, 0, 43'200'001), q), Status::invalid);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(1), q), Next::route);
   EXPECT_EQ(call_.request().receive.wait, queue_default);
   EXPECT_EQ(call_.request().receive.visibility, queue_default);
 }
 
-TEST_F(WireSession, GivesBackWhatDoesNotFitIntoTheAnswer) {
+TEST_F(BinarySessionTest, GivesBackWhatDoesNotFitIntoTheAnswer) {
   const std::uint32_t q = greet_and_open();
   constexpr std::uint32_t each = 72;  // bytes around a body
   struct Case {
@@ -208,7 +208,7 @@ TEST_F(WireSession, GivesBackWhatDoesNotFitIntoTheAnswer) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.bytes_max);
-    ASSERT_EQ(begin(WireOp::receive, receive(10, 0, 0, c.bytes_max), q), Next::route);
+    ASSERT_EQ(begin(BinaryOp::receive, receive(10, 0, 0, c.bytes_max), q), Next::route);
     for (Seq seq = 1; seq <= 3; ++seq)
       call_.request().deliveries[seq - 1] = delivery(seq, "0123456789");
     call_.request().delivered = 3;
@@ -224,14 +224,14 @@ TEST_F(WireSession, GivesBackWhatDoesNotFitIntoTheAnswer) {
       ASSERT_EQ(resume(), Next::respond);
     }
     const Answer got = answer();
-    EXPECT_EQ(WireReader(got.payload).take<std::uint32_t>(), c.delivered);
+    EXPECT_EQ(BinaryReader(got.payload).take<std::uint32_t>(), c.delivered);
     EXPECT_EQ(got.payload.size(), 4 + c.delivered * (each + 10));
   }
 }
 
-TEST_F(WireSession, GivesBackWhatWasNotFetched) {
+TEST_F(BinarySessionTest, GivesBackWhatWasNotFetched) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::receive, receive(10, 0, 0, 100), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(10, 0, 0, 100), q), Next::route);
   EXPECT_EQ(call_.request().receive.bytes_max, 100u);
   for (Seq seq = 1; seq <= 3; ++seq) call_.request().deliveries[seq - 1] = delivery(seq, "x");
   call_.request().delivered = 3;
@@ -241,12 +241,12 @@ TEST_F(WireSession, GivesBackWhatWasNotFetched) {
   ASSERT_EQ(call_.request().receipts.size(), 2u);
   EXPECT_EQ(call_.request().receipts[0].handle[0], 2);
   ASSERT_EQ(resume(), Next::respond);
-  EXPECT_EQ(WireReader(answer().payload).take<std::uint32_t>(), 1u);
+  EXPECT_EQ(BinaryReader(answer().payload).take<std::uint32_t>(), 1u);
 }
 
-TEST_F(WireSession, GivesAllBackWhenThereIsNoRoomForAnAnswer) {
+TEST_F(BinarySessionTest, GivesAllBackWhenThereIsNoRoomForAnAnswer) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::receive, receive(10), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(10), q), Next::route);
   call_.request().deliveries[0] = delivery(1, "x");
   call_.request().delivered = 1;
   call_.limit_answer(0);
@@ -255,53 +255,53 @@ TEST_F(WireSession, GivesAllBackWhenThereIsNoRoomForAnAnswer) {
   ASSERT_EQ(resume(), Next::respond);
   const Answer got = answer();
   EXPECT_EQ(got.status(), Status::ok);
-  EXPECT_EQ(WireReader(got.payload).take<std::uint32_t>(), 0u);
+  EXPECT_EQ(BinaryReader(got.payload).take<std::uint32_t>(), 0u);
 }
 
-TEST_F(WireSession, LooksForManyBeforeItWaitsForSome) {
+TEST_F(BinarySessionTest, LooksForManyBeforeItWaitsForSome) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::receive, receive(1024, 20'000), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(1024, 20'000), q), Next::route);
   EXPECT_EQ(call_.request().receive.wait, Duration{0});
   EXPECT_EQ(call_.request().deliveries.size(), 1024u);
   EXPECT_GT(call_.memory(), 1024 * sizeof(Delivery));
   ASSERT_EQ(resume(), Next::route);
   EXPECT_EQ(call_.request().op, Op::receive);
   EXPECT_EQ(call_.request().receive.wait, seconds(20));
-  EXPECT_EQ(call_.request().receive.max, WireCall::waiting_max);
-  EXPECT_EQ(call_.request().deliveries.size(), WireCall::waiting_max);
-  EXPECT_LT(call_.memory(), 2 * WireCall::waiting_max * sizeof(Delivery));
+  EXPECT_EQ(call_.request().receive.max, BinaryCall::waiting_max);
+  EXPECT_EQ(call_.request().deliveries.size(), BinaryCall::waiting_max);
+  EXPECT_LT(call_.memory(), 2 * BinaryCall::waiting_max * sizeof(Delivery));
   call_.request().deliveries[0] = delivery(1, "x");
   call_.request().delivered = 1;
   ASSERT_EQ(resume(), Next::respond);
-  EXPECT_EQ(WireReader(answer().payload).take<std::uint32_t>(), 1u);
+  EXPECT_EQ(BinaryReader(answer().payload).take<std::uint32_t>(), 1u);
 
-  ASSERT_EQ(begin(WireOp::receive, receive(WireCall::waiting_max, 20'000), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(BinaryCall::waiting_max, 20'000), q), Next::route);
   EXPECT_EQ(call_.request().receive.wait, seconds(20)) << "so few wait at once";
 
-  ASSERT_EQ(begin(WireOp::receive, receive(1024, 20'000), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(1024, 20'000), q), Next::route);
   call_.request().error = Errc::over_in_flight;
   ASSERT_EQ(resume(), Next::route) << "it may wait for that too";
   EXPECT_EQ(call_.request().receive.wait, seconds(20));
   EXPECT_EQ(call_.request().error, Errc::ok);
 }
 
-TEST_F(WireSession, PromisesLessWhenMoreIsUnderWay) {
+TEST_F(BinarySessionTest, PromisesLessWhenMoreIsUnderWay) {
   const std::uint32_t q = greet_and_open();
   const auto promised = [&](std::size_t before) {
     session_.set_promised(before);
-    EXPECT_EQ(begin(WireOp::receive, receive(10), q), Next::route);
+    EXPECT_EQ(begin(BinaryOp::receive, receive(10), q), Next::route);
     return call_.promised();
   };
   EXPECT_EQ(promised(0), config_.receive_bytes_max);
   EXPECT_EQ(promised(8 << 20), std::size_t{2 << 20});
-  EXPECT_EQ(promised(100 << 20), SessionConfig::receive_bytes_min);
+  EXPECT_EQ(promised(100 << 20), BinarySettings::receive_bytes_min);
 }
 
-TEST_F(WireSession, DeletesAndChangesByReceiptAndAnswersEach) {
+TEST_F(BinarySessionTest, DeletesAndChangesByReceiptAndAnswersEach) {
   const std::uint32_t q = greet_and_open();
   const std::string a(receipt_bytes, 'a');
   const std::string b(receipt_bytes, 'b');
-  ASSERT_EQ(begin(WireOp::remove, batch({a, b}), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::remove, batch({a, b}), q), Next::route);
   EXPECT_EQ(call_.request().op, Op::remove);
   ASSERT_EQ(call_.request().receipts.size(), 2u);
   EXPECT_EQ(call_.request().receipts[1].handle[0], 'b');
@@ -313,27 +313,27 @@ TEST_F(WireSession, DeletesAndChangesByReceiptAndAnswersEach) {
   put(later, std::uint32_t{43'200'000});
   std::string too_late = a;
   put(too_late, std::uint32_t{43'200'001});
-  ASSERT_EQ(begin(WireOp::change, batch({later, too_late}), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::change, batch({later, too_late}), q), Next::route);
   EXPECT_EQ(call_.request().op, Op::change_visibility);
   EXPECT_EQ(call_.request().receipts[0].visibility, seconds(43'200));
   EXPECT_EQ(call_.request().receipts[0].error, Errc::ok);
   EXPECT_EQ(call_.request().receipts[1].error, Errc::invalid) << "for the owner to leave alone";
 }
 
-TEST_F(WireSession, AnswersWithAChecksumWhenAskedWithOne) {
+TEST_F(BinarySessionTest, AnswersWithAChecksumWhenAskedWithOne) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::stats, "", q, flag_checksum), Next::route);
+  ASSERT_EQ(begin(BinaryOp::stats, "", q, flag_checksum), Next::route);
   ASSERT_EQ(resume(), Next::respond);
   EXPECT_EQ(answer().header.flags, flag_checksum | flag_answer);
-  ASSERT_EQ(begin(WireOp::stats, "", q + 1, flag_checksum), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::stats, "", q + 1, flag_checksum), Next::respond);
   EXPECT_EQ(answer().header.flags, flag_checksum | flag_answer) << "refusals too";
 }
 
-TEST_F(WireSession, PassesOnEveryRefusalOfTheBroker) {
+TEST_F(BinarySessionTest, PassesOnEveryRefusalOfTheBroker) {
   const std::uint32_t q = greet_and_open();
   for (const Errc code :
        {Errc::overloaded, Errc::no_space, Errc::not_ready, Errc::over_in_flight, Errc::io}) {
-    ASSERT_EQ(begin(WireOp::receive, receive(1), q), Next::route);
+    ASSERT_EQ(begin(BinaryOp::receive, receive(1), q), Next::route);
     call_.request().error = code;
     ASSERT_EQ(resume(), Next::respond);
     EXPECT_EQ(answer().status(), status_of(code));
@@ -358,7 +358,7 @@ std::string example(std::string_view title) {
   return bytes;
 }
 
-TEST_F(WireSession, SpeaksTheWorkedExampleOfTheDocumentByteForByte) {
+TEST_F(BinarySessionTest, SpeaksTheWorkedExampleOfTheDocumentByteForByte) {
   const std::uint32_t q = greet_and_open();
   ASSERT_EQ(q, 1u);
   ASSERT_EQ(begin_frame_bytes(example("request")), Next::route);

@@ -9,7 +9,7 @@ namespace pawl {
 namespace {
 
 // Besides "q", number 7, on shard 2: "other", "f.fifo" and "g.fifo"; and a topic.
-class ReplaySession : public WireSession {
+class ReplaySession : public BinarySessionTest {
  protected:
   ReplaySession() {
     add(QueueId{8}, config_.account, "other", false);
@@ -38,7 +38,7 @@ class ReplaySession : public WireSession {
     std::string payload;
     put_short(payload, "");  // account
     put_short(payload, name);
-    EXPECT_EQ(begin(WireOp::open_queue, payload), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::open_queue, payload), Next::respond);
     return answer().header.queue;
   }
   const ReplayParams& asked() {
@@ -70,7 +70,7 @@ constexpr std::string_view red = R"({"colour":["red"]})";
 
 TEST_F(ReplaySession, IsStartedWhereItsQueueIs) {
   const Start wanted{"other", 100, 1000, 2000, red};
-  ASSERT_EQ(begin(WireOp::start_replay, start(wanted), q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::start_replay, start(wanted), q_), Next::route);
   EXPECT_EQ(call_.target(), ShardId{2}) << "the queue's, not the destination's";
   EXPECT_EQ(call_.request().op, Op::start_replay);
   EXPECT_EQ(call_.request().queue, QueueId{7});
@@ -86,13 +86,13 @@ TEST_F(ReplaySession, IsStartedWhereItsQueueIs) {
 
 TEST_F(ReplaySession, GoesToTheQueueItselfWhenNoOtherIsNamed) {
   for (const std::string_view destination : {"", "q"}) {
-    ASSERT_EQ(begin(WireOp::start_replay, start({.destination = destination}), q_), Next::route);
+    ASSERT_EQ(begin(BinaryOp::start_replay, start({.destination = destination}), q_), Next::route);
     EXPECT_EQ(asked().destination, config_.account + "/q");
     EXPECT_EQ(asked().filter, "");
     EXPECT_EQ(asked().from, Instant{0});
     EXPECT_EQ(asked().to, Instant{0});
   }
-  ASSERT_EQ(begin(WireOp::start_replay, start({.destination = "g.fifo"}), fifo_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::start_replay, start({.destination = "g.fifo"}), fifo_), Next::route);
   EXPECT_EQ(asked().destination, config_.account + "/g.fifo");
 }
 
@@ -107,7 +107,7 @@ TEST_F(ReplaySession, TakesTheLimitsThemselves) {
       {.filter = widest},
   };
   for (const Start& each : all)
-    EXPECT_EQ(begin(WireOp::start_replay, start(each), q_), Next::route);
+    EXPECT_EQ(begin(BinaryOp::start_replay, start(each), q_), Next::route);
 }
 
 TEST_F(ReplaySession, RefusesWhatCannotBeDone) {
@@ -136,9 +136,9 @@ TEST_F(ReplaySession, RefusesWhatCannotBeDone) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.what);
-    EXPECT_EQ(refused(WireOp::start_replay, start(c.start), q_), c.want);
+    EXPECT_EQ(refused(BinaryOp::start_replay, start(c.start), q_), c.want);
   }
-  EXPECT_EQ(refused(WireOp::start_replay, start({.destination = "q"}), fifo_), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::start_replay, start({.destination = "q"}), fifo_), Status::invalid);
 }
 
 TEST_F(ReplaySession, ATopicIsNoQueue) {
@@ -146,15 +146,15 @@ TEST_F(ReplaySession, ATopicIsNoQueue) {
   std::string payload;
   put_short(payload, "sns/" + config_.account);
   put_short(payload, "news");
-  EXPECT_EQ(refused(WireOp::open_queue, payload), Status::no_such_queue);
-  EXPECT_EQ(refused(WireOp::start_replay, start({.destination = "news"}), q_),
+  EXPECT_EQ(refused(BinaryOp::open_queue, payload), Status::no_such_queue);
+  EXPECT_EQ(refused(BinaryOp::start_replay, start({.destination = "news"}), q_),
             Status::no_such_queue);
 }
 
 TEST_F(ReplaySession, ADestinationOfAnotherAccountIsNotThere) {
   add(QueueId{13}, "111111111111", "theirs", false);
   for (const std::string_view name : {"theirs", "111111111111/theirs"}) {
-    EXPECT_EQ(refused(WireOp::start_replay, start({.destination = name}), q_),
+    EXPECT_EQ(refused(BinaryOp::start_replay, start({.destination = name}), q_),
               Status::no_such_queue);
   }
 }
@@ -165,7 +165,7 @@ TEST_F(ReplaySession, WhatTheOwnerRefusesIsAnswered) {
            {Errc::task_running,  Status::task_running },
            {Errc::no_such_queue, Status::no_such_queue}
   }) {
-    ASSERT_EQ(begin(WireOp::start_replay, start({}), q_), Next::route);
+    ASSERT_EQ(begin(BinaryOp::start_replay, start({}), q_), Next::route);
     call_.request().error = error;
     ASSERT_EQ(resume(), Next::respond);
     EXPECT_EQ(answer().status(), status);
@@ -173,7 +173,7 @@ TEST_F(ReplaySession, WhatTheOwnerRefusesIsAnswered) {
 }
 
 TEST_F(ReplaySession, IsCancelledByItsNumber) {
-  ASSERT_EQ(begin(WireOp::cancel_replay, std::string("\7\0\0\0", 4), q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::cancel_replay, std::string("\7\0\0\0", 4), q_), Next::route);
   EXPECT_EQ(call_.request().op, Op::cancel_replay);
   EXPECT_EQ(call_.target(), ShardId{2});
   EXPECT_EQ(asked().number, 7u);
@@ -184,7 +184,7 @@ TEST_F(ReplaySession, IsCancelledByItsNumber) {
            std::pair(Errc::no_such_task, Status::no_such_task),
            {Errc::task_ended, Status::task_ended}
   }) {
-    ASSERT_EQ(begin(WireOp::cancel_replay, std::string("\7\0\0\0", 4), q_), Next::route);
+    ASSERT_EQ(begin(BinaryOp::cancel_replay, std::string("\7\0\0\0", 4), q_), Next::route);
     call_.request().error = error;
     ASSERT_EQ(resume(), Next::respond);
     EXPECT_EQ(answer().status(), status);
@@ -192,7 +192,7 @@ TEST_F(ReplaySession, IsCancelledByItsNumber) {
 }
 
 TEST_F(ReplaySession, AreListedAsTheyAre) {
-  ASSERT_EQ(begin(WireOp::list_replays, "", q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::list_replays, "", q_), Next::route);
   EXPECT_EQ(call_.request().op, Op::list_replays);
   EXPECT_EQ(call_.target(), ShardId{2});
   ReplayTask failed{.number = 2,
@@ -210,7 +210,7 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
   call_.request().replay->tasks = {failed, plain};
   ASSERT_EQ(resume(), Next::respond);
   const std::string bytes = answer().payload;
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   EXPECT_EQ(in.take<std::uint16_t>(), 2u);
   EXPECT_EQ(in.take<std::uint32_t>(), 2u);
   EXPECT_EQ(in.take<std::uint8_t>(), 3u);
@@ -233,7 +233,7 @@ TEST_F(ReplaySession, AreListedAsTheyAre) {
 TEST_F(ReplaySession, TakesCopiesWhenTheFlagSaysSo) {
   for (const char flag : {'\0', '\1'}) {
     const std::string payload = start({"other", 1, 2, 3, red}) + flag;
-    ASSERT_EQ(begin(WireOp::start_replay, payload, q_), Next::route);
+    ASSERT_EQ(begin(BinaryOp::start_replay, payload, q_), Next::route);
     EXPECT_EQ(asked().copies, flag == 1);
     ASSERT_EQ(resume(), Next::respond);
     answer();
@@ -241,19 +241,19 @@ TEST_F(ReplaySession, TakesCopiesWhenTheFlagSaysSo) {
 }
 
 TEST_F(ReplaySession, NoCallKeepsMemoryForThemOnceItIsAnswered) {
-  ASSERT_EQ(begin(WireOp::list_replays, "", q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::list_replays, "", q_), Next::route);
   ASSERT_EQ(resume(), Next::respond);
   answer();
   EXPECT_EQ(call_.request().replay, nullptr);
-  ASSERT_EQ(begin(WireOp::stats, "", q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::stats, "", q_), Next::route);
   EXPECT_EQ(call_.request().replay, nullptr);
 }
 
 TEST_F(ReplaySession, RefusesEveryTruncationAndEveryTrailingByte) {
-  const std::pair<WireOp, std::string> cases[] = {
-      {WireOp::start_replay, start({"other", 1, 2, 3, red})},
-      {WireOp::cancel_replay, std::string("\1\0\0\0", 4)},
-      {WireOp::list_replays, ""},
+  const std::pair<BinaryOp, std::string> cases[] = {
+      {BinaryOp::start_replay, start({"other", 1, 2, 3, red})},
+      {BinaryOp::cancel_replay, std::string("\1\0\0\0", 4)},
+      {BinaryOp::list_replays, ""},
   };
   for (const auto& [op, payload] : cases) {
     SCOPED_TRACE(static_cast<int>(op));
@@ -271,15 +271,15 @@ TEST_F(ReplaySession, HowLongMessagesAreKeptIsTakenAndShownByItsNameOnly) {
         {"x-replay-retention", value}
     });
   };
-  ASSERT_EQ(begin(WireOp::set_attributes, set("3600"), q_), Next::route);
+  ASSERT_EQ(begin(BinaryOp::set_attributes, set("3600"), q_), Next::route);
   ASSERT_EQ(call_.request().changes.size(), 1u);
   EXPECT_EQ(call_.request().changes[0].attribute, Attribute::replay_retention);
   EXPECT_EQ(call_.request().changes[0].number, 3600);
   for (const std::string_view bad : {"-1", "31536001", "1h", ""})
-    EXPECT_EQ(refused(WireOp::set_attributes, set(bad), q_), Status::bad_attributes) << bad;
+    EXPECT_EQ(refused(BinaryOp::set_attributes, set(bad), q_), Status::bad_attributes) << bad;
 
   const auto described = [this] {
-    EXPECT_EQ(begin(WireOp::get_attributes, "", q_), Next::route);
+    EXPECT_EQ(begin(BinaryOp::get_attributes, "", q_), Next::route);
     EXPECT_EQ(resume(), Next::respond);
     return answer().payload;
   };

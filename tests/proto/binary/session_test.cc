@@ -12,16 +12,16 @@ namespace {
 
 // --- HELLO ---
 
-TEST_F(WireSession, HelloTellsVersionFeaturesLimitsAndShards) {
-  ASSERT_EQ(begin(WireOp::hello, hello()), Next::respond);
+TEST_F(BinarySessionTest, HelloTellsVersionFeaturesLimitsAndShards) {
+  ASSERT_EQ(begin(BinaryOp::hello, hello()), Next::respond);
   EXPECT_TRUE(session_.greeted());
   EXPECT_EQ(session_.client(), "tester");
   const Answer got = answer();
   EXPECT_EQ(got.status(), Status::ok);
   EXPECT_EQ(got.header.flags, flag_answer);
-  WireReader in(got.payload);
-  EXPECT_EQ(in.take<std::uint16_t>(), wire_major);
-  EXPECT_EQ(in.take<std::uint16_t>(), wire_minor);
+  BinaryReader in(got.payload);
+  EXPECT_EQ(in.take<std::uint16_t>(), binary_major);
+  EXPECT_EQ(in.take<std::uint16_t>(), binary_minor);
   EXPECT_EQ(in.take<std::uint32_t>(), feature_checksum) << "of the bits offered, those known";
   EXPECT_EQ(in.take<std::uint32_t>(), frame_bytes_max);
   EXPECT_EQ(in.take<std::uint32_t>(), 1024u);
@@ -37,26 +37,26 @@ TEST_F(WireSession, HelloTellsVersionFeaturesLimitsAndShards) {
   EXPECT_TRUE(in.finished());
 }
 
-TEST_F(WireSession, HelloOfALaterMinorMaySayMore) {
-  EXPECT_EQ(begin(WireOp::hello, hello() + "and more"), Next::respond);
+TEST_F(BinarySessionTest, HelloOfALaterMinorMaySayMore) {
+  EXPECT_EQ(begin(BinaryOp::hello, hello() + "and more"), Next::respond);
   EXPECT_EQ(answer().status(), Status::ok);
 }
 
-TEST_F(WireSession, IsClosedWhenTheGreetingIsWrong) {
+TEST_F(BinarySessionTest, IsClosedWhenTheGreetingIsWrong) {
   std::string other_magic = hello();
   other_magic[0] = 'X';
   struct Case {
     const char* name;
-    WireOp op;
+    BinaryOp op;
     std::string payload;
     Status status;
   };
   const Case cases[] = {
-      {"another protocol", WireOp::hello, other_magic, Status::protocol_version},
-      {"another major", WireOp::hello, hello(2), Status::protocol_version},
-      {"only magic and major", WireOp::hello, hello().substr(0, 6), Status::bad_frame},
-      {"a method we know not", WireOp::hello, hello(wire_major, 2), Status::unauthorized},
-      {"no greeting at all", WireOp::ping, "", Status::out_of_order},
+      {"another protocol", BinaryOp::hello, other_magic, Status::protocol_version},
+      {"another major", BinaryOp::hello, hello(2), Status::protocol_version},
+      {"only magic and major", BinaryOp::hello, hello().substr(0, 6), Status::bad_frame},
+      {"a method we know not", BinaryOp::hello, hello(binary_major, 2), Status::unauthorized},
+      {"no greeting at all", BinaryOp::ping, "", Status::out_of_order},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -66,15 +66,15 @@ TEST_F(WireSession, IsClosedWhenTheGreetingIsWrong) {
   }
 }
 
-TEST_F(WireSession, IsClosedByASecondHello) {
+TEST_F(BinarySessionTest, IsClosedByASecondHello) {
   greet_and_open();
-  EXPECT_EQ(begin(WireOp::hello, hello()), Next::close);
+  EXPECT_EQ(begin(BinaryOp::hello, hello()), Next::close);
   EXPECT_EQ(answer().status(), Status::out_of_order);
 }
 
 // --- frames that are wrong ---
 
-TEST_F(WireSession, ClosesWhenFramingIsLostAndOnlyThen) {
+TEST_F(BinarySessionTest, ClosesWhenFramingIsLostAndOnlyThen) {
   greet_and_open();
   std::string good;
   finish_frame(good, begin_frame(good, {.op = 2}));
@@ -107,29 +107,30 @@ TEST_F(WireSession, ClosesWhenFramingIsLostAndOnlyThen) {
   }
 }
 
-TEST_F(WireSession, RefusesEveryTruncationAndEveryTrailingByteOfEveryOperation) {
+TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOperation) {
   const std::uint32_t q = greet_and_open();
   const std::string receipt(receipt_bytes, 'r');
   struct Case {
-    WireOp op;
+    BinaryOp op;
     std::string payload;
     Next next;
   };
   const Case cases[] = {
-      {WireOp::ping, "", Next::respond},
-      {WireOp::open_queue, open("q"), Next::respond},
-      {WireOp::create_queue, create("new", queue_attributes({{"DelaySeconds", "5"}})), Next::route},
-      {WireOp::delete_queue, "", Next::route},
-      {WireOp::set_attributes, queue_attributes({{"DelaySeconds", "5"}}), Next::route},
-      {WireOp::get_attributes, "", Next::route},
-      {WireOp::list_queues, std::string("\0\0\0\0\x0A\0", 6), Next::respond},
-      {WireOp::purge, "", Next::route},
-      {WireOp::stats, "", Next::route},
-      {WireOp::send, batch({entry("a", attribute("n", "String", "v"), {}, 5), entry("b")}),
+      {BinaryOp::ping, "", Next::respond},
+      {BinaryOp::open_queue, open("q"), Next::respond},
+      {BinaryOp::create_queue, create("new", queue_attributes({{"DelaySeconds", "5"}})),
        Next::route},
-      {WireOp::receive, receive(5, 0, 0), Next::route},
-      {WireOp::remove, batch({receipt, receipt}), Next::route},
-      {WireOp::change, batch({receipt + std::string(4, '\0')}), Next::route},
+      {BinaryOp::delete_queue, "", Next::route},
+      {BinaryOp::set_attributes, queue_attributes({{"DelaySeconds", "5"}}), Next::route},
+      {BinaryOp::get_attributes, "", Next::route},
+      {BinaryOp::list_queues, std::string("\0\0\0\0\x0A\0", 6), Next::respond},
+      {BinaryOp::purge, "", Next::route},
+      {BinaryOp::stats, "", Next::route},
+      {BinaryOp::send, batch({entry("a", attribute("n", "String", "v"), {}, 5), entry("b")}),
+       Next::route},
+      {BinaryOp::receive, receive(5, 0, 0), Next::route},
+      {BinaryOp::remove, batch({receipt, receipt}), Next::route},
+      {BinaryOp::change, batch({receipt + std::string(4, '\0')}), Next::route},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(static_cast<int>(c.op));
@@ -141,9 +142,9 @@ TEST_F(WireSession, RefusesEveryTruncationAndEveryTrailingByteOfEveryOperation) 
   }
 }
 
-TEST_F(WireSession, RefusesCountsThatPromiseMoreThanThereIs) {
+TEST_F(BinarySessionTest, RefusesCountsThatPromiseMoreThanThereIs) {
   const std::uint32_t q = greet_and_open();
-  for (const WireOp op : {WireOp::send, WireOp::remove, WireOp::change}) {
+  for (const BinaryOp op : {BinaryOp::send, BinaryOp::remove, BinaryOp::change}) {
     for (const std::uint32_t count : {0u, 1025u, 0xFFFF'FFFFu}) {
       std::string payload;
       put(payload, count);
@@ -153,31 +154,31 @@ TEST_F(WireSession, RefusesCountsThatPromiseMoreThanThereIs) {
     put(payload, 1024u);
     EXPECT_EQ(refused(op, payload, q), Status::bad_frame);
   }
-  EXPECT_EQ(refused(WireOp::receive, receive(0), q), Status::invalid);
-  EXPECT_EQ(refused(WireOp::receive, receive(1025), q), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::receive, receive(0), q), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::receive, receive(1025), q), Status::invalid);
 }
 
-TEST_F(WireSession, RefusesOperationsItDoesNotKnow) {
+TEST_F(BinarySessionTest, RefusesOperationsItDoesNotKnow) {
   greet_and_open();
   for (const int op : {0, 14, 26, 255})
-    EXPECT_EQ(refused(static_cast<WireOp>(op), ""), Status::unknown_op);
+    EXPECT_EQ(refused(static_cast<BinaryOp>(op), ""), Status::unknown_op);
 }
 
-TEST_F(WireSession, RefusesHandlesItDidNotGive) {
+TEST_F(BinarySessionTest, RefusesHandlesItDidNotGive) {
   const std::uint32_t q = greet_and_open();
   for (const std::uint32_t handle : {0u, q + 1, 0xFFFF'FFFFu}) {
-    EXPECT_EQ(refused(WireOp::purge, "", handle), Status::bad_handle);
+    EXPECT_EQ(refused(BinaryOp::purge, "", handle), Status::bad_handle);
   }
 }
 
 // --- queues ---
 
-TEST_F(WireSession, OpensAQueueUnderTheSameHandleEachTime) {
+TEST_F(BinarySessionTest, OpensAQueueUnderTheSameHandleEachTime) {
   const std::uint32_t q = greet_and_open();
-  EXPECT_EQ(begin(WireOp::open_queue, open("q")), Next::respond);
+  EXPECT_EQ(begin(BinaryOp::open_queue, open("q")), Next::respond);
   const Answer got = answer();
   EXPECT_EQ(got.header.queue, q);
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   EXPECT_EQ(in.take<std::uint32_t>(), 7u);
   EXPECT_EQ(in.take<std::uint32_t>(), 2u);
   EXPECT_EQ(in.take<std::uint32_t>(), 1'048'576u);
@@ -186,10 +187,10 @@ TEST_F(WireSession, OpensAQueueUnderTheSameHandleEachTime) {
   EXPECT_EQ(in.take<std::uint32_t>(), 0u);
   EXPECT_EQ(in.take<std::uint32_t>(), 345'600'000u);
   EXPECT_TRUE(in.finished());
-  EXPECT_EQ(refused(WireOp::open_queue, open("absent")), Status::no_such_queue);
+  EXPECT_EQ(refused(BinaryOp::open_queue, open("absent")), Status::no_such_queue);
 }
 
-TEST_F(WireSession, OpensQueuesOfAnotherAccountByNamingIt) {
+TEST_F(BinarySessionTest, OpensQueuesOfAnotherAccountByNamingIt) {
   greet_and_open();
   auto other = std::make_shared<QueueConfig>(**directory_.find(QueueId{7}));
   other->id = QueueId{8};
@@ -198,18 +199,18 @@ TEST_F(WireSession, OpensQueuesOfAnotherAccountByNamingIt) {
   std::string payload;
   put_short(payload, "111111111111");
   put_short(payload, "q");
-  ASSERT_EQ(begin(WireOp::open_queue, payload), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::open_queue, payload), Next::respond);
   const Answer got = answer();
-  EXPECT_EQ(WireReader(got.payload).take<std::uint32_t>(), 8u);
+  EXPECT_EQ(BinaryReader(got.payload).take<std::uint32_t>(), 8u);
 }
 
-TEST_F(WireSession, CreatesOnTheControlShardAndGivesTheHandleOfWhatCameBack) {
+TEST_F(BinarySessionTest, CreatesOnTheControlShardAndGivesTheHandleOfWhatCameBack) {
   const std::uint32_t q = greet_and_open();
   const std::string attributes = queue_attributes({
       {"VisibilityTimeout",    "90"   },
       {"SqsManagedSseEnabled", "false"}
   });
-  ASSERT_EQ(begin(WireOp::create_queue, create("new", attributes)), Next::route);
+  ASSERT_EQ(begin(BinaryOp::create_queue, create("new", attributes)), Next::route);
   EXPECT_EQ(call_.target(), control_shard);
   Request& request = call_.request();
   ASSERT_EQ(request.op, Op::create_queue);
@@ -231,29 +232,29 @@ TEST_F(WireSession, CreatesOnTheControlShardAndGivesTheHandleOfWhatCameBack) {
   EXPECT_EQ(got.header.queue, q + 1);
 
   // This shard's directory may hear of it later than the asker does.
-  ASSERT_EQ(begin(WireOp::send, batch({entry("early")}), q + 1), Next::route);
+  ASSERT_EQ(begin(BinaryOp::send, batch({entry("early")}), q + 1), Next::route);
   EXPECT_EQ(call_.target(), ShardId{1});
   EXPECT_EQ(call_.request().queue, QueueId{9});
 }
 
-TEST_F(WireSession, NamesTheAttributeThatDiffersWhenAQueueExists) {
+TEST_F(BinarySessionTest, NamesTheAttributeThatDiffersWhenAQueueExists) {
   greet_and_open();
-  ASSERT_EQ(begin(WireOp::create_queue, create("q")), Next::route);
+  ASSERT_EQ(begin(BinaryOp::create_queue, create("q")), Next::route);
   call_.request().error = Errc::queue_exists;
   call_.request().differing = Attribute::visibility_timeout;
   ASSERT_EQ(resume(), Next::respond);
   const Answer got = answer();
   EXPECT_EQ(got.status(), Status::queue_exists);
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   in.take<std::uint32_t>();
   EXPECT_EQ(in.take<std::uint32_t>(), static_cast<std::uint32_t>(Attribute::visibility_timeout));
 }
 
-TEST_F(WireSession, RefusesQueueNamesAttributesAndTagsThatSqsWould) {
+TEST_F(BinarySessionTest, RefusesQueueNamesAttributesAndTagsThatSqsWould) {
   const std::uint32_t q = greet_and_open();
   for (const std::string& name : {std::string(), std::string("a b"), std::string("a.b"),
                                   std::string(".fifo"), std::string(81, 'a')}) {
-    EXPECT_EQ(refused(WireOp::create_queue, create(name)), Status::invalid) << name;
+    EXPECT_EQ(refused(BinaryOp::create_queue, create(name)), Status::invalid) << name;
   }
   const std::pair<std::string_view, std::string_view> bad[] = {
       {"Unknown",              "1"    },
@@ -268,37 +269,37 @@ TEST_F(WireSession, RefusesQueueNamesAttributesAndTagsThatSqsWould) {
       {"RedrivePolicy",        "{}"   },
   };
   for (const auto& one : bad) {
-    EXPECT_EQ(refused(WireOp::set_attributes, queue_attributes({one}), q), Status::bad_attributes)
+    EXPECT_EQ(refused(BinaryOp::set_attributes, queue_attributes({one}), q), Status::bad_attributes)
         << one.first;
-    EXPECT_EQ(refused(WireOp::create_queue, create("n", queue_attributes({one}))),
+    EXPECT_EQ(refused(BinaryOp::create_queue, create("n", queue_attributes({one}))),
               Status::bad_attributes);
   }
   const std::string named_twice = queue_attributes({
       {"DelaySeconds", "1"},
       {"DelaySeconds", "1"}
   });
-  EXPECT_EQ(refused(WireOp::set_attributes, named_twice, q), Status::bad_attributes);
-  EXPECT_EQ(refused(WireOp::create_queue, create("n", named_twice)), Status::bad_attributes);
-  EXPECT_EQ(refused(WireOp::set_attributes, queue_attributes({}), q), Status::invalid);
-  EXPECT_EQ(refused(WireOp::create_queue, create("a.fifo")), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::set_attributes, named_twice, q), Status::bad_attributes);
+  EXPECT_EQ(refused(BinaryOp::create_queue, create("n", named_twice)), Status::bad_attributes);
+  EXPECT_EQ(refused(BinaryOp::set_attributes, queue_attributes({}), q), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::create_queue, create("a.fifo")), Status::invalid);
 
   std::string twice;
   put_short(twice, "n");
   twice += queue_attributes({});
   put(twice, std::uint16_t{2});
   for (const char* tag : {"k", "v", "k", "w"}) put_short(twice, tag);
-  EXPECT_EQ(refused(WireOp::create_queue, twice), Status::invalid);
+  EXPECT_EQ(refused(BinaryOp::create_queue, twice), Status::invalid);
 }
 
-TEST_F(WireSession, DescribesAQueueWithItsCounts) {
+TEST_F(BinarySessionTest, DescribesAQueueWithItsCounts) {
   const std::uint32_t q = greet_and_open();
-  ASSERT_EQ(begin(WireOp::get_attributes, "", q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::get_attributes, "", q), Next::route);
   EXPECT_EQ(call_.request().op, Op::count);
   EXPECT_EQ(call_.target(), ShardId{2});
   call_.request().counts = {11, 22, 33};
   ASSERT_EQ(resume(), Next::respond);
   const Answer got = answer();
-  WireReader in(got.payload);
+  BinaryReader in(got.payload);
   EXPECT_EQ(in.take<std::uint64_t>(), 11u);
   EXPECT_EQ(in.take<std::uint64_t>(), 22u);
   EXPECT_EQ(in.take<std::uint64_t>(), 33u);
@@ -315,37 +316,37 @@ TEST_F(WireSession, DescribesAQueueWithItsCounts) {
   EXPECT_FALSE(attributes.contains("KmsDataKeyReusePeriodSeconds")) << "not set";
   EXPECT_FALSE(attributes.contains("Policy")) << "not set";
 
-  ASSERT_EQ(begin(WireOp::stats, "", q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::stats, "", q), Next::route);
   call_.request().counts = {1, 2, 3, 4};
   ASSERT_EQ(resume(), Next::respond);
   EXPECT_EQ(answer().payload.size(), 32u) << "a client of 1.2 hears of the memory too";
 }
 
-TEST_F(WireSession, ListsQueuesInPages) {
+TEST_F(BinarySessionTest, ListsQueuesInPages) {
   greet_and_open();
   std::string payload;
   put_short(payload, "");
   put_short(payload, "");
   put(payload, std::uint16_t{1});
-  ASSERT_EQ(begin(WireOp::list_queues, payload), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::list_queues, payload), Next::respond);
   EXPECT_EQ(answer().payload, std::string("\0\x01\0\x01\0q", 6));
 
   auto another = std::make_shared<QueueConfig>(**directory_.find(QueueId{7}));
   another->id = QueueId{8};
   another->name = "r";
   directory_.put(another);
-  ASSERT_EQ(begin(WireOp::list_queues, payload), Next::respond);
+  ASSERT_EQ(begin(BinaryOp::list_queues, payload), Next::respond);
   EXPECT_EQ(answer().payload, std::string("\x01\x01\0\x01\0q", 6)) << "there are more";
-  EXPECT_EQ(refused(WireOp::list_queues, std::string(6, '\0')), Status::invalid)
+  EXPECT_EQ(refused(BinaryOp::list_queues, std::string(6, '\0')), Status::invalid)
       << "none asked for";
 }
 
-TEST_F(WireSession, LetsTheOwnerSayThatAQueueIsGone) {
+TEST_F(BinarySessionTest, LetsTheOwnerSayThatAQueueIsGone) {
   const std::uint32_t q = greet_and_open();
   directory_.drop(QueueId{7});
   for (const auto& [op, payload] :
-       {std::pair(WireOp::send, batch({entry("a")})), std::pair(WireOp::receive, receive(1)),
-        std::pair(WireOp::purge, std::string())}) {
+       {std::pair(BinaryOp::send, batch({entry("a")})), std::pair(BinaryOp::receive, receive(1)),
+        std::pair(BinaryOp::purge, std::string())}) {
     ASSERT_EQ(begin(op, payload, q), Next::route);
     EXPECT_EQ(call_.target(), ShardId{2});
     call_.request().error = Errc::no_such_queue;
@@ -354,7 +355,7 @@ TEST_F(WireSession, LetsTheOwnerSayThatAQueueIsGone) {
   }
 }
 
-TEST_F(WireSession, KeepsNothingOfQueuesThatHaveGone) {
+TEST_F(BinarySessionTest, KeepsNothingOfQueuesThatHaveGone) {
   const std::uint32_t q = greet_and_open();
   std::vector<std::weak_ptr<const QueueConfig>> configs;
   std::vector<std::uint32_t> handles;
@@ -365,20 +366,20 @@ TEST_F(WireSession, KeepsNothingOfQueuesThatHaveGone) {
     queue->name = "gone" + std::to_string(i);
     directory_.put(queue);
     configs.push_back(queue);
-    ASSERT_EQ(begin(WireOp::open_queue, open(queue->name)), Next::respond);
+    ASSERT_EQ(begin(BinaryOp::open_queue, open(queue->name)), Next::respond);
     handles.push_back(answer().header.queue);
   }
   for (std::uint32_t i = 100; i < 140; ++i) directory_.drop(QueueId{i});
   EXPECT_FALSE(configs.front().expired());
   for (int i = 0; i < 4; ++i) {
-    ASSERT_EQ(begin(WireOp::open_queue, open("q")), Next::respond);
+    ASSERT_EQ(begin(BinaryOp::open_queue, open("q")), Next::respond);
     EXPECT_EQ(answer().header.queue, q);
   }
   for (std::size_t i = 0; i < configs.size(); ++i) {
     EXPECT_TRUE(configs[i].expired()) << i;
-    EXPECT_EQ(refused(WireOp::purge, "", handles[i]), Status::no_such_queue);
+    EXPECT_EQ(refused(BinaryOp::purge, "", handles[i]), Status::no_such_queue);
   }
-  EXPECT_EQ(begin(WireOp::purge, "", q), Next::route);
+  EXPECT_EQ(begin(BinaryOp::purge, "", q), Next::route);
 }
 
 }  // namespace

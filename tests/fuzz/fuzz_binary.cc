@@ -18,8 +18,8 @@
 namespace pawl {
 namespace {
 
-SessionConfig make_config() {
-  SessionConfig config;
+BinarySettings make_config() {
+  BinarySettings config;
   config.secret.fill(3);
   config.receive_bytes_max = 4096;
   return config;
@@ -51,15 +51,15 @@ class World {
     frame.append(payload);
     finish_frame(frame, begin);
 
-    WireCall::Next next = call_.begin(session_, frame, directory_, config_);
-    CHECK(config_.keys == nullptr || (!session_.greeted() && next != WireCall::Next::route));
-    for (int hops = 0; next == WireCall::Next::route; ++hops) {
+    BinaryCall::Next next = call_.begin(session_, frame, directory_, config_);
+    CHECK(config_.keys == nullptr || (!session_.greeted() && next != BinaryCall::Next::route));
+    for (int hops = 0; next == BinaryCall::Next::route; ++hops) {
       CHECK(hops < 2, "a receive, and what it gives back");
       apply(call_.request());
       next = call_.resume(session_, directory_, config_);
     }
     answered(header);
-    return next == WireCall::Next::respond;
+    return next == BinaryCall::Next::respond;
   }
 
  private:
@@ -133,10 +133,10 @@ class World {
     CHECK(name_of(static_cast<Status>(header->status)) != "unknown");
   }
 
-  SessionConfig config_;
+  BinarySettings config_;
   Directory directory_;
-  Session session_;
-  WireCall call_;
+  BinarySession session_;
+  BinaryCall call_;
   std::string out_;
   std::string body_ = std::string(500, 'b');
   std::uint32_t correlation_ = 0;
@@ -149,15 +149,15 @@ class World {
 // Reads a stream as net/ does: frame by frame, by the length in each header.
 void read_stream(std::string_view bytes) {
   Directory directory;
-  Session session;
-  WireCall call;
-  const SessionConfig config = make_config();
+  BinarySession session;
+  BinaryCall call;
+  const BinarySettings config = make_config();
   std::string out;
   while (bytes.size() >= frame_header_bytes) {
     const auto header = parse_header(bytes);
     if (!header || bytes.size() < header->length) return;
     if (call.begin(session, bytes.substr(0, header->length), directory, config) ==
-        WireCall::Next::close)
+        BinaryCall::Next::close)
       return;
     call.write_response(out);
     bytes.remove_prefix(header->length);
@@ -166,9 +166,9 @@ void read_stream(std::string_view bytes) {
 
 std::string greeting() {
   std::string payload;
-  put(payload, wire_magic);
-  put(payload, wire_major);
-  put(payload, wire_minor);
+  put(payload, binary_magic);
+  put(payload, binary_major);
+  put(payload, binary_minor);
   put(payload, features_known);
   put(payload, std::uint8_t{0});
   put_short(payload, "fuzz");
@@ -182,12 +182,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace pawl;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   read_stream(bytes);
-  WireReader in(bytes);
+  BinaryReader in(bytes);
   const auto first = in.take<std::uint8_t>();
   World world(first % 4 == 3);
   if (first % 2 == 0) {
-    CHECK(world.request(static_cast<std::uint8_t>(WireOp::hello), 0, greeting()));
-    CHECK(world.request(static_cast<std::uint8_t>(WireOp::open_queue), 0,
+    CHECK(world.request(static_cast<std::uint8_t>(BinaryOp::hello), 0, greeting()));
+    CHECK(world.request(static_cast<std::uint8_t>(BinaryOp::open_queue), 0,
                         std::string_view("\0\0\1\0q", 5)));
   }
   while (in.left() > 0) {
