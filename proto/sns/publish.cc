@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <ctime>
-#include <deque>
 
-#include "core/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/sns/call.h"
 #include "proto/sns/state.h"
 #include "proto/text/base64.h"
-#include "proto/text/digest.h"
 #include "proto/text/json.h"
-#include "proto/text/json_value.h"
 #include "proto/text/text.h"
 
 namespace pawl::sns {
@@ -21,152 +15,6 @@ namespace {
 
 using F = SnsFault;
 using Next = CallStep;
-
-constexpr std::size_t subject_max = 100;
-
-// --- messages ------------------------------------------------------------------------------------
-
-// Chooses the text for sqs from {"default": "..", "sqs": ".."}.
-bool choose_text(SnsMessage& m, std::string_view message) {
-  const auto members = json_members(message);
-  if (!members) {
-    return m.refusal.parameter("Message Structure - JSON message body failed to parse");
-  }
-  for (const std::string_view key : {"sqs", "default"}) {
-    const auto found = std::ranges::find(*members, key, &JsonMember::key);
-    if (found == members->end() || found->kind != JsonMember::Kind::text) {
-      if (key == "sqs") continue;
-      return m.refusal.parameter("Message Structure - No default entry in JSON message body");
-    }
-    if (m.text.empty()) m.text = found->text;
-  }
-  return true;
-}
-
-bool check_text_of(SnsMessage& m, std::string_view message, std::string_view structure) {
-  if (message.empty()) return m.refusal.parameter("Empty message");
-  if (message.size() > SnsCall::message_bytes_max) {
-    return m.refusal.parameter("Message too long");
-  }
-  if (structure == "json") {
-    if (!choose_text(m, message)) return false;
-  } else if (structure.empty()) {
-    m.text = message;
-  } else {
-    return m.refusal.parameter("MessageStructure");
-  }
-  if (m.text.empty()) return m.refusal.parameter("Empty message");
-  return check_text(m.text) == TextFault::none ||
-         m.refusal.parameter(
-             "Message Reason: it has characters that SQS does not take; those are {}",
-             allowed_characters);
-}
-
-bool check_subject(SnsMessage& m) {
-  const auto printable = [](char c) { return c >= 0x20 && c <= 0x7E; };
-  if (m.subject.empty()) return true;
-  return (m.subject.size() <= subject_max && m.subject.front() != ' ' &&
-          std::ranges::all_of(m.subject, printable)) ||
-         m.refusal.parameter("Subject");
-}
-
-bool read_attribute(SnsMessage& m, const Form& form, std::string_view list, std::uint32_t n,
-                    std::deque<std::string>& decoded, MessageAttribute& out) {
-  AttributeInput given;
-  if (const auto* name = form.find(list, n, "Name")) given.name = *name;
-  if (const auto* type = form.find(list, n, "Value.DataType")) given.type = *type;
-  if (const auto* text = form.find(list, n, "Value.StringValue")) given.text = *text;
-  if (const auto* base64 = form.find(list, n, "Value.BinaryValue")) {
-    if (!decode_base64(*base64, decoded.emplace_back())) {
-      return m.refusal.parameter("{}.{}.Value.BinaryValue: must be base64", list, n);
-    }
-    given.bytes = decoded.back();
-  }
-  Refusal refusal;
-  return check_message_attribute(given, out, refusal) ||
-         m.refusal.because(F::parameter_value_invalid, "{}", refusal.text);
-}
-
-bool read_attributes(SnsMessage& m, const Form& form, const std::string& list) {
-  std::vector<std::uint32_t> numbers;
-  if (!form.indexes(list, numbers)) return m.refusal.parameter("MessageAttributes");
-  std::deque<std::string> decoded;
-  std::vector<MessageAttribute> attributes(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (!read_attribute(m, form, list, numbers[i], decoded, attributes[i])) return false;
-  }
-  std::ranges::sort(attributes, {}, &MessageAttribute::name);
-  const auto twin = std::ranges::adjacent_find(attributes, {}, &MessageAttribute::name);
-  if (twin != attributes.end()) {
-    return m.refusal.because(F::parameter_value_invalid,
-                             "Message attribute name '{}' already exists.", shown(twin->name));
-  }
-  for (const MessageAttribute& a : attributes) append_attribute(m.attributes, a);
-  m.attribute_count = attributes.size();
-  return true;
-}
-
-bool check_ids(SnsState& s, SnsMessage& m) {
-  const SnsTopic& topic = *s.topic;
-  for (const auto& [name, id] :
-       {std::pair("MessageGroupId", &m.group), std::pair("MessageDeduplicationId", &m.dedup_id)}) {
-    if (!id->empty() && !good_message_id(*id)) {
-      return m.refusal.parameter(
-          "{} Reason: {} can only include alphanumeric and punctuation "
-          "characters. 1 to 128 in length.",
-          name, name);
-    }
-  }
-  if (!topic.is_fifo()) {
-    return m.dedup_id.empty() ||
-           m.refusal.parameter(
-               "MessageDeduplicationId Reason: The request includes "
-               "MessageDeduplicationId parameter that is not valid for this topic "
-               "type");
-  }
-  if (m.group.empty()) {
-    return m.refusal.parameter("The MessageGroupId parameter is required for FIFO topics");
-  }
-  if (!m.dedup_id.empty()) return true;
-  if (!topic.content_based_deduplication()) {
-    return m.refusal.parameter(
-        "The topic should either have ContentBasedDeduplication enabled or "
-        "MessageDeduplicationId provided explicitly");
-  }
-  append_hex(m.dedup_id, sha256(m.text));
-  return true;
-}
-
-// Sequence numbers rise within the process, and across restarts as the clock does.
-std::uint64_t next_sequence_number(Instant now) {
-  static std::atomic<std::uint64_t> last{0};
-  const std::uint64_t from_clock = static_cast<std::uint64_t>(now.ms) << 20;
-  std::uint64_t before = last.load(std::memory_order_relaxed), next = 0;
-  do {
-    next = std::max(before + 1, from_clock);
-  } while (!last.compare_exchange_weak(before, next, std::memory_order_relaxed));
-  return next;
-}
-
-// Reads the message whose parameters begin with `prefix`. An error goes into the message's refusal.
-void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m) {
-  const auto text = [&](std::string_view name) {
-    return text_of(form, prefix + std::string(name));
-  };
-  m.subject = text("Subject");
-  m.group = text("MessageGroupId");
-  m.dedup_id = text("MessageDeduplicationId");
-  if (!check_text_of(m, text("Message"), text("MessageStructure")) || !check_subject(m) ||
-      !read_attributes(m, form, prefix + "MessageAttributes.entry") || !check_ids(s, m)) {
-    return;
-  }
-  m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
-  if (s.topic->is_fifo()) {
-    write_sequence_number(m.sequence_number, next_sequence_number(s.now));
-  }
-}
-
-// --- deliveries ----------------------------------------------------------------------------------
 
 std::string timestamp(Instant now) {
   const std::time_t seconds = now.ms / 1000;

@@ -181,6 +181,11 @@ CallStep list_subscriptions_by_topic(SnsState& s, const Form& form);
 CallStep get_subscription_attributes(SnsState& s, const Form& form);
 CallStep set_subscription_attributes(SnsState& s, const Form& form);
 
+// publish_message.cc
+
+// Reads the message whose parameters begin with `prefix`. An error goes into its refusal.
+void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m);
+
 // publish.cc
 CallStep publish(SnsState& s, const Form& form);
 CallStep publish_batch(SnsState& s, const Form& form);
