@@ -2,6 +2,7 @@
 #include "proto/call.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/check.h"
 #include "proto/call_state.h"
@@ -149,20 +150,24 @@ bool is_json(const HttpRequest& http) {
   return says_so && (http.body.empty() || http.body.front() == '{');
 }
 
+// The X-Amz-Target of a call in JSON, "" if it has none; nothing for a call in Query.
+std::optional<std::string_view> json_target(const HttpRequest& http) {
+  if (const auto* target = http.header("x-amz-target")) return *target;
+  return is_json(http) ? std::optional<std::string_view>("") : std::nullopt;
+}
+
 // Chooses the protocol of an error for which no action is needed.
 void choose_protocol(HttpCallState& s, const HttpRequest& http) {
-  const bool json = http.header("x-amz-target") != nullptr || is_json(http);
   s.api = Api::sqs;
-  s.sqs.protocol = json ? SqsProtocol::json : SqsProtocol::query;
+  s.sqs.protocol = json_target(http) ? SqsProtocol::json : SqsProtocol::query;
 }
 
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,
                   std::uint64_t request_number) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
-  choose_protocol(s, http);
-  if (s.sqs.protocol == SqsProtocol::query) return begin_query(s, http, now, request_number);
-  const auto* target = http.header("x-amz-target");
-  return sqs::begin_json(s.sqs, http, target == nullptr ? std::string_view() : *target);
+  s.api = Api::sqs;
+  if (const auto target = json_target(http)) return sqs::begin_json(s.sqs, http, *target);
+  return begin_query(s, http, now, request_number);
 }
 
 }  // namespace

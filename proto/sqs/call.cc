@@ -83,7 +83,8 @@ CallStep begin_json(SqsState& s, const HttpRequest& http, std::string_view targe
   s.protocol = SqsProtocol::json;
   const bool ours = target.starts_with(target_prefix);
   const std::string_view name = ours ? target.substr(target_prefix.size()) : target;
-  if (!check_action(s, target_action(target), name) || !check_method(s, http, name))
+  if (!check_action(s, ours ? action_named(name) : SqsAction::none, name) ||
+      !check_method(s, http, name))
     return CallStep::respond;
   if (!read_json(http.body, info(s.action), s.input, s.refusal)) return CallStep::respond;
   return start(s, queue_path(http.path));
