@@ -125,7 +125,7 @@ bool Groups::is_noisy(const Group& group, std::uint64_t in_flight) const {
 }
 
 // The older of the first fresh message and the first returned one. If that has just come back, the
-// two take turns, as messages without a group do (core/shard_messages.cc).
+// two take turns, as messages without a group do (core/receive_requests.cc).
 std::uint32_t Groups::next_of(Group& group, Instant now) const {
   bool returned = group.first == 0;
   if (group.first != 0 && group.returned_first != 0) {

@@ -6,7 +6,7 @@
 //
 // Units:  Instant, ms.
 // Limits: in_flight_max a queue.
-// Owner:  core/shard.h. Plain data; the rules are in shard_*.cc.
+// Owner:  core/shard.h. Plain data; the parts of the shard keep the rules.
 #pragma once
 
 #include <algorithm>

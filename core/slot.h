@@ -9,7 +9,7 @@
 // message that only waits in a standard queue has no slot.
 //
 // Units:  Instant, ms.
-// Owner:  the shard's slab of slots; the rules are in core/shard*.cc.
+// Owner:  the shard's slab of slots; the rules are in core/message_states.cc.
 #pragma once
 
 #include <cstdint>

@@ -458,7 +458,7 @@ std::vector<std::vector<ResumedTransfer>> unsettled_transfers(
   std::vector<std::vector<ResumedTransfer>> resumed(shards.size());
   for (const Shard* const target : shards) {
     if (MUTANT(forget_unsettled)) break;
-    for (const Shard::UnsettledTransfer& unsettled : target->unsettled_transfers()) {
+    for (const UnsettledTransfer& unsettled : target->unsettled_transfers()) {
       CHECK(raw(unsettled.from.shard) < shards.size(), "shard {}", raw(unsettled.from.shard));
       resumed[raw(unsettled.from.shard)].push_back({unsettled, target->identity().id});
     }

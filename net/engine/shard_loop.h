@@ -48,7 +48,7 @@ class Asker {
 
 // A transfer that its target accepted before the startup.
 struct ResumedTransfer {
-  Shard::UnsettledTransfer unsettled;
+  UnsettledTransfer unsettled;
   ShardId target{};
 };
 

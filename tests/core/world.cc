@@ -322,7 +322,7 @@ void World::recover() {
   }
   shard_->finish_recovery(now_, now_, freed);
   collect_freed(freed);
-  for (const Shard::UnsettledTransfer& unsettled : shard_->unsettled_transfers())
+  for (const UnsettledTransfer& unsettled : shard_->unsettled_transfers())
     travelling_.push_back(shard_->resume_transfer(unsettled, ShardId{}).request.transfer);
 }
 

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers of messages between queues; core/transfer.h says why none is lost or duplicated.
+#include "core/transfers.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
-#include "core/shard.h"
 
 namespace pawl {
 namespace {
 
 constexpr Duration refused_pause = seconds(1);
+using State = Slot::State;
 
 }  // namespace
 
 // --- at the source: prepare ---
 
-bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
+bool Transfers::is_dead_letter(const Queue& queue, const Slot& slot) const {
   const std::int64_t max = queue.config->number(Attribute::max_receive_count);
   if (max <= 0 || slot.receive_count < max) return false;
   // Without a target it stays, and is handed out as if there were no policy.
   const auto [account, name] =
       QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
-  const ConfigPtr* const target = directory_.find(account, name);
+  const ConfigPtr* const target = state_.directory.find(account, name);
   if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
   // In a queue that is its own dead-letter queue a delivery follows each move: a message without a
   // nonce has just been moved.
@@ -32,74 +33,73 @@ bool Shard::is_dead_letter(const Queue& queue, const Slot& slot) const {
 
 // Starts the transfer of a dead letter; `dead_letters` counts those of this receive. False: not
 // now.
-bool Shard::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
-                                 Instant now, Effects& effects) {
-  if (dead_letters++ >= limits_.dead_letters_a_receive) return false;
-  if (slots_[row].unsettled) {  // forget_transfer() shows it
-    hide(queue, row, State::moving, now + refused_pause);
+bool Transfers::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
+                                     Instant now, Effects& effects) {
+  if (dead_letters++ >= state_.limits.dead_letters_a_receive) return false;
+  if (state_.slots[row].unsettled) {  // forget() shows it
+    states_.hide(queue, row, State::moving, now + refused_pause);
     return true;
   }
-  return prepare_transfer(queue, row, queue.config->text(Attribute::dead_letter_target), 0,
-                          effects);
+  return prepare(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
 }
 
-bool Shard::may_transfer() const {
-  const std::uint64_t bytes = transfer_bytes_ + limits_.transfer_bytes_unread;
-  return !stopping_ && transfers_under_way_ < limits_.transfers_max &&
-         (transfers_under_way_ == 0 || bytes <= limits_.transfer_bytes_max);
+bool Transfers::may_transfer() const {
+  const std::uint64_t bytes = bytes_ + state_.limits.transfer_bytes_unread;
+  return !state_.stopping && under_way_ < state_.limits.transfers_max &&
+         (under_way_ == 0 || bytes <= state_.limits.transfer_bytes_max);
 }
 
 // From now on the message under way counts as so many bytes of memory.
-void Shard::count_transfer(Transfer& transfer, std::uint64_t bytes) {
-  transfer_bytes_ += bytes - transfer.counted;
+void Transfers::count_transfer(Transfer& transfer, std::uint64_t bytes) {
+  bytes_ += bytes - transfer.counted;
   transfer.counted = bytes;
 }
 
-Transfer* Shard::take_transfer() {
-  if (free_transfers_.empty()) {
-    transfer_pool_.push_back(std::make_unique<Transfer>());
-    free_transfers_.push_back(transfer_pool_.back().get());
+Transfer* Transfers::take_transfer() {
+  if (free_.empty()) {
+    pool_.push_back(std::make_unique<Transfer>());
+    free_.push_back(pool_.back().get());
   }
-  Transfer* const transfer = free_transfers_.back();
-  free_transfers_.pop_back();
-  ++transfers_under_way_;
-  transfer->request = Request{.op = Op::transfer, .home = identity_.id, .transfer = transfer};
+  Transfer* const transfer = free_.back();
+  free_.pop_back();
+  ++under_way_;
+  transfer->request = Request{.op = Op::transfer, .home = state_.identity.id, .transfer = transfer};
   transfer->id = {};
   transfer->accepted_seq = 0;
   transfer->deleted = false;
   return transfer;
 }
 
-void Shard::give_transfer(Transfer& transfer) {
+void Transfers::give_transfer(Transfer& transfer) {
   transfer.stage = Transfer::Stage::free;
   std::string().swap(transfer.bytes);
   count_transfer(transfer, 0);
-  --transfers_under_way_;
-  free_transfers_.push_back(&transfer);
+  --under_way_;
+  free_.push_back(&transfer);
   wake_refused();
 }
 
-void Shard::wake_refused() {
-  for (const QueueId id : std::exchange(refused_transfer_, {})) {
-    const auto it = queues_.find(raw(id));
-    if (it == queues_.end()) continue;
+void Transfers::wake_refused() {
+  for (const QueueId id : std::exchange(refused_, {})) {
+    const auto it = state_.queues.find(raw(id));
+    if (it == state_.queues.end()) continue;
     it->second->wants_transfer = false;
-    want_match(*it->second);
+    polls_.want_match(*it->second);
   }
 }
 
 // Hides the message and has the shard loop read it. False: too many are under way.
-bool Shard::prepare_transfer(Queue& queue, std::uint32_t row, std::string_view destination,
-                             std::uint32_t task, Effects& effects) {
+bool Transfers::prepare(Queue& queue, std::uint32_t row, std::string_view destination,
+                        std::uint32_t task, Effects& effects) {
   if (!may_transfer()) {
-    if (!std::exchange(queue.wants_transfer, true)) refused_transfer_.push_back(queue.id);
+    if (!std::exchange(queue.wants_transfer, true)) refused_.push_back(queue.id);
     return false;
   }
   Transfer* const transfer = take_transfer();
-  count_transfer(*transfer, limits_.transfer_bytes_unread);
-  const Slot& slot = slots_[row];
+  count_transfer(*transfer, state_.limits.transfer_bytes_unread);
+  const Slot& slot = state_.slots[row];
   transfer->stage = Transfer::Stage::accept;
-  transfer->from = {identity_.id, queue.id, slot.seq};
+  transfer->from = {state_.identity.id, queue.id, slot.seq};
   transfer->fifo = queue.config->is_fifo();
   transfer->task = task;
   transfer->destination = destination;
@@ -108,22 +108,22 @@ bool Shard::prepare_transfer(Queue& queue, std::uint32_t row, std::string_view d
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
   moving_.try_emplace(transfer->from);
-  change_state(queue, row, State::moving);
+  states_.change_state(queue, row, State::moving);
   ++queue.moving;
   effects.transfers.push_back(transfer);
   return true;
 }
 
 // `sent`, `id` (zero if it has none of its own) and `content` are what the log has.
-void Shard::address(Transfer& transfer) {
+void Transfers::address(Transfer& transfer) {
   count_transfer(transfer, transfer.bytes.capacity());
   if (may_transfer()) wake_refused();
   const std::string_view destination = transfer.destination.empty()
                                            ? transfer.content.origin
                                            : std::string_view(transfer.destination);
   const auto [account, name] = QueueName::from_text(destination);
-  const ConfigPtr* const target = directory_.find(account, name);
-  const ConfigPtr* const source = directory_.find(transfer.from.queue);
+  const ConfigPtr* const target = state_.directory.find(account, name);
+  const ConfigPtr* const source = state_.directory.find(transfer.from.queue);
   transfer.request.error = destination.empty()                      ? Errc::source_unknown
                            : target == nullptr || source == nullptr ? Errc::no_such_queue
                            : (*target)->is_fifo() != transfer.fifo  ? Errc::no_such_queue
@@ -141,7 +141,7 @@ void Shard::address(Transfer& transfer) {
     return;
   }
   if (transfer.id == MessageId{})
-    transfer.id = message_id(identity_.secret, transfer.from.queue, transfer.from.seq);
+    transfer.id = message_id(state_.identity.secret, transfer.from.queue, transfer.from.seq);
   transfer.origin = QueueName{(*source)->account, (*source)->name}.text();
   transfer.content.origin = transfer.origin;
   if (transfer.fifo) {  // so that equal content does not vanish
@@ -152,31 +152,13 @@ void Shard::address(Transfer& transfer) {
 
 // --- accept, commit, forget ---
 
-void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
-  Transfer& transfer = *request.transfer;
-  switch (transfer.stage) {
-    case Transfer::Stage::accept:
-      return accept_transfer(transfer, now, effects);
-    case Transfer::Stage::commit:
-      return commit_transfer(transfer, now, effects);
-    case Transfer::Stage::forget:
-      return forget_transfer(transfer, effects);
-    case Transfer::Stage::done:
-      if (transfer.deleted) answer_deletes(transfer.from, effects);
-      return give_transfer(transfer);
-    case Transfer::Stage::free:
-      break;
-  }
-  CHECK(false, "a transfer that is not under way");
-}
-
 // At the target: sends the message to the queue, whatever its delay.
-void Shard::accept_transfer(Transfer& transfer, Instant now, Effects& effects) {
+void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   Request& request = transfer.request;
   const bool known = unsettled_.contains(transfer.from);
   effects.replies.push_back({&request, !MUTANT(commit_transfer_early)});
   if (known) return;
-  Queue* const queue = find_queue(request.queue);
+  Queue* const queue = state_.find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
     return;
@@ -192,12 +174,12 @@ void Shard::accept_transfer(Transfer& transfer, Instant now, Effects& effects) {
     return;
   }
   const Seq seq = queue->next_seq;
-  const std::uint32_t row = new_slot(*queue, seq, transfer.content);
+  const std::uint32_t row = states_.new_slot(*queue, seq, transfer.content);
   if (row == Slab<Slot>::none) {
     request.error = Errc::overloaded;
     return;
   }
-  Slot& slot = slots_[row];
+  Slot& slot = state_.slots[row];
   slot.deadline = now;
   slot.unsettled = true;
   if (dead_letter) {
@@ -221,63 +203,72 @@ void Shard::accept_transfer(Transfer& transfer, Instant now, Effects& effects) {
                   .first_received = transfer.first_received,
                   .last_received = transfer.last_received}
   });
-  sent(*queue, seq, false, now);
+  commits_.sent(*queue, seq, false, now);
 }
 
 // At the source: the target has the message durably, or refused it.
-void Shard::commit_transfer(Transfer& transfer, Instant now, Effects& effects) {
+Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
   const TransferKey& from = transfer.from;
-  Queue* const queue = find_queue(from.queue);
+  Queue* const queue = state_.find_queue(from.queue);
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(from.seq);
   const bool recovered = transfer.position == log_pos_none;
   const bool there =
-      indexed.is_slot() && (recovered || slots_[indexed.slot()].state == State::moving);
+      indexed.is_slot() && (recovered || state_.slots[indexed.slot()].state == State::moving);
   const auto held = moving_.find(from);
   transfer.deleted = held != moving_.end() && !held->second.empty();
   if (held != moving_.end() && !transfer.deleted) moving_.erase(held);
   if (queue != nullptr && !recovered) {
     --queue->moving;
-    want_match(*queue);
+    polls_.want_match(*queue);
   }
   if (transfer.request.error == Errc::message_numbers_used_up)
     used_up_targets_.insert(transfer.request.queue);
   if (transfer.request.error != Errc::ok) {
     if (there && transfer.deleted) {
-      erase(*queue, from.seq, indexed, effects.freed);
+      states_.erase(*queue, from.seq, indexed, effects.freed);
       effects.deletes.push_back({from.queue, from.seq});
     } else if (there && transfer.request.error == Errc::corrupt) {
-      set_aside(from.queue, from.seq);
+      states_.set_aside(from.queue, from.seq);
     } else if (there) {
       return_to_source(*queue, transfer, indexed.slot(), now);
     }
-    if (queue != nullptr && transfer.task != 0) note_moved(*queue, transfer, now, effects);
-    if (transfer.deleted) answer_deletes(from, effects);
-    return give_transfer(transfer);
+    return transfer.task == 0 ? nullptr : queue;
   }
-  if (!indexed.absent()) erase(*queue, from.seq, effects.freed);
+  if (!indexed.absent()) states_.erase(*queue, from.seq, effects.freed);
   // Logged even if the message is gone meanwhile: the record of that may not be durable yet. During
   // recovery, however, the record that deleted the message has also counted it for its task.
   if (queue != nullptr && transfer.task != 0 &&
       (!(recovered && indexed.absent()) || MUTANT(count_again))) {
-    note_moved(*queue, transfer, now, effects);
-  } else {
-    effects.deletes.push_back({from.queue, from.seq});
+    return queue;
   }
+  effects.deletes.push_back({from.queue, from.seq});
+  return nullptr;
+}
+
+void Transfers::finish_commit(Transfer& transfer, Effects& effects) {
+  if (transfer.request.error != Errc::ok) return finish(transfer, effects);
   effects.replies.push_back({&transfer.request, !MUTANT(forget_transfer_early)});
 }
 
+void Transfers::finish(Transfer& transfer, Effects& effects) {
+  if (transfer.deleted) answer_deletes(transfer.from, effects);
+  give_transfer(transfer);
+}
+
 // At the target: the source has deleted the message durably.
-void Shard::forget_transfer(Transfer& transfer, Effects& effects) {
+void Transfers::forget(Transfer& transfer, Effects& effects) {
   effects.forgotten_transfers.push_back({transfer.from});
   unsettled_.erase(transfer.from);
   effects.replies.push_back({&transfer.request, transfer.deleted});
-  Queue* const queue = transfer.accepted_seq == 0 ? nullptr : find_queue(transfer.request.queue);
+  Queue* const queue =
+      transfer.accepted_seq == 0 ? nullptr : state_.find_queue(transfer.request.queue);
   if (queue == nullptr) return;
   const IndexEntry indexed = queue->index.find(transfer.accepted_seq);
   if (indexed.is_slot()) {
-    Slot& slot = slots_[indexed.slot()];
+    Slot& slot = state_.slots[indexed.slot()];
     slot.unsettled = false;
-    if (slot.state == State::moving) show(*queue, indexed.slot());  // move_to_dead_letters() hid it
+    if (slot.state == State::moving)
+      states_.show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
   const auto aside =
@@ -287,29 +278,30 @@ void Shard::forget_transfer(Transfer& transfer, Effects& effects) {
     effects.freed.push_back(aside->position);
     queue->set_aside.erase(aside);
   } else {
-    erase(*queue, transfer.accepted_seq, indexed, effects.freed);
+    states_.erase(*queue, transfer.accepted_seq, indexed, effects.freed);
   }
   effects.deletes.push_back({queue->id, transfer.accepted_seq});
 }
 
 // The target refused the message.
-void Shard::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
+void Transfers::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
   // This shard may not know yet that the target is deleted. It would try again at once, and for
   // ever if the disk of the control shard is full.
   const bool final = transfer.request.error == Errc::no_such_queue ||
                      transfer.request.error == Errc::message_numbers_used_up;
-  const bool gone = final && !is_dead_letter(queue, slots_[row]);
+  const bool gone = final && !is_dead_letter(queue, state_.slots[row]);
   // Its queue may have another delay since it left.
-  if (const Instant delayed = delay_end(queue, slots_[row]); delayed > now)
-    return hide(queue, row, State::delayed, delayed);
-  if (gone || transfer.task != 0) return show(queue, row);
-  hide(queue, row, State::moving, now + refused_pause);  // the next receive after that tries again
+  if (const Instant delayed = states_.delay_end(queue, state_.slots[row]); delayed > now)
+    return states_.hide(queue, row, State::delayed, delayed);
+  if (gone || transfer.task != 0) return states_.show(queue, row);
+  states_.hide(queue, row, State::moving,
+               now + refused_pause);  // the next receive after that tries again
 }
 
 // --- deletes of messages on their way ---
 
 // True: the delete waits for the message that is on its way, and the request for answer_deletes().
-bool Shard::hold_delete(const TransferKey& key, Request& request) {
+bool Transfers::hold_delete(const TransferKey& key, Request& request) {
   const auto at = moving_.find(key);
   if (at == moving_.end()) return false;
   at->second.push_back(&request);
@@ -318,7 +310,7 @@ bool Shard::hold_delete(const TransferKey& key, Request& request) {
 }
 
 // The message is gone, here and at its target. Entries of the same requests may wait for others.
-void Shard::answer_deletes(const TransferKey& key, Effects& effects) {
+void Transfers::answer_deletes(const TransferKey& key, Effects& effects) {
   const auto at = moving_.find(key);
   for (Request* const request : at->second) {
     const auto left = held_deletes_.find(request);
@@ -331,14 +323,8 @@ void Shard::answer_deletes(const TransferKey& key, Effects& effects) {
 
 // --- during recovery ---
 
-std::vector<Shard::UnsettledTransfer> Shard::unsettled_transfers() const {
-  std::vector<UnsettledTransfer> unsettled;
-  for (const auto& [key, entry] : unsettled_) unsettled.push_back({key, entry.task});
-  return unsettled;
-}
-
-Transfer& Shard::resume_transfer(const UnsettledTransfer& unsettled, ShardId target) {
-  limits_.transfers_max = std::max(limits_.transfers_max, transfers_under_way_ + 1);
+Transfer& Transfers::resume(const UnsettledTransfer& unsettled, ShardId target) {
+  state_.limits.transfers_max = std::max(state_.limits.transfers_max, under_way_ + 1);
   Transfer& transfer = *take_transfer();
   transfer.stage = Transfer::Stage::commit;
   transfer.from = unsettled.from;
@@ -346,6 +332,14 @@ Transfer& Shard::resume_transfer(const UnsettledTransfer& unsettled, ShardId tar
   transfer.task = unsettled.task;
   transfer.position = log_pos_none;
   return transfer;
+}
+
+std::uint64_t Transfers::memory() const {
+  const auto rows = [](const auto& map) {
+    return map.size() * (ShardState::map_node_bytes + sizeof(*map.begin()));
+  };
+  return pool_.size() * (sizeof(Transfer) + 32) + rows(held_deletes_) + rows(moving_) +
+         rows(unsettled_);
 }
 
 }  // namespace pawl

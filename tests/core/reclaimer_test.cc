@@ -1,10 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of messages and queues: purge, retention, deletion of the queue.
+#include "core/reclaimer.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/core/script.h"
+#include "tests/core/shard_parts.h"
 
 namespace pawl::test {
+namespace {
+
+TEST(Reclaimer, FreesABoundedPartInEachTurn) {
+  ShardParts parts(ShardLimits{.retired_a_turn = 1});
+  Queue& queue = parts.make_queue("q");
+  const std::size_t messages = 3 * SeqIndex::page_entries;
+  for (std::size_t i = 0; i < messages; ++i) parts.add_message(queue);
+  parts.reclaimer.retire(queue);
+  EXPECT_EQ(queue.index.size(), 0u);
+  EXPECT_EQ(queue.low, queue.next_seq);
+  int turns = 0;
+  while (!parts.reclaimer.idle()) {
+    const std::size_t before = parts.effects.freed.size();
+    parts.reclaimer.reclaim(parts.effects);
+    EXPECT_LE(parts.effects.freed.size() - before, SeqIndex::page_entries) << "a page";
+    ++turns;
+  }
+  EXPECT_GE(turns, 3);
+  EXPECT_EQ(parts.effects.freed.size(), messages);
+  EXPECT_EQ(parts.reclaimer.memory(), 0u);
+}
+
+TEST(Reclaimer, FreesSlotsTimersAndMessagesSetAside) {
+  ShardParts parts;
+  Queue& queue = parts.make_queue("q");
+  const std::uint32_t row = parts.add_tracked(queue, Slot::State::visible);
+  parts.states.hide(queue, row, Slot::State::in_flight, ShardParts::start, seconds(30));
+  parts.states.set_aside(queue.id, parts.add_message(queue));
+  parts.reclaimer.retire(queue);
+  EXPECT_EQ(queue.in_flight + queue.slots + queue.set_aside.size(), 0u);
+  EXPECT_GT(parts.reclaimer.memory(), 0u);
+  while (!parts.reclaimer.idle()) parts.reclaimer.reclaim(parts.effects);
+  EXPECT_EQ(parts.effects.freed.size(), 2u);
+  EXPECT_EQ(parts.state.kept_bytes, 0u);
+}
+
+TEST(Reclaimer, PurgesAQueueOnceAMinute) {
+  ShardParts parts;
+  Queue& queue = parts.make_queue("q");
+  parts.add_message(queue);
+  Request first, second, third;
+  parts.reclaimer.purge(queue, first, ShardParts::start, parts.effects);
+  parts.reclaimer.purge(queue, second, ShardParts::start + milliseconds(59'999), parts.effects);
+  parts.reclaimer.purge(queue, third, ShardParts::start + seconds(60), parts.effects);
+  EXPECT_EQ(first.error, Errc::ok);
+  EXPECT_EQ(second.error, Errc::purge_in_progress);
+  EXPECT_EQ(third.error, Errc::ok);
+  ASSERT_EQ(parts.effects.purges.size(), 2u);
+  EXPECT_EQ(parts.effects.purges[0].below, 2u);
+  EXPECT_TRUE(parts.effects.replies[0].after_flush);
+  EXPECT_FALSE(parts.effects.replies[1].after_flush);
+}
 
 TEST(Purge, DeletesVisibleInFlightAndDelayedMessages) {
   run("queue q | send q a b | send q c delay=10 | receive q -> a#1 | count q -> 1/1/1 | purge q | "
@@ -49,80 +103,6 @@ TEST(Purge, IsRememberedByARestart) {
 
 TEST(Purge, ThatWasNotDurableIsForgottenByACrash) {
   run("queue q | send q a | hold | purge q -> pending | crash | receive q -> a#1 | purge q");
-}
-
-TEST(Retention, EndsAMessageThatIsVisible) {
-  run("queue q retention=60 | send q a | advance 59999ms | count q -> 1/0/0 | advance 1ms | "
-      "count q -> 0/0/0 | stored -> 0");
-}
-
-TEST(Retention, EndsAMessageThatIsInFlight) {
-  run("queue q retention=60 visibility=12h | send q a | receive q -> a#1 | advance 60s | "
-      "count q -> 0/0/0 | stored -> 0 | delete q a#1 | change q 1s a#1 -> message_gone");
-}
-
-TEST(Retention, EndsAMessageThatIsDelayed) {
-  run("queue q retention=60 | send q a delay=15m | advance 60s | count q -> 0/0/0 | advance 1h | "
-      "receive q -> none");
-}
-
-TEST(Retention, DoesNotGoOnWhenTheMessageIsReceived) {
-  run("queue q retention=60 visibility=10 | send q a | advance 40s | receive q -> a#1 | "
-      "advance 20s | receive q -> none");
-}
-
-TEST(Retention, EndsEachMessageInItsTurn) {
-  run("queue q retention=60 | send q a | advance 10s | send q b | advance 10s | send q c | "
-      "advance 40s | receive q max=10 visibility=0 -> b#1 c#1 | advance 10s | "
-      "receive q max=10 visibility=0 -> c#2 | advance 10s | receive q max=10 -> none");
-}
-
-TEST(Retention, MadeShorterEndsOldMessagesAtOnce) {
-  run("queue q | send q a | advance 100s | send q b | set q retention=100 | advance 1ms | "
-      "receive q max=10 visibility=0 -> b#1 | advance 100s | receive q -> none");
-}
-
-TEST(Retention, MadeLongerKeepsOldMessages) {
-  run("queue q retention=60 | send q a | advance 59s | set q retention=120 | advance 60s | "
-      "receive q visibility=0 -> a#1 | advance 1s | receive q -> none");
-}
-
-TEST(Retention, OfMessagesThatWereDeletedWritesNothing) {
-  Script script;
-  script.run("queue q retention=60 | send q a b | receive q max=2 -> a#1 b#1 | delete q a#1 b#1");
-  const std::size_t before = script.world().records();
-  script.run("advance 5m");
-  EXPECT_EQ(script.world().records(), before);
-}
-
-TEST(Retention, MadeLongerAfterTheEndDoesNotBringMessagesBackAtARestart) {
-  run("queue q retention=60 | send q a | advance 60s | set q retention=1h | restart | "
-      "receive q -> none | stored -> 0");
-}
-
-TEST(Retention, GoesOnAcrossARestart) {
-  run("queue q retention=60 | send q a | advance 30s | restart | advance 29s | "
-      "receive q visibility=0 -> a#1 | advance 1s | receive q -> none");
-}
-
-TEST(Retention, ThatEndedWhileTheServerWasDownHolds) {
-  run("queue q retention=60 | send q a b delay=5 | send q c | receive q -> c#1 | restart 1h | "
-      "receive q -> none | stored -> 0");
-}
-
-TEST(Retention, OfFourteenDaysEndsOnTimeToAGrain) {
-  run("queue q retention=14d | send q a | advance 13d | receive q visibility=0 -> a#1 | "
-      "advance 1d | receive q -> none | stored -> 0");
-}
-
-TEST(Retention, StartsAgainAfterTheQueueWasEmpty) {
-  run("queue q retention=60 | send q a | receive q -> a#1 | delete q a#1 | advance 5m | "
-      "send q b | advance 59s | receive q visibility=0 -> b#1 | advance 1s | receive q -> none");
-}
-
-TEST(Retention, StartsAgainAfterAPurge) {
-  run("queue q retention=60 | send q a | advance 30s | purge q | send q b | advance 30s | "
-      "receive q visibility=0 -> b#1 | advance 30s | receive q -> none");
 }
 
 TEST(DeleteQueue, TakesEverythingInItAlong) {
@@ -171,4 +151,5 @@ TEST(DeleteQueue, LeavesNoTimerGarbageUncounted) {
   EXPECT_EQ(script.world().shard().timers().stale(), 0u);
 }
 
+}  // namespace
 }  // namespace pawl::test

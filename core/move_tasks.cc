@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Move tasks: their progress and their end. Each message moves by a transfer (shard_transfers.cc).
+#include "core/move_tasks.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
-#include "core/shard.h"
 
 namespace pawl {
 namespace {
@@ -22,7 +22,7 @@ MoveTask* find_task(Queue& queue, std::uint32_t number) {
 
 // --- requests ---
 
-void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& effects) {
+void MoveTasks::start(Queue& queue, Request& request, Instant now, Effects& effects) {
   if (!queue.moves) queue.moves = std::make_unique<Moves>();
   Moves& moves = *queue.moves;
   if (moves.running() != nullptr) {
@@ -42,37 +42,24 @@ void Shard::start_move(Queue& queue, Request& request, Instant now, Effects& eff
   moves.pace.from(now);
   moves.begun = false;
   effects.tasks.push_back({task, {}});
-  commits_.push_back({.queue = queue.id, .task = task.number});
-  ++commits_unplaced_;
+  commits_.started(queue, task.number);
   request.move.number = task.number;
   effects.replies.push_back({&request, true});
 }
 
-// Begins the tasks whose start is durable: no crash can undo it, so the moved messages are counted.
-void Shard::begin_moves(Instant now, Effects& effects) {
-  if (begun_.empty()) return;  // in nearly every turn
-  for (const auto& [id, number] : std::exchange(begun_, {})) {
-    Queue* const queue = find_queue(id);
-    const MoveTask* const task = queue == nullptr ? nullptr : queue->moves->running();
-    if (task == nullptr || task->number != number) continue;  // cancelled meanwhile
-    queue->moves->begun = true;
-    move_on(*queue, now, effects);
-  }
-}
-
-void Shard::cancel_move(Queue& queue, Request& request, Effects& effects) {
+void MoveTasks::cancel(Queue& queue, Request& request, Effects& effects) {
   MoveTask* const task = find_task(queue, request.move.number);
   if (task == nullptr || task->status != MoveTask::Status::running) {
     request.error = task == nullptr ? Errc::no_such_task : Errc::task_ended;
     effects.replies.push_back({&request, false});
     return;
   }
-  end_move(queue, MoveTask::Status::cancelled, Errc::ok, effects);
+  end(queue, MoveTask::Status::cancelled, Errc::ok, effects);
   request.move.moved = task->moved;
   effects.replies.push_back({&request, true});
 }
 
-void Shard::list_moves(Queue& queue, Request& request, Effects& effects) {
+void MoveTasks::list(Queue& queue, Request& request, Effects& effects) {
   request.move.tasks.clear();
   if (queue.moves) {
     request.move.tasks.assign(queue.moves->tasks.rbegin(), queue.moves->tasks.rend());
@@ -82,23 +69,35 @@ void Shard::list_moves(Queue& queue, Request& request, Effects& effects) {
 
 // --- the running task ---
 
+// Begins the tasks whose start is durable: no crash can undo it, so the moved messages are counted.
+void MoveTasks::begin(Instant now, Effects& effects) {
+  if (!commits_.any_begun()) return;  // in nearly every turn
+  for (const auto& [id, number] : commits_.take_begun()) {
+    Queue* const queue = state_.find_queue(id);
+    const MoveTask* const task = queue == nullptr ? nullptr : queue->moves->running();
+    if (task == nullptr || task->number != number) continue;  // cancelled meanwhile
+    queue->moves->begun = true;
+    move_on(*queue, now, effects);
+  }
+}
+
 // Takes as many messages as may be under way, and as the rate allows by now.
-void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
+void MoveTasks::move_on(Queue& queue, Instant now, Effects& effects) {
   Moves& moves = *queue.moves;
   MoveTask* const task = moves.running();
-  if (task == nullptr || !moves.begun || stopping_) return;
-  while (moves.under_way < limits_.moves_under_way) {
+  if (task == nullptr || !moves.begun || state_.stopping) return;
+  while (moves.under_way < state_.limits.moves_under_way) {
     if (!queue.has_ready()) {
       if (moves.under_way > 0) return;
       // A dead letter whose target has no free space returns and is moved too.
-      if (queue.leaving > 0) return arm_moves(queue, now + refused_pause);
-      return end_move(queue, MoveTask::Status::completed, Errc::ok, effects);
+      if (queue.leaving > 0) return arm(queue, now + refused_pause);
+      return end(queue, MoveTask::Status::completed, Errc::ok, effects);
     }
-    if (!moves.pace.allows(now)) return arm_moves(queue, moves.pace.next());
+    if (!moves.pace.allows(now)) return arm(queue, moves.pace.next());
     const std::uint32_t row = next_to_move(queue, now);
-    if (row == Slab<Slot>::none || slots_[row].unsettled ||
-        !prepare_transfer(queue, row, task->destination, task->number, effects)) {
-      return arm_moves(queue, now + refused_pause);
+    if (row == Slab<Slot>::none || state_.slots[row].unsettled ||
+        !transfers_.prepare(queue, row, task->destination, task->number, effects)) {
+      return arm(queue, now + refused_pause);
     }
     ++moves.under_way;
     if (!MUTANT(ignore_rate)) moves.pace.took(1, now, task->rate);
@@ -106,7 +105,7 @@ void Shard::move_on(Queue& queue, Instant now, Effects& effects) {
 }
 
 // The oldest; of groups, in their order.
-std::uint32_t Shard::next_to_move(Queue& queue, Instant now) {
+std::uint32_t MoveTasks::next_to_move(Queue& queue, Instant now) {
   if (queue.index.ready() == 0) {
     return queue.groups->is_fifo() ? queue.groups->next_in_order()
                                    : queue.groups->next_fairly(queue.in_flight, now);
@@ -114,11 +113,11 @@ std::uint32_t Shard::next_to_move(Queue& queue, Instant now) {
   const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
   const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
   const Seq seq = fresh == 0 || (returned != 0 && returned < fresh) ? returned : fresh;
-  return slot_for(queue, seq, queue.index.find(seq));
+  return states_.slot_for(queue, seq, queue.index.find(seq));
 }
 
 // A message of a task has been moved, or could not be.
-void Shard::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
+void MoveTasks::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
   const bool recovered = transfer.position == log_pos_none;
   MoveTask* const task = find_task(queue, transfer.task);
   if (queue.moves && !recovered) --queue.moves->under_way;
@@ -142,7 +141,7 @@ void Shard::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effe
     if (transfer.request.error == Errc::no_such_queue ||
         transfer.request.error == Errc::source_unknown ||
         transfer.request.error == Errc::message_numbers_used_up) {
-      end_move(queue, MoveTask::Status::failed, transfer.request.error, effects);
+      end(queue, MoveTask::Status::failed, transfer.request.error, effects);
     } else {
       queue.moves->pace.from(now + refused_pause);
     }
@@ -151,20 +150,20 @@ void Shard::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effe
   if (queue.moves && !recovered) move_on(queue, now, effects);
 }
 
-void Shard::end_move(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects) {
+void MoveTasks::end(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects) {
   MoveTask& task = *queue.moves->running();
   task.status = status;
   task.failure = failure;
   effects.tasks.push_back({task, {}});
-  if (queue.moves->timer_armed) timers_.cancelled();
+  if (queue.moves->timer_armed) state_.timers.cancelled();
   queue.moves->timer_armed = false;
 }
 
-void Shard::arm_moves(Queue& queue, Instant due) {
+void MoveTasks::arm(Queue& queue, Instant due) {
   Moves& moves = *queue.moves;
-  if (moves.timer_armed) timers_.cancelled();
+  if (moves.timer_armed) state_.timers.cancelled();
   moves.timer_armed = true;
-  timers_.arm(due, timer_moves, raw(queue.id), ++moves.generation);
+  state_.timers.arm(due, timer_moves, raw(queue.id), ++moves.generation);
 }
 
 }  // namespace pawl

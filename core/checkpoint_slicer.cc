@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: the state of the shard in slices, and how it comes back from them.
+#include "core/checkpoint_slicer.h"
+
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/mutant.h"
-#include "core/shard.h"
 
 namespace pawl {
 namespace {
@@ -13,23 +14,19 @@ constexpr std::size_t replay_entries = 8;  // messages that a replay task counts
 
 }  // namespace
 
-// --- writing ---
-
-void Shard::begin_checkpoint() { walk_ = {}; }
-
-bool Shard::checkpoint_slice(CheckpointSlice& out) {
+bool CheckpointSlicer::slice(CheckpointSlice& out) {
   if (!std::exchange(walk_.begun, true)) {
-    out.heads.push_back({QueueId::none, next_queue_id_});  // so that none is empty
-    for (const auto& [from, to] : unsettled_) {
+    out.heads.push_back({QueueId::none, state_.next_queue_id});  // so that none is empty
+    for (const auto& [from, to] : transfers_.unsettled()) {
       out.records.push_back(UnsettledTransferRecord{from, to.queue, to.task});
     }
   }
-  for (std::size_t left = limits_.slice_entries; left > 0;) {
+  for (std::size_t left = state_.limits.slice_entries; left > 0;) {
     if (!walk_.names_done) {
       slice_deleted_names(out, left);
       continue;
     }
-    const ConfigPtr* const config = directory_.first_from(walk_.queue);
+    const ConfigPtr* const config = state_.directory.first_from(walk_.queue);
     if (config == nullptr) return false;
     if ((*config)->id != walk_.queue)
       walk_ = {.begun = true, .names_done = true, .queue = (*config)->id};
@@ -41,9 +38,9 @@ bool Shard::checkpoint_slice(CheckpointSlice& out) {
 
 // A start from this checkpoint has to know which names wait. Reading such a record again changes
 // nothing else: the queue is gone.
-void Shard::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
+void CheckpointSlicer::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
   for (; left > 0; --left) {
-    walk_.name = deleted_names_.next(walk_.name);
+    walk_.name = state_.deleted_names.next(walk_.name);
     if (walk_.name == nullptr) {
       walk_.names_done = true;
       return;
@@ -53,17 +50,18 @@ void Shard::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
 }
 
 // False: the slice is full, and the queue goes on in the next.
-bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left) {
+bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out,
+                                   std::size_t& left) {
   using Part = CheckpointWalk::Part;
-  const auto it = queues_.find(raw(config->id));
+  const auto it = state_.queues.find(raw(config->id));
   if (walk_.part == Part::settings) {
     --left;
-    if (identity_.id == control_shard) {
+    if (state_.identity.id == control_shard) {
       ConfigRecord record{config, false};
       for (const auto& row : config->rows) record.rows.push_back(row->number);
       out.configs.push_back(std::move(record));
     }
-    if (it != queues_.end()) {
+    if (it != state_.queues.end()) {
       Queue& queue = *it->second;
       forget_set_aside(queue, out.freed);
       queue.times.forget_below(queue.oldest());
@@ -72,7 +70,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
     }
     walk_.part = Part::aged;
   }
-  if (it == queues_.end()) return true;
+  if (it == state_.queues.end()) return true;
   Queue& queue = *it->second;
   if (walk_.part == Part::aged) {
     if (!slice_aged(queue, out, left)) return false;
@@ -86,7 +84,7 @@ bool Shard::slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size
   return slice_messages(queue, out, left);
 }
 
-void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
+void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) const {
   if (!MUTANT(forget_head)) out.heads.push_back({queue.id, queue.next_seq});
   if (queue.reserved > queue.next_seq) out.heads.push_back({queue.id, queue.reserved, true});
   // Messages past retention are left out even if they are not deleted yet: their sending times are
@@ -108,7 +106,7 @@ void Shard::slice_settings(const Queue& queue, CheckpointSlice& out) const {
 }
 
 // They are kept for the next start, until they would have gone in any case.
-void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
+void CheckpointSlicer::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
   std::erase_if(queue.set_aside, [&](const TrackedMessage& message) {
     const bool gone = message.seq < std::max(queue.low, queue.expired);
     if (gone) freed.push_back(message.position);
@@ -116,7 +114,7 @@ void Shard::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
   });
 }
 
-bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+bool CheckpointSlicer::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   if (!queue.aged) return true;
   TimesRecord record{.queue = queue.id};  // the buckets were said in an earlier slice
   const bool all = queue.aged->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
@@ -124,7 +122,7 @@ bool Shard::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& le
   return all;
 }
 
-bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+bool CheckpointSlicer::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   if (!queue.fifo) return true;
   DedupRecord record{.queue = queue.id, .entries = {}};
   const bool all = queue.fifo->dedup.copy_from(walk_.seq, left, record.entries);
@@ -137,7 +135,7 @@ bool Shard::slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& l
 }
 
 // In order of their numbers, for so they join their groups: what was set aside comes in between.
-bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   IndexEntriesRecord index_entries{.queue = queue.id, .entries = {}};
   TrackedMessagesRecord tracked{
       .queue = queue.id, .fifo = queue.groups && queue.groups->is_fifo(), .entries = {}};
@@ -155,10 +153,10 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
       index_entries.entries.push_back({seq, indexed.position()});
       continue;
     }
-    const Slot& slot = slots_[indexed.slot()];
+    const Slot& slot = state_.slots[indexed.slot()];
     CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
           raw(queue.id));
-    tracked.entries.push_back(tracked_message_of(queue, slot));
+    tracked.entries.push_back(states_.tracked_message_of(queue, slot));
   }
   if (seq == 0) add_set_aside(queue.next_seq);
   if (!index_entries.entries.empty() && !MUTANT(forget_index_entries))
@@ -166,62 +164,6 @@ bool Shard::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t
   if (!tracked.entries.empty() && !MUTANT(forget_tracked_messages))
     out.records.push_back(std::move(tracked));
   return seq == 0;
-}
-
-// --- reading ---
-
-void Shard::restore(const CheckpointRecord& record) {
-  std::visit([this](const auto& r) { restore_part(r); }, record);
-}
-
-void Shard::restore_part(const IndexEntriesRecord& record) {
-  Queue& queue = make_queue(record.queue);
-  for (const auto& [seq, position] : record.entries)
-    queue.index.put(seq, IndexEntry::log(position));
-  if (!record.entries.empty())
-    queue.next_seq = std::max(queue.next_seq, record.entries.back().seq + 1);
-}
-
-void Shard::restore_part(const TrackedMessagesRecord& record) {
-  Queue& queue = make_queue(record.queue);
-  slots_.set_max(restoring_max);
-  for (const TrackedMessagesRecord::Entry& entry : record.entries) {
-    const std::uint32_t row = take_slot(queue, entry.seq, State::sent, entry.position);
-    CHECK(row != Slab<Slot>::none);
-    Slot& slot = slots_[row];
-    slot.deadline = entry.deadline;
-    slot.since = entry.since;
-    slot.first_ms_before = entry.first_ms_before;
-    slot.receive_count = entry.receive_count;
-    slot.nonce = entry.nonce;
-    if (entry.group != TextKey{}) {
-      if (!queue.groups)
-        queue.groups = std::make_unique<Groups>(slots_, record.fifo, groups_bytes_);
-      CHECK(queue.groups->join(row, entry.group), "more groups than a queue may have");
-    }
-    queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
-  }
-}
-
-void Shard::restore_part(const TimesRecord& record) {
-  Queue& queue = make_queue(record.queue);
-  if (record.first) {
-    queue.times.clear();
-    queue.aged.reset();
-  }
-  // Messages may have been sent since the first record was written, and no bucket counts them. They
-  // are noted when the log is read, so the end of a later record does not hold.
-  queue.times.restore(record.buckets, record.first ? record.end : 0);
-  if (!record.aged.empty()) aged_of(queue).restore(record.aged);
-}
-
-void Shard::restore_part(const DedupRecord& record) {
-  Dedup& dedup = fifo_of(make_queue(record.queue)).dedup;
-  for (const Dedup::Entry& entry : record.entries) dedup.add(entry.key, entry.seq, entry.sent);
-}
-
-void Shard::restore_part(const UnsettledTransferRecord& record) {
-  unsettled_[record.from] = {record.queue, record.task};
 }
 
 }  // namespace pawl

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/message_states.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/mutant.h"
+
+namespace pawl {
+namespace {
+
+using State = Slot::State;
+
+}  // namespace
+
+// --- slots ---
+
+// A slot for a message that has none; only the generation of its timer goes on.
+std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPos position) {
+  const std::uint32_t row = state_.slots.take();
+  if (row == Slab<Slot>::none) return row;
+  Slot& slot = state_.slots[row];
+  const std::uint32_t generation = slot.generation;
+  slot = Slot();
+  slot.position = position;
+  slot.state = state;
+  slot.seq = seq;
+  slot.queue = queue.id;
+  slot.generation = generation;
+  queue.index.put(seq, IndexEntry::slot(row));
+  ++queue.slots;
+  return row;
+}
+
+// The slot of a message that is there, made if it had none.
+std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed) {
+  if (indexed.is_slot()) return indexed.slot();
+  return take_slot(queue, seq, State::visible, indexed.position());
+}
+
+// The slot of a new message, as sent and in its group.
+std::uint32_t MessageStates::new_slot(Queue& queue, Seq seq, const Content& content) {
+  const std::uint32_t row = take_slot(queue, seq, State::sent, log_pos_none);
+  if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
+  queue.index.erase(seq);
+  --queue.slots;
+  state_.slots.give(row);
+  return Slab<Slot>::none;
+}
+
+bool MessageStates::join_group(Queue& queue, std::uint32_t row, const Content& content) {
+  if (content.group.empty()) return true;
+  if (!queue.groups) {
+    // A message of a FIFO queue always has what it is deduplicated by, one of another never.
+    queue.groups =
+        std::make_unique<Groups>(state_.slots, !content.dedup_id.empty(), state_.groups_bytes);
+  }
+  return queue.groups->join(row, text_key(state_.identity.secret, content.group));
+}
+
+void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (!indexed.is_slot()) return freed.push_back(indexed.position());
+  Slot& slot = state_.slots[indexed.slot()];
+  if (slot.state != State::free) {  // its queue has gone
+    if (slot.timer_armed) state_.timers.cancelled();
+    slot.timer_armed = false;
+    ++slot.generation;
+    slot.state = State::free;
+  }
+  // Without a position its record is of this turn: appended() sees to it.
+  if (slot.position != log_pos_none) freed.push_back(slot.position);
+  state_.slots.give(indexed.slot());
+}
+
+// --- states ---
+
+void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
+  Slot& slot = state_.slots[row];
+  const State before = slot.state;
+  if (slot.timer_armed) state_.timers.cancelled();
+  slot.timer_armed = false;
+  ++slot.generation;
+  if (before == State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
+  if (before == State::delayed) --queue.delayed;
+  if (before == State::moving) --queue.leaving;
+  if (state == State::in_flight) ++queue.in_flight;
+  if (state == State::delayed) ++queue.delayed;
+  if (state == State::moving) ++queue.leaving;
+  slot.state = state;
+  if (slot.group != 0) {
+    queue.groups->changed(row, before);
+  } else if (state == State::visible) {
+    queue.index.make_ready(
+        slot.seq, slot.receive_count == 0 ? SeqIndex::Set::fresh : SeqIndex::Set::returned);
+  } else if (before == State::visible) {
+    queue.index.make_unready(slot.seq);
+  }
+}
+
+void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant deadline) {
+  Slot& slot = state_.slots[row];
+  change_state(queue, row, state);
+  slot.deadline = deadline;
+  slot.timer_armed = true;
+  state_.timers.arm(MUTANT(fire_too_soon) ? deadline - milliseconds(1) : deadline, timer_message,
+                    row, slot.generation);
+}
+
+// The same with a timeout that repeats: it has a lane.
+void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant now,
+                         Duration timeout) {
+  Slot& slot = state_.slots[row];
+  change_state(queue, row, state);
+  slot.deadline = now + timeout;
+  slot.timer_armed = true;
+  state_.timers.arm(now, timeout, timer_message, row, slot.generation);
+}
+
+void MessageStates::show(Queue& queue, std::uint32_t row) {
+  change_state(queue, row, State::visible);
+  if (!MUTANT(lose_wakeup)) polls_.want_match(queue);
+}
+
+// The message goes. Its record is in `freed`, unless it is needed still.
+void MessageStates::erase(Queue& queue, Seq seq, std::vector<LogPos>& freed) {
+  const IndexEntry indexed = queue.index.find(seq);
+  if (!indexed.absent()) erase(queue, seq, indexed, freed);
+}
+
+void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (indexed.is_slot()) {
+    change_state(queue, indexed.slot(), State::free);
+    if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
+    --queue.slots;
+  }
+  release(indexed, freed);
+  queue.index.erase(seq);
+  // It may have been in the way: at the limit of messages in flight, or at the front of its group.
+  if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
+}
+
+// --- delays of FIFO queues ---
+
+// End of a message's delay by the queue's present setting: only in a FIFO queue, and only for a
+// message never received. 0: it has no delay, or one of its own.
+Instant MessageStates::delay_end(const Queue& queue, const Slot& slot) {
+  const bool its_own = slot.receive_count > 0 || slot.since.ms == 0;
+  return its_own || !queue.config->is_fifo() ? Instant{} : slot.since + queue.config->delay();
+}
+
+// A FIFO queue's new delay also holds for the messages in it that were never received.
+void MessageStates::delay_anew(Queue& queue, Instant now) {
+  queue.index.for_each([&](Seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) return;
+    Slot& slot = state_.slots[indexed.slot()];
+    const bool waits = slot.state == State::delayed || slot.state == State::visible;
+    const Instant deadline = delay_end(queue, slot);
+    if (deadline.ms == 0) return;
+    if (slot.state == State::sent) {
+      slot.deadline = deadline;
+    } else if (waits && deadline > now) {
+      hide(queue, indexed.slot(), State::delayed, deadline);
+    } else if (slot.state == State::delayed) {
+      show(queue, indexed.slot());
+    }
+  });
+}
+
+// --- messages set aside ---
+
+void MessageStates::set_aside(QueueId id, Seq seq) {
+  Queue* const queue = state_.find_queue(id);
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
+  if (indexed.absent()) return;
+  TrackedMessage message{.seq = seq};
+  if (indexed.is_slot()) message = tracked_message_of(*queue, state_.slots[indexed.slot()]);
+  std::vector<LogPos> kept;
+  erase(*queue, seq, indexed, kept);
+  CHECK(kept.size() == 1, "seq {} is not in the log", seq);
+  message.position = kept.front();
+  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq),
+                          message);
+  queue->count_kept();
+  ++set_aside_;
+}
+
+// --- positions in the log ---
+
+LogPos MessageStates::position_of(QueueId id, Seq seq) {
+  const Queue* const queue = state_.find_queue(id);
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
+  if (indexed.absent()) return log_pos_none;
+  return indexed.is_slot() ? LogPos{state_.slots[indexed.slot()].position} : indexed.position();
+}
+
+void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
+  Queue& queue = *state_.find_queue(id);
+  set_position(queue, seq, queue.index.find(seq), position);
+}
+
+void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position) {
+  if (indexed.is_slot()) {
+    state_.slots[indexed.slot()].position = position;
+  } else {
+    queue.index.put(seq, IndexEntry::log(position));
+  }
+}
+
+// --- records ---
+
+TrackedMessage MessageStates::tracked_message_of(const Queue& queue, const Slot& slot) const {
+  return {.seq = slot.seq,
+          .position = slot.position,
+          .deadline = slot.deadline,
+          .since = slot.since,
+          .first_ms_before = slot.first_ms_before,
+          .receive_count = slot.receive_count,
+          .nonce = slot.nonce,
+          .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)};
+}
+
+void MessageStates::record(const Slot& slot, Effects& effects) const {
+  effects.receives.push_back({.queue = slot.queue,
+                              .seq = slot.seq,
+                              .nonce = slot.nonce,
+                              .receive_count = slot.receive_count,
+                              .deadline = slot.deadline,
+                              .first_received = slot.first_received(),
+                              .last_received = slot.since});
+}
+
+}  // namespace pawl

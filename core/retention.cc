@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/retention.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/mutant.h"
+
+namespace pawl {
+namespace {
+
+constexpr Duration fifo_pause = seconds(1);  // of a busy queue, which forgets most itself
+
+}  // namespace
+
+// --- retention ---
+
+AgedArrivals& Retention::aged_of(Queue& queue) {
+  if (!queue.aged) queue.aged = std::make_unique<AgedArrivals>(state_.times_bytes);
+  return *queue.aged;
+}
+
+void Retention::arm_retention(Queue& queue) {
+  if (queue.config == nullptr || MUTANT(forget_retention)) return;
+  const Duration retention = queue.config->retention();
+  const Instant due = std::min(queue.times.next_expiry(retention),
+                               queue.aged ? queue.aged->next_expiry(retention) : never);
+  if (due == never || due == queue.retention_armed) return;
+  arm_retention(queue, due);
+}
+
+void Retention::arm_retention(Queue& queue, Instant due) {
+  if (queue.retention_armed != never) state_.timers.cancelled();
+  queue.retention_armed = due;
+  state_.timers.arm(due, timer_retention, raw(queue.id), ++queue.retention_generation);
+}
+
+void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
+  const Duration retention = queue.config->retention();
+  std::size_t left = state_.limits.retired_a_turn;
+  for (; left > 0 && queue.aged; --left) {
+    const Seq seq = queue.aged->expire(now, retention);
+    if (seq == 0) break;
+    if (queue.index.find(seq).absent()) continue;
+    states_.erase(queue, seq, effects.freed);
+    effects.deletes.push_back({queue.id, seq});
+  }
+  queue.expired = std::max(queue.expired, queue.times.expire(now, retention));
+  const std::uint64_t before = queue.index.size();
+  Seq seq = queue.index.oldest();
+  for (; left > 0 && seq != 0 && seq < queue.expired; --left) {
+    states_.erase(queue, seq, effects.freed);
+    seq = queue.index.first_from(seq + 1);
+  }
+  const bool more = seq != 0 && seq < queue.expired;
+  const Seq below = more ? seq : queue.expired;
+  queue.low = std::max(queue.low, below);
+  if (queue.index.size() < before) {
+    // Recorded, so that a longer retention set later does not bring them back after a restart.
+    effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
+  }
+  if (!more && left > 0) return arm_retention(queue);
+  arm_retention(queue, now + milliseconds(1));
+}
+
+// --- deduplication and receive attempts ---
+
+Fifo& Retention::fifo_of(Queue& queue) {
+  if (!queue.fifo)
+    queue.fifo =
+        std::make_unique<Fifo>(state_.deduplicated, state_.attempts_bytes, state_.fifo_bytes);
+  return *queue.fifo;
+}
+
+void Retention::arm_fifo(Queue& queue, Instant not_before) {
+  if (queue.fifo_armed || !queue.fifo || queue.fifo->next_over() == never) return;
+  queue.fifo_armed = true;
+  state_.timers.arm(std::max(queue.fifo->next_over(), not_before), timer_fifo, raw(queue.id),
+                    ++queue.fifo_generation);
+}
+
+void Retention::expire_fifo(Queue& queue, Instant now) {
+  if (!queue.fifo) return;  // purged
+  const bool all = queue.fifo->forget_over(now, state_.limits.forgotten_a_turn);
+  arm_fifo(queue, now + (all ? fifo_pause : milliseconds(1)));
+}
+
+}  // namespace pawl

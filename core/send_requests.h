@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends: numbers, delays, groups and deduplication of new messages.
+//
+// Limits: ShardLimits: slots_max for messages with a delay or a group, dedup_max.
+// Errors: in each SendEntry: overloaded, message_numbers_used_up, invalid.
+// Owner:  core/shard.h.
+#pragma once
+
+#include "core/commit_queue.h"
+#include "core/effects.h"
+#include "core/message_states.h"
+#include "core/request.h"
+#include "core/retention.h"
+#include "core/shard_state.h"
+
+namespace pawl {
+
+class SendRequests {
+ public:
+  SendRequests(ShardState& state, MessageStates& states, Retention& retention, CommitQueue& commits)
+      : state_(state), states_(states), retention_(retention), commits_(commits) {}
+
+  void send(Queue& queue, Request& request, Instant now, Effects& effects);
+
+ private:
+  bool send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
+  bool send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup, Instant now,
+                Effects& effects);
+  bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
+  void reserve_numbers(Queue& queue, Effects& effects);
+
+  ShardState& state_;
+  MessageStates& states_;
+  Retention& retention_;
+  CommitQueue& commits_;
+};
+
+}  // namespace pawl

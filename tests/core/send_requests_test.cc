@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/send_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/shard_parts.h"
+
+namespace pawl::test {
+namespace {
+
+class SendRequestsTest : public testing::Test {
+ protected:
+  Request& send(Queue& queue, std::vector<SendEntry> entries) {
+    entries_ = std::move(entries);
+    request_ = Request{.op = Op::send, .queue = queue.id, .sends = entries_};
+    sends_.send(queue, request_, ShardParts::start, parts_.effects);
+    return request_;
+  }
+  static SendEntry entry(std::string_view group = {}, std::string_view dedup_id = {}) {
+    return {
+        .content = {.body = "b", .group = group, .dedup_id = dedup_id}
+    };
+  }
+
+  ShardParts parts_;
+  SendRequests sends_{parts_.state, parts_.states, parts_.retention, parts_.commits};
+  std::vector<SendEntry> entries_;
+  Request request_;
+};
+
+TEST_F(SendRequestsTest, NumberMessagesOfABatchInOrder) {
+  Queue& queue = parts_.make_queue("q");
+  send(queue, {entry(), entry(), entry()});
+  EXPECT_EQ(entries_[0].seq, 1u);
+  EXPECT_EQ(entries_[2].seq, 3u);
+  ASSERT_EQ(parts_.effects.sends.size(), 3u);
+  EXPECT_EQ(parts_.effects.sends[1].deliver_at, ShardParts::start);
+  EXPECT_TRUE(parts_.effects.replies.at(0).after_flush);
+}
+
+TEST_F(SendRequestsTest, SkipEntriesThatTheCallerRefused) {
+  Queue& queue = parts_.make_queue("q");
+  SendEntry refused = entry();
+  refused.error = Errc::too_large;
+  send(queue, {refused, entry()});
+  EXPECT_EQ(entries_[0].seq, 0u);
+  EXPECT_EQ(entries_[1].seq, 1u);
+}
+
+TEST_F(SendRequestsTest, TakeTheirDelayFromTheQueueOrTheEntry) {
+  Queue& queue = parts_.make_queue("q", {
+                                            {Attribute::delay_seconds, 5, {}}
+  });
+  SendEntry own = entry();
+  own.delay = seconds(0);
+  send(queue, {entry(), own});
+  EXPECT_EQ(parts_.effects.sends[0].deliver_at, ShardParts::start + seconds(5));
+  EXPECT_EQ(parts_.effects.sends[1].deliver_at, ShardParts::start);
+}
+
+TEST_F(SendRequestsTest, ToAFifoQueueDropDuplicates) {
+  Queue& queue = parts_.make_queue("q.fifo", {
+                                                 {Attribute::fifo_queue, 1, {}}
+  });
+  send(queue, {entry("g", "1"), entry("h", "1"), entry("g", "2"), entry("g", "")});
+  EXPECT_FALSE(entries_[0].duplicate);
+  EXPECT_TRUE(entries_[1].duplicate);
+  EXPECT_EQ(entries_[1].seq, entries_[0].seq);
+  EXPECT_EQ(entries_[2].seq, 2u);
+  EXPECT_EQ(entries_[3].error, Errc::invalid);
+  EXPECT_EQ(parts_.effects.sends.size(), 2u);
+  EXPECT_EQ(parts_.state.deduplicated, 2u);
+}
+
+TEST_F(SendRequestsTest, AreRefusedWhenTheNumbersAreUsedUp) {
+  Queue& queue = parts_.make_queue("q");
+  queue.next_seq = seq_newest_max;
+  send(queue, {entry(), entry()});
+  EXPECT_EQ(entries_[0].error, Errc::ok);
+  EXPECT_EQ(entries_[1].error, Errc::message_numbers_used_up);
+}
+
+TEST_F(SendRequestsTest, ToAnAsyncQueueReserveNumbersFirst) {
+  Queue& queue = parts_.make_queue("q", {
+                                            {Attribute::durability, 1, {}}
+  });
+  EXPECT_EQ(send(queue, {entry()}).durability, Durability::fsync);
+  ASSERT_EQ(parts_.effects.heads.size(), 1u);
+  EXPECT_TRUE(parts_.effects.heads[0].reserved);
+  EXPECT_EQ(parts_.effects.heads[0].next_seq, queue.reserved);
+  parts_.commits.appended(parts_.effects, 50);
+  parts_.commits.committed(50, ShardParts::start);
+  EXPECT_EQ(send(queue, {entry()}).durability, Durability::async);
+  EXPECT_EQ(parts_.effects.heads.size(), 1u) << "many numbers are left";
+}
+
+}  // namespace
+}  // namespace pawl::test

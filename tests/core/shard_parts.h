@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a shard without the Shard, for tests of one part: a state with queues, and no log.
+//
+// Units:  Instant, ms; the clock starts at 1 000 000.
+// Owner:  one test.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/commit_queue.h"
+#include "core/long_polls.h"
+#include "core/message_states.h"
+#include "core/reclaimer.h"
+#include "core/retention.h"
+#include "core/shard_state.h"
+#include "core/transfers.h"
+#include "tests/core/secret.h"
+
+namespace pawl::test {
+
+struct ShardParts {
+  static constexpr Instant start{1'000'000};
+
+  explicit ShardParts(const ShardLimits& limits = {})
+      : state({.secret = test_secret(), .receipt_key = test_receipt_key()}, limits, start) {}
+
+  Queue& make_queue(const std::string& name, const std::vector<AttributeChange>& changes = {}) {
+    auto config = std::make_shared<QueueConfig>();
+    config->id = QueueId{state.next_queue_id++};
+    config->account = "000000000000";
+    config->name = name;
+    for (const AttributeChange& change : changes) config->apply(change);
+    state.directory.put(config);
+    return *state.find_queue(config->id);
+  }
+  // A visible message without a slot, at a log position of its own.
+  Seq add_message(Queue& queue) {
+    const Seq seq = queue.next_seq++;
+    queue.index.put(seq, IndexEntry::log(1'000 + seq));
+    queue.index.make_ready(seq, SeqIndex::Set::fresh);
+    return seq;
+  }
+  // A tracked message in this state.
+  std::uint32_t add_tracked(Queue& queue, Slot::State wanted) {
+    const Seq seq = queue.next_seq++;
+    const std::uint32_t row = states.take_slot(queue, seq, Slot::State::sent, 1'000 + seq);
+    states.change_state(queue, row, wanted);
+    return row;
+  }
+
+  ShardState state;
+  LongPolls polls{state};
+  MessageStates states{state, polls};
+  Retention retention{state, states};
+  Reclaimer reclaimer{state, states};
+  CommitQueue commits{state, polls, states, retention};
+  Transfers transfers{state, polls, states, commits};
+  Effects effects;
+};
+
+}  // namespace pawl::test
