@@ -126,6 +126,7 @@ bool CheckpointSlicer::slice_dedup(const Queue& queue, CheckpointSlice& out, std
   if (!queue.fifo) return true;
   DedupRecord record{.queue = queue.id, .entries = {}};
   const bool all = queue.fifo->dedup.copy_from(walk_.seq, left, record.entries);
+  CHECK(record.entries.size() <= left, "{} entries", record.entries.size());
   left -= record.entries.size();
   if (!record.entries.empty()) {
     walk_.seq = record.entries.back().seq + 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -16,6 +17,7 @@ using State = Slot::State;
 // The messages from `first` on become visible once they are durable, or with `at_once` as soon as
 // they have their log positions.
 void CommitQueue::sent(Queue& queue, Seq first, bool at_once, Instant now) {
+  CHECK(first < queue.next_seq, "seq {} of {}", first, queue.next_seq);
   const bool armed = !queue.times.empty();
   // No noted message is left. Messages sent in this turn join the next bucket, of the same time.
   if (queue.index.size() == 0 && queue.set_aside.empty()) queue.times.clear();
@@ -67,6 +69,9 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
       queue->index.put(record.seq, IndexEntry::log(record.position));
     }
   }
+  CHECK(unplaced_ <= commits_.size());
+  CHECK(unplaced_ == commits_.size() || commits_[commits_.size() - unplaced_ - 1].lsn <= lsn,
+        "the log went back to {}", lsn);
   for (std::size_t i = commits_.size() - unplaced_; i < commits_.size(); ++i) commits_[i].lsn = lsn;
   unplaced_ = 0;
 }

@@ -117,6 +117,8 @@ void DirectoryRequests::set_attributes(const ConfigPtr& found, Request& request,
 }
 
 void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
+  CHECK(config->id != QueueId::none && raw(config->owner) < state_.identity.shards,
+        "queue {} on shard {}", raw(config->id), raw(config->owner));
   const ConfigPtr* const known = state_.directory.find(config->id);
   const ConfigPtr latest = known == nullptr ? nullptr : *known;
   state_.directory.put(config);

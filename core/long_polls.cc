@@ -14,6 +14,7 @@ void LongPolls::park(Queue& queue, Request& request, Instant now, Duration wait,
                      bool awaits_moves) {
   const std::uint32_t row = waiters_.take();
   CHECK(row != Slab<Waiter>::none);
+  CHECK(request.waiter == 0, "the receive waits already, in row {}", request.waiter);
   Waiter& waiter = waiters_[row];
   waiter.request = &request;
   waiter.queue = queue.id;
@@ -31,6 +32,7 @@ void LongPolls::park(Queue& queue, Request& request, Instant now, Duration wait,
 Request* LongPolls::unpark(Queue& queue, std::uint32_t row) {
   Waiter& waiter = waiters_[row];
   CHECK(waiter.request != nullptr && waiter.queue == queue.id);
+  CHECK(waiter.request->waiter == row, "the request waits in row {}", waiter.request->waiter);
   unlink(queue.waiters, &Waiter::all, row);
   if (row == queue.awaiting_moves.first || waiter.awaiting_moves.prev != 0)
     unlink(queue.awaiting_moves, &Waiter::awaiting_moves, row);

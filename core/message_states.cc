@@ -12,6 +12,32 @@ namespace {
 
 using State = Slot::State;
 
+constexpr unsigned bit(State state) { return 1u << static_cast<unsigned>(state); }
+
+// The states that may follow each state, by core/slot.h.
+constexpr bool may_become(State before, State after) {
+  constexpr unsigned shown = bit(State::visible), gone = bit(State::free);
+  constexpr unsigned hidden = bit(State::in_flight) | bit(State::delayed);
+  switch (before) {
+    case State::free:
+      return false;
+    case State::sent:
+      return (bit(after) & (shown | hidden | gone)) != 0;
+    case State::visible:
+    case State::moving:
+      return (bit(after) & (shown | hidden | gone | bit(State::moving))) != 0;
+    case State::delayed:
+    case State::in_flight:
+      return (bit(after) & (shown | hidden | gone)) != 0;
+  }
+  return false;
+}
+
+void count_down(std::uint64_t& count) {
+  CHECK(count > 0, "a message is counted that was not");
+  --count;
+}
+
 }  // namespace
 
 // --- slots ---
@@ -28,6 +54,7 @@ std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPo
   slot.seq = seq;
   slot.queue = queue.id;
   slot.generation = generation;
+  CHECK(seq > 0 && seq <= seq_newest_max, "seq {}", seq);
   queue.index.put(seq, IndexEntry::slot(row));
   ++queue.slots;
   return row;
@@ -78,12 +105,15 @@ void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
 void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   Slot& slot = state_.slots[row];
   const State before = slot.state;
+  CHECK(may_become(before, state), "seq {} of queue {}: state {} after {}", slot.seq,
+        raw(slot.queue), static_cast<int>(state), static_cast<int>(before));
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   if (slot.timer_armed) state_.timers.cancelled();
   slot.timer_armed = false;
   ++slot.generation;
-  if (before == State::in_flight && !MUTANT(leak_in_flight)) --queue.in_flight;
-  if (before == State::delayed) --queue.delayed;
-  if (before == State::moving) --queue.leaving;
+  if (before == State::in_flight && !MUTANT(leak_in_flight)) count_down(queue.in_flight);
+  if (before == State::delayed) count_down(queue.delayed);
+  if (before == State::moving) count_down(queue.leaving);
   if (state == State::in_flight) ++queue.in_flight;
   if (state == State::delayed) ++queue.delayed;
   if (state == State::moving) ++queue.leaving;
@@ -132,7 +162,7 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
   if (indexed.is_slot()) {
     change_state(queue, indexed.slot(), State::free);
     if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
-    --queue.slots;
+    count_down(queue.slots);
   }
   release(indexed, freed);
   queue.index.erase(seq);

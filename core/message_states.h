@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of tracked messages (core/slot.h), and the effects of each change: counters, timers,
-// groups, ready messages, and the queues whose waiting receives may be served.
+// The states of tracked messages (core/slot.h). A change updates counters, timers, groups and the
+// set of ready messages, and wakes waiting receives.
 //
 // Limits: ShardLimits::slots_max; a function that needs a slot returns Slab<Slot>::none without one.
 // Owner:  core/shard.h.

@@ -86,6 +86,7 @@ void MoveTasks::move_on(Queue& queue, Instant now, Effects& effects) {
   Moves& moves = *queue.moves;
   MoveTask* const task = moves.running();
   if (task == nullptr || !moves.begun || state_.stopping) return;
+  CHECK(moves.under_way <= state_.limits.moves_under_way, "{} transfers", moves.under_way);
   while (moves.under_way < state_.limits.moves_under_way) {
     if (!queue.has_ready()) {
       if (moves.under_way > 0) return;
@@ -120,7 +121,10 @@ std::uint32_t MoveTasks::next_to_move(Queue& queue, Instant now) {
 void MoveTasks::note_moved(Queue& queue, const Transfer& transfer, Instant now, Effects& effects) {
   const bool recovered = transfer.position == log_pos_none;
   MoveTask* const task = find_task(queue, transfer.task);
-  if (queue.moves && !recovered) --queue.moves->under_way;
+  if (queue.moves && !recovered) {
+    CHECK(queue.moves->under_way > 0, "task {} had no transfer", transfer.task);
+    --queue.moves->under_way;
+  }
   if (transfer.request.error == Errc::ok) {
     if (task == nullptr) {  // forgotten for newer ones
       effects.deletes.push_back({queue.id, transfer.from.seq});
@@ -151,6 +155,7 @@ void MoveTasks::note_moved(Queue& queue, const Transfer& transfer, Instant now, 
 }
 
 void MoveTasks::end(Queue& queue, MoveTask::Status status, Errc failure, Effects& effects) {
+  CHECK(queue.moves && queue.moves->running() != nullptr, "queue {} has no task", raw(queue.id));
   MoveTask& task = *queue.moves->running();
   task.status = status;
   task.failure = failure;

@@ -143,6 +143,7 @@ void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request
                                Effects& effects) {
   const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
   Slot& slot = state_.slots[row];
+  CHECK(slot.state == State::visible, "seq {} is not visible", slot.seq);
   const bool counts = slot.receive_count < UINT32_MAX && !MUTANT(lose_receive_count);
   const std::uint32_t count = slot.receive_count + (counts ? 1 : 0);
   slot.set_received(count, slot.receive_count == 0 ? now : slot.first_received(), now);
@@ -160,6 +161,8 @@ void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request
 void ReceiveRequests::deliver_one(const Slot& slot, Request& request) const {
   const Receipt receipt{
       .shard = state_.identity.id, .queue = slot.queue, .seq = slot.seq, .nonce = slot.nonce};
+  CHECK(request.delivered < request.deliveries.size(), "{} deliveries", request.delivered);
+  CHECK(slot.position != log_pos_none, "seq {} is not in the log", slot.seq);
   Delivery& delivery = request.deliveries[request.delivered++];
   delivery = Delivery();
   delivery.position = slot.position;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -100,6 +101,7 @@ bool ReplayTasks::forget_an_old_one() {
 }
 
 void ReplayTasks::forget_oldest(Queue& queue) {
+  CHECK(!queue.replays.empty() && kept_ > 0, "queue {} has no task", raw(queue.id));
   queue.replays.erase(queue.replays.begin());
   queue.count_kept();
   --kept_;
@@ -118,6 +120,7 @@ const ReplayTask* ReplayTasks::under_way() {
 
 void ReplayTasks::replayed(QueueId id, const ReplayStep& step, Effects& effects) {
   ReplayTask& task = *state_.find_queue(id)->replaying();
+  CHECK(step.position >= task.position, "from {} back to {}", task.position, step.position);
   task.position = step.position;
   task.sent += step.sent;
   task.unreadable += step.unreadable;
@@ -128,7 +131,8 @@ void ReplayTasks::end(QueueId id, ReplayTask::Status status, Errc failure, Effec
   ReplayTask& task = *state_.find_queue(id)->replaying();
   task.status = status;
   task.failure = failure;
-  running_.erase(id);
+  const bool was_running = running_.erase(id) > 0;
+  CHECK(was_running, "queue {} has no running task", raw(id));
   effects.replays.push_back({task, false});
 }
 

@@ -5,8 +5,8 @@
 //
 // Replayer (net/engine/replayer.h) reads and sends the messages of one task at a time.
 //
-// Limits: one running task a queue, replays_kept remembered; ShardLimits::replays_max remembered and
-//         replays_running running in a shard.
+// Limits: one running task a queue, replays_kept remembered; in a shard ShardLimits::replays_max
+//         remembered and replays_running running.
 // Errors: not_kept, task_running, task_ended, no_such_task, overloaded.
 // Owner:  core/shard.h.
 #pragma once

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -36,6 +37,7 @@ void Retention::arm_retention(Queue& queue, Instant due) {
 }
 
 void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
+  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
   const Duration retention = queue.config->retention();
   std::size_t left = state_.limits.retired_a_turn;
   for (; left > 0 && queue.aged; --left) {

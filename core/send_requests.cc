@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -90,6 +91,7 @@ bool SendRequests::send_one(Queue& queue, SendEntry& entry, Duration delay, cons
     state_.slots[row].deadline = now + delay;
     state_.slots[row].since = now;
   }
+  CHECK(queue.next_seq >= queue.low, "seq {} is below {}", queue.next_seq, queue.low);
   entry.seq = queue.next_seq++;
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);

@@ -6,10 +6,10 @@
 //
 // The conductor of its parts, each with its own header; all share the ShardState:
 //
-//   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests    requests
-//   LongPolls, MessageStates, CommitQueue, Retention, Reclaimer          messages and waiting receives
-//   Transfers, MoveTasks, ReplayTasks                                    moves between queues, replay
-//   CheckpointSlicer, StateRestorer                                      checkpoints and recovery
+//   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
+//   LongPolls, MessageStates, CommitQueue, Retention, Reclaimer         messages, waiting receives
+//   Transfers, MoveTasks, ReplayTasks                                   other queues, replay
+//   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
 // (net/engine/shard_loop.h) calls it, writes its effects to the log, and reports durable positions.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace pawl {
 
 ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
@@ -28,7 +30,10 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       // Timers that are due at `start` have not fired yet.
       timers(Instant{std::max<std::int64_t>(1, start.ms) - 1},
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
-             std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)) {}
+             std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)) {
+  CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
+  CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);
+}
 
 Queue* ShardState::find_queue(QueueId id) {
   if (latest != nullptr && latest->id == id) return latest;

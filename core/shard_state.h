@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that the parts of a shard share: its limits, its directory, its queues, slots and timers.
+// The data that the parts of a shard share: limits, directory, queues, slots and timers.
 //
 // Units:  Instant and Duration are ms.
 // Limits: ShardLimits.

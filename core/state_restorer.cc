@@ -244,7 +244,8 @@ void StateRestorer::abandon(Queue& queue, std::vector<LogPos>& freed) {
 
 // All records have been read: what is ready, what is hidden until when.
 void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
-  // states_.hide() and states_.show() change what is ready, not what is present: the walk may go on under them.
+  // hide() and show() change the ready messages, not the entries of the index: the walk may
+  // continue.
   queue.index.for_each([&](Seq seq, IndexEntry indexed) {
     if (!indexed.is_slot()) {
       queue.index.make_ready(seq, SeqIndex::Set::fresh);

@@ -51,6 +51,7 @@ bool Transfers::may_transfer() const {
 
 // From now on the message under way counts as so many bytes of memory.
 void Transfers::count_transfer(Transfer& transfer, std::uint64_t bytes) {
+  CHECK(bytes_ >= transfer.counted, "{} bytes of {}", transfer.counted, bytes_);
   bytes_ += bytes - transfer.counted;
   transfer.counted = bytes;
 }
@@ -74,6 +75,7 @@ void Transfers::give_transfer(Transfer& transfer) {
   transfer.stage = Transfer::Stage::free;
   std::string().swap(transfer.bytes);
   count_transfer(transfer, 0);
+  CHECK(under_way_ > 0, "a transfer ends twice");
   --under_way_;
   free_.push_back(&transfer);
   wake_refused();
@@ -107,7 +109,9 @@ bool Transfers::prepare(Queue& queue, std::uint32_t row, std::string_view destin
   transfer->receive_count = MUTANT(forget_dead_letter_count) ? 1 : slot.receive_count;
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
-  moving_.try_emplace(transfer->from);
+  CHECK(slot.state == State::visible && !slot.unsettled, "seq {} cannot move now", slot.seq);
+  const bool added = moving_.try_emplace(transfer->from).second;
+  CHECK(added, "seq {} moves already", transfer->from.seq);
   states_.change_state(queue, row, State::moving);
   ++queue.moving;
   effects.transfers.push_back(transfer);
@@ -218,6 +222,7 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
   transfer.deleted = held != moving_.end() && !held->second.empty();
   if (held != moving_.end() && !transfer.deleted) moving_.erase(held);
   if (queue != nullptr && !recovered) {
+    CHECK(queue->moving > 0, "seq {} was not counted", from.seq);
     --queue->moving;
     polls_.want_match(*queue);
   }
@@ -312,8 +317,10 @@ bool Transfers::hold_delete(const TransferKey& key, Request& request) {
 // The message is gone, here and at its target. Entries of the same requests may wait for others.
 void Transfers::answer_deletes(const TransferKey& key, Effects& effects) {
   const auto at = moving_.find(key);
+  CHECK(at != moving_.end(), "seq {} holds no deletes", key.seq);
   for (Request* const request : at->second) {
     const auto left = held_deletes_.find(request);
+    CHECK(left != held_deletes_.end() && left->second > 0, "a delete is answered twice");
     if (--left->second > 0) continue;
     held_deletes_.erase(left);
     effects.replies.push_back({request, true});
