@@ -2,7 +2,7 @@
 // The states of tracked messages (core/slot.h). A change updates counters, timers, groups and the
 // set of ready messages, and wakes waiting receives.
 //
-// Limits: ShardLimits::slots_max; a function that needs a slot returns Slab<Slot>::none without one.
+// Limits: ShardLimits::slots_max; without a free slot a function returns Slab<Slot>::none.
 // Owner:  core/shard.h.
 #pragma once
 
