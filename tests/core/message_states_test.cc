@@ -27,8 +27,9 @@ TEST_F(MessageStatesTest, AreCountedByTheQueue) {
   states_.hide(queue_, row, State::delayed, ShardParts::start + seconds(1));
   EXPECT_EQ(queue_.in_flight, 0u);
   EXPECT_EQ(queue_.delayed, 1u);
-  states_.change_state(queue_, row, State::moving);
+  states_.show(queue_, row);
   EXPECT_EQ(queue_.delayed, 0u);
+  states_.change_state(queue_, row, State::moving);
   EXPECT_EQ(queue_.leaving, 1u);
   states_.show(queue_, row);
   EXPECT_EQ(queue_.leaving, 0u);

@@ -88,6 +88,7 @@ TEST_F(SendRequestsTest, ToAnAsyncQueueReserveNumbersFirst) {
   ASSERT_EQ(parts_.effects.heads.size(), 1u);
   EXPECT_TRUE(parts_.effects.heads[0].reserved);
   EXPECT_EQ(parts_.effects.heads[0].next_seq, queue.reserved);
+  parts_.effects.sends[0].position = 1'000;  // the log has placed it
   parts_.commits.appended(parts_.effects, 50);
   parts_.commits.committed(50, ShardParts::start);
   EXPECT_EQ(send(queue, {entry()}).durability, Durability::async);
