@@ -134,9 +134,9 @@ void count_connections(benchmark::State& state) {
 }
 BENCHMARK(count_connections)->ArgName("idle")->Arg(100)->Arg(10'000);
 
-class Nobody final : public Asker {
+class Nobody final : public RequestOwner {
  public:
-  void answered(Request&) override {}
+  void on_response(Request&) override {}
   void connection(std::uint64_t) override {}
 };
 

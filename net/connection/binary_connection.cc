@@ -100,7 +100,7 @@ void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::s
   promised_ += promised - std::exchange(call.promised, promised);
 }
 
-bool BinaryConnection::answered(PendingCall& pending) {
+bool BinaryConnection::on_response(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.

@@ -37,7 +37,7 @@ class BinaryConnection final : public Connection {
 
  protected:
   std::size_t take(std::string_view bytes) override;
-  bool answered(PendingCall& call) override;
+  bool on_response(PendingCall& call) override;
   void release(PendingCall& call) override;
   bool overdue(Instant now) const override;
   bool verified() const override { return session_.greeted(); }

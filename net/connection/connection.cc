@@ -281,7 +281,7 @@ void Connection::on_answer(PendingCall& call) {
     end_if_all_heard();
     return maybe_finish();
   }
-  const bool over = answered(call);
+  const bool over = on_response(call);
   if (over) release(call);
   offer_held();  // a call that goes on may charge less credit than before
   end_if_all_heard();

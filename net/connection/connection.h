@@ -133,7 +133,7 @@ class Connection {
   virtual std::size_t take(std::string_view bytes) = 0;
   // The request of a call has its response. True: the call is over; false: it was submitted again,
   // and may charge less credit.
-  virtual bool answered(PendingCall& call) = 0;
+  virtual bool on_response(PendingCall& call) = 0;
   // The call is over and will not be touched again.
   virtual void release(PendingCall& call) = 0;
   virtual bool overdue(Instant now) const = 0;  // a timeout of the protocol has passed

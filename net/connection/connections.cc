@@ -63,7 +63,7 @@ Connections::Connections(Ring& ring, const ConnectionContext& context)
 
 Connections::~Connections() = default;
 
-void Connections::answered(Request& request) {
+void Connections::on_response(Request& request) {
   auto& call = *static_cast<PendingCall*>(request.owner);
   memory_.touch(call.connection->index());
   call.connection->on_answer(call);

@@ -54,14 +54,14 @@ bool begins_as_http(std::string_view bytes);
 
 class PendingBinaryCall;
 
-class Connections final : public Asker {
+class Connections final : public RequestOwner {
  public:
   Connections(Ring& ring, const ConnectionContext& context);
   ~Connections() override;
   void use(ShardLoop& loop) { loop_ = &loop; }
 
-  // --- Asker ---
-  void answered(Request& request) override;
+  // --- RequestOwner ---
+  void on_response(Request& request) override;
   void connection(std::uint64_t number) override;  // fd | protocol << 32 | peer_slot << 40
 
   // `peer_slot`: the row in limits_of(protocol), left when the connection is freed.

@@ -177,7 +177,7 @@ void HttpConnection::submit_routes() {
   }
 }
 
-bool HttpConnection::answered(PendingCall&) {
+bool HttpConnection::on_response(PendingCall&) {
   if (--under_way_ > 0) return false;
   count_call();
   if (call_->resume(table().loop().shard().directory()) == HttpCall::Next::route) {

@@ -29,7 +29,7 @@ class HttpConnection final : public Connection {
 
  protected:
   std::size_t take(std::string_view bytes) override;
-  bool answered(PendingCall& call) override;
+  bool on_response(PendingCall& call) override;
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
   std::size_t own_memory() const override {
@@ -66,7 +66,7 @@ class AdminConnection final : public Connection {
 
  protected:
   std::size_t take(std::string_view bytes) override;
-  bool answered(PendingCall&) override { return true; }
+  bool on_response(PendingCall&) override { return true; }
   void release(PendingCall&) override {}
   bool overdue(Instant now) const override;
   std::size_t own_memory() const override { return parser_.memory(); }

@@ -2,7 +2,7 @@
 // Replayer: runs the replay tasks of a shard, one after the other. It reads the messages sent to
 // the source from the log and sends them again as requests of its own.
 //
-//   task --begin--> gathering a batch --turn()--> under way --answered()--> noted in the log
+//   task --begin--> gathering a batch --turn()--> under way --on_response()--> noted in the log
 //                     ^--durable-----------------------------------------------/
 //
 // The first batch leaves when the start of the task is durable, the next when the progress of the
@@ -59,7 +59,7 @@ class Replayer {
   Request* turn(Instant now, Effects& effects);
   ShardId target() const { return target_; }
   bool owns(const Request& request) const { return &request == &request_; }
-  void answered() { answered_ = true; }
+  void on_response() { answered_ = true; }
 
   // The next time turn() has work if nothing else happens; Instant{0}: at once.
   Instant next_due() const;

@@ -46,9 +46,9 @@ Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
   return log_->check_segments(complaint);
 }
 
-ShardLoop& ShardEngine::begin(MeshPort& port, Asker& asker) {
+ShardLoop& ShardEngine::begin(MeshPort& port, RequestOwner& request_owner) {
   CHECK(!loop_);
-  loop_ = std::make_unique<ShardLoop>(shard_, *log_, port, asker, options_.memory_max);
+  loop_ = std::make_unique<ShardLoop>(shard_, *log_, port, request_owner, options_.memory_max);
   loop_->resume_transfers(std::exchange(unsettled_, {}));
   return *loop_;
 }

@@ -15,7 +15,7 @@
 // Limits: those of ShardLimits and LogOptions.
 // Errors: Result; some errors of the log add a sentence for the operator in `complaint`.
 // Owner:  one shard's thread, or the thread that starts all shards; share_*() runs while no shard
-//         does. The disk, the port and the asker outlive it. The disk has no operation of it under
+//         does. The disk, the port and the owner outlive it. The disk has no operation of it under
 //         way when it is destroyed.
 #pragma once
 
@@ -52,7 +52,7 @@ class ShardEngine {
   // After share_directory(): drops queues that are not in the directory; arms timers from `now` on.
   Result<void> adopt(Instant now, std::string& complaint);
   // After share_transfers(): returns the loop, ready for its first turn.
-  ShardLoop& begin(MeshPort& port, Asker& asker);
+  ShardLoop& begin(MeshPort& port, RequestOwner& request_owner);
 
   bool opened() const { return log_ != nullptr; }
   Shard& shard() { return shard_; }

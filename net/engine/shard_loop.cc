@@ -24,11 +24,12 @@ bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
 
 }  // namespace
 
-ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max)
+ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, RequestOwner& request_owner,
+                     std::uint64_t memory_max)
     : shard_(&shard),
       log_(&log),
       port_(&port),
-      asker_(&asker),
+      request_owner_(&request_owner),
       memory_max_(memory_max),
       replayer_(shard, log) {}
 
@@ -53,7 +54,7 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
   return false;
 }
 
-// The receive may still be queued or held and would park after its asker has gone. So its wait time
+// The receive may still be queued or held and would park after its owner has gone. So its wait time
 // is set to 0 wherever it is.
 void ShardLoop::forget_wait(Request& request) {
   if (MUTANT(park_cancelled)) return;
@@ -120,7 +121,7 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
     case Kind::cancelled: {
       Request& request = *static_cast<Request*>(message.pointer);
       request.cancel_under_way = false;
-      if (std::exchange(request.answered_meanwhile, false)) asker_->answered(request);
+      if (std::exchange(request.answered_meanwhile, false)) request_owner_->on_response(request);
       return;
     }
     case Kind::config:
@@ -128,7 +129,7 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
     case Kind::known:
       return known(*static_cast<ConfigChange*>(message.pointer));
     case Kind::connection:
-      return asker_->connection(message.number);
+      return request_owner_->connection(message.number);
   }
 }
 
@@ -269,7 +270,7 @@ void ShardLoop::share_memory() {
   memory_full_for_transfers_ =
       state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
   const std::uint64_t left = memory_full_ ? image_min : memory_max_ - state;
-  log_->set_memory_max(std::max(image_min, left - std::min(left, asker_->memory())));
+  log_->set_memory_max(std::max(image_min, left - std::min(left, request_owner_->memory())));
 }
 
 void ShardLoop::keep_for_replay(Instant now) {
@@ -424,8 +425,8 @@ void ShardLoop::answer(Request& request) {
 }
 
 void ShardLoop::give(Request& request) {
-  if (replayer_.owns(request)) return replayer_.answered();
-  asker_->answered(request);
+  if (replayer_.owns(request)) return replayer_.on_response();
+  request_owner_->on_response(request);
 }
 
 // Routes a transfer to the shard of its next stage.

@@ -2,8 +2,8 @@
 // The turn of a shard: requests in, decisions, the log, responses out. It uses no socket and no
 // kernel call, so the simulator runs this same code.
 //
-//   submit --(local)---> queue --\                          /--> answered() at once
-//          --(other shard)-> mesh -> apply -> log.append ---+--> when durable: answered(),
+//   submit --(local)---> queue --\                          /--> on_response() at once
+//          --(other shard)-> mesh -> apply -> log.append ---+--> when durable: on_response(),
 //                                                                or back over the mesh
 //
 // The control shard's changes to the directory are answered when they are durable and every shard
@@ -15,7 +15,7 @@
 //         the other seven eighths, sends are refused; a sixteenth later messages from queues of
 //         other shards are refused too.
 // Errors: failure() of the log is final; the caller must stop the process.
-// Owner:  one shard's thread. Requests belong to their submitter until answered() names them.
+// Owner:  one shard's thread. Requests belong to their submitter until on_response() returns them.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@
 namespace pawl {
 
 // The owner of requests: the connections of a shard, or the simulator's clients.
-class Asker {
+class RequestOwner {
  public:
-  virtual ~Asker() = default;
-  // Returns the request to the asker. The contents of its deliveries are valid during the call.
-  virtual void answered(Request& request) = 0;
+  virtual ~RequestOwner() = default;
+  // Returns the request to its owner. The contents of its deliveries are valid during the call.
+  virtual void on_response(Request& request) = 0;
   // The acceptor gave this shard a connection.
   virtual void connection(std::uint64_t number) = 0;
   // Bytes held by the connections; part of the shard's memory.
@@ -84,12 +84,13 @@ class ShardLoop {
 
   // `memory_max`: bytes for the shard's state and the log's image together; 0: the log's options
   // set the size of the image.
-  ShardLoop(Shard& shard, Log& log, MeshPort& port, Asker& asker, std::uint64_t memory_max = 0);
+  ShardLoop(Shard& shard, Log& log, MeshPort& port, RequestOwner& request_owner,
+            std::uint64_t memory_max = 0);
 
   // Routes a request to the shard that decides it.
   void submit(Request& request, ShardId target);
   // Cancels a request that may be a parked long poll. True: the caller owns it at once. False: it
-  // will be answered() in any case, soon.
+  // will be returned by on_response() in any case, soon.
   bool cancel(Request& request, ShardId target);
   void send_connection(ShardId to, std::uint64_t number);
 
@@ -179,7 +180,7 @@ class ShardLoop {
   Shard* shard_;
   Log* log_;
   MeshPort* port_;
-  Asker* asker_;
+  RequestOwner* request_owner_;
   std::uint64_t memory_max_;
   Effects effects_;
   Replayer replayer_;

@@ -10,8 +10,8 @@
 
 namespace pawl::exhaustive {
 
-Broker::Broker(const Scene& scene, const std::vector<Disk*>& disks, Asker& asker)
-    : scene_(scene), asker_(&asker), mesh_(std::make_unique<Mesh>(scene.shards)) {
+Broker::Broker(const Scene& scene, const std::vector<Disk*>& disks, RequestOwner& request_owner)
+    : scene_(scene), request_owner_(&request_owner), mesh_(std::make_unique<Mesh>(scene.shards)) {
   machines_.resize(scene.shards);
   for (std::size_t i = 0; i < machines_.size(); ++i) machines_[i].disk = disks[i];
 }
@@ -31,7 +31,7 @@ Result<void> Broker::start(Instant now, std::string& complaint) {
   share_transfers(engines);
   for (Machine& machine : machines_) {
     machine.port = std::make_unique<MeshPort>(*mesh_, machine.engine->shard().identity().id);
-    machine.engine->begin(*machine.port, *asker_);
+    machine.engine->begin(*machine.port, *request_owner_);
   }
   return {};
 }

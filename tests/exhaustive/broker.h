@@ -20,7 +20,7 @@ namespace pawl::exhaustive {
 
 class Broker {
  public:
-  Broker(const Scene& scene, const std::vector<Disk*>& disks, Asker& asker);
+  Broker(const Scene& scene, const std::vector<Disk*>& disks, RequestOwner& request_owner);
 
   Result<void> start(Instant now, std::string& complaint);
   void submit(Request& request, ShardId target);
@@ -48,7 +48,7 @@ class Broker {
   Result<void> open(std::uint32_t shard, Instant now, std::string& complaint);
 
   Scene scene_;
-  Asker* asker_;
+  RequestOwner* request_owner_;
   std::unique_ptr<Mesh> mesh_;
   std::vector<Machine> machines_;
   Instant newest_;

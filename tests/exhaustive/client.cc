@@ -188,7 +188,7 @@ void Client::ask_gone_all(Call& call) {
 
 // --- responses ---
 
-void Client::answered(Request& request) {
+void Client::on_response(Request& request) {
   const Uncounted uncounted;
   Call& call = *static_cast<Call*>(request.owner);
   call.answered = true;

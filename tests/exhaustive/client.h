@@ -28,7 +28,7 @@ namespace pawl::exhaustive {
 
 inline constexpr std::string_view account = "0";
 
-class Client final : public Asker {
+class Client final : public RequestOwner {
  public:
   static constexpr Duration wait_max = seconds(120);
   struct Held {
@@ -92,7 +92,7 @@ class Client final : public Asker {
     bool answered = false;
   };
 
-  void answered(Request& request) override;
+  void on_response(Request& request) override;
   void connection(std::uint64_t) override {}
   void hear_send(Call& call);
   void hear_receive(Call& call);

@@ -74,7 +74,7 @@ void Clients::finish(Call& call) {
   --busy_[call.client];
 }
 
-void Clients::answered(ShardId home, Request& request) {
+void Clients::on_response(ShardId home, Request& request) {
   Call& call = *static_cast<Call*>(request.owner);
   if (call.state != Call::State::under_way || call.home != home) {
     trace_->broken("every request is answered once", "call {} at shard {}", call.number, raw(home));
@@ -90,7 +90,7 @@ void Clients::answered(ShardId home, Request& request) {
 }
 
 // Reports the decisions of this turn, in their order as far as it is known, then the responses.
-void Clients::turned(const Turn& turn) {
+void Clients::on_turn(const Turn& turn) {
   bool undecided = false;
   for (Call* call : under_way_) {
     if (call->target != turn.shard || call->asked_step >= turn.step) continue;
@@ -132,7 +132,7 @@ void Clients::turned(const Turn& turn) {
   hear_all(std::not_fn(is_receive));
   hear_all(is_receive);
   heard_.clear();
-  model_->turned(turn);
+  model_->on_turn(turn);
   for (const Call* call : under_way_) model_->check_overdue(*call, turn);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients: the simulated clients, which send, receive and delete. As the Audience of the World they
-// pass every response to the Model, in the order in which the shards decided.
+// Clients: the simulated clients, which send, receive and delete. As the BrokerObserver of the
+// World they pass every response to the Model, in the order in which the shards decided.
 //
 // A dropped client does the same as a closing connection (net/connection/connection.cc): it cancels
 // its long polls, and returns messages that are delivered to one of them nevertheless.
@@ -22,7 +22,7 @@
 
 namespace pawl::sim {
 
-class Clients final : public Audience {
+class Clients final : public BrokerObserver {
  public:
   Clients(const Plan& plan, Trace& trace);
   void use(World& world, Model& model);
@@ -50,9 +50,9 @@ class Clients final : public Audience {
   std::uint64_t refused() const { return refused_; }
   std::uint64_t deliveries() const { return deliveries_; }
 
-  // --- Audience ---
-  void answered(ShardId home, Request& request) override;
-  void turned(const Turn& turn) override;
+  // --- BrokerObserver ---
+  void on_response(ShardId home, Request& request) override;
+  void on_turn(const Turn& turn) override;
 
  private:
   struct Held {
@@ -105,7 +105,7 @@ class Clients final : public Audience {
   std::deque<Call> calls_;           // all calls since the last start
   std::vector<Call*> under_way_;
   std::vector<Call*> answers_;  // responses of the current turn
-  std::vector<Call*> heard_;    // reused memory of turned()
+  std::vector<Call*> heard_;    // reused memory of on_turn()
   std::vector<Held> held_;
   std::uint64_t next_number_ = 1;
   std::uint32_t next_text_ = 1000;  // next number of a text; smaller numbers are group texts

@@ -375,7 +375,7 @@ void Model::answered(Call& call, const Turn& turn) {
 
 // --- the broker ---
 
-void Model::turned(const Turn& turn) {
+void Model::on_turn(const Turn& turn) {
   shards_[raw(turn.shard)].now = turn.now;
   shards_[raw(turn.shard)].fired = shards_[raw(turn.shard)].swept = turn.fires;
 }

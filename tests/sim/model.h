@@ -238,7 +238,7 @@ class Model {
   void gives_back(const Call& call);
 
   // --- the broker ---
-  void turned(const Turn& turn);
+  void on_turn(const Turn& turn);
   void draining() { draining_ = true; }
   // To be called after a rest long enough for everything decided by `step` to be on disk.
   void rested(std::uint64_t step);

@@ -29,10 +29,10 @@ inline Plan calm_plan(std::uint32_t shards) {
 }
 
 // A broker and the owner of its requests.
-class ShardLoopTest : public testing::Test, public Audience {
+class ShardLoopTest : public testing::Test, public BrokerObserver {
  protected:
-  void answered(ShardId, Request& request) override { answers.insert(&request); }
-  void turned(const Turn&) override {}
+  void on_response(ShardId, Request& request) override { answers.insert(&request); }
+  void on_turn(const Turn&) override {}
 
   void start(std::uint32_t shards) { start(calm_plan(shards)); }
   void start(const Plan& plan) {

@@ -14,8 +14,8 @@ class SteadyTest : public ShardLoopTest {
   static constexpr std::size_t body_bytes = 1000, record_bytes_max = 1100;
   static constexpr std::uint64_t minute_us = 60'000'000;
 
-  void answered(ShardId shard, Request& request) override {
-    ShardLoopTest::answered(shard, request);
+  void on_response(ShardId shard, Request& request) override {
+    ShardLoopTest::on_response(shard, request);
     for (const Delivery& d : request.deliveries.first(request.delivered))
       bodies.emplace(d.content.body);
   }

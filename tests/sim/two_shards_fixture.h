@@ -26,11 +26,11 @@ struct Received {
 };
 
 // Two shards with a queue on each; the dead letters of `source` go to `target`.
-class TwoShards : public testing::Test, public Audience {
+class TwoShards : public testing::Test, public BrokerObserver {
  protected:
   explicit TwoShards(const Plan& plan = calm_plan(2)) : world(plan, trace, *this) {}
 
-  void answered(ShardId, Request& request) override {
+  void on_response(ShardId, Request& request) override {
     answers.insert(&request);
     if (request.op != Op::receive) return;
     for (const Delivery& d : request.deliveries.first(request.delivered)) {
@@ -38,7 +38,7 @@ class TwoShards : public testing::Test, public Audience {
                           d.receive_count, d.id, d.handle});
     }
   }
-  void turned(const Turn&) override {}
+  void on_turn(const Turn&) override {}
 
   void SetUp() override {
     ASSERT_EQ(world.start(0), Start::up);

@@ -84,8 +84,8 @@ std::unique_ptr<MessageFilter> make_filter(std::string_view text) {
 
 }  // namespace
 
-World::World(const Plan& plan, Trace& trace, Audience& audience)
-    : plan_(plan), trace_(&trace), audience_(&audience), random_(Random(plan.seed).split("world")) {
+World::World(const Plan& plan, Trace& trace, BrokerObserver& observer)
+    : plan_(plan), trace_(&trace), observer_(&observer), random_(Random(plan.seed).split("world")) {
   for (std::uint8_t& byte : identity_.secret) byte = static_cast<std::uint8_t>(random_.below(256));
   for (std::uint8_t& byte : identity_.receipt_key)
     byte = static_cast<std::uint8_t>(random_.below(256));
@@ -101,8 +101,8 @@ World::World(const Plan& plan, Trace& trace, Audience& audience)
     disk.seed = random_.next();
     machine->disk = std::make_unique<SimDisk>(disk);
     machine->disk->step(now_us_);
-    machine->desk.world = this;
-    machine->desk.home = ShardId{static_cast<std::uint8_t>(i)};
+    machine->request_owner.world = this;
+    machine->request_owner.home = ShardId{static_cast<std::uint8_t>(i)};
     machines_.push_back(std::move(machine));
   }
 }
@@ -137,8 +137,8 @@ Start World::start(std::int64_t jump_ms) {
   share_transfers(engines);
   if (auto noted = note_start(); !noted) return refused(noted.error());
   for (auto& machine : machines_) {
-    machine->port = std::make_unique<MeshPort>(*mesh_, machine->desk.home);
-    machine->engine->begin(*machine->port, machine->desk);
+    machine->port = std::make_unique<MeshPort>(*mesh_, machine->request_owner.home);
+    machine->engine->begin(*machine->port, machine->request_owner);
     machine->engine->loop().filter_replays_with(make_filter);
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
@@ -155,7 +155,7 @@ Start World::start(std::int64_t jump_ms) {
 Start World::open(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   ShardEngineOptions options{
-      .identity = {machine.desk.home, plan_.shards, identity_.secret,
+      .identity = {machine.request_owner.home, plan_.shards, identity_.secret,
                    static_cast<std::uint32_t>(random_.next()), identity_.receipt_key,
                    identity_.upgraded},
       .limits = {},
@@ -343,8 +343,8 @@ bool World::close_logs() {
     machine->closed = closed.has_value();
     all &= machine->closed;
     if (!closed && closed.error().code != Errc::not_ready)
-      trace_->broken("a stop in order succeeds", "shard {}: {} errno {}", raw(machine->desk.home),
-                     closed.error().what, closed.error().sys);
+      trace_->broken("a stop in order succeeds", "shard {}: {} errno {}",
+                     raw(machine->request_owner.home), closed.error().what, closed.error().sys);
   }
   return all;
 }
@@ -382,7 +382,7 @@ bool World::turn(std::uint32_t shard) {
   machine.asleep = machine.kicked = false;
   if (machine.wake_at <= now_us_) machine.wake_at = UINT64_MAX;
   Turn turn;
-  turn.shard = machine.desk.home;
+  turn.shard = machine.request_owner.home;
   turn.step = ++step_;
   turn.now = machine.now = std::max(machine.now, now());
   newest_now_ = std::max(newest_now_, turn.now);
@@ -391,7 +391,7 @@ bool World::turn(std::uint32_t shard) {
   inside_turn_ = true;
   const bool worked = machine.engine->loop().turn(turn.now, now_us_);
   inside_turn_ = false;
-  if (machine.desk.home == control_shard && now_us_ - followed_us_ > 1'000'000) {
+  if (machine.request_owner.home == control_shard && now_us_ - followed_us_ > 1'000'000) {
     followed_us_ = now_us_;
     if (clock_->follow().changed) {
       DataIdentity next = identity_;
@@ -413,7 +413,7 @@ bool World::turn(std::uint32_t shard) {
   // A request decided after a message was set aside in this turn rightly misses the message.
   const bool set_aside = machine.engine->shard().set_aside() > 0;
   trace_->be_lenient(set_aside);
-  audience_->turned(turn);
+  observer_->on_turn(turn);
   trace_->be_lenient(false);
   if (set_aside) return false;
   if (machine.engine->loop().failure()) {

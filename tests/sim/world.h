@@ -44,11 +44,11 @@ struct Turn {
 };
 
 // Receiver of the broker's responses and turns: the clients.
-class Audience {
+class BrokerObserver {
  public:
-  virtual ~Audience() = default;
-  virtual void answered(ShardId home, Request& request) = 0;  // called within a turn
-  virtual void turned(const Turn& turn) = 0;                  // called after a turn
+  virtual ~BrokerObserver() = default;
+  virtual void on_response(ShardId home, Request& request) = 0;  // called within a turn
+  virtual void on_turn(const Turn& turn) = 0;                    // called after a turn
 };
 
 // The filter of replay tasks that selects messages of odd numbers only.
@@ -58,7 +58,7 @@ enum class Start : std::uint8_t { up, refused, no_disk };
 
 class World {
  public:
-  World(const Plan& plan, Trace& trace, Audience& audience);
+  World(const Plan& plan, Trace& trace, BrokerObserver& observer);
   ~World();
 
   // --- the broker ---
@@ -154,17 +154,17 @@ class World {
   void flip_identity();
 
  private:
-  struct Desk final : Asker {
+  struct ForwardingOwner final : RequestOwner {
     World* world = nullptr;
     ShardId home{};
-    void answered(Request& request) override { world->audience_->answered(home, request); }
+    void on_response(Request& request) override { world->observer_->on_response(home, request); }
     void connection(std::uint64_t) override {}
   };
   struct Machine {
     std::unique_ptr<SimDisk> disk;
     std::unique_ptr<MeshPort> port;
     std::unique_ptr<ShardEngine> engine;  // none: the broker is down
-    Desk desk;
+    ForwardingOwner request_owner;
     bool asleep = false;
     bool drowsy = false;           // idle: it sleeps at its next turn unless input has come
     std::uint32_t idle_turns = 0;  // in a row, since a sleep or a new wish for a turn at once
@@ -215,7 +215,7 @@ class World {
 
   Plan plan_;
   Trace* trace_;
-  Audience* audience_;
+  BrokerObserver* observer_;
   Random random_;
   std::unique_ptr<SimDisk> root_;  // holds PAWL
   DataIdentity identity_;

@@ -22,7 +22,7 @@ namespace pawl::upgrade {
 
 inline constexpr ShardId the_shard{0};
 
-class Broker final : public Asker {
+class Broker final : public RequestOwner {
  public:
   Broker(MemoryDisk& disk, Instant now, std::uint32_t nonce_seed)
       : now_(now),
@@ -178,7 +178,7 @@ class Broker final : public Asker {
   struct AnyMessage final : MessageFilter {
     bool wants(const Content&) const override { return true; }
   };
-  void answered(Request& request) override {
+  void on_response(Request& request) override {
     answered_ = &request;
     if (request.op != Op::receive) return;
     for (Delivery& delivery : request.deliveries.first(request.delivered)) {
