@@ -36,7 +36,7 @@ bool CheckpointSlicer::slice(CheckpointSlice& out) {
   return true;
 }
 
-// A start from this checkpoint has to know which names wait. Reading such a record again changes
+// Recovery from this checkpoint has to know which names wait. Reading such a record again changes
 // nothing else: the queue is gone.
 void CheckpointSlicer::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
   for (; left > 0; --left) {
@@ -105,7 +105,7 @@ void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) 
                                     .aged = {}});
 }
 
-// They are kept for the next start, until they would have gone in any case.
+// They are kept for the next startup, until they would have gone in any case.
 void CheckpointSlicer::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
   std::erase_if(queue.set_aside, [&](const TrackedMessage& message) {
     const bool gone = message.seq < std::max(queue.low, queue.expired);

@@ -141,7 +141,7 @@ void Directory::put(const ConfigPtr& config) {
     config_memory_ -= config_memory_of(**before);
     unindex(**before);
   }
-  // One whose end a start has not read yet may have the name still.
+  // A queue whose deletion recovery has not read yet may still have the name.
   const ConfigPtr* const named = find(config->account, config->name);
   if (named != nullptr && (*named)->id != config->id) unindex(**named);
   if (find(config->id) == nullptr) ++sizes_[std::string(owner_of(config->account))];

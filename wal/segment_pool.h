@@ -76,7 +76,7 @@ class SegmentPool {
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
 
-  // --- start-up ---
+  // --- startup ---
   void start(std::uint64_t first) { first_ = tail_ = ready_end_ = first; }
   // Adds a whole segment; numbers rise. `begun`: when its first frame was written; 0: unknown.
   // `usable`: space for frames, in bytes.

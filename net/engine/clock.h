@@ -16,8 +16,8 @@
 // Time never goes back: neither before the newest frame of the logs, nor before the time noted in
 // PAWL.
 //
-// Units:  Instant ms since 1970 as of the directory's first start; running_us() microseconds since
-//         the machine was started.
+// Units:  Instant ms since 1970 as of the directory's first startup; running_us() microseconds
+//         since the machine was started.
 // Limits: a step counts as time off if the machine lost power within a second, before it was noted.
 // Owner:  one for the server, read by every shard; follow() and other changes by the main thread
 //         alone.

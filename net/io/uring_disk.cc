@@ -58,7 +58,7 @@ Result<std::unique_ptr<UringDisk>> UringDisk::open_dir(Ring& ring, const std::st
   if (fd < 0) return fail(Errc::io, "open directory", errno);
   std::unique_ptr<UringDisk> disk(new UringDisk(ring, fd));
   // The directory's own name must be durable, or a power cut loses the directory and its files.
-  // This runs at every start: the process that created it may have been killed before this sync.
+  // This runs at every startup: the process that created it may have been killed before this sync.
   const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
   if (parent >= 0) ::close(parent);

@@ -432,7 +432,8 @@ void Server::note_unserved_accounts() const {
   }
 }
 
-// Writes the number of this start to PAWL, after all manifests have it, and marks all logs as made.
+// Writes the number of this startup to PAWL, after all manifests have it, and marks all logs as
+// made.
 std::expected<void, std::string> Server::note_start() {
   EngineClock& clock = shared_->clock;
   DataIdentity next = data_->identity();

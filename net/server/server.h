@@ -33,7 +33,7 @@ struct ServerOptions {
   std::string binary = "127.0.0.1:9326";
   unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";  // none | sigv4: signatures on http, key proofs on binary
-  KeyLoader load_keys;        // with sigv4: called at start and at each SIGHUP
+  KeyLoader load_keys;        // with sigv4: called at startup and at each SIGHUP
   // Without authentication, allows addresses that other machines can reach.
   bool insecure_no_auth = false;
   std::string tls_certificate;  // PEM files; both or neither. http and binary then accept only TLS

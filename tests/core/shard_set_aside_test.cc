@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages with unreadable bodies: their queues continue without them until the next start.
+// Messages with unreadable bodies: their queues continue without them until the next startup.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -108,7 +108,7 @@ class World {
   void flush_one();  // completes the oldest frame that is not durable; the others stay held
   void commit();     // makes all appended records durable, without a turn
   void crash(Duration down = {});
-  // The next start is the first of this version: version 1 handles were issued until then.
+  // The next startup is the first of this version: version 1 handles were issued until then.
   void upgrade_at_next_start() { upgraded_ = never; }
   // The body is unreadable: the shard learns it now (set_aside) or when the message is moved
   // (damage).
@@ -162,7 +162,7 @@ class World {
   Instant now_{1'000'000};
   CountedShard shard_;
   std::uint32_t starts_ = 0;
-  Instant upgraded_;  // for the next start; 0: unchanged
+  Instant upgraded_;  // for the next startup; 0: unchanged
   Effects effects_;
   std::deque<Ask> asks_;  // begins with its Request, so that a Reply leads back to it
   std::vector<Pending> pending_;

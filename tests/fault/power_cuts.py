@@ -4,7 +4,7 @@
 
 The ledger of tests/crash/load.py runs on pawl_faultfs:
 
-  births  the power is cut during the very first start, and again after the first sends
+  births  the power is cut during the very first startup, and again after the first sends
   cuts    the power is cut, sometimes during recovery; the disk keeps some of the unflushed data
   errors  a write or flush fails with EIO: the process must end by itself, with failure; then a cut
   bad     a new segment cannot be written at one place: another file is created
@@ -67,7 +67,7 @@ class Story(Load):
         self.disk.close()
 
     def run_or_keep(self, *rounds):
-        """Returns the result of run(). If a start fails, the test fails and the disk is kept."""
+        """Returns the result of run(). If a startup fails, the test fails and the disk is kept."""
         try:
             return self.run_or_abandon(*rounds)
         except RuntimeError as error:
@@ -85,7 +85,7 @@ class Story(Load):
         return good, bad
 
 
-# --- the first start ---
+# --- the first startup ---
 
 class Birth(Story):
     """Cuts on a new disk, where the names of directories and files are not durable yet."""
@@ -187,7 +187,7 @@ class Cuts(Story):
 class BadPlace(Story):
     """The disk cannot write one place of the first new segment: that file is set aside."""
 
-    # Writes before the error: more than a start makes before it fills the segment, fewer than
+    # Writes before the error: more than a startup makes before it fills the segment, fewer than
     # filling takes.
     WRITES_BEFORE = 100
 

@@ -102,7 +102,7 @@ class Clients final : public BrokerObserver {
   Random random_;
   std::vector<ShardId> homes_;       // home shard of each client
   std::vector<std::uint32_t> busy_;  // calls under way of each client
-  std::deque<Call> calls_;           // all calls since the last start
+  std::deque<Call> calls_;           // all calls since the last startup
   std::vector<Call*> under_way_;
   std::vector<Call*> answers_;  // responses of the current turn
   std::vector<Call*> heard_;    // reused memory of on_turn()

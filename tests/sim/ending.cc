@@ -141,7 +141,7 @@ void Simulation::check_empty() {
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
-    // A start reads a checkpoint, and as much log as is written before the next one.
+    // Recovery reads a checkpoint, and as much log as is written before the next one.
     const LogStats stats = loop.log().stats();
     if (stats.used_bytes - stats.replay_bytes >
         3 * plan_.log.segment_bytes + 10 * stats.checkpoint_bytes)

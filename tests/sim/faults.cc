@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults, crashes and starts of a simulated run.
+// Faults, crashes and startups of a simulated run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -186,8 +186,8 @@ bool Simulation::try_start(std::int64_t jump_ms) {
   return false;
 }
 
-// Moves the directories of logs, or puts an old copy back. No start goes on without a log that was
-// made.
+// Moves the directories of logs, or puts an old copy back. No startup goes on without a log that
+// was made.
 void Simulation::misplace() {
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   const bool copied = world_.has_older_copy(shard);
@@ -237,7 +237,7 @@ std::optional<Lsn> Simulation::come_to_rest(std::uint32_t shard) {
 }
 
 // Kills the process when nothing has been written for a while, and flips a bit of the last bytes of
-// the log. Everything was acknowledged, so a start must not take the damage for a torn write.
+// the log. Everything was acknowledged, so a startup must not take the damage for a torn write.
 void Simulation::rot_at_rest() {
   const auto shard = static_cast<std::uint32_t>(random_.below(plan_.shards));
   clients_.go_on(false);
@@ -258,7 +258,7 @@ void Simulation::rot_at_rest() {
   start();
 }
 
-// Repairs the disk after a message was set aside because it cannot be read; the next start finds
+// Repairs the disk after a message was set aside because it cannot be read; the next startup finds
 // the message.
 void Simulation::repair() {
   if (!world_.flip_back() && !read_fails_)

@@ -149,8 +149,8 @@ TEST(FoundInTheLog, ASegmentIsFilledAgainWhenFillingItHadFailed) {
   }
 }
 
-// The first start dies before the names of the manifests are durable, the second at a flush of the
-// first segment.
+// The first startup dies before the names of the manifests are durable, the second at a flush of
+// the first segment.
 TEST(FoundInTheLog, WhatADyingFirstStartNamedIsMadeDurable) {
   std::uint64_t died_twice = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {

@@ -190,7 +190,7 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
   EXPECT_GT(sent, 5000u);
   std::size_t gone = 0;
   for (Delivery delivery; receive(queue, delivery); ++gone) {
-    if (gone == sent / 3) {  // a start finds a way to continue, too
+    if (gone == sent / 3) {  // a startup finds a way to continue, too
       world->crash(Crash::power);
       ASSERT_EQ(world->start(0), Start::up);
     }

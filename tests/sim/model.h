@@ -61,7 +61,7 @@ struct Message {
   const char* why = "";
   Seq seq = 0;
   Durability promised = Durability::fsync;  // durability in the response
-  std::uint64_t start = 0;                  // number of the broker's start at the early response
+  std::uint64_t start = 0;                  // number of the broker's startup at the early response
   std::uint64_t decided_step = 0;
   std::uint64_t acked_step = 0;  // step from which it is known to be on disk
   Instant sent_at;
@@ -176,7 +176,7 @@ struct QueueRow {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // by group and id
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went
-  std::set<std::uint32_t> attempts_asked;            // since the start
+  std::set<std::uint32_t> attempts_asked;            // since the startup
   // Groups with a message that has arrived in another queue while this queue may not know it yet.
   // Cleared at rest and by a crash.
   std::set<std::uint32_t> letting_go;
@@ -287,7 +287,7 @@ class Model {
   const QueueRow& row(const Message& message) const { return queues_[message.queue]; }
   struct ShardView {
     Instant now, fired;
-    // Messages that had expired by then are gone. 0 after a start: its first turn deletes them.
+    // Messages that had expired by then are gone. 0 after a startup: its first turn deletes them.
     Instant swept;
     std::uint64_t durable_step = 0;    // a crash keeps everything decided up to this turn
     std::vector<std::uint32_t> early;  // messages answered before they were known to be durable

@@ -394,7 +394,7 @@ void Model::see_task(const Call& call, QueueRow& queue, const MoveTask& task, co
     return trace_->broken("a task goes on", "{} of queue {}: moved {}, status {}", task.number,
                           raw(queue.id), task.moved, static_cast<int>(task.status));
   if (task.rate > 0) {
-    // A tenth of a second may be caught up, after each start too.
+    // A tenth of a second may be caught up, after each startup too.
     const std::int64_t burst = (task.rate / 10 + 2) * static_cast<std::int64_t>(starts_ + 1);
     const std::int64_t ms = std::max<std::int64_t>(0, (world_->newest_now() - task.started).ms);
     if (static_cast<std::int64_t>(task.moved) > task.rate * ms / 1000 + burst)

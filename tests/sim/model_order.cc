@@ -19,7 +19,7 @@ constexpr Duration clock_back_max = seconds(3600);
 
 // A delivered message must be the first of its group, apart from messages delivered with it.
 void Model::check_order(const Call& call, std::size_t index) {
-  if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a start
+  if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a startup
   const QueueRow& queue = row(call);
   const Message& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {

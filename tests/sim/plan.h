@@ -38,7 +38,7 @@ inline constexpr std::size_t acts = 16;
 
 enum class Fault : std::uint8_t {
   crash,       // the whole broker crashes at once
-  stop,        // an orderly stop, then a start
+  stop,        // an orderly stop, then a startup
   stall,       // a shard does not run for 1 ms to 3 s
   disk_error,  // one operation of a disk fails
   disk_full,   // a disk has space for at most one more segment

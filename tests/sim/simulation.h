@@ -29,7 +29,7 @@ struct Outcome {
   std::uint64_t hash = 0;  // hash of all events
   std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
   std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
-  std::uint64_t set_aside = 0;       // messages that could not be read until the next start
+  std::uint64_t set_aside = 0;       // messages that could not be read until the next startup
   std::uint64_t bodies_read = 0;     // bytes
   std::uint64_t relocated = 0;       // bytes
   std::uint64_t copies = 0;          // copies that replay tasks sent and clients received
@@ -87,7 +87,7 @@ class Simulation {
   Model model_;
   Random random_;
   Outcome outcome_;
-  bool read_fails_ = false;  // a disk read fails, or has failed since the start
+  bool read_fails_ = false;  // a disk read fails, or has failed since the startup
 };
 
 }  // namespace pawl::sim

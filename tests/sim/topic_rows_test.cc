@@ -72,7 +72,7 @@ class TopicRows : public TwoShards {
       }
     }
   }
-  // Sends and deletes messages until the log's first segments are free and a start reads a
+  // Sends and deletes messages until the log's first segments are free and a startup reads a
   // checkpoint.
   void make_checkpoint() {
     const std::uint64_t first = world.loop(0).log().first_since({});

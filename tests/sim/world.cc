@@ -195,7 +195,7 @@ void World::check_clock() const {
   if (last_boots_ == 0) return;
   const Instant on_time =
       last_now_ + milliseconds(static_cast<std::int64_t>((now_us_ - last_now_us_) / 1000 + 1));
-  // The time that the machine was off may be counted by a later start than the first.
+  // The time that the machine was off may be counted by a later startup than the first.
   const bool restarted = last_boots_ != boots_ || last_waited_;
   if (restarted && synchronised_) return;
   const Duration noted_within = milliseconds(restarted ? 1000 : 300);
@@ -301,7 +301,7 @@ void World::keep_copy(std::uint32_t shard) {
   machine.older_start = identity_.starts;
 }
 
-// The manifest of a copy may have the number of the next start, if that start was interrupted.
+// The manifest of a copy may have the number of the next startup, if that startup was interrupted.
 bool World::has_older_copy(std::uint32_t shard) const {
   return machines_[shard]->older && machines_[shard]->older_start + 1 < identity_.starts;
 }

@@ -73,7 +73,7 @@ class World {
   bool close_logs();
   // To be called after close_logs(): the process has ended.
   void stopped();
-  // Hash of the records that recovery read; equal before and after a start that changes nothing.
+  // Hash of the records that recovery read; equal before and after a startup that changes nothing.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   // --- rot ---
@@ -98,7 +98,8 @@ class World {
 
   // --- time and turns ---
   std::uint64_t now_us() const { return now_us_; }
-  // The clock as a shard sees it: it does not follow the broker's clock back until the next start.
+  // The clock as a shard sees it: it does not follow the broker's clock back until the next
+  // startup.
   Instant now() const { return seen_ = std::max(seen_, clock_->now()); }
   Instant newest_now() const { return newest_now_; }  // its maximum so far
   std::uint64_t step() const { return step_; }
@@ -170,7 +171,7 @@ class World {
     std::uint32_t idle_turns = 0;  // in a row, since a sleep or a new wish for a turn at once
     bool kicked = false;
     bool closed = false;
-    std::unique_ptr<SimDisk> older;  // a copy of the directory, from after start `older_start`
+    std::unique_ptr<SimDisk> older;  // a copy of the directory, from after startup `older_start`
     std::uint64_t older_start = 0;
     std::uint64_t wake_at = UINT64_MAX;
     std::uint64_t stalled_until = 0;

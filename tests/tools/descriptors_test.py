@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A log with more segments than the process may have descriptors: it is written, read, emptied, and read at a start."""
+"""A log with more segments than the process may have descriptors: it is written, read, emptied, and read at a startup."""
 
 import json
 import os

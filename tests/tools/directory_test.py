@@ -40,7 +40,7 @@ def messages_of(pawl, names):
 class DirectoryTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """Two shards, eight queues of five messages. `older` is the directory as it was one start before."""
+        """Two shards, eight queues of five messages. `older` is the directory as it was one startup before."""
         cls.binary = pawl_server.ServedTest.binary
         cls.place = tempfile.mkdtemp(prefix="pawl-directory-", dir=scratch())
         cls.made, cls.older = os.path.join(cls.place, "made"), os.path.join(cls.place, "older")
@@ -69,7 +69,7 @@ class DirectoryTest(unittest.TestCase):
         return subprocess.run([self.binary, *words], capture_output=True, text=True, timeout=60, check=False)
 
     def start_fails(self, *parts):
-        """The start is refused with a sentence that has all of the parts; what it served instead is said."""
+        """The startup is refused with a sentence that has all of the parts; what it served instead is said."""
         pawl = Pawl(self.binary, data=self.data)
         try:
             pawl.start()
@@ -86,7 +86,7 @@ class DirectoryTest(unittest.TestCase):
         return self.fail(f"it starts and serves {sum(map(len, served.values()))} of {QUEUES * EACH} messages: {pawl.errors()}")
 
     def damage_is_seen(self, *parts):
-        """By verify, with exit code 4, and by a start."""
+        """By verify, with exit code 4, and by a startup."""
         done = self.run_pawl("wal", "verify", self.data)
         self.assertEqual(done.returncode, 4, done)
         for part in parts:
@@ -163,7 +163,7 @@ class DirectoryTest(unittest.TestCase):
         self.all_are_served()
 
     def test_a_file_pawl_of_another_time_refuses_the_start(self):
-        """Once more, so that it is two starts behind: one is what a start that was cut short leaves."""
+        """Once more, so that it is two startups behind: one is what a startup that was cut short leaves."""
         with_data(self, self.data, [], lambda pawl: None)
         shutil.copy(os.path.join(self.older, "PAWL"), self.data)
         self.start_fails("s00 is a copy from another time", "s01 is a copy from another time")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The last frame of a log at rest: it was acknowledged, so damage to it refuses the start and is no torn write."""
+"""The last frame of a log at rest: it was acknowledged, so damage to it refuses the startup and is no torn write."""
 
 import http.client
 import pathlib

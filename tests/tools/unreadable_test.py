@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""An old segment of the log is lost: the start says so, health says so, and healthy messages are received at once."""
+"""An old segment of the log is lost: the startup says so, health says so, and healthy messages are received at once."""
 
 import http.client
 import os
@@ -85,7 +85,7 @@ class Unreadable(unittest.TestCase):
         self.wait_for(lambda: f'pawl_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1])
         self.assertEqual(server.stop(), 0)
 
-        # Only unreadable messages are left, and this start tries them again: a long poll goes on
+        # Only unreadable messages are left, and this startup tries them again: a long poll goes on
         # behind them.
         server = self.start()
         answer = {}

@@ -87,7 +87,7 @@ class Repair(KilledServer):
         (pathlib.Path(self.data) / "README").unlink(missing_ok=True)
 
     def served(self):
-        """The numbers in the bodies of all messages that a start on what was repaired hands out."""
+        """The numbers in the bodies of all messages that a startup on what was repaired hands out."""
         server = Pawl(self.pawl.binary, data=self.data).start()
         numbers = receive_all(server)
         self.assertEqual(server.stop(), 0, server.errors())
@@ -196,7 +196,7 @@ class WalRepair(Repair):
 
 
 class WalRepairOfReservedNumbers(Repair):
-    """The queue reserves its numbers ahead, and the second start leaves out what the first one had reserved."""
+    """The queue reserves its numbers ahead, and the second startup leaves out what the first one had reserved."""
 
     @classmethod
     def fill(cls):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of older versions: all their content is there at the first start and at the next one.
+// Logs of older versions: all their content is there at the first startup and at the next one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

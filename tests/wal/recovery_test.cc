@@ -259,7 +259,7 @@ TEST_F(Recover, AFrameThatWasCutOffIsNotBelievedWhenTheLogHasGoneOnBehindIt) {
   expect_messages(2);
   send(3, body_of(3, 9000));
   ASSERT_EQ(header(options.extent_bytes).magic, frame_magic);
-  for (int i = 0; i < 3; ++i) {  // from the second start on the manifest proves it
+  for (int i = 0; i < 3; ++i) {  // from the second startup on the manifest proves it
     open();
     EXPECT_EQ(found.messages.size(), 3u) << complaint;
   }

@@ -190,7 +190,7 @@ TEST_F(Pool, AShortWriteIsTriedAgainForItsReason) {
 }
 
 TEST_F(Pool, AfterSomeFilesSetAsideAnErrorIsFinal) {
-  pool->adopt_set_aside(3);  // from an earlier start
+  pool->adopt_set_aside(3);  // from an earlier startup
   disk.fail_write = EIO;
   Result<void> pumped;
   int pumps = 0;

@@ -7,7 +7,7 @@
 //
 // Limits: about 60 bytes per message.
 // Owner:  values.
-// Source: wal/FORMAT.md, "A checkpoint, and a start"; core/state_restorer.cc.
+// Source: wal/FORMAT.md, "Checkpoints and recovery"; core/state_restorer.cc.
 #pragma once
 
 #include <cstdint>
