@@ -28,7 +28,7 @@ Client::Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> di
     : scene_(scene),
       ledger_(ledger),
       disks_(std::move(disks)),
-      broker_(std::make_unique<Broker>(scene, seen, *this)),
+      broker_(std::make_unique<MultiShardBroker>(scene, seen, *this)),
       base_(now) {
   for (const sim::SimDisk* disk : disks_)
     now_us_ = std::max(now_us_, sim::PowerCut::now_us(*disk) + 1000);

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/exhaustive/broker.h"
 #include "tests/exhaustive/ledger.h"
+#include "tests/exhaustive/multi_shard_broker.h"
 #include "tests/sim/sim_disk.h"
 
 namespace pawl::exhaustive {
@@ -45,7 +45,7 @@ class Client final : public RequestOwner {
   // False: it did not start; `refusal` and `refused` say why.
   bool start();
   bool dead() const { return dead_; }
-  Broker& broker() { return *broker_; }
+  MultiShardBroker& broker() { return *broker_; }
   Ledger& ledger() { return ledger_; }
   std::string complaint;  // a violated expectation; empty: none
   std::string refusal;    // the reason why it did not start
@@ -108,7 +108,7 @@ class Client final : public RequestOwner {
   Scene scene_;
   Ledger& ledger_;
   std::vector<sim::SimDisk*> disks_;
-  std::unique_ptr<Broker> broker_;
+  std::unique_ptr<MultiShardBroker> broker_;
   std::uint64_t now_us_ = 1'000'000;
   Instant base_;
   std::deque<Call> calls_;

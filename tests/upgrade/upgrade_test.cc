@@ -12,7 +12,7 @@
 
 #include "proto/aws/message_attributes.h"
 #include "proto/sns/topic.h"
-#include "tests/upgrade/broker.h"
+#include "tests/upgrade/one_shard_broker.h"
 #include "tests/upgrade/story.h"
 #include "wal/format.h"
 #include "wal/records.h"
@@ -80,7 +80,7 @@ class Upgrade : public testing::TestWithParam<Start> {
   }
   void start(Instant now, std::uint32_t nonce_seed) {
     broker.reset();
-    broker = std::make_unique<Broker>(fixture.disk, now, nonce_seed);
+    broker = std::make_unique<OneShardBroker>(fixture.disk, now, nonce_seed);
     ASSERT_EQ(broker->open(), "");
   }
   int version() const { return version_of(GetParam().directory); }
@@ -120,7 +120,7 @@ class Upgrade : public testing::TestWithParam<Start> {
   }
 
   Fixture fixture;
-  std::unique_ptr<Broker> broker;
+  std::unique_ptr<OneShardBroker> broker;
 };
 
 TEST_P(Upgrade, TheEndIsTornOnceAndTimeGoesOn) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/upgrade/broker.h"
+#include "tests/upgrade/one_shard_broker.h"
 #include "tests/upgrade/story.h"
 #include "wal/format.h"
 
@@ -232,7 +232,7 @@ class Author {
   std::vector<SendEntry> sacks_;
   Request poll_, send_, last_;  // the last poll_ and last_ are never answered
   SendEntry entry_;
-  Broker broker_;
+  OneShardBroker broker_;
 };
 
 void write_file(const std::filesystem::path& path, const void* bytes, std::size_t size) {

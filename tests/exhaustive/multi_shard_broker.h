@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broker: the shards of one data directory, on the disks and the clock of the caller.
+// MultiShardBroker: the shards of one data directory, on the disks and the clock of the caller.
 //
 //   start() -> up: submit(), turn()... -> failed(): the process must end
 //
@@ -18,9 +18,10 @@
 
 namespace pawl::exhaustive {
 
-class Broker {
+class MultiShardBroker {
  public:
-  Broker(const Scene& scene, const std::vector<Disk*>& disks, RequestOwner& request_owner);
+  MultiShardBroker(const Scene& scene, const std::vector<Disk*>& disks,
+                   RequestOwner& request_owner);
 
   Result<void> start(Instant now, std::string& complaint);
   void submit(Request& request, ShardId target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/exhaustive/broker.h"
+#include "tests/exhaustive/multi_shard_broker.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,13 +10,14 @@
 
 namespace pawl::exhaustive {
 
-Broker::Broker(const Scene& scene, const std::vector<Disk*>& disks, RequestOwner& request_owner)
+MultiShardBroker::MultiShardBroker(const Scene& scene, const std::vector<Disk*>& disks,
+                                   RequestOwner& request_owner)
     : scene_(scene), request_owner_(&request_owner), mesh_(std::make_unique<Mesh>(scene.shards)) {
   machines_.resize(scene.shards);
   for (std::size_t i = 0; i < machines_.size(); ++i) machines_[i].disk = disks[i];
 }
 
-Result<void> Broker::start(Instant now, std::string& complaint) {
+Result<void> MultiShardBroker::start(Instant now, std::string& complaint) {
   const Counted counted;
   std::vector<ShardEngine*> engines;
   for (std::uint32_t i = 0; i < scene_.shards; ++i) {
@@ -36,7 +37,7 @@ Result<void> Broker::start(Instant now, std::string& complaint) {
   return {};
 }
 
-Result<void> Broker::open(std::uint32_t shard, Instant now, std::string& complaint) {
+Result<void> MultiShardBroker::open(std::uint32_t shard, Instant now, std::string& complaint) {
   Machine& machine = machines_[shard];
   const ShardId id{static_cast<std::uint8_t>(shard)};
   machine.engine = std::make_unique<ShardEngine>(
@@ -51,12 +52,12 @@ Result<void> Broker::open(std::uint32_t shard, Instant now, std::string& complai
   return machine.engine->open(*machine.disk, recovery, complaint);
 }
 
-void Broker::submit(Request& request, ShardId target) {
+void MultiShardBroker::submit(Request& request, ShardId target) {
   const Counted counted;
   machines_[0].engine->loop().submit(request, target);
 }
 
-bool Broker::turn(Instant now, std::uint64_t now_us) {
+bool MultiShardBroker::turn(Instant now, std::uint64_t now_us) {
   const Counted counted;
   bool worked = false;
   for (Machine& machine : machines_) {
@@ -67,22 +68,22 @@ bool Broker::turn(Instant now, std::uint64_t now_us) {
   return worked;
 }
 
-Instant Broker::next_deadline() {
+Instant MultiShardBroker::next_deadline() {
   Instant next = never;
   for (Machine& machine : machines_) next = std::min(next, machine.engine->loop().next_deadline());
   return next;
 }
 
-bool Broker::failed() const {
+bool MultiShardBroker::failed() const {
   return std::ranges::any_of(
       machines_, [](const Machine& m) { return m.engine->loop().failure().has_value(); });
 }
 
-void Broker::begin_drain() {
+void MultiShardBroker::begin_drain() {
   for (Machine& machine : machines_) machine.engine->loop().begin_drain();
 }
 
-bool Broker::close() {
+bool MultiShardBroker::close() {
   bool all = true;
   for (Machine& machine : machines_) {
     if (!machine.closed && machine.engine->loop().drained())
@@ -92,7 +93,7 @@ bool Broker::close() {
   return all;
 }
 
-std::uint64_t Broker::damaged() const {
+std::uint64_t MultiShardBroker::damaged() const {
   std::uint64_t damaged = 0;
   for (const Machine& machine : machines_) damaged += machine.engine->log().stats().damaged;
   return damaged;

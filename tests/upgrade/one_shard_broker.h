@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broker: one shard with its log and turns, over files in memory and a clock of the test. Every
-// call runs turns until its request is answered.
+// OneShardBroker: one shard with its log and turns, over files in memory and a clock of the test.
+// Every call runs turns until its request is answered.
 //
 // Errors: a violated expectation is a CHECK; open() returns the reason why a log is not opened.
 // Owner:  one thread. Its destruction simulates a crash of the process.
@@ -22,9 +22,9 @@ namespace pawl::upgrade {
 
 inline constexpr ShardId the_shard{0};
 
-class Broker final : public RequestOwner {
+class OneShardBroker final : public RequestOwner {
  public:
-  Broker(MemoryDisk& disk, Instant now, std::uint32_t nonce_seed)
+  OneShardBroker(MemoryDisk& disk, Instant now, std::uint32_t nonce_seed)
       : now_(now),
         mesh_(1),
         port_(mesh_, the_shard),
