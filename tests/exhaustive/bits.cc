@@ -25,7 +25,7 @@ constexpr Duration hidden = seconds(20);
 
 // Writes records of all kinds: older ones, whose bodies alone are needed, in segment 0; a
 // checkpoint and later records in segment 1.
-void of_all_kinds(Client& c) {
+void of_all_kinds(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   const auto gone = c.make_queue("gone", zero);
   const auto target = c.make_queue("target", zero);
@@ -97,7 +97,7 @@ class Judge {
     scene_.extent_bytes = 64 << 10;
     scene_.memory_max = 1 << 20;
     disks_ = new_disks(scene_);
-    Client client(scene_, ledger_, pointers(disks_), {disks_[0].get()});
+    StoryClient client(scene_, ledger_, pointers(disks_), {disks_[0].get()});
     CHECK(client.start());
     of_all_kinds(client);
     CHECK(client.complaint.empty(), "{}", client.complaint);

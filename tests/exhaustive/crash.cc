@@ -75,7 +75,7 @@ class Teller {
       seen.push_back(disk.get());
       disk->watch([this] { moment(); });
     }
-    Client client(scene_, ledger_, pointers(disks_), seen);
+    StoryClient client(scene_, ledger_, pointers(disks_), seen);
     client.after_turn = [this] { moment(); };
     if (!client.start()) return part_.fail(again(""), client.refusal);
     story_.tell(client);
@@ -185,7 +185,7 @@ class Teller {
     for (sim::SimDisk* disk : disks) disk->cut_power_after(1 + (hash >> 8) % nested_steps_max);
     {
       Ledger ledger = ledger_;
-      Client client(scene_, ledger, disks, seen, story_begin + seconds(60));
+      StoryClient client(scene_, ledger, disks, seen, story_begin + seconds(60));
       const bool up = client.start();
       if (!up && std::ranges::all_of(disks, [](auto* disk) { return disk->has_power(); }))
         return part_.fail(again(state), client.refusal);

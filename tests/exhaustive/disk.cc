@@ -52,7 +52,7 @@ class Teller {
     Ledger ledger;
     std::string complaint;
     {
-      Client client(scene_, ledger, pointers(disks_), seen());
+      StoryClient client(scene_, ledger, pointers(disks_), seen());
       if (client.start()) {
         story_.tell(client);
         client.wait();
@@ -104,7 +104,7 @@ class Teller {
 
   void tell_whole() {
     disks_ = new_disks(scene_);
-    Client client(scene_, ledger_, pointers(disks_), seen());
+    StoryClient client(scene_, ledger_, pointers(disks_), seen());
     if (client.start()) story_.tell(client);
     client.wait();
     told_ = &disks_;

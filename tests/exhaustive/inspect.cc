@@ -75,7 +75,8 @@ class Inspector {
         if (there(q)) client_.receive(q, receive_max, hidden_by);
       }
       client_.wait();
-      for (const Client::Held& held : client_.take()) found_.push_back({held.queue, held.message});
+      for (const StoryClient::Held& held : client_.take())
+        found_.push_back({held.queue, held.message});
       client_.rest();
       bool moves = false;  // a dead letter may have moved to a queue that was already drained
       for (const Ledger::Queue& queue : ledger_.queues) moves |= queue.goes_to != 0;
@@ -101,7 +102,7 @@ class Inspector {
   }
 
   Ledger& ledger_;
-  Client client_;
+  StoryClient client_;
   std::vector<Found> found_;
 };
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/exhaustive/client.h"
+#include "tests/exhaustive/story_client.h"
 
 namespace pawl::exhaustive {
 

@@ -68,7 +68,7 @@ void on_end(int) {
     seen.push_back(quiet.emplace_back(std::make_unique<QuietDisk>(*disk)).get());
   signal(SIGABRT, on_end);
   allocations = {.counted = false, .left = skip, .seen = 0, .failed = false};
-  Client client(here.scene, here.ledger, pointers(here.disks), seen);
+  StoryClient client(here.scene, here.ledger, pointers(here.disks), seen);
   if (client.start()) {
     story.tell(client);
     client.wait();

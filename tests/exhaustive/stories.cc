@@ -11,7 +11,7 @@ constexpr Duration hidden = seconds(20);
 
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
 
-void three_operations(Client& c) {
+void three_operations(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   c.send(q, 1, 100);
   c.wait();
@@ -23,7 +23,7 @@ void three_operations(Client& c) {
 
 // Pairs of sends with five sectors of bodies, then three sends that overlap on their way to the
 // disk.
-void sends(Client& c) {
+void sends(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   for (int i = 0; i < 4; ++i) {
     c.send(q, 1, 2000);
@@ -38,7 +38,7 @@ void sends(Client& c) {
   c.wait();
 }
 
-void batches(Client& c) {
+void batches(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   c.send(q, 10, 100);
   c.wait();
@@ -52,7 +52,7 @@ void batches(Client& c) {
   c.wait();
 }
 
-void deletes(Client& c) {
+void deletes(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   for (int i = 0; i < 4; ++i) {
     c.send(q, 3, 400);
@@ -66,7 +66,7 @@ void deletes(Client& c) {
   }
 }
 
-void visibility(Client& c) {
+void visibility(StoryClient& c) {
   const auto q = c.make_queue("q", zero, {number(Attribute::visibility_timeout, 2)});
   c.send(q, 4, 200);
   c.wait();
@@ -87,7 +87,7 @@ void visibility(Client& c) {
   c.wait();
 }
 
-void fifo(Client& c) {
+void fifo(StoryClient& c) {
   const auto q = c.make_queue("q", zero, {number(Attribute::fifo_queue, 1)});
   for (int i = 0; i < 3; ++i) {
     c.send(q, 2, 300, "a");
@@ -103,7 +103,7 @@ void fifo(Client& c) {
   }
 }
 
-void purges(Client& c) {
+void purges(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   const auto other = c.make_queue("other", zero);
   c.send(q, 5, 300);
@@ -123,7 +123,7 @@ void purges(Client& c) {
   c.wait();
 }
 
-void dead_letters(Client& c, ShardId from, ShardId to) {
+void dead_letters(StoryClient& c, ShardId from, ShardId to) {
   const auto target = c.make_queue("target", to);
   const auto q = c.make_queue("q", from,
                               {
@@ -147,11 +147,11 @@ void dead_letters(Client& c, ShardId from, ShardId to) {
   c.delete_messages(c.take());
   c.wait();
 }
-void dead_letters_here(Client& c) { dead_letters(c, zero, zero); }
-void dead_letters_away(Client& c) { dead_letters(c, zero, one); }
-void dead_letters_back(Client& c) { dead_letters(c, one, zero); }
+void dead_letters_here(StoryClient& c) { dead_letters(c, zero, zero); }
+void dead_letters_away(StoryClient& c) { dead_letters(c, zero, one); }
+void dead_letters_back(StoryClient& c) { dead_letters(c, one, zero); }
 
-void moves(Client& c) {
+void moves(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   const auto target = c.make_queue("target", one);
   c.send(q, 5, 500);
@@ -167,7 +167,7 @@ void moves(Client& c) {
   c.wait();
 }
 
-void two_shards(Client& c) {
+void two_shards(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   const auto far = c.make_queue("far", one);
   for (int i = 0; i < 2; ++i) {
@@ -178,14 +178,14 @@ void two_shards(Client& c) {
     c.receive(q, 1, hidden);
     c.wait();
     const auto held = c.take();
-    for (const Client::Held& message : held) c.delete_messages({message});
+    for (const StoryClient::Held& message : held) c.delete_messages({message});
     c.wait();
   }
 }
 
 // Makes the log enter new segments and write checkpoints; the live rest of old segments is
 // scattered.
-void wear(Client& c, std::size_t queue, int times, std::size_t bytes,
+void wear(StoryClient& c, std::size_t queue, int times, std::size_t bytes,
           const std::string& group = {}) {
   for (int i = 0; i < times; ++i) {
     c.send(queue, 2, bytes, group);
@@ -197,7 +197,7 @@ void wear(Client& c, std::size_t queue, int times, std::size_t bytes,
   }
 }
 
-void checkpoints(Client& c) {
+void checkpoints(StoryClient& c) {
   const auto keep = c.make_queue("keep", zero);
   const auto q = c.make_queue("q", zero);
   c.send(keep, 3, 900);
@@ -210,7 +210,7 @@ void checkpoints(Client& c) {
   wear(c, q, 3, 3000);
 }
 
-void fifo_checkpoints(Client& c) {
+void fifo_checkpoints(StoryClient& c) {
   const auto keep = c.make_queue("keep", zero, {number(Attribute::fifo_queue, 1)});
   const auto q = c.make_queue("q", zero);
   c.send(keep, 3, 500, "a");
@@ -223,7 +223,7 @@ void fifo_checkpoints(Client& c) {
   wear(c, q, 2, 3000);
 }
 
-void recycling(Client& c) {
+void recycling(StoryClient& c) {
   const auto keep = c.make_queue("keep", zero);
   const auto q = c.make_queue("q", zero);
   c.send(keep, 1, 500);
@@ -234,7 +234,7 @@ void recycling(Client& c) {
   wear(c, q, 1, 200);
 }
 
-void stop_and_go(Client& c) {
+void stop_and_go(StoryClient& c) {
   const auto q = c.make_queue("q", zero);
   c.send(q, 3, 300);
   c.wait();

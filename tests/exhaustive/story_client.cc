@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/exhaustive/client.h"
+#include "tests/exhaustive/story_client.h"
 
 #include <fmt/format.h>
 
@@ -23,8 +23,8 @@ bool is_refusal(Errc error) {
 
 }  // namespace
 
-Client::Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
-               std::vector<Disk*> seen, Instant now)
+StoryClient::StoryClient(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
+                         std::vector<Disk*> seen, Instant now)
     : scene_(scene),
       ledger_(ledger),
       disks_(std::move(disks)),
@@ -35,11 +35,13 @@ Client::Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> di
   base_ = now - Duration{static_cast<std::int64_t>(now_us_ / 1000)};
 }
 
-Client::~Client() = default;
+StoryClient::~StoryClient() = default;
 
-Instant Client::now() const { return base_ + Duration{static_cast<std::int64_t>(now_us_ / 1000)}; }
+Instant StoryClient::now() const {
+  return base_ + Duration{static_cast<std::int64_t>(now_us_ / 1000)};
+}
 
-bool Client::start() {
+bool StoryClient::start() {
   for (sim::SimDisk* disk : disks_) disk->step(now_us_);
   if (const auto up = broker_->start(now(), refusal); !up) {
     refused = up.error().code;
@@ -50,13 +52,13 @@ bool Client::start() {
   return true;
 }
 
-std::string Client::text(std::size_t queue) const {
+std::string StoryClient::text(std::size_t queue) const {
   return QueueName{account, ledger_.queues[queue].name}.text();
 }
 
 // --- requests ---
 
-Client::Call& Client::make(Op op, std::size_t queue) {
+StoryClient::Call& StoryClient::make(Op op, std::size_t queue) {
   Call& call = calls_.emplace_back();
   call.queue = queue;
   call.request.op = op;
@@ -65,12 +67,12 @@ Client::Call& Client::make(Op op, std::size_t queue) {
   return call;
 }
 
-QueueId Client::id_of(std::size_t queue) const {
+QueueId StoryClient::id_of(std::size_t queue) const {
   const ConfigPtr* const found = broker_->directory().find(account, ledger_.queues[queue].name);
   return found == nullptr ? QueueId::none : (*found)->id;
 }
 
-void Client::submit(Call& call) {
+void StoryClient::submit(Call& call) {
   ++ledger_.version;
   const bool directory = call.request.op == Op::create_queue || call.request.op == Op::delete_queue;
   call.request.sends = call.sends;
@@ -79,8 +81,8 @@ void Client::submit(Call& call) {
   broker_->submit(call.request, directory ? control_shard : ledger_.queues[call.queue].owner);
 }
 
-std::size_t Client::make_queue(std::string name, ShardId owner,
-                               std::vector<AttributeChange> changes) {
+std::size_t StoryClient::make_queue(std::string name, ShardId owner,
+                                    std::vector<AttributeChange> changes) {
   Ledger::Queue made{.name = name, .owner = owner, .changes = changes};
   const std::string end =
       std::ranges::any_of(
@@ -102,7 +104,7 @@ std::size_t Client::make_queue(std::string name, ShardId owner,
   return queue;
 }
 
-void Client::delete_queue(std::size_t queue) {
+void StoryClient::delete_queue(std::size_t queue) {
   if (dead_) return;
   Call& call = make(Op::delete_queue, queue);
   ledger_.queues[queue].gone = Said::asked;
@@ -110,8 +112,8 @@ void Client::delete_queue(std::size_t queue) {
   submit(call);
 }
 
-void Client::send(std::size_t queue, std::size_t count, std::size_t bytes,
-                  const std::string& group) {
+void StoryClient::send(std::size_t queue, std::size_t count, std::size_t bytes,
+                       const std::string& group) {
   if (dead_) return;
   Call& call = make(Op::send, queue);
   for (std::size_t i = 0; i < count; ++i) {
@@ -123,7 +125,7 @@ void Client::send(std::size_t queue, std::size_t count, std::size_t bytes,
   submit(call);
 }
 
-void Client::send_again(std::size_t message) {
+void StoryClient::send_again(std::size_t message) {
   if (dead_) return;
   Call& call = make(Op::send, ledger_.messages[message].queue);
   call.messages = {message};
@@ -131,7 +133,7 @@ void Client::send_again(std::size_t message) {
   submit(call);
 }
 
-void Client::receive(std::size_t queue, std::uint32_t max, Duration visibility) {
+void StoryClient::receive(std::size_t queue, std::uint32_t max, Duration visibility) {
   if (dead_) return;
   Call& call = make(Op::receive, queue);
   call.deliveries.resize(max);
@@ -139,7 +141,7 @@ void Client::receive(std::size_t queue, std::uint32_t max, Duration visibility) 
   submit(call);
 }
 
-void Client::delete_messages(const std::vector<Held>& held) {
+void StoryClient::delete_messages(const std::vector<Held>& held) {
   if (dead_ || held.empty()) return;
   Call& call = make(Op::remove, held.front().queue);
   for (const Held& one : held) {
@@ -149,7 +151,7 @@ void Client::delete_messages(const std::vector<Held>& held) {
   submit(call);
 }
 
-void Client::change(const std::vector<Held>& held, Duration visibility) {
+void StoryClient::change(const std::vector<Held>& held, Duration visibility) {
   if (dead_ || held.empty()) return;
   Call& call = make(Op::change_visibility, held.front().queue);
   for (const Held& one : held)
@@ -157,14 +159,14 @@ void Client::change(const std::vector<Held>& held, Duration visibility) {
   submit(call);
 }
 
-void Client::purge(std::size_t queue) {
+void StoryClient::purge(std::size_t queue) {
   if (dead_) return;
   Call& call = make(Op::purge, queue);
   ask_gone_all(call);
   submit(call);
 }
 
-void Client::start_move(std::size_t queue, const std::string& destination) {
+void StoryClient::start_move(std::size_t queue, const std::string& destination) {
   if (dead_) return;
   Call& call = make(Op::start_move, queue);
   call.destination = destination;
@@ -172,13 +174,13 @@ void Client::start_move(std::size_t queue, const std::string& destination) {
   submit(call);
 }
 
-void Client::ask_gone(Call& call, std::size_t message) {
+void StoryClient::ask_gone(Call& call, std::size_t message) {
   Ledger::Message& of = ledger_.messages[message];
   if (of.gone == Said::nothing) of.gone = Said::asked;
   call.messages.push_back(message);
 }
 
-void Client::ask_gone_all(Call& call) {
+void StoryClient::ask_gone_all(Call& call) {
   for (std::size_t i = 0; i < ledger_.messages.size(); ++i) {
     if ((ledger_.messages[i].queues >> call.queue & 1) == 0) continue;
     ledger_.messages[i].forgotten = true;
@@ -188,7 +190,7 @@ void Client::ask_gone_all(Call& call) {
 
 // --- responses ---
 
-void Client::on_response(Request& request) {
+void StoryClient::on_response(Request& request) {
   const Uncounted uncounted;
   Call& call = *static_cast<Call*>(request.owner);
   call.answered = true;
@@ -217,7 +219,7 @@ void Client::on_response(Request& request) {
   }
 }
 
-void Client::hear_send(Call& call) {
+void StoryClient::hear_send(Call& call) {
   Ledger::Queue& queue = ledger_.queues[call.queue];
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     Ledger::Message& message = ledger_.messages[call.messages[i]];
@@ -234,7 +236,7 @@ void Client::hear_send(Call& call) {
   }
 }
 
-void Client::hear_receive(Call& call) {
+void StoryClient::hear_receive(Call& call) {
   unreadable_ += call.request.unreadable;
   if (call.request.error != Errc::ok) return;
   for (const Delivery& delivery : call.request.deliveries.first(call.request.delivered)) {
@@ -246,7 +248,7 @@ void Client::hear_receive(Call& call) {
   }
 }
 
-void Client::hear_gone(Call& call, bool done) {
+void StoryClient::hear_gone(Call& call, bool done) {
   for (std::size_t i = 0; i < call.messages.size() && done; ++i) {
     if (i < call.receipts.size() && call.receipts[i].error != Errc::ok) continue;
     ledger_.messages[call.messages[i]].gone = Said::yes;
@@ -255,13 +257,13 @@ void Client::hear_gone(Call& call, bool done) {
 
 // --- time ---
 
-bool Client::all_answered() const {
+bool StoryClient::all_answered() const {
   return std::ranges::all_of(calls_, [](const Call& call) { return call.answered; });
 }
 
 // Runs a turn of all shards, then one disk operation, or lets time pass to the next deadline.
 // False: the broker failed, or nothing happens before `end`.
-bool Client::step(Instant end) {
+bool StoryClient::step(Instant end) {
   const bool worked = broker_->turn(now(), now_us_);
   if (after_turn) after_turn();
   dead_ = broker_->failed();
@@ -282,7 +284,7 @@ bool Client::step(Instant end) {
   return true;
 }
 
-bool Client::wait() {
+bool StoryClient::wait() {
   const Instant end = now() + wait_max;
   for (int turns = 0; !dead_ && !all_answered(); ++turns) {
     if ((step(end) && turns < turns_max) || dead_ || all_answered()) continue;
@@ -293,19 +295,19 @@ bool Client::wait() {
   return !dead_;
 }
 
-void Client::pass(Duration time) {
+void StoryClient::pass(Duration time) {
   if (!wait()) return;
   now_us_ += static_cast<std::uint64_t>(time.ms) * 1000;
   rest();
 }
 
-void Client::rest() {
+void StoryClient::rest() {
   const Instant end = now() + seconds(1);
   for (int turns = 0; !dead_ && turns < turns_max && step(end); ++turns) {
   }
 }
 
-void Client::stop() {
+void StoryClient::stop() {
   if (!wait()) return;
   broker_->begin_drain();
   for (int turns = 0; turns < turns_max && !broker_->close(); ++turns) {

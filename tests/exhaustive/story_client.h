@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client: sends the requests of a story to a broker, and records requests and responses in a
+// StoryClient: sends the requests of a story to a broker, and records requests and responses in a
 // Ledger.
 //
 //   start() -> send(), delete_messages()... (asked) -> wait() (answered) -> ...
@@ -28,7 +28,7 @@ namespace pawl::exhaustive {
 
 inline constexpr std::string_view account = "0";
 
-class Client final : public RequestOwner {
+class StoryClient final : public RequestOwner {
  public:
   static constexpr Duration wait_max = seconds(120);
   struct Held {
@@ -38,9 +38,9 @@ class Client final : public RequestOwner {
   };
 
   // `seen`: the disks of the broker, which may be wrappers of `disks`.
-  Client(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
-         std::vector<Disk*> seen, Instant now = story_begin);
-  ~Client() override;
+  StoryClient(const Scene& scene, Ledger& ledger, std::vector<sim::SimDisk*> disks,
+              std::vector<Disk*> seen, Instant now = story_begin);
+  ~StoryClient() override;
 
   // False: it did not start; `refusal` and `refused` say why.
   bool start();
