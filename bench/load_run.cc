@@ -134,7 +134,7 @@ std::string Run::go(const std::function<void(const Interval&)>& each_second) {
   start_ = last_progress_ = monotonic_ns();
   deadline_ = start_ + static_cast<std::uint64_t>(options_.seconds * 1e9);
   next_report_ = start_ + second_ns;
-  pace_ = Pace(options_.rate / options_.batch, start_);
+  pace_ = LoadSchedule(options_.rate / options_.batch, start_);
   for (std::uint32_t slot = 0; slot < options_.depth; ++slot) {
     for (std::uint32_t line = 0; line < lines_.size(); ++line) {
       if (!lines_[line].consumer) free_.push(line * options_.depth + slot);

@@ -21,7 +21,7 @@
 
 #include "bench/histogram.h"
 #include "bench/load_codec.h"
-#include "bench/load_pace.h"
+#include "bench/load_schedule.h"
 
 namespace pawl::load {
 
@@ -109,7 +109,7 @@ class Run {
   std::vector<Reply> replies_;
   std::vector<Delivered> delivered_list_;
 
-  Pace pace_{0, 0};
+  LoadSchedule pace_{0, 0};
   std::uint64_t start_ = 0, deadline_ = 0, next_report_ = 0, last_progress_ = 0;
   bool stopping_ = false;
   std::uint64_t backlog_max_ = 0;

@@ -21,12 +21,12 @@
 #include "core/groups.h"
 #include "core/ids.h"
 #include "core/move_task.h"
-#include "core/pace.h"
 #include "core/queue_config.h"
 #include "core/replay_task.h"
 #include "core/ring_queue.h"
 #include "core/seq_index.h"
 #include "core/task_list.h"
+#include "core/task_pace.h"
 #include "core/time.h"
 #include "core/usage.h"
 
@@ -139,7 +139,7 @@ struct Fifo {
 struct Moves {
   std::vector<MoveTask> tasks;  // in order of number, at most tasks_kept
   std::uint32_t under_way = 0;  // transfers of the running task
-  Pace pace;                    // earliest start of the next transfer
+  TaskPace pace;                // earliest start of the next transfer
   bool begun = true;            // the start of the running task is durable
   bool timer_armed = false;
   std::uint32_t generation = 0;  // of the timer

@@ -28,8 +28,8 @@
 
 #include "core/effects.h"
 #include "core/kept_content.h"
-#include "core/pace.h"
 #include "core/shard.h"
+#include "core/task_pace.h"
 #include "wal/log.h"
 
 namespace pawl {
@@ -92,7 +92,7 @@ class Replayer {
   bool fifo_ = false;
   bool unreadable_ = false;  // its filter cannot be parsed
   std::unique_ptr<MessageFilter> filter_;
-  Pace pace_;
+  TaskPace pace_;
   std::uint64_t passed_over_ = 0;  // skipped bytes already recorded in the task
   Instant not_before_;
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/load_codec.h"
-#include "bench/load_pace.h"
+#include "bench/load_schedule.h"
 #include "tests/client/fake_server.h"
 
 namespace pawl {
@@ -96,14 +96,14 @@ TEST(LoadOptions, OutsideTheirRangesAreAUsageError) {
 }
 
 TEST(LoadPace, FallsDueAtTheRateWithoutDrift) {
-  load::Pace pace(3, 1000);  // a third of a second is no whole number of nanoseconds
+  load::LoadSchedule pace(3, 1000);  // a third of a second is no whole number of nanoseconds
   EXPECT_EQ(pace.next(5), 1000u) << "the first at once, whatever the time is";
   for (int i = 0; i < 3'000'000; ++i) pace.issue();
   EXPECT_EQ(pace.next(5), 1000u + 1'000'000ull * 1'000'000'000u);
   EXPECT_TRUE(pace.open());
   EXPECT_EQ(pace.left(1000u + 1'000'001ull * 1'000'000'000u), 3u);
   EXPECT_EQ(pace.left(5000), 0u);
-  load::Pace closed(0, 1000);
+  load::LoadSchedule closed(0, 1000);
   closed.issue();
   EXPECT_EQ(closed.next(77), 77u);
 }

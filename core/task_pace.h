@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pace: the earliest time of the next message of a task with a rate.
+// TaskPace: the earliest time of the next message of a task with a rate.
 //
 // After a pause a task catches up on at most catch_up of it.
 //
@@ -15,7 +15,7 @@
 
 namespace pawl {
 
-class Pace {
+class TaskPace {
  public:
   static constexpr Duration catch_up = milliseconds(100);
 

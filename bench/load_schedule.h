@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pace: the due times of requests.
+// LoadSchedule: the due times of requests.
 //
 // Open loop: request n falls due at start + n / rate, computed from n, so that due times do not
 // drift.
@@ -14,10 +14,10 @@
 
 namespace pawl::load {
 
-class Pace {
+class LoadSchedule {
  public:
   // `rate` requests per second; 0: closed loop.
-  Pace(double rate, std::uint64_t start) : rate_(rate), start_(start) {}
+  LoadSchedule(double rate, std::uint64_t start) : rate_(rate), start_(start) {}
 
   bool open() const { return rate_ > 0; }
   // Due time of the next request.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace.h"
+#include "core/task_pace.h"
 
 #include <gtest/gtest.h>
 
@@ -9,16 +9,16 @@ namespace {
 constexpr Instant start{1'000'000};
 constexpr Instant at(std::int64_t ms) { return start + milliseconds(ms); }
 
-TEST(Pace, WithoutARateAllMayLeave) {
-  Pace pace;
+TEST(TaskPace, WithoutARateAllMayLeave) {
+  TaskPace pace;
   pace.from(start);
   EXPECT_EQ(pace.allowed(start, 0, 64), 64u);
   pace.took(64, start, 0);
   EXPECT_EQ(pace.allowed(start, 0, 64), 64u);
 }
 
-TEST(Pace, NothingLeavesBeforeItBegins) {
-  Pace pace;
+TEST(TaskPace, NothingLeavesBeforeItBegins) {
+  TaskPace pace;
   pace.from(at(500));
   EXPECT_FALSE(pace.allows(at(499)));
   EXPECT_EQ(pace.allowed(at(499), 0, 64), 0u);
@@ -26,9 +26,9 @@ TEST(Pace, NothingLeavesBeforeItBegins) {
   EXPECT_TRUE(pace.allows(at(500)));
 }
 
-TEST(Pace, SoManyASecondLeave) {
+TEST(TaskPace, SoManyASecondLeave) {
   for (const std::uint32_t rate : {1u, 7u, 300u, 50'000u}) {
-    Pace pace;
+    TaskPace pace;
     pace.from(start);
     std::size_t sent = 0;
     for (Instant now = start; now < at(10'000);) {
@@ -42,8 +42,8 @@ TEST(Pace, SoManyASecondLeave) {
   }
 }
 
-TEST(Pace, AfterAPauseATenthOfASecondIsMadeUpFor) {
-  Pace pace;
+TEST(TaskPace, AfterAPauseATenthOfASecondIsMadeUpFor) {
+  TaskPace pace;
   pace.from(start);
   EXPECT_EQ(pace.allowed(at(60'000), 100, 64), 11u);
   pace.took(11, at(60'000), 100);
