@@ -23,7 +23,7 @@ class FakeBroker {
   Directory& directory() { return directory_; }
 
  private:
-  struct Message {
+  struct HeldMessage {
     std::string body, attributes, system;
     Instant sent;
     Instant visible_at;
@@ -31,7 +31,7 @@ class FakeBroker {
     std::uint32_t receive_count = 0;
     bool in_flight = false;
   };
-  using Messages = std::map<Seq, Message>;
+  using Messages = std::map<Seq, HeldMessage>;
 
   void create(Request& request, Instant now);
   void change(Request& request);

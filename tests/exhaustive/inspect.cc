@@ -60,7 +60,7 @@ class Inspector {
   void send_again() {
     const std::size_t sent = ledger_.messages.size();
     for (std::size_t i = 0; i < sent; ++i) {
-      const Ledger::Message& message = ledger_.messages[i];
+      const Ledger::SentMessage& message = ledger_.messages[i];
       if (ledger_.queues[message.queue].fifo && there(message.queue) && !message.forgotten &&
           message.sent != Said::no)
         client_.send_again(i);

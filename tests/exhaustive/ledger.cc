@@ -16,7 +16,7 @@ std::size_t Ledger::add_queue(Queue queue) {
 
 std::size_t Ledger::add_message(std::size_t queue, std::size_t bytes, std::string group) {
   const std::size_t number = messages.size();
-  Message message;
+  SentMessage message;
   message.queue = queue;
   message.queues = (std::uint64_t{1} << queue) | queues[queue].goes_to;
   Text text;
@@ -33,7 +33,7 @@ std::size_t Ledger::add_message(std::size_t queue, std::size_t bytes, std::strin
 
 void Ledger::link(std::size_t from, std::size_t to) {
   queues[from].goes_to |= std::uint64_t{1} << to;
-  for (Message& message : messages) {
+  for (SentMessage& message : messages) {
     if ((message.queues >> from & 1) != 0) message.queues |= std::uint64_t{1} << to;
   }
 }
@@ -52,7 +52,7 @@ std::size_t Ledger::which(const Content& content) const {
   const char* const end = content.body.data() + content.body.size();
   const auto [rest, error] = std::from_chars(content.body.data(), end, number);
   if (error != std::errc() || rest == end || number >= messages.size()) return npos;
-  const Message& message = messages[number];
+  const SentMessage& message = messages[number];
   const Text& text = *message.text;
   const bool same = content.body == text.body && content.attributes == text.attributes &&
                     content.group == text.group && content.sender == "me";
@@ -69,7 +69,7 @@ std::string Ledger::check(const std::vector<Found>& found, std::uint64_t unreada
       return fmt::format("message {} is in queue {}", f.message, queues[f.queue].name);
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const Message& message = messages[i];
+    const SentMessage& message = messages[i];
     const bool must = message.sent == Said::yes && message.gone == Said::nothing;
     const bool must_not = message.sent == Said::no || message.gone == Said::yes;
     if (must && times[i] == 0 && unreadable-- == 0)

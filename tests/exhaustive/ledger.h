@@ -46,7 +46,7 @@ class Ledger {
   struct Text {  // requests in progress point at it
     std::string body, attributes, group, dedup;
   };
-  struct Message {
+  struct SentMessage {
     std::size_t queue = 0;
     std::uint64_t queues = 0;  // a bit for each queue it may be in
     std::shared_ptr<const Text> text;
@@ -56,7 +56,7 @@ class Ledger {
   };
 
   std::vector<Queue> queues;
-  std::vector<Message> messages;
+  std::vector<SentMessage> messages;
   std::uint64_t version = 0;  // rises with every request and response
 
   std::size_t add_queue(Queue queue);

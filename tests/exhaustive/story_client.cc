@@ -175,7 +175,7 @@ void StoryClient::start_move(std::size_t queue, const std::string& destination) 
 }
 
 void StoryClient::ask_gone(Call& call, std::size_t message) {
-  Ledger::Message& of = ledger_.messages[message];
+  Ledger::SentMessage& of = ledger_.messages[message];
   if (of.gone == Said::nothing) of.gone = Said::asked;
   call.messages.push_back(message);
 }
@@ -222,7 +222,7 @@ void StoryClient::on_response(Request& request) {
 void StoryClient::hear_send(Call& call) {
   Ledger::Queue& queue = ledger_.queues[call.queue];
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    Ledger::Message& message = ledger_.messages[call.messages[i]];
+    Ledger::SentMessage& message = ledger_.messages[call.messages[i]];
     const SendEntry& entry = call.sends[i];
     const Errc error = call.request.error != Errc::ok ? call.request.error : entry.error;
     if (error == Errc::ok) {

@@ -48,7 +48,7 @@ Model::Model(const World& world, Trace& trace)
 // --- content ---
 
 std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random) {
-  Message& message = messages_.emplace_back();
+  ModelMessage& message = messages_.emplace_back();
   message.queue = queue;
   message.body_bytes = static_cast<std::uint32_t>(body_bytes);
   message.system_bytes =
@@ -72,7 +72,7 @@ std::string_view Model::text_of(std::uint32_t number) const {
 }
 
 void Model::fill(std::uint32_t id, Content& content, const std::uint64_t& name) const {
-  const Message& message = messages_[id];
+  const ModelMessage& message = messages_[id];
   content.body = cut(message.body_at, message.body_bytes);
   content.attributes = {reinterpret_cast<const char*>(&name), sizeof name};
   content.system = cut(message.body_at + 1, message.system_bytes);
@@ -92,7 +92,7 @@ std::uint32_t Model::recognise(const Call& call, const Delivery& delivery) {
     trace_->broken("bytes are as they were sent", "an unknown message with seq {}", delivery.seq);
     return UINT32_MAX;
   }
-  const Message& message = messages_[id];
+  const ModelMessage& message = messages_[id];
   Content sent;
   fill(id, sent, name);
   const bool same_md5 = (sent.body_md5 == nullptr) == (delivery.content.body_md5 == nullptr) &&
@@ -106,15 +106,15 @@ std::uint32_t Model::recognise(const Call& call, const Delivery& delivery) {
 
 // --- state of a message ---
 
-void Model::lose(Message& message, const char* why) {
-  message.gone = Message::Gone::yes;
+void Model::lose(ModelMessage& message, const char* why) {
+  message.gone = ModelMessage::Gone::yes;
   message.why = why;
   row(message).lost_step[message.group] = world_->step();
   trace_->note("  message {}/{} is gone: {}", raw(row(message).id), message.seq, why);
 }
 
 // Sets a view, and drops earlier views that no crash can restore any more.
-void Model::set_view(Message& message, View view) {
+void Model::set_view(ModelMessage& message, View view) {
   const std::uint64_t durable_step = shards_[raw(row(message).owner)].durable_step;
   message.past.push_back(message.view);
   message.view = view;
@@ -128,7 +128,7 @@ void Model::set_view(Message& message, View view) {
 }
 
 // A crash restores the last view that is durable, or any later one.
-void Model::roll_back(Message& message, std::uint64_t durable_step) {
+void Model::roll_back(ModelMessage& message, std::uint64_t durable_step) {
   View result = message.view;
   if (message.view.step > durable_step) {
     for (std::size_t i = message.past.size(); i > 0; --i) {
@@ -147,14 +147,14 @@ void Model::roll_back(Message& message, std::uint64_t durable_step) {
   may_leave(message);
 }
 
-bool Model::may_be_expired(const Message& message) const {
+bool Model::may_be_expired(const ModelMessage& message) const {
   std::int64_t retention = row(message).retention_min;
   if (message.wanders) retention = std::min(retention, retention_least_);
   return world_->newest_now() >= message.aged + Duration{retention};
 }
 
 // Messages expire by the bucket: a second, or a 4096th part of the retention.
-bool Model::must_be_expired(const Message& message, Instant fired) const {
+bool Model::must_be_expired(const ModelMessage& message, Instant fired) const {
   if (message.wanders) return false;
   const std::int64_t retention = row(message).retention_max;
   const std::int64_t grain = std::max<std::int64_t>(1000, retention / 4096);
@@ -162,15 +162,15 @@ bool Model::must_be_expired(const Message& message, Instant fired) const {
          message.latest + Duration{retention + grain};
 }
 
-bool Model::surely_alive(const Message& message) const {
+bool Model::surely_alive(const ModelMessage& message) const {
   const QueueRow& queue = row(message);
-  return message.sent == Message::Sent::acked && message.gone == Message::Gone::no &&
+  return message.sent == ModelMessage::Sent::acked && message.gone == ModelMessage::Gone::no &&
          message.deletes == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
          queue.deletes == 0 && !may_be_expired(message);
 }
 
 // In every turn from `step` on, if timers up to `fired` had fired before the first of these turns.
-bool Model::surely_ready(const Message& message, std::uint64_t step, Instant fired) const {
+bool Model::surely_ready(const ModelMessage& message, std::uint64_t step, Instant fired) const {
   return surely_alive(message) && message.acked_step < step && message.view.step < step &&
          message.moves == 0 && message.view.from_high <= fired && !message.wanders;
 }
@@ -190,10 +190,10 @@ void Model::durable(ShardId shard, std::uint64_t step) {
   view.durable_step = step;
   std::erase_if(view.deleted_early, [&](const auto& deleted) { return deleted.second <= step; });
   std::erase_if(view.early, [&](std::uint32_t id) {
-    Message& message = messages_[id];
-    if (message.sent != Message::Sent::early) return true;
+    ModelMessage& message = messages_[id];
+    if (message.sent != ModelMessage::Sent::early) return true;
     if (message.decided_step > step) return false;
-    message.sent = Message::Sent::acked;
+    message.sent = ModelMessage::Sent::acked;
     message.acked_step = world_->step();
     return true;
   });
@@ -202,10 +202,10 @@ void Model::durable(ShardId shard, std::uint64_t step) {
 // A delete that was answered before it was on disk may be undone: its message may be back.
 void Model::deletes_undone(ShardView& shard) {
   for (const auto& [id, step] : shard.deleted_early) {
-    Message& message = messages_[id];
+    ModelMessage& message = messages_[id];
     QueueRow& queue = row(message);
     if (queue.state == QueueRow::State::deleted) continue;
-    message.gone = Message::Gone::maybe;
+    message.gone = ModelMessage::Gone::maybe;
     if (std::ranges::find(queue.messages, id) == queue.messages.end()) queue.messages.push_back(id);
   }
   shard.deleted_early.clear();
@@ -228,10 +228,10 @@ void Model::check_windows() const {
   for (const QueueRow& queue : queues_) {
     if (queue.state != QueueRow::State::live) continue;
     for (const std::uint32_t id : queue.messages) {
-      const Message& message = messages_[id];
-      const bool lost = message.sent == Message::Sent::doubtful &&
+      const ModelMessage& message = messages_[id];
+      const bool lost = message.sent == ModelMessage::Sent::doubtful &&
                         message.promised == Durability::async && !message.wanders &&
-                        message.gone == Message::Gone::no && !may_be_expired(message);
+                        message.gone == ModelMessage::Gone::no && !may_be_expired(message);
       if (!lost) continue;
       const auto [at, fresh] =
           windows.try_emplace({raw(queue.owner), message.start}, message.sent_at, message.sent_at);
@@ -280,7 +280,7 @@ void Model::asked(Call& call) {
     case Op::change_visibility:
       for (std::size_t i = 0; i < call.messages.size(); ++i) {
         if (!is_message(call.messages[i])) continue;
-        Message& message = messages_[call.messages[i]];
+        ModelMessage& message = messages_[call.messages[i]];
         ++message.moves;
         // A handle older than a returned delivery makes the message count as received again.
         message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
@@ -384,7 +384,8 @@ void Model::started() {
   draining_ = false;
   ++starts_;
   // The clock may be behind the last time seen: that time had not reached the log.
-  for (Message& message : messages_) message.received = std::min(message.received, world_->now());
+  for (ModelMessage& message : messages_)
+    message.received = std::min(message.received, world_->now());
   for (std::uint32_t i = 0; i < world_->shards(); ++i) {
     shards_[i].now = world_->now();
     shards_[i].fired = world_->fired(ShardId{static_cast<std::uint8_t>(i)});
@@ -415,15 +416,16 @@ void Model::crashed(bool in_order) {
     if (queue.deletes > 0 && queue.state == QueueRow::State::live)
       queue.state = QueueRow::State::doubtful;
     for (const std::uint32_t id : queue.messages) {
-      Message& message = messages_[id];
-      if (message.sent == Message::Sent::asked) message.sent = Message::Sent::refused;
-      if (message.sent == Message::Sent::unacked || message.sent == Message::Sent::early) {
+      ModelMessage& message = messages_[id];
+      if (message.sent == ModelMessage::Sent::asked) message.sent = ModelMessage::Sent::refused;
+      if (message.sent == ModelMessage::Sent::unacked ||
+          message.sent == ModelMessage::Sent::early) {
         const bool on_disk = message.decided_step <= durable_step;
-        message.sent = on_disk ? Message::Sent::acked : Message::Sent::doubtful;
+        message.sent = on_disk ? ModelMessage::Sent::acked : ModelMessage::Sent::doubtful;
         message.acked_step = world_->step();
       }
-      if ((message.deletes > 0 || queue.purges > 0) && message.gone == Message::Gone::no)
-        message.gone = Message::Gone::maybe;
+      if ((message.deletes > 0 || queue.purges > 0) && message.gone == ModelMessage::Gone::no)
+        message.gone = ModelMessage::Gone::maybe;
       roll_back(message, durable_step);
       message.deletes = message.moves = message.returns = 0;
       message.moved = Duration{0};
@@ -445,8 +447,8 @@ void Model::crashed(bool in_order) {
 
 void Model::tidy(QueueRow& queue) {
   std::erase_if(queue.messages, [&](std::uint32_t id) {
-    const Message& message = messages_[id];
-    return message.gone == Message::Gone::yes || message.sent == Message::Sent::refused;
+    const ModelMessage& message = messages_[id];
+    return message.gone == ModelMessage::Gone::yes || message.sent == ModelMessage::Sent::refused;
   });
 }
 
@@ -456,8 +458,8 @@ void Model::conclude() {
   check_windows();
   for (QueueRow& queue : queues_) {
     for (const std::uint32_t id : queue.messages) {
-      Message& message = messages_[id];
-      if (message.gone == Message::Gone::yes) continue;
+      ModelMessage& message = messages_[id];
+      if (message.gone == ModelMessage::Gone::yes) continue;
       if (surely_alive(message))
         trace_->broken("an acknowledged send is kept",
                        "message {} (seq {} of queue {}) did not come", id, message.seq,
@@ -477,7 +479,7 @@ std::size_t Model::owed(const QueueRow& queue) const {
 bool Model::any_wanders() const {
   return std::ranges::any_of(queues_, [&](const QueueRow& queue) {
     return queue.may_move || std::ranges::any_of(queue.messages, [&](std::uint32_t id) {
-             return messages_[id].wanders && messages_[id].gone != Message::Gone::yes;
+             return messages_[id].wanders && messages_[id].gone != ModelMessage::Gone::yes;
            });
   });
 }
@@ -485,8 +487,8 @@ bool Model::any_wanders() const {
 Instant Model::last_ready(const QueueRow& queue) const {
   Instant last;
   for (const std::uint32_t id : queue.messages) {
-    const Message& message = messages_[id];
-    if (message.gone != Message::Gone::yes) last = std::max(last, message.view.from_high);
+    const ModelMessage& message = messages_[id];
+    if (message.gone != ModelMessage::Gone::yes) last = std::max(last, message.view.from_high);
   }
   for (const auto& [seq, index] : queue.replays.copies)
     if (!copies_[index].gone) last = std::max(last, copies_[index].until);

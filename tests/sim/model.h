@@ -46,7 +46,7 @@ struct View {
   bool nonce_known = true;
 };
 
-struct Message {
+struct ModelMessage {
   enum class Sent : std::uint8_t { asked, refused, unacked, early, acked, doubtful };
   enum class Gone : std::uint8_t { no, maybe, yes };
 
@@ -265,7 +265,7 @@ class Model {
 
   // --- for clients ---
   const std::vector<QueueRow>& queues() const { return queues_; }
-  const Message& message(std::uint32_t id) const { return messages_[id]; }
+  const ModelMessage& message(std::uint32_t id) const { return messages_[id]; }
   // Messages of the queue that must still come, and the time by which all of its messages are
   // ready.
   std::size_t owed(const QueueRow& queue) const;
@@ -283,8 +283,8 @@ class Model {
 
  private:
   QueueRow& row(const Call& call) { return queues_[call.queue]; }
-  QueueRow& row(const Message& message) { return queues_[message.queue]; }
-  const QueueRow& row(const Message& message) const { return queues_[message.queue]; }
+  QueueRow& row(const ModelMessage& message) { return queues_[message.queue]; }
+  const QueueRow& row(const ModelMessage& message) const { return queues_[message.queue]; }
   struct ShardView {
     Instant now, fired;
     // Messages that had expired by then are gone. 0 after a startup: its first turn deletes them.
@@ -313,9 +313,9 @@ class Model {
   void check_order(const Call& call, std::size_t index);
   void check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
                     std::string_view name);
-  void judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
+  void judge_send(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,
                   const Turn& turn);
-  bool is_again(const Call& call, const Message& message, std::uint32_t nonce) const;
+  bool is_again(const Call& call, const ModelMessage& message, std::uint32_t nonce) const;
   void refused_attempt(const Call& call, const Turn& turn);
   bool may_stop_short(const Call& call) const;
   std::set<std::uint32_t> groups_arriving(std::uint32_t at) const;
@@ -327,7 +327,7 @@ class Model {
   void end_scope_changes(QueueRow& queue);
   void forget_firsts(QueueRow& queue, std::uint64_t step, bool exact);
   void check_expired_handle(const Call& call, std::size_t index, const Turn& turn);
-  bool surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
+  bool surely_held(const ModelMessage& message, const ReceiptEntry& entry, const Call& call,
                    Instant high) const;
 
   // model_moves.cc
@@ -337,15 +337,17 @@ class Model {
     return (reach(from) & queues_[to].bit) != 0;
   }
   const QueueRow* surely_there(const std::string& target, const QueueRow& source) const;
-  void may_leave(Message& message);
+  void may_leave(ModelMessage& message);
   void may_leave(QueueRow& queue);
   void may_vanish(const QueueRow& queue);
   void arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn);
-  bool arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at, Names reached);
-  bool check_place(const Call& call, const Message& message, const Delivery& delivery, bool again);
+  bool arrive_dead(ModelMessage& message, const Delivery& delivery, const QueueRow& at,
+                   Names reached);
+  bool check_place(const Call& call, const ModelMessage& message, const Delivery& delivery,
+                   bool again);
   void looked(const Call& call);
-  bool surely_here(const Message& message, const QueueRow& queue, std::uint64_t step) const;
-  bool names_place(const ReceiptEntry& entry, const Message& message) const;
+  bool surely_here(const ModelMessage& message, const QueueRow& queue, std::uint64_t step) const;
+  bool names_place(const ReceiptEntry& entry, const ModelMessage& message) const;
   void lead_on(QueueRow& queue);
   void settle_policy(QueueRow& queue, const Policy& policy);
   void add_policy(QueueRow& queue, const Policy& policy);
@@ -391,13 +393,13 @@ class Model {
   void check_used_up(const QueueRow& queue);
   void check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
                       const Turn& turn);
-  void lose(Message& message, const char* why);
-  void set_view(Message& message, View view);
-  void roll_back(Message& message, std::uint64_t durable_step);
-  bool surely_alive(const Message& message) const;
-  bool surely_ready(const Message& message, std::uint64_t step, Instant fired) const;
-  bool may_be_expired(const Message& message) const;
-  bool must_be_expired(const Message& message, Instant fired) const;
+  void lose(ModelMessage& message, const char* why);
+  void set_view(ModelMessage& message, View view);
+  void roll_back(ModelMessage& message, std::uint64_t durable_step);
+  bool surely_alive(const ModelMessage& message) const;
+  bool surely_ready(const ModelMessage& message, std::uint64_t step, Instant fired) const;
+  bool may_be_expired(const ModelMessage& message) const;
+  bool must_be_expired(const ModelMessage& message, Instant fired) const;
   // Earliest and latest decision time of the call, as of the turn that answers it.
   Instant decided_low(const Call& call) const;
   Instant decided_high(const Call& call, const Turn& turn) const;
@@ -409,7 +411,7 @@ class Model {
 
   const World* world_;
   Trace* trace_;
-  std::vector<Message> messages_;
+  std::vector<ModelMessage> messages_;
   std::vector<QueueRow> queues_;
   std::map<std::uint32_t, std::uint32_t> by_id_;  // QueueId -> row
   std::map<std::string, std::uint32_t> creates_;  // under way, by name

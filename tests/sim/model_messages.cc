@@ -37,8 +37,8 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
   QueueRow& queue = row(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
     const SendEntry& entry = call.sends[i];
-    Message& message = messages_[call.messages[i]];
-    if (entry.seq == 0 || message.sent != Message::Sent::asked) continue;
+    ModelMessage& message = messages_[call.messages[i]];
+    if (entry.seq == 0 || message.sent != ModelMessage::Sent::asked) continue;
     if (entry.duplicate != duplicates) continue;
     --call.undecided;
     const bool own_delay = entry.delay.ms >= 0 && !queue.fifo;
@@ -46,10 +46,10 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     message.decided_step = turn.step;
     judge_send(queue, message, entry, turn);
     if (entry.duplicate) {
-      message.sent = Message::Sent::refused;
+      message.sent = ModelMessage::Sent::refused;
       continue;
     }
-    message.sent = Message::Sent::unacked;
+    message.sent = ModelMessage::Sent::unacked;
     message.born_queue = queue.id;
     message.born_seq = entry.seq;
     queue.replays.sent.emplace(call.messages[i], turn.now);
@@ -73,8 +73,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
     trace_->broken("numbers are not used again", "queue {} seq {} was a copy", raw(queue.id), seq);
   if (fresh) return;
   const std::uint32_t before = std::exchange(at->second, id);
-  Message& other = messages_[before];
-  if (other.sent != Message::Sent::doubtful || other.promised != Durability::fsync) {
+  ModelMessage& other = messages_[before];
+  if (other.sent != ModelMessage::Sent::doubtful || other.promised != Durability::fsync) {
     trace_->broken("numbers are not used again", "queue {} seq {} was message {}, is {}",
                    raw(queue.id), seq, before, id);
   }
@@ -106,9 +106,9 @@ void Model::answered_send(const Call& call, const Turn& turn) {
   const Durability promised = call.request.durability;
   check_promise(call);
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
-    Message& message = messages_[call.messages[i]];
+    ModelMessage& message = messages_[call.messages[i]];
     if (!taken || call.sends[i].error != Errc::ok) {
-      message.sent = Message::Sent::refused;
+      message.sent = ModelMessage::Sent::refused;
       if (taken && call.sends[i].error == Errc::message_numbers_used_up) check_used_up(row(call));
       continue;
     }
@@ -116,19 +116,19 @@ void Model::answered_send(const Call& call, const Turn& turn) {
       if (promised == Durability::fsync) durable(call.target, message.decided_step);
       continue;
     }
-    if (message.sent == Message::Sent::asked) {
+    if (message.sent == ModelMessage::Sent::asked) {
       trace_->broken("an answer names the message's number", "message {}", call.messages[i]);
       return;
     }
     ShardView& shard = shards_[raw(call.target)];
     if (promised != Durability::fsync && message.decided_step > shard.durable_step) {
-      if (message.sent != Message::Sent::acked) message.sent = Message::Sent::early;
+      if (message.sent != ModelMessage::Sent::acked) message.sent = ModelMessage::Sent::early;
       message.promised = promised;
       message.start = starts_;
       shard.early.push_back(call.messages[i]);
       continue;
     }
-    message.sent = Message::Sent::acked;
+    message.sent = ModelMessage::Sent::acked;
     message.acked_step = turn.step;
     if (promised == Durability::fsync) durable(call.target, message.decided_step);
   }
@@ -146,8 +146,9 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
       receipt->shard != queue.owner)
     return trace_->broken("a handle names its message", "message {}", id);
   if (is_copy(id)) return delivered_copy(call, index, turn);
-  Message& message = messages_[id];
-  const bool known = message.sent != Message::Sent::refused && message.sent != Message::Sent::asked;
+  ModelMessage& message = messages_[id];
+  const bool known =
+      message.sent != ModelMessage::Sent::refused && message.sent != ModelMessage::Sent::asked;
   if (known && (message.queue != call.queue || message.seq != delivery.seq)) {
     arrive(id, call.queue, delivery, turn);
     if (!trace_->ok()) return;
@@ -189,16 +190,16 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
 
 void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& delivery, bool again,
                            const Turn& turn) {
-  Message& message = messages_[id];
+  ModelMessage& message = messages_[id];
   const View& view = message.view;
-  using Sent = Message::Sent;
+  using Sent = ModelMessage::Sent;
   if (message.sent == Sent::refused || message.sent == Sent::asked)
     return trace_->broken("only what was sent is delivered", "message {}", id);
   if (message.sent == Sent::early && message.promised == Durability::async)
     durable(row(message).owner, message.decided_step);  // only a durable message is delivered
   if (message.sent == Sent::unacked && message.sender_is_local)
     return trace_->broken("nothing is delivered before it is durable", "message {}", id);
-  if (message.gone == Message::Gone::yes)
+  if (message.gone == ModelMessage::Gone::yes)
     return trace_->broken("what is gone does not come back", "message {}: {}", id, message.why);
   if (must_be_expired(message, turn.fired))
     return trace_->broken("retention ends", "message {} sent at {}, now {}", id, message.sent_at.ms,
@@ -225,7 +226,7 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
     message.sent = Sent::acked;
     message.acked_step = turn.step;
   }
-  if (message.deletes == 0) message.gone = Message::Gone::no;
+  if (message.deletes == 0) message.gone = ModelMessage::Gone::no;
 }
 
 void Model::answered_receive(const Call& call, const Turn& turn) {
@@ -322,13 +323,13 @@ void Model::answered_delete_messages(const Call& call, const Turn& turn) {
       copy.gone |= taken && !early && error == Errc::ok;
       continue;
     }
-    Message& message = messages_[id];
+    ModelMessage& message = messages_[id];
     --message.deletes;
-    if (!taken || message.gone == Message::Gone::yes) continue;
+    if (!taken || message.gone == ModelMessage::Gone::yes) continue;
     const bool in_time = call.in_time.contains(id) && call.receipts[i].error == Errc::ok;
     if (!in_time && !names_place(call.receipts[i], message)) {
       // It has moved on. If its source does not know that yet, the delete follows it.
-      if (message.arrived_step > rested_step_) message.gone = Message::Gone::maybe;
+      if (message.arrived_step > rested_step_) message.gone = ModelMessage::Gone::maybe;
       continue;
     }
     if (row(call).fifo) {
@@ -336,7 +337,7 @@ void Model::answered_delete_messages(const Call& call, const Turn& turn) {
       if (call.receipts[i].error == Errc::receipt_expired) continue;
     }
     if (message.wanders && !in_time && call.receipts[i].error == Errc::ok) {
-      message.gone = Message::Gone::maybe;
+      message.gone = ModelMessage::Gone::maybe;
       continue;
     }
     if (call.receipts[i].error != Errc::ok)
@@ -361,7 +362,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       until = std::max(until, high + call.receipts[i].visibility);
     }
     if (!is_message(id)) continue;
-    Message& message = messages_[id];
+    ModelMessage& message = messages_[id];
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken) continue;
     const ReceiptEntry& entry = call.receipts[i];
@@ -417,7 +418,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
   const Instant low = decided_low(call), high = decided_high(call, turn);
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     if (!is_message(call.messages[i])) continue;
-    Message& message = messages_[call.messages[i]];
+    ModelMessage& message = messages_[call.messages[i]];
     --message.returns;
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken || !names_place(call.receipts[i], message)) continue;

@@ -78,17 +78,17 @@ Names Model::reach(std::uint32_t from) const {
   return *known;
 }
 
-void Model::may_leave(Message& message) {
+void Model::may_leave(ModelMessage& message) {
   const QueueRow& queue = row(message);
   const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
     return !policy.target.empty() && message.view.received.high >= policy.max;
   });
-  if ((!dead && !queue.may_move) || message.gone == Message::Gone::yes) return;
+  if ((!dead && !queue.may_move) || message.gone == ModelMessage::Gone::yes) return;
   message.wanders = any_wandered_ = true;
   const Names reached = reach(message.queue);
   for (const QueueRow& at : queues_)
     if ((at.bit & reached) != 0 && (at.purges > 0 || at.deletes > 0))
-      message.gone = Message::Gone::maybe;
+      message.gone = ModelMessage::Gone::maybe;
 }
 
 void Model::may_leave(QueueRow& queue) {
@@ -103,8 +103,9 @@ void Model::may_vanish(const QueueRow& queue) {
   for (std::uint32_t from = 0; from < queues_.size(); ++from) {
     if (queues_[from].messages.empty() || !leads_to(from, at)) continue;
     for (const std::uint32_t id : queues_[from].messages) {
-      Message& message = messages_[id];
-      if (message.wanders && message.gone == Message::Gone::no) message.gone = Message::Gone::maybe;
+      ModelMessage& message = messages_[id];
+      if (message.wanders && message.gone == ModelMessage::Gone::no)
+        message.gone = ModelMessage::Gone::maybe;
     }
   }
 }
@@ -128,13 +129,14 @@ void Model::looked(const Call& call) {
 
 // Whether nothing can have started to move the message before this turn: no receive since it may be
 // visible, and no task.
-bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint64_t step) const {
+bool Model::surely_here(const ModelMessage& message, const QueueRow& queue,
+                        std::uint64_t step) const {
   const bool alone = std::ranges::all_of(queue.receives, [&](const Call* receive) {
     return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
   });
   return alone && !queue.fifo && !queue.may_move && queue.starts == 0 &&
-         queue.looked < message.view.from_low && message.sent == Message::Sent::acked &&
-         message.gone == Message::Gone::no && message.moves == 0 &&
+         queue.looked < message.view.from_low && message.sent == ModelMessage::Sent::acked &&
+         message.gone == ModelMessage::Gone::no && message.moves == 0 &&
          queue.state == QueueRow::State::live && queue.purges == 0 && queue.deletes == 0 &&
          !may_be_expired(message);
 }
@@ -143,7 +145,7 @@ bool Model::surely_here(const Message& message, const QueueRow& queue, std::uint
 void Model::decided_delete(Call& call, const Turn& turn) {
   for (std::size_t i = 0; i < call.messages.size(); ++i) {
     if (!is_message(call.messages[i])) continue;
-    const Message& message = messages_[call.messages[i]];
+    const ModelMessage& message = messages_[call.messages[i]];
     if (message.queue == call.queue && names_place(call.receipts[i], message) &&
         message.deletes == 1 && surely_here(message, row(call), turn.step))
       call.in_time.insert(call.messages[i]);
@@ -151,13 +153,13 @@ void Model::decided_delete(Call& call, const Turn& turn) {
 }
 
 bool Model::about_to_move(std::uint32_t id, std::uint32_t at) const {
-  const Message& message = messages_[id];
+  const ModelMessage& message = messages_[id];
   return message.queue == at && message.wanders && message.deletes == 0 &&
          message.view.from_high <= world_->now() && queues_[at].receives.empty() &&
          surely_here(message, queues_[at], 0);
 }
 
-bool Model::names_place(const ReceiptEntry& entry, const Message& message) const {
+bool Model::names_place(const ReceiptEntry& entry, const ModelMessage& message) const {
   const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   return receipt && receipt->queue == row(message).id && receipt->seq == message.seq;
 }
@@ -165,7 +167,7 @@ bool Model::names_place(const ReceiptEntry& entry, const Message& message) const
 // --- a message arrives from another queue ---
 
 void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery, const Turn& turn) {
-  Message& message = messages_[id];
+  ModelMessage& message = messages_[id];
   QueueRow& to = queues_[at];
   QueueRow& from = row(message);
   const auto known = to.by_seq.find(delivery.seq);
@@ -210,14 +212,14 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   message.view.from_low = message.view.from_high = Instant{};
   message.view.nonce = 0;
   message.view.nonce_known = true;
-  if (message.sent == Message::Sent::doubtful || message.sent == Message::Sent::unacked)
+  if (message.sent == ModelMessage::Sent::doubtful || message.sent == ModelMessage::Sent::unacked)
     message.acked_step = turn.step;
-  message.sent = Message::Sent::acked;
+  message.sent = ModelMessage::Sent::acked;
   take_seq(id, delivery.seq);
 }
 
 // A dead letter names the queue that it comes from, and keeps its identity.
-bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueRow& at,
+bool Model::arrive_dead(ModelMessage& message, const Delivery& delivery, const QueueRow& at,
                         Names reached) {
   const bool known = std::ranges::any_of(queues_, [&](const QueueRow& queue) {
     const bool on_its_way = &queue == &row(message) || (queue.bit & reached) != 0;
@@ -240,7 +242,7 @@ bool Model::arrive_dead(Message& message, const Delivery& delivery, const QueueR
 
 // Checks the origin and identity of a delivered message, and that this delivery is not one too
 // many.
-bool Model::check_place(const Call& call, const Message& message, const Delivery& delivery,
+bool Model::check_place(const Call& call, const ModelMessage& message, const Delivery& delivery,
                         bool again) {
   const MessageId id = message.origin.empty()
                            ? MessageId{}

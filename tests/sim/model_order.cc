@@ -21,16 +21,18 @@ constexpr Duration clock_back_max = seconds(3600);
 void Model::check_order(const Call& call, std::size_t index) {
   if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a startup
   const QueueRow& queue = row(call);
-  const Message& message = messages_[call.messages[index]];
+  const ModelMessage& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {
-    Message& earlier = messages_[id];
+    ModelMessage& earlier = messages_[id];
     if (earlier.group != message.group || earlier.seq == 0 || earlier.seq >= message.seq) continue;
-    if (earlier.gone == Message::Gone::yes || earlier.sent == Message::Sent::refused) continue;
+    if (earlier.gone == ModelMessage::Gone::yes || earlier.sent == ModelMessage::Sent::refused)
+      continue;
     const auto with_it = call.messages.begin() + static_cast<std::ptrdiff_t>(index);
     if (std::find(call.messages.begin(), with_it, id) != with_it) continue;
     if (earlier.wanders || earlier.deletes > 0 || queue.purges > 0 || queue.deletes > 0) continue;
     if (may_be_expired(earlier)) continue;  // and a crash may bring it back
-    const bool here = earlier.sent != Message::Sent::doubtful && earlier.gone == Message::Gone::no;
+    const bool here =
+        earlier.sent != ModelMessage::Sent::doubtful && earlier.gone == ModelMessage::Gone::no;
     if (!here) {
       lose(earlier, "a later one of its group came");
       continue;
@@ -56,7 +58,7 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
   const std::set<std::uint32_t> arriving = groups_arriving(call.queue);
   std::uint32_t passed = 0;  // group whose first message may not be ready
   for (const std::uint32_t id : sorted) {
-    const Message& message = messages_[id];
+    const ModelMessage& message = messages_[id];
     if (message.group == passed || arriving.contains(message.group)) continue;
     if (queue.letting_go.contains(message.group)) continue;
     if (std::ranges::find(call.messages, id) != call.messages.end()) continue;
@@ -103,7 +105,7 @@ std::set<std::uint32_t> Model::groups_arriving(std::uint32_t at) const {
 void Model::redelay(QueueRow& queue) {
   if (!queue.fifo) return;
   for (const std::uint32_t id : queue.messages) {
-    Message& message = messages_[id];
+    ModelMessage& message = messages_[id];
     if (message.seq == 0 || message.arrived_step > 0) continue;
     const auto again = [&](View& view) {
       if (view.received.low > 0) return;
@@ -189,7 +191,7 @@ void Model::end_scope_changes(QueueRow& queue) {
 
 // The key of the scope in force is the key under which a message is accepted. A send is looked up
 // under that key, and for two windows after a change under the other key too.
-void Model::judge_send(QueueRow& queue, const Message& message, const SendEntry& entry,
+void Model::judge_send(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,
                        const Turn& turn) {
   if (!queue.fifo) {
     if (entry.duplicate) trace_->broken("a duplicate is one", "in a standard queue");
@@ -277,7 +279,7 @@ void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
 // --- attempts ---
 
 // Whether the same attempt had this delivery before: any other delivery has a new nonce.
-bool Model::is_again(const Call& call, const Message& message, std::uint32_t nonce) const {
+bool Model::is_again(const Call& call, const ModelMessage& message, std::uint32_t nonce) const {
   const View& view = message.view;
   return call.attempt != 0 && view.nonce_known && view.nonce == nonce && view.received.high > 0;
 }
@@ -321,7 +323,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
   const Instant high = decided_high(call, turn);
   const bool untouched = std::ranges::all_of(attempt.messages, [&](const auto& m) {
     if (!is_message(m.first)) return false;
-    const Message& message = messages_[m.first];
+    const ModelMessage& message = messages_[m.first];
     const View& view = message.view;
     return surely_alive(message) && !message.wanders && message.moves == 0 && view.nonce_known &&
            view.nonce == m.second && view.from_low > high && view.step == attempt.step &&
@@ -335,7 +337,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
 // --- handles ---
 
 // Whether the holder of this handle had the message all the time while the call was under way.
-bool Model::surely_held(const Message& message, const ReceiptEntry& entry, const Call& call,
+bool Model::surely_held(const ModelMessage& message, const ReceiptEntry& entry, const Call& call,
                         Instant high) const {
   const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   const View& view = message.view;
@@ -346,7 +348,7 @@ bool Model::surely_held(const Message& message, const ReceiptEntry& entry, const
 
 void Model::check_expired_handle(const Call& call, std::size_t index, const Turn& turn) {
   const ReceiptEntry& entry = call.receipts[index];
-  const Message& message = messages_[call.messages[index]];
+  const ModelMessage& message = messages_[call.messages[index]];
   const View& view = message.view;
   if (entry.error == Errc::receipt_expired) {
     if (surely_held(message, entry, call, decided_high(call, turn)))

@@ -60,10 +60,10 @@ bool Model::queue_answers(const Call& call) {
 
 void Model::lose_all(QueueRow& queue, const char* why) {
   for (const std::uint32_t id : queue.messages) {
-    Message& message = messages_[id];
-    if (message.gone == Message::Gone::yes) continue;
+    ModelMessage& message = messages_[id];
+    if (message.gone == ModelMessage::Gone::yes) continue;
     if (message.wanders) {
-      message.gone = Message::Gone::maybe;
+      message.gone = ModelMessage::Gone::maybe;
     } else {
       lose(message, why);
     }
@@ -271,13 +271,13 @@ void Model::answered_purge(const Call& call, const Turn& turn) {
   forget_copies(queue, call.asked_step);
   trace_->note("  queue {} purged", raw(queue.id));
   for (const std::uint32_t id : queue.messages) {
-    Message& message = messages_[id];
-    if (message.gone == Message::Gone::yes || message.decided_step == 0) continue;
+    ModelMessage& message = messages_[id];
+    if (message.gone == ModelMessage::Gone::yes || message.decided_step == 0) continue;
     if (message.decided_step < step && message.arrived_step < step && !message.wanders) {
       lose(message, "purged");
     } else if (!call.exact || message.decided_step == step || message.arrived_step >= step ||
                message.wanders) {
-      message.gone = Message::Gone::maybe;
+      message.gone = ModelMessage::Gone::maybe;
     }
   }
   tidy(queue);
@@ -299,7 +299,7 @@ void Model::answered_count(const Call& call, const Turn& turn) {
   };
   tidy(queue);
   for (const std::uint32_t id : queue.messages) {
-    const Message& message = messages_[id];
+    const ModelMessage& message = messages_[id];
     if (message.decided_step == 0 || must_be_expired(message, fired)) continue;
     const View& view = message.view;
     const bool settled = view.step < step && message.moves == 0;

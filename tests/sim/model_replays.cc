@@ -52,8 +52,8 @@ void Model::delivered_copy(Call& call, std::size_t index, const Turn& turn) {
     return trace_->broken("what is gone does not come back", "seq {}, a copy of {}", copy.seq,
                           copy.original);
   if (const auto known = queue.by_seq.find(copy.seq); known != queue.by_seq.end()) {
-    Message& other = messages_[known->second];
-    if (other.sent != Message::Sent::doubtful || other.promised != Durability::fsync)
+    ModelMessage& other = messages_[known->second];
+    if (other.sent != ModelMessage::Sent::doubtful || other.promised != Durability::fsync)
       return trace_->broken("numbers are not used again", "queue {} seq {} was message {}",
                             raw(queue.id), copy.seq, known->second);
     lose(other, "lost in a crash, its number is a copy's");
@@ -444,7 +444,7 @@ void Model::check_copies(std::uint32_t at) {
       if (!all_seen || !whole || replay.kept_from == never) continue;
       for (const auto& [id, when] : source.replays.sent) {
         if (when >= replay.kept_from && when < replay.seen->started &&
-            messages_[id].sent == Message::Sent::acked &&
+            messages_[id].sent == ModelMessage::Sent::acked &&
             messages_[id].decided_step < replay.asked_step && sends_again(replay, source, id))
           ++must[id];
       }

@@ -25,7 +25,7 @@ constexpr Geometry geometry{0x5eed, 4 * extent_bytes, extent_bytes};
 
 class BodyReaderTest : public testing::Test {
  protected:
-  struct Message {
+  struct WantedMessage {
     std::string body;
     LogPos position = 0;
   };
@@ -140,7 +140,7 @@ class BodyReaderTest : public testing::Test {
   std::unique_ptr<Image> image;
   std::unique_ptr<SegmentPool> pool;
   std::unique_ptr<BodyReader> reader;
-  std::vector<Message> messages;
+  std::vector<WantedMessage> messages;
   std::vector<Come> come;
   Lsn end = 0;
   Instant now{1'700'000'000'000};

@@ -43,7 +43,7 @@ class World {
   std::uint64_t recovered = 0;
 
  private:
-  struct Message {
+  struct LoggedMessage {
     std::string body;
     LogPos position = 0;
     Lsn sent = 0;     // end of the send record
@@ -62,7 +62,7 @@ class World {
     if (log_->check_free_space(bytes) != Errc::ok) return;
     Content content;
     const Seq seq = next_seq_++;
-    Message& message = messages_[seq];
+    LoggedMessage& message = messages_[seq];
     message.body =
         "message " + std::to_string(seq) + std::string(bytes, static_cast<char>('a' + seq % 26));
     content.body = message.body;
@@ -181,7 +181,7 @@ class World {
     const Lsn end = log_->durable();
     ASSERT_GE(end, acknowledged_) << "seed " << seed_ << ": acknowledged records are gone";
     for (auto it = messages_.begin(); it != messages_.end();) {
-      Message& message = it->second;
+      LoggedMessage& message = it->second;
       if (message.deleted > end) message.deleted = 0;
       it = message.sent > end || message.deleted != 0 ? messages_.erase(it) : std::next(it);
     }
@@ -202,7 +202,7 @@ class World {
   std::unique_ptr<sim::SimDisk> disk_;
   std::unique_ptr<Log> log_;
   Effects effects_;
-  std::map<Seq, Message> messages_;
+  std::map<Seq, LoggedMessage> messages_;
   Seq next_seq_ = 1;
   bool slicing_ = false;
   Seq next_of_slice_ = 0;

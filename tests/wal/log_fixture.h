@@ -22,14 +22,14 @@ inline constexpr QueueId test_queue{7};
 
 // The recovered state of a shard: messages by queue and number.
 struct Recovered final : RecoverySink {
-  struct Message {
+  struct RecoveredMessage {
     std::string body;
     LogPos position = 0;
-    bool operator==(const Message&) const = default;
+    bool operator==(const RecoveredMessage&) const = default;
   };
   using Key = std::pair<std::uint32_t, Seq>;
 
-  std::map<Key, Message> messages;
+  std::map<Key, RecoveredMessage> messages;
   std::map<Key, ReceiveRecord> received;
   std::map<std::uint32_t, Seq> heads;
   std::vector<ConfigRecord> configs;

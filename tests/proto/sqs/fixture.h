@@ -40,7 +40,7 @@ struct SqsResponse {
 // Does to requests what core does, as simply as can be, and with the Errcs a test asks for.
 class FakeBroker {
  public:
-  struct Message {
+  struct QueuedMessage {
     Seq seq = 0;
     std::string body, attributes, system;
     Duration delay;
@@ -51,7 +51,7 @@ class FakeBroker {
   };
 
   Directory directory;
-  std::vector<Message> messages;
+  std::vector<QueuedMessage> messages;
   std::vector<std::uint8_t> returned;    // the first byte of the handles that came back undelivered
   std::vector<MoveTask> tasks;           // newest first
   std::function<void()> before_changes;  // what somebody else does before set_attributes is applied
@@ -136,7 +136,7 @@ class FakeBroker {
       entry.error = error_of(i);
       if (entry.error != Errc::ok) continue;
       const Content& content = entry.content;
-      const auto first = std::ranges::find_if(messages, [&](const Message& m) {
+      const auto first = std::ranges::find_if(messages, [&](const QueuedMessage& m) {
         return m.dedup_id == content.dedup_id && m.queue == request.queue;
       });
       entry.duplicate = !content.dedup_id.empty() && first != messages.end();
@@ -150,7 +150,7 @@ class FakeBroker {
   }
 
   void receive(Request& request) {
-    for (const Message& message : messages) {
+    for (const QueuedMessage& message : messages) {
       if (request.delivered == request.receive.max) break;
       Delivery& delivery = request.deliveries[request.delivered++];
       delivery.seq = message.seq;
