@@ -131,7 +131,7 @@ TEST(Checkpoint, RemembersTasks) {
 TEST(Checkpoint, HasSlicesThatCountTheTimesOfSending) {
   ShardLimits limits;
   limits.slice_entries = 64;
-  World world(limits);
+  ShardHarness world(limits);
   std::vector<QueueId> queues;
   for (int i = 0; i < 20; ++i)
     queues.push_back(world.create("q" + std::to_string(i), {}).request.config->id);
@@ -157,7 +157,7 @@ TEST(Checkpoint, HasSlicesThatCountTheTimesOfSending) {
 TEST(Checkpoint, OfAQueueThatIsEmptyNowAndThenIsSmall) {
   Script script;
   script.run("queue q visibility=30");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   const QueueId q = script.queue("q");
   for (int minute = 0; minute < 600; ++minute) {
     world.send(q, {"x"});

@@ -14,7 +14,7 @@ std::vector<AttributeChange> change(Attribute attribute, std::int64_t number) {
 }
 
 TEST(CreateQueue, TwiceGivesTheSameQueue) {
-  World world;
+  ShardHarness world;
   const QueueId first = world.create("q", {}).request.config->id;
   Ask& again = world.create("q", {});
   EXPECT_EQ(again.request.error, Errc::ok);
@@ -27,7 +27,7 @@ TEST(CreateQueue, ComparesOnlyWhatIsAskedForWithWhatIsNow) {
 }
 
 TEST(CreateQueue, NamesTheFirstAttributeThatDiffers) {
-  World world;
+  ShardHarness world;
   world.create("q", {});
   std::vector<AttributeChange> changes = change(Attribute::visibility_timeout, 30);
   changes.push_back({.attribute = Attribute::delay_seconds, .number = 9, .text = {}});
@@ -47,7 +47,7 @@ TEST(CreateQueue, ThatWasNotDurableIsForgottenByACrash) {
 }
 
 TEST(CreateQueue, SetsTheTimesOfTheQueue) {
-  World world;
+  ShardHarness world;
   Ask& created = world.create("q", {});
   const Instant then = world.now();
   EXPECT_EQ(created.request.config->created, then);
@@ -84,10 +84,10 @@ TEST(CreateQueue, IsRefusedWhenTheDirectoryIsFull) {
 
 // AWS does the same; pawl does with --strict-sqs.
 TEST(CreateQueue, WaitsAfterADeleteOfTheNameWhenAskedTo) {
-  const auto create = [](World& world, const std::string& account, const std::string& name) {
+  const auto create = [](ShardHarness& world, const std::string& account, const std::string& name) {
     return world.create(account, name, {}).request.error;
   };
-  World world({.deleted_name_wait = seconds(60)});
+  ShardHarness world({.deleted_name_wait = seconds(60)});
   ASSERT_EQ(create(world, "1", "q"), Errc::ok);
   ASSERT_EQ(create(world, "sns/1", "t"), Errc::ok);
   world.plain(Op::delete_queue, (*world.shard().directory().find("1", "q"))->id);
@@ -107,7 +107,7 @@ TEST(CreateQueue, WaitsAfterADeleteOfTheNameWhenAskedTo) {
   EXPECT_EQ(create(world, "1", "q"), Errc::ok);
   EXPECT_EQ(create(world, "1", "q"), Errc::ok) << "it is there";
 
-  World usual;
+  ShardHarness usual;
   ASSERT_EQ(create(usual, "1", "q"), Errc::ok);
   usual.plain(Op::delete_queue, (*usual.shard().directory().find("1", "q"))->id);
   EXPECT_EQ(create(usual, "1", "q"), Errc::ok);
@@ -121,7 +121,7 @@ TEST(CreateQueue, HasRoomForAllQueuesWithTheLongestNames) {
 }
 
 TEST(CreateQueue, IsRefusedToAnAccountThatHasItsShareAndToNoOther) {
-  World world({.account_queues_max = 2});
+  ShardHarness world({.account_queues_max = 2});
   const auto create = [&](const std::string& account, const std::string& name) {
     return world.create(account, name, {}).request.error;
   };
@@ -140,7 +140,7 @@ TEST(CreateQueue, IsRefusedToAnAccountThatHasItsShareAndToNoOther) {
 }
 
 TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) {
-  World world({.directory_bytes_max = 2100});
+  ShardHarness world({.directory_bytes_max = 2100});
   Ask& first = world.create("q", {});
   const std::vector<AttributeChange> policy = {
       {.attribute = Attribute::policy, .number = -1, .text = std::string(1500, 'p')}
@@ -166,7 +166,7 @@ TEST(CreateQueue, AndSetAttributesAreRefusedWhenTheCheckpointWouldGrowTooLarge) 
 
 // Queue ids are not reused, because handles and records of a deleted queue contain its id.
 TEST(CreateQueue, IsRefusedWhenEveryQueueIdWasUsed) {
-  World world;
+  ShardHarness world;
   world.shard().restore(HeadRecord{QueueId::none, queue_ids_max});
   const Ask& last = world.create("last", {});
   ASSERT_EQ(last.request.error, Errc::ok);

@@ -44,7 +44,7 @@ TEST(Receive, HandsOutFreshMessagesAtHalfTheRateBesideAHundredThatNobodyCanProce
   Script script;
   script.run("queue q | fill q 100");
   const QueueId q = script.queue("q");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   for (int i = 0; i < 10; ++i)
     world.receive(q, {.max = 10, .visibility = seconds(30), .wait = Duration{0}});
   script.run("advance 30s | fill q 100");
@@ -226,7 +226,7 @@ TEST(LongPoll, ComesBeforeAShortPollOfTheSameTurn) {
   Script script;
   script.run("queue q | receive q wait=20 as w | hold | send q a -> pending");
   // The flush completes, and a short poll arrives before the turn ends.
-  World& world = script.world();
+  ShardHarness& world = script.world();
   world.commit();
   Ask& late = world.receive(script.queue("q"), {.max = 1, .wait = seconds(0)});
   EXPECT_EQ(late.request.delivered, 0u);

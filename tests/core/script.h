@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A behaviour of the broker in one line: steps separated by |, run against a World.
+// A behaviour of the broker in one line: steps separated by |, run against a ShardHarness.
 //
 //   run("queue q visibility=30 | send q a | receive q -> a#1 | receive q -> none | advance 30s | receive q -> a#2")
 //
@@ -37,7 +37,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 
 namespace pawl::test {
 
@@ -45,7 +45,7 @@ class Script {
  public:
   explicit Script(const ShardLimits& limits = {}) : world_(limits) {}
   void run(std::string_view steps);
-  World& world() { return world_; }
+  ShardHarness& world() { return world_; }
   QueueId queue(const std::string& name) const { return queues_.at(name); }
   const ReceiptHandle& handle(const std::string& name) const { return handles_.at(name); }
 
@@ -71,7 +71,7 @@ class Script {
   std::string outcome(const Ask& ask);
   std::string deliveries(const Ask& ask);
 
-  World world_;
+  ShardHarness world_;
   std::map<std::string, QueueId> queues_;
   std::map<std::string, ReceiptHandle> handles_;
   std::map<std::string, Ask*> waiting_;

@@ -51,7 +51,7 @@ TEST(InFlightLimit, EndsWithAPurge) {
 TEST(Memory, CountsGroupsWhileTheyAreThere) {
   Script script;
   script.run("queue q fifo=1 | send q A:a");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   const std::uint64_t one = world.shard().memory().slots;
   for (int i = 0; i < 500; ++i) {
     const std::string name = std::to_string(i);
@@ -71,7 +71,7 @@ TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
   limits.retired_a_turn = 100;
   Script script(limits);
   script.run("queue q fifo=1 visibility=0");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   const QueueId q = script.queue("q");
   for (int i = 0; i < 1000; ++i)
     world.send_grouped(q, {
@@ -91,7 +91,7 @@ TEST(Memory, OfAPurgedFifoQueueIsGivenBackBitByBit) {
 TEST(Memory, OfReceiveAttemptsIsGivenBackWhenTheyAreOver) {
   Script script;
   script.run("queue q fifo=1 visibility=12h | send q A:a B:b C:c");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   const std::uint64_t sent = world.shard().memory().dedup;
   script.run("receive q attempt=x -> a#1 | receive q attempt=y -> b#1");
   EXPECT_EQ(world.shard().memory().dedup, sent + 2 * (Attempts::attempt_bytes + sizeof(Attempted)));
@@ -112,7 +112,7 @@ TEST(Memory, OfReceiveAttemptsHasALimit) {
 TEST(Memory, IsNotHeldByWhatIsLongGone) {
   Script script;
   script.run("queue q visibility=12h retention=14d | send q a | receive q -> a#1");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   const QueueId q = script.queue("q");
   const std::uint64_t before = world.shard().memory().index;
   for (int i = 0; i < 20'000; ++i) {
@@ -128,7 +128,7 @@ TEST(Memory, IsNotHeldByWhatIsLongGone) {
 TEST(Memory, OfADeletedQueueIsNotCountedAfterAStart) {
   Script script;
   script.run("queue q | fill q 5000 | queue p | rotate");
-  World& world = script.world();
+  ShardHarness& world = script.world();
   script.run("drop q | restart | send p a");
   EXPECT_LE(world.shard().memory().index, 2048u);
 }
@@ -259,7 +259,7 @@ TEST(TransferLimit, OfBytesStartsFewerMovesAtATime) {
     SCOPED_TRACE(task);
     Script script(limits);
     script.run("queue d | queue q visibility=30 max_receive=1 dlq=d");
-    World& world = script.world();
+    ShardHarness& world = script.world();
     const QueueId q = script.queue("q");
     for (int i = 0; i < 4; ++i)
       world.send(q, std::vector<std::string>(10, std::string(20'000, 'x')));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 #include "tests/sim/random.h"
 
 namespace pawl::test {
@@ -209,7 +209,7 @@ class Model {
   }
 
   sim::Random random_;
-  World world_;
+  ShardHarness world_;
   QueueId queue_;
   std::map<std::string, Known> messages_;
   std::vector<Waiting> waiting_;

@@ -122,7 +122,7 @@ TEST(Recovery, AgainAndAgainComesToTheSame) {
 }
 
 TEST(Recovery, ToleratesRecordsOfMessagesThatAreGone) {
-  World world;
+  ShardHarness world;
   Ask& created = world.create("q", {});
   const QueueId queue = created.request.config->id;
   Shard shard({.secret = test_secret(), .receipt_key = test_receipt_key()}, {}, world.now());

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/seq_index.h"
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 #include "tests/cost/instructions.h"
 
 namespace pawl::test {
@@ -68,7 +68,7 @@ class LongPolls {
   std::size_t size() { return world_.shard().waiting(); }
 
  private:
-  World world_;
+  ShardHarness world_;
   bool fifo_;
   QueueId queue_{};
   int number_ = 0;
@@ -86,7 +86,7 @@ std::uint64_t answering_one_of(std::size_t count, bool fifo) {
 // Instructions to move a dead letter and to answer the short poll that waits for it behind `count`
 // long polls.
 std::uint64_t settling_behind(std::size_t count) {
-  World world(few_timers());
+  ShardHarness world(few_timers());
   world.create("dead", {});
   const QueueId queue = world
                             .create("q",
@@ -131,7 +131,7 @@ TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {
 
 // Instructions for recovery to read one more row of a topic that has `rows`.
 std::uint64_t reading_a_row_behind(std::uint64_t rows) {
-  World world;
+  ShardHarness world;
   auto topic = std::make_shared<QueueConfig>();
   topic->id = QueueId{1000};
   topic->account = "sns/0";

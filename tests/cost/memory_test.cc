@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/core/allocations.h"
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 
 namespace pawl::test {
 namespace {
@@ -24,7 +24,7 @@ std::vector<AttributeChange> fifo() {
   };
 }
 
-// A World, and the broker's bytes beyond those that earlier tests hold.
+// A ShardHarness, and the broker's bytes beyond those that earlier tests hold.
 class Account : public testing::Test {
  protected:
   QueueId make(const std::string& name, std::vector<AttributeChange> changes = {}) {
@@ -53,7 +53,7 @@ class Account : public testing::Test {
   }
 
   const std::uint64_t before_ = BrokerMemory::held();
-  World world_;
+  ShardHarness world_;
 };
 
 TEST_F(Account, CoversWhatWaits) {

@@ -25,9 +25,9 @@ BinarySettings make_config() {
   return config;
 }
 
-class World {
+class FuzzedSession {
  public:
-  explicit World(bool keyed) : config_(make_config()) {
+  explicit FuzzedSession(bool keyed) : config_(make_config()) {
     if (keyed) {
       const auto ring = std::make_shared<Keyring>();
       CHECK(ring->add({"AKID", "secret", "111111111111"}) == KeyFault::none);
@@ -184,7 +184,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_stream(bytes);
   BinaryReader in(bytes);
   const auto first = in.take<std::uint8_t>();
-  World world(first % 4 == 3);
+  FuzzedSession world(first % 4 == 3);
   if (first % 2 == 0) {
     CHECK(world.request(static_cast<std::uint8_t>(BinaryOp::hello), 0, greeting()));
     CHECK(world.request(static_cast<std::uint8_t>(BinaryOp::open_queue), 0,

@@ -19,7 +19,7 @@ Clients::Clients(const Plan& plan, Trace& trace)
   }
 }
 
-void Clients::use(World& world, Model& model) {
+void Clients::use(SimulatedBroker& world, Model& model) {
   world_ = &world;
   model_ = &model;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients: the simulated clients, which send, receive and delete. As the BrokerObserver of the
-// World they pass every response to the Model, in the order in which the shards decided.
+// SimulatedBroker they pass every response to the Model, in the order in which the shards decided.
 //
 // A dropped client does the same as a closing connection (net/connection/connection.cc): it cancels
 // its long polls, and returns messages that are delivered to one of them nevertheless.
@@ -18,14 +18,14 @@
 #include "tests/sim/model.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
-#include "tests/sim/world.h"
+#include "tests/sim/simulated_broker.h"
 
 namespace pawl::sim {
 
 class Clients final : public BrokerObserver {
  public:
   Clients(const Plan& plan, Trace& trace);
-  void use(World& world, Model& model);
+  void use(SimulatedBroker& world, Model& model);
 
   // One random client begins one action, if it has a free call. Returns the operations begun.
   std::uint64_t act() { return act_as(static_cast<std::uint32_t>(random_.below(plan_.clients))); }
@@ -97,7 +97,7 @@ class Clients final : public BrokerObserver {
 
   Plan plan_;
   Trace* trace_;
-  World* world_ = nullptr;
+  SimulatedBroker* world_ = nullptr;
   Model* model_ = nullptr;
   Random random_;
   std::vector<ShardId> homes_;       // home shard of each client

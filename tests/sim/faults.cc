@@ -194,8 +194,9 @@ void Simulation::misplace() {
   if (!copied && random_.chance(1, 2)) world_.keep_copy(shard);
   if (random_.chance(1, 4)) world_.flip_identity();
   if (!world_.is_made(shard)) return;
-  using enum World::Misplaced;
-  World::Misplaced how = std::array{lost, swapped, of_another_time, none_left}[random_.below(4)];
+  using enum SimulatedBroker::Misplaced;
+  SimulatedBroker::Misplaced how =
+      std::array{lost, swapped, of_another_time, none_left}[random_.below(4)];
   if (how == of_another_time && !copied) how = lost;
   if (how == swapped && plan_.shards == 1) how = lost;
   trace_.note("{} us: shard {} is misplaced, {}", world_.now_us(), shard, static_cast<int>(how));

@@ -42,7 +42,7 @@ View joined(const View& a, const View& b) {
 
 }  // namespace
 
-Model::Model(const World& world, Trace& trace)
+Model::Model(const SimulatedBroker& world, Trace& trace)
     : world_(&world), trace_(&trace), shards_(world.shards()) {}
 
 // --- content ---

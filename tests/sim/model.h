@@ -31,8 +31,8 @@
 
 #include "tests/sim/call.h"
 #include "tests/sim/replays.h"
+#include "tests/sim/simulated_broker.h"
 #include "tests/sim/trace.h"
-#include "tests/sim/world.h"
 
 namespace pawl::sim {
 
@@ -210,7 +210,7 @@ std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes);
 
 class Model {
  public:
-  Model(const World& world, Trace& trace);
+  Model(const SimulatedBroker& world, Trace& trace);
 
   // --- content: each message carries its id, which identifies a delivery ---
   std::uint32_t make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random);
@@ -409,7 +409,7 @@ class Model {
   void check_windows() const;
   void tidy(QueueRow& queue);
 
-  const World* world_;
+  const SimulatedBroker* world_;
   Trace* trace_;
   std::vector<ModelMessage> messages_;
   std::vector<QueueRow> queues_;

@@ -12,7 +12,7 @@
 
 #include "net/engine/shard_loop.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/world.h"
+#include "tests/sim/simulated_broker.h"
 
 namespace pawl::sim {
 
@@ -36,7 +36,7 @@ class ShardLoopTest : public testing::Test, public BrokerObserver {
 
   void start(std::uint32_t shards) { start(calm_plan(shards)); }
   void start(const Plan& plan) {
-    world = std::make_unique<World>(plan, trace, *this);
+    world = std::make_unique<SimulatedBroker>(plan, trace, *this);
     ASSERT_EQ(world->start(0), Start::up);
   }
   bool is_answered(const Request& request) const { return answers.contains(&request); }
@@ -85,7 +85,7 @@ class ShardLoopTest : public testing::Test, public BrokerObserver {
   }
 
   Trace trace{false};
-  std::unique_ptr<World> world;
+  std::unique_ptr<SimulatedBroker> world;
   std::unordered_set<const Request*> answers;
   std::vector<std::unique_ptr<Send>> sends;  // sends to queues of shard 0
 };

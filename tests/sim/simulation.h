@@ -17,8 +17,8 @@
 #include "tests/sim/model.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
+#include "tests/sim/simulated_broker.h"
 #include "tests/sim/trace.h"
-#include "tests/sim/world.h"
 
 namespace pawl::sim {
 
@@ -83,7 +83,7 @@ class Simulation {
   Plan plan_;
   Trace trace_;
   Clients clients_;
-  World world_;
+  SimulatedBroker world_;
   Model model_;
   Random random_;
   Outcome outcome_;

@@ -155,7 +155,7 @@ class TwoShards : public testing::Test, public BrokerObserver {
   }
 
   Trace trace{false};
-  World world;
+  SimulatedBroker world;
   QueueId source{}, target{};
   std::set<const Request*> answers;
   std::vector<Received> received;

@@ -17,9 +17,10 @@
 namespace pawl {
 namespace {
 
-class World {
+class CrashingLog {
  public:
-  explicit World(std::uint64_t seed) : random_(sim::Random(seed).split("world")), seed_(seed) {
+  explicit CrashingLog(std::uint64_t seed)
+      : random_(sim::Random(seed).split("world")), seed_(seed) {
     sim::SimDiskOptions disk;
     disk.seed = seed;
     options_.small_segments = random_.chance(1, 2);
@@ -214,7 +215,7 @@ class World {
 TEST(Crash, WhatIsAcknowledgedComesBackAndNothingElseDoes) {
   std::uint64_t recovered = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    World world(seed);
+    CrashingLog world(seed);
     world.run();
     if (HasFatalFailure()) return;
     recovered += world.recovered;

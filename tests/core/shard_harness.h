@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: a broker of one shard over a log in memory, for the tests of core/.
+// ShardHarness: a broker of one shard over a log in memory, for the tests of core/.
 //
 //   ask --submit--> turn: expire, apply, match, append, appended --(durable)--> committed --> answered
 //
@@ -78,9 +78,9 @@ class CountedShard {
   std::unique_ptr<Shard> shard_;
 };
 
-class World {
+class ShardHarness {
  public:
-  explicit World(const ShardLimits& limits = {});
+  explicit ShardHarness(const ShardLimits& limits = {});
 
   // --- requests, created and owned here ---
   Ask& create(const std::string& name, std::vector<AttributeChange> changes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sim/world.h"
+#include "tests/sim/simulated_broker.h"
 
 #include <algorithm>
 #include <bit>
@@ -84,7 +84,7 @@ std::unique_ptr<MessageFilter> make_filter(std::string_view text) {
 
 }  // namespace
 
-World::World(const Plan& plan, Trace& trace, BrokerObserver& observer)
+SimulatedBroker::SimulatedBroker(const Plan& plan, Trace& trace, BrokerObserver& observer)
     : plan_(plan), trace_(&trace), observer_(&observer), random_(Random(plan.seed).split("world")) {
   for (std::uint8_t& byte : identity_.secret) byte = static_cast<std::uint8_t>(random_.below(256));
   for (std::uint8_t& byte : identity_.receipt_key)
@@ -107,11 +107,11 @@ World::World(const Plan& plan, Trace& trace, BrokerObserver& observer)
   }
 }
 
-World::~World() { tear_down(); }
+SimulatedBroker::~SimulatedBroker() { tear_down(); }
 
 // --- the broker ---
 
-Start World::start(std::int64_t jump_ms) {
+Start SimulatedBroker::start(std::int64_t jump_ms) {
   CHECK(!up_);
   wall_ms_ahead_ += jump_ms;
   complaint_.clear();
@@ -152,7 +152,7 @@ Start World::start(std::int64_t jump_ms) {
   return Start::up;
 }
 
-Start World::open(std::uint32_t shard) {
+Start SimulatedBroker::open(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   ShardEngineOptions options{
       .identity = {machine.request_owner.home, plan_.shards, identity_.secret,
@@ -184,14 +184,14 @@ Start World::open(std::uint32_t shard) {
   return Start::up;
 }
 
-Start World::refused(const Error& error) {
+Start SimulatedBroker::refused(const Error& error) {
   tear_down();
   return error.code == Errc::io ? Start::no_disk : Start::refused;
 }
 
 // A step of the wall clock changes nothing while the machine runs, and after a restart only when
 // the wall clock is trusted.
-void World::check_clock() const {
+void SimulatedBroker::check_clock() const {
   if (last_boots_ == 0) return;
   const Instant on_time =
       last_now_ + milliseconds(static_cast<std::int64_t>((now_us_ - last_now_us_) / 1000 + 1));
@@ -204,7 +204,7 @@ void World::check_clock() const {
                    (clock_->now() - on_time).ms);
 }
 
-void World::tear_down() {
+void SimulatedBroker::tear_down() {
   if (up_) {
     last_now_ = now();
     last_now_us_ = now_us_;
@@ -224,7 +224,7 @@ void World::tear_down() {
   up_ = false;
 }
 
-void World::crash(Crash kind) {
+void SimulatedBroker::crash(Crash kind) {
   trace_->note("{} us: crash, {}", now_us_, kind == Crash::power ? "power" : "process");
   tear_down();
   root_->crash(kind);
@@ -237,7 +237,7 @@ void World::crash(Crash kind) {
 
 // --- the data directory, as net/server/data_dir.cc reads and writes it ---
 
-bool World::load_identity() {
+bool SimulatedBroker::load_identity() {
   const auto file = root_->open(DataIdentity::file_name);
   if (!file) return true;  // a new one, as the constructor made it
   std::array<std::byte, DataIdentity::file_bytes> bytes;
@@ -254,7 +254,7 @@ bool World::load_identity() {
   return true;
 }
 
-Result<void> World::store_identity(DataIdentity next) {
+Result<void> SimulatedBroker::store_identity(DataIdentity next) {
   const std::string name(DataIdentity::file_name);
   const bool is_new = !root_->exists(name);
   if (is_new && root_->exists("PAWL.tmp")) {
@@ -278,7 +278,7 @@ Result<void> World::store_identity(DataIdentity next) {
   return {};
 }
 
-Result<void> World::note_start() {
+Result<void> SimulatedBroker::note_start() {
   DataIdentity next = identity_;
   ++next.starts;
   next.made = next.all_shards();
@@ -288,25 +288,25 @@ Result<void> World::note_start() {
   return stored;
 }
 
-void World::flip_identity() {
+void SimulatedBroker::flip_identity() {
   if (identity_flipped_ || !root_->exists(DataIdentity::file_name)) return;
   identity_flipped_ = true;
   root_->flip_bit(DataIdentity::file_name, random_.below(DataIdentity::file_bytes),
                   static_cast<unsigned>(random_.below(8)));
 }
 
-void World::keep_copy(std::uint32_t shard) {
+void SimulatedBroker::keep_copy(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   machine.older = machine.disk->copy_after_crash(Crash::process, random_.next());
   machine.older_start = identity_.starts;
 }
 
 // The manifest of a copy may have the number of the next startup, if that startup was interrupted.
-bool World::has_older_copy(std::uint32_t shard) const {
+bool SimulatedBroker::has_older_copy(std::uint32_t shard) const {
   return machines_[shard]->older && machines_[shard]->older_start + 1 < identity_.starts;
 }
 
-void World::misplace(std::uint32_t shard, Misplaced how) {
+void SimulatedBroker::misplace(std::uint32_t shard, Misplaced how) {
   CHECK(!up_ && away_.empty());
   for (auto& machine : machines_) {
     away_.push_back(std::move(machine->disk));
@@ -330,12 +330,12 @@ void World::misplace(std::uint32_t shard, Misplaced how) {
   }
 }
 
-void World::put_back() {
+void SimulatedBroker::put_back() {
   for (std::uint32_t i = 0; i < plan_.shards; ++i) machines_[i]->disk = std::move(away_[i]);
   away_.clear();
 }
 
-bool World::close_logs() {
+bool SimulatedBroker::close_logs() {
   bool all = true;
   for (auto& machine : machines_) {
     if (machine->closed) continue;
@@ -349,7 +349,7 @@ bool World::close_logs() {
   return all;
 }
 
-void World::stopped() {
+void SimulatedBroker::stopped() {
   for (const auto& machine : machines_) CHECK(machine->closed && machine->disk->in_flight() == 0);
   trace_->note("{} us: stopped", now_us_);
   tear_down();
@@ -357,13 +357,13 @@ void World::stopped() {
 
 // --- time and turns ---
 
-std::uint64_t World::at_us(Instant instant) const {
+std::uint64_t SimulatedBroker::at_us(Instant instant) const {
   if (instant == never) return UINT64_MAX;
   const std::int64_t us = clock_->running_us_at(instant) + static_cast<std::int64_t>(boot_us_);
   return us <= 0 ? 0 : static_cast<std::uint64_t>(us);
 }
 
-bool World::runnable(std::uint32_t shard) const {
+bool SimulatedBroker::runnable(std::uint32_t shard) const {
   const Machine& machine = *machines_[shard];
   if (!up_ || machine.closed || machine.stalled_until > now_us_) return false;
   return !machine.asleep || machine.kicked || machine.wake_at <= now_us_ || machine.due <= now();
@@ -371,7 +371,7 @@ bool World::runnable(std::uint32_t shard) const {
 
 // Other shards may run between an idle turn and the sleep after it: input that they send meanwhile
 // must be seen.
-bool World::turn(std::uint32_t shard) {
+bool SimulatedBroker::turn(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   if (machine.asleep) {
     machine.port->awake();
@@ -428,12 +428,12 @@ bool World::turn(std::uint32_t shard) {
   return true;
 }
 
-std::uint64_t World::bytes_held(const Machine& machine) {
+std::uint64_t SimulatedBroker::bytes_held(const Machine& machine) {
   ShardLoop& loop = machine.engine->loop();
   return loop.shard().memory().sum() + loop.log().stats().image_bytes;
 }
 
-bool World::short_of_memory(ShardId shard, std::uint64_t bytes) const {
+bool SimulatedBroker::short_of_memory(ShardId shard, std::uint64_t bytes) const {
   const Machine& machine = *machines_[raw(shard)];
   const std::uint64_t held = std::max(machine.held_before, bytes_held(machine));
   const std::uint64_t limit = plan_.memory != 0 ? plan_.memory : plan_.log.memory_max;
@@ -442,7 +442,7 @@ bool World::short_of_memory(ShardId shard, std::uint64_t bytes) const {
 
 // --- rot ---
 
-void World::flip(const Flip& flip) {
+void SimulatedBroker::flip(const Flip& flip) {
   trace_->note("disk {}: bit {} of byte {} of {} flips", flip.shard, flip.bit, flip.offset,
                flip.file);
   disk(flip.shard).flip_bit(flip.file, flip.offset, flip.bit);
@@ -450,7 +450,7 @@ void World::flip(const Flip& flip) {
   flip_->around = around(flip);
 }
 
-std::vector<std::byte> World::around(const Flip& flip) const {
+std::vector<std::byte> SimulatedBroker::around(const Flip& flip) const {
   const SimDisk& disk = *machines_[flip.shard]->disk;
   std::vector<std::byte> bytes(128);
   if (!disk.exists(flip.file)) return {};
@@ -458,9 +458,9 @@ std::vector<std::byte> World::around(const Flip& flip) const {
   return bytes;
 }
 
-bool World::flipped() const { return flip_ && around(*flip_) == flip_->around; }
+bool SimulatedBroker::flipped() const { return flip_ && around(*flip_) == flip_->around; }
 
-bool World::flip_back() {
+bool SimulatedBroker::flip_back() {
   const bool there = flipped();
   if (there) {
     trace_->note("disk {}: the bit flips back", flip_->shard);
@@ -470,7 +470,7 @@ bool World::flip_back() {
   return there;
 }
 
-StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
+StoredMessage SimulatedBroker::stored(ShardId shard, const Delivery& delivery) {
   Machine& machine = *machines_[raw(shard)];
   if (const std::byte* const record = machine.engine->log().in_memory(delivery.position)
                                           ? machine.engine->log().record(delivery.position)
@@ -493,13 +493,13 @@ StoredMessage World::stored(ShardId shard, const Delivery& delivery) {
 
 // --- time ---
 
-bool World::falls_asleep(Machine& machine) {
+bool SimulatedBroker::falls_asleep(Machine& machine) {
   if (machine.kicked || machine.due <= now()) return false;  // not kicked: `due` has not changed
   machine.asleep = machine.port->try_sleep();
   return machine.asleep;
 }
 
-void World::advance(std::uint64_t us) {
+void SimulatedBroker::advance(std::uint64_t us) {
   now_us_ += us;
   for (auto& machine : machines_) {
     const std::size_t before = machine->disk->in_flight();
@@ -508,7 +508,7 @@ void World::advance(std::uint64_t us) {
   }
 }
 
-std::uint64_t World::next_event(bool with_timers) const {
+std::uint64_t SimulatedBroker::next_event(bool with_timers) const {
   std::uint64_t next = UINT64_MAX;
   for (const auto& machine : machines_) {
     const auto consider = [&](std::uint64_t us) {
@@ -522,18 +522,18 @@ std::uint64_t World::next_event(bool with_timers) const {
   return next;
 }
 
-void World::unstall() {
+void SimulatedBroker::unstall() {
   for (auto& machine : machines_) machine->stalled_until = 0;
 }
 
 // --- requests ---
 
-void World::submit(Request& request, ShardId home, ShardId target) {
+void SimulatedBroker::submit(Request& request, ShardId home, ShardId target) {
   machines_[raw(home)]->engine->loop().submit(request, target);
   if (!inside_turn_) kick(raw(home));  // otherwise the turn under way must handle it
 }
 
-bool World::cancel(Request& request, ShardId home, ShardId target) {
+bool SimulatedBroker::cancel(Request& request, ShardId home, ShardId target) {
   if (!inside_turn_) kick(raw(home));
   return machines_[raw(home)]->engine->loop().cancel(request, target);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 
 #include <gtest/gtest.h>
 
@@ -21,23 +21,23 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 
 }  // namespace
 
-World::World(const ShardLimits& limits) : limits_(limits) { recover(); }
+ShardHarness::ShardHarness(const ShardLimits& limits) : limits_(limits) { recover(); }
 
 // --- requests ---
 
-Ask& World::make(Op op, QueueId queue) {
+Ask& ShardHarness::make(Op op, QueueId queue) {
   Ask& ask = asks_.emplace_back();
   ask.request.op = op;
   ask.request.queue = queue;
   return ask;
 }
 
-Ask& World::create(const std::string& name, std::vector<AttributeChange> changes) {
+Ask& ShardHarness::create(const std::string& name, std::vector<AttributeChange> changes) {
   return create("000000000000", name, std::move(changes));
 }
 
-Ask& World::create(const std::string& account, const std::string& name,
-                   std::vector<AttributeChange> changes) {
+Ask& ShardHarness::create(const std::string& account, const std::string& name,
+                          std::vector<AttributeChange> changes) {
   Ask& ask = make(Op::create_queue, QueueId::none);
   ask.spec = {.account = account, .name = name, .changes = std::move(changes), .tags = {}};
   ask.request.spec = &ask.spec;
@@ -45,7 +45,7 @@ Ask& World::create(const std::string& account, const std::string& name,
   return ask;
 }
 
-Ask& World::set(QueueId queue, std::vector<AttributeChange> changes) {
+Ask& ShardHarness::set(QueueId queue, std::vector<AttributeChange> changes) {
   Ask& ask = make(Op::set_attributes, queue);
   ask.changes = std::move(changes);
   ask.request.changes = ask.changes;
@@ -53,13 +53,14 @@ Ask& World::set(QueueId queue, std::vector<AttributeChange> changes) {
   return ask;
 }
 
-Ask& World::send(QueueId queue, const std::vector<std::string>& bodies, Duration delay) {
+Ask& ShardHarness::send(QueueId queue, const std::vector<std::string>& bodies, Duration delay) {
   std::vector<GroupedMessage> messages;
   for (const std::string& body : bodies) messages.push_back({body});
   return send_grouped(queue, std::move(messages), delay);
 }
 
-Ask& World::send_grouped(QueueId queue, std::vector<GroupedMessage> messages, Duration delay) {
+Ask& ShardHarness::send_grouped(QueueId queue, std::vector<GroupedMessage> messages,
+                                Duration delay) {
   Ask& ask = make(Op::send, queue);
   ask.messages = std::move(messages);
   for (const GroupedMessage& message : ask.messages) {
@@ -75,7 +76,7 @@ Ask& World::send_grouped(QueueId queue, std::vector<GroupedMessage> messages, Du
   return ask;
 }
 
-Ask& World::receive(QueueId queue, const ReceiveParams& params) {
+Ask& ShardHarness::receive(QueueId queue, const ReceiveParams& params) {
   Ask& ask = make(Op::receive, queue);
   ask.deliveries.resize(params.max);
   ask.text = params.attempt;
@@ -86,8 +87,8 @@ Ask& World::receive(QueueId queue, const ReceiveParams& params) {
   return ask;
 }
 
-Ask& World::receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
-                     Duration visibility, const std::string& attempt) {
+Ask& ShardHarness::receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
+                            Duration visibility, const std::string& attempt) {
   Ask& ask = make(op, queue);
   ask.text = attempt;
   ask.request.receive.attempt = ask.text;
@@ -98,13 +99,13 @@ Ask& World::receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& han
   return ask;
 }
 
-Ask& World::plain(Op op, QueueId queue) {
+Ask& ShardHarness::plain(Op op, QueueId queue) {
   Ask& ask = make(op, queue);
   turn(&ask);
   return ask;
 }
 
-Ask& World::start_move(QueueId queue, const std::string& destination, std::uint32_t rate) {
+Ask& ShardHarness::start_move(QueueId queue, const std::string& destination, std::uint32_t rate) {
   Ask& ask = make(Op::start_move, queue);
   ask.text = destination;
   ask.request.move.destination = ask.text;
@@ -113,7 +114,7 @@ Ask& World::start_move(QueueId queue, const std::string& destination, std::uint3
   return ask;
 }
 
-Ask& World::cancel_move(QueueId queue, std::uint32_t number) {
+Ask& ShardHarness::cancel_move(QueueId queue, std::uint32_t number) {
   Ask& ask = make(Op::cancel_move, queue);
   ask.request.move.number = number;
   turn(&ask);
@@ -122,18 +123,18 @@ Ask& World::cancel_move(QueueId queue, std::uint32_t number) {
 
 // --- turns ---
 
-void World::turn(Ask* ask) {
+void ShardHarness::turn(Ask* ask) {
   if (gathering_ && ask != nullptr) return gathered_.push_back(ask);
   if (ask == nullptr) return settle(one_turn({}));
   settle(one_turn({&ask, 1}));
 }
 
-void World::go() {
+void ShardHarness::go() {
   gathering_ = false;
   settle(one_turn(std::exchange(gathered_, {})));
 }
 
-void World::settle(bool more) {
+void ShardHarness::settle(bool more) {
   int rounds = 0;
   while (more || !travelling_.empty() || shard_->wants_match() || shard_->next_deadline() <= now_) {
     more = one_turn({});
@@ -144,7 +145,7 @@ void World::settle(bool more) {
   }
 }
 
-bool World::one_turn(std::span<Ask* const> asks) {
+bool ShardHarness::one_turn(std::span<Ask* const> asks) {
   effects_.clear();
   for (Transfer* const transfer : std::exchange(travelling_, {}))
     shard_->apply(transfer->request, now_, effects_);
@@ -157,7 +158,7 @@ bool World::one_turn(std::span<Ask* const> asks) {
   return more;
 }
 
-void World::write(Effects& effects) {
+void ShardHarness::write(Effects& effects) {
   Frame frame;
   for (const ConfigRecord& record : effects.configs) frame.records.emplace_back(record);
   for (const HeadRecord& record : effects.heads) frame.records.emplace_back(record);
@@ -197,7 +198,7 @@ void World::write(Effects& effects) {
   collect_freed(effects.freed);
 }
 
-void World::collect_freed(const std::vector<LogPos>& freed) {
+void ShardHarness::collect_freed(const std::vector<LogPos>& freed) {
   for (const LogPos position : freed) {
     const auto held = live_.find(position);
     ASSERT_NE(held, live_.end()) << "given back twice: " << position;
@@ -205,7 +206,7 @@ void World::collect_freed(const std::vector<LogPos>& freed) {
   }
 }
 
-void World::carry(const std::vector<Transfer*>& transfers) {
+void ShardHarness::carry(const std::vector<Transfer*>& transfers) {
   for (Transfer* const transfer : transfers) {
     EXPECT_TRUE(live_.contains(transfer->position)) << "moved what the log no longer keeps";
     if (damaged_.contains(transfer->position)) {
@@ -226,7 +227,7 @@ void World::carry(const std::vector<Transfer*>& transfers) {
   }
 }
 
-void World::release_answers() {
+void ShardHarness::release_answers() {
   std::erase_if(pending_, [this](const Pending& pending) {
     if (pending.lsn > durable_) return false;
     answer(*pending.request);
@@ -234,7 +235,7 @@ void World::release_answers() {
   });
 }
 
-void World::pass_on(Transfer& transfer) {
+void ShardHarness::pass_on(Transfer& transfer) {
   using Stage = Transfer::Stage;
   transfer.stage = transfer.stage == Stage::accept   ? Stage::commit
                    : transfer.stage == Stage::commit ? Stage::forget
@@ -242,7 +243,7 @@ void World::pass_on(Transfer& transfer) {
   travelling_.push_back(&transfer);
 }
 
-void World::answer(Request& request) {
+void ShardHarness::answer(Request& request) {
   if (request.op == Op::transfer) return pass_on(*request.transfer);
   static_assert(offsetof(Ask, request) == 0);
   Ask& ask = reinterpret_cast<Ask&>(request);
@@ -252,7 +253,7 @@ void World::answer(Request& request) {
   ask.answered_at = now_;
 }
 
-void World::advance(Duration by) {
+void ShardHarness::advance(Duration by) {
   const Instant target = now_ + by;
   turn(nullptr);
   while (shard_->next_deadline() <= target) {
@@ -262,24 +263,24 @@ void World::advance(Duration by) {
   jump(target - now_);
 }
 
-void World::jump(Duration by) {
+void ShardHarness::jump(Duration by) {
   now_ = now_ + by;
   turn(nullptr);
 }
 
-void World::jump_one_turn(Duration by) {
+void ShardHarness::jump_one_turn(Duration by) {
   now_ = now_ + by;
   one_turn({});
 }
 
 // --- the disk ---
 
-void World::flush() {
+void ShardHarness::flush() {
   holding_ = false;
   turn(nullptr);
 }
 
-void World::flush_one() {
+void ShardHarness::flush_one() {
   const auto next =
       std::ranges::find_if(frames_, [this](const Frame& f) { return f.end > durable_; });
   if (next == frames_.end()) return;
@@ -288,12 +289,12 @@ void World::flush_one() {
   turn(nullptr);
 }
 
-void World::commit() {
+void ShardHarness::commit() {
   durable_ = appended_;
   shard_->committed(durable_, now_);
 }
 
-void World::crash(Duration down) {
+void ShardHarness::crash(Duration down) {
   while (!frames_.empty() && frames_.back().end > durable_) frames_.pop_back();
   appended_ = durable_;
   holding_ = false;
@@ -304,7 +305,7 @@ void World::crash(Duration down) {
   turn(nullptr);
 }
 
-void World::recover() {
+void ShardHarness::recover() {
   const Instant upgraded = shard_ && upgraded_.ms == 0 ? shard_->identity().upgraded
                                                        : std::exchange(upgraded_, Instant{});
   shard_.make({.secret = test_secret(),
@@ -326,7 +327,7 @@ void World::recover() {
     travelling_.push_back(shard_->resume_transfer(unsettled, ShardId{}).request.transfer);
 }
 
-void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
+void ShardHarness::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
   std::visit(Overloaded{
                  [&](const StoredSend& send) {
                    const Content content = send.content();
@@ -351,7 +352,7 @@ void World::restore(const StoredRecord& stored, std::vector<LogPos>& freed) {
              stored);
 }
 
-bool World::slice() {
+bool ShardHarness::slice() {
   if (!std::exchange(slicing_, true)) {
     slices_.clear();
     slicing_from_ = appended_;
@@ -372,7 +373,7 @@ bool World::slice() {
   return false;
 }
 
-const SendRecord& World::newest(QueueId queue, const std::string& body) const {
+const SendRecord& ShardHarness::newest(QueueId queue, const std::string& body) const {
   const SendRecord* found = nullptr;
   for (const auto& [position, stored] : sends_) {
     if (stored.record.queue == queue && stored.body == body) found = &stored.record;
@@ -381,27 +382,27 @@ const SendRecord& World::newest(QueueId queue, const std::string& body) const {
   return *found;
 }
 
-void World::set_aside(QueueId queue, const std::string& body) {
+void ShardHarness::set_aside(QueueId queue, const std::string& body) {
   shard_->set_aside(queue, newest(queue, body).seq);
   turn(nullptr);
 }
 
-void World::damage(QueueId queue, const std::string& body) {
+void ShardHarness::damage(QueueId queue, const std::string& body) {
   damaged_.insert(newest(queue, body).position);
 }
 
-void World::rotate() {
+void ShardHarness::rotate() {
   while (slice()) {
   }
 }
 
-void World::forget_asks() {
+void ShardHarness::forget_asks() {
   rotate();
   EXPECT_TRUE(pending_.empty() && shard_->waiting() == 0);
   asks_.clear();
 }
 
-std::size_t World::records() const {
+std::size_t ShardHarness::records() const {
   std::size_t count = 0;
   for (const Frame& frame : frames_) count += frame.records.size();
   return count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: one simulated broker. It runs the real Shard, Log, Mesh and ShardLoop of every shard on
-// one clock and in one thread; each shard has its own SimDisk.
+// SimulatedBroker: one simulated broker. It runs the real Shard, Log, Mesh and ShardLoop of every
+// shard on one clock and in one thread; each shard has its own SimDisk.
 //
 //   down --start()--> up --turn(shard), advance()...--> up --crash(), stopped()--> down
 //
@@ -56,10 +56,10 @@ inline constexpr std::string_view odd_filter = "odd";
 
 enum class Start : std::uint8_t { up, refused, no_disk };
 
-class World {
+class SimulatedBroker {
  public:
-  World(const Plan& plan, Trace& trace, BrokerObserver& observer);
-  ~World();
+  SimulatedBroker(const Plan& plan, Trace& trace, BrokerObserver& observer);
+  ~SimulatedBroker();
 
   // --- the broker ---
   // Opens the logs and recovers. If the result is not `up`, nothing is open and complaint() has the
@@ -156,7 +156,7 @@ class World {
 
  private:
   struct ForwardingOwner final : RequestOwner {
-    World* world = nullptr;
+    SimulatedBroker* world = nullptr;
     ShardId home{};
     void on_response(Request& request) override { world->observer_->on_response(home, request); }
     void connection(std::uint64_t) override {}
@@ -184,7 +184,7 @@ class World {
   static constexpr std::uint32_t spins_max = 4;
 
   struct Clocks final : MachineClocks {
-    explicit Clocks(const World& of) : world(&of) {}
+    explicit Clocks(const SimulatedBroker& of) : world(&of) {}
     std::int64_t running_us() const override {
       return static_cast<std::int64_t>(world->now_us_ - world->boot_us_);
     }
@@ -196,7 +196,7 @@ class World {
               static_cast<std::uint8_t>(world->boots_ >> 8)};
     }
     bool synchronised() const override { return world->synchronised_; }
-    const World* world;
+    const SimulatedBroker* world;
   };
 
   Start open(std::uint32_t shard);
