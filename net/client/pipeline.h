@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests in flight on one connection: credit, correlation, and matching of responses.
 //
-//   room() -> begin() -> payload appended to out() -> finish() -> Ticket
+//   begin() -> payload appended to out() -> finish() -> Ticket
 //   turn(): sends, receives, and appends each arrived response to a vector
 //
 // A correlation is a slot number and the slot's use count, so that an unexpected response is

@@ -42,7 +42,7 @@ class Socket {
 
   std::string_view in() const { return {in_.data() + taken_, filled_ - taken_}; }
   void consume(std::size_t bytes) { taken_ += bytes; }
-  // Makes room for `bytes` unconsumed bytes, and reads the available bytes without waiting.
+  // Makes space for `bytes` unconsumed bytes, and reads the available bytes without waiting.
   // False: no bytes were available.
   std::expected<bool, int> receive(std::size_t bytes);
 

@@ -14,7 +14,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
   const BinarySettings& config = table().session();
   std::size_t taken = 0;
   // While the shard is short of memory, a connection gets less credit.
-  const std::size_t credit = table().room() > 0 ? config.credit_bytes : short_credit_bytes;
+  const std::size_t credit =
+      table().free_memory_bytes() > 0 ? config.credit_bytes : short_credit_bytes;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
          bytes_under_way_ < credit) {
     const std::string_view rest = bytes.substr(taken);
@@ -105,7 +106,7 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
-  call.binary.limit_answer(std::min(out_room(), std::max(least, table().room())));
+  call.binary.limit_answer(std::min(free_output_bytes(), std::max(least, table().free_memory_bytes())));
   return carry_on(
       call, call.binary.resume(session_, table().loop().shard().directory(), table().session()));
 }

@@ -144,7 +144,7 @@ class Connection {
   void submit(PendingCall& call, Request& request, ShardId target);
   void finish_after_answers();  // no more requests; close when everything is answered and sent
   bool congested() const { return unsent() > out_high; }
-  std::size_t out_room() const { return out_max - std::min(out_max, unsent()); }
+  std::size_t free_output_bytes() const { return out_max - std::min(out_max, unsent()); }
   std::size_t calls() const { return calls_.size(); }
   Connections& table() const { return *table_; }
   bool open() const { return state_ == State::open; }

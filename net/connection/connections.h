@@ -123,7 +123,7 @@ class Connections final : public RequestOwner {
   static constexpr std::size_t evicted_stranger_bytes_min = 4 << 10;
   void auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer);
   void grew(std::size_t bytes) { grown_ += bytes; }
-  std::size_t room() const {
+  std::size_t free_memory_bytes() const {
     const std::size_t soft = context_->memory_max / 4 * 3;
     return soft - std::min<std::size_t>(soft, counted_ + grown_);
   }

@@ -37,7 +37,7 @@ int OpenFiles::open_now(const std::string& name, int flags) {
   return fd < 0 ? -errno : fd;
 }
 
-int OpenFiles::open_making_room(const std::string& name, int flags) {
+int OpenFiles::open_closing_others(const std::string& name, int flags) {
   while (descriptors_ >= descriptors_max_ && close_one()) {
   }
   for (;;) {
@@ -69,7 +69,7 @@ int OpenFiles::descriptor_of(FileId file) {
     return at.descriptor;
   }
   if (at.name == nullptr) return -ENOENT;
-  const int fd = open_making_room(*at.name, 0);
+  const int fd = open_closing_others(*at.name, 0);
   if (fd < 0) return fd;
   struct stat info{};
   const bool same = fstat(fd, &info) == 0 && info.st_dev == at.device && info.st_ino == at.inode;
@@ -101,7 +101,7 @@ void OpenFiles::take_out(std::uint32_t at) {
 
 Result<FileId> OpenFiles::open(std::string_view name, int flags) {
   std::string path(name);
-  const int fd = open_making_room(path, flags);
+  const int fd = open_closing_others(path, flags);
   struct stat info{};
   const int error = fd < 0 ? -fd : fstat(fd, &info) != 0 ? errno : 0;
   if (error != 0) {

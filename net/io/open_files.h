@@ -76,7 +76,7 @@ class OpenFiles {
 
   Row& row(FileId file);
   int open_now(const std::string& name, int flags);
-  int open_making_room(const std::string& name, int flags);
+  int open_closing_others(const std::string& name, int flags);
   bool close_one();
   void put_first(std::uint32_t at);
   void take_out(std::uint32_t at);

@@ -16,16 +16,16 @@ namespace {
 // is named.
 template <typename WithVector>
 void for_each_vector(Effects& effects, WithVector&& with_vector) {
-  auto& [configs, heads, sends, receives, removes, purges, tasks, settled, replays, freed, replies,
-         transfers] = effects;
+  auto& [configs, heads, sends, receives, deletes, purges, tasks, forgotten_transfers, replays,
+         freed, replies, transfers] = effects;
   with_vector(configs, true);
   with_vector(heads, true);
   with_vector(sends, true);
   with_vector(receives, true);
-  with_vector(removes, true);
+  with_vector(deletes, true);
   with_vector(purges, true);
   with_vector(tasks, true);
-  with_vector(settled, true);
+  with_vector(forgotten_transfers, true);
   with_vector(replays, true);
   with_vector(freed, false);
   with_vector(replies, false);
