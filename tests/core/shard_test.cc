@@ -49,7 +49,7 @@ class BareShard {
     received.deliveries = deliveries;
     turn(&received);
   }
-  void remove_received() {
+  void delete_received() {
     ReceiptEntry entry{.handle = deliveries[0].handle};
     Request request{.op = Op::remove, .queue = queue};
     request.receipts = {&entry, 1};
@@ -93,7 +93,7 @@ TEST(Shard, MakesTheSameDecisionsFromTheSameRequests) {
     both([&](BareShard& it) { it.send(1 + i % 3, milliseconds(i % 5 == 0 ? 1000 : 0)); });
     both([](BareShard& it) { it.receive(); });
     receives += first.effects.receives.size();
-    if (i % 3 == 0) both([](BareShard& it) { it.remove_received(); });
+    if (i % 3 == 0) both([](BareShard& it) { it.delete_received(); });
     both([&](BareShard& it) {
       it.now = it.now + milliseconds(700);
       it.turn(nullptr);
@@ -172,7 +172,7 @@ TEST(Shard, KnowsThePositionOfAMessageUntilItIsDeleted) {
   EXPECT_EQ(it.shard.position_of(QueueId{999}, 1), log_pos_none);
   it.receive();
   EXPECT_EQ(it.shard.position_of(it.queue, 1), 64u) << "in flight";
-  it.remove_received();
+  it.delete_received();
   EXPECT_EQ(it.shard.position_of(it.queue, 1), log_pos_none);
 }
 
@@ -182,12 +182,12 @@ TEST(Shard, DeliversAndFreesARelocatedMessageAtItsNewPosition) {
   it.receive();
   it.shard.relocated(it.queue, 1, 6400);  // in flight
   it.shard.relocated(it.queue, 2, 6464);  // waits
-  it.remove_received();
+  it.delete_received();
   EXPECT_EQ(it.effects.freed, std::vector<LogPos>{6400});
   it.receive();
   ASSERT_EQ(it.received.delivered, 1u);
   EXPECT_EQ(it.deliveries[0].position, 6464u);
-  it.remove_received();
+  it.delete_received();
   EXPECT_EQ(it.effects.freed, std::vector<LogPos>{6464});
 }
 

@@ -71,10 +71,10 @@ TEST(TransferCrash, BringsNothingBackThatWasDeletedInItsTarget) {
     script.run(
         "queue d visibility=1 | queue q visibility=1 max_receive=1 dlq=d | send q a | take q 1 | "
         "advance 1s | hold | receive q wait=1 as w | flush_one | receive d -> a#2");
-    const Ask& remove =
+    const Ask& deletion =
         script.world().receipts(Op::remove, script.queue("d"), {script.handle("a#2")});
     for (int i = 0; i < flushes; ++i) script.run("flush_one");
-    const bool answered = remove.answered;
+    const bool answered = deletion.answered;
     EXPECT_TRUE(answered || flushes < 7);
     script.run("crash | advance 2s");
     const bool gone = contents(script, {"d", "q"}).empty();

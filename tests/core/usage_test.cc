@@ -14,40 +14,40 @@
 namespace pawl {
 namespace {
 
-TEST(UsageCounter, CountsItsPartInTheCommonAccount) {
-  std::uint64_t account = 100;
-  UsageCounter first(account), second(account);
+TEST(UsageCounter, CountsItsPartInTheCommonTotal) {
+  std::uint64_t total = 100;
+  UsageCounter first(total), second(total);
   first.set(30);
   second.add(5);
-  EXPECT_EQ(account, 135u);
+  EXPECT_EQ(total, 135u);
   first.set(10);
   second.add(20);
-  EXPECT_EQ(account, 135u);
+  EXPECT_EQ(total, 135u);
   second.drop(25);
-  EXPECT_EQ(account, 110u);
+  EXPECT_EQ(total, 110u);
 }
 
 TEST(UsageCounter, IsSubtractedWhenItsStructureIsDestroyed) {
-  std::uint64_t account = 0;
-  auto first = std::make_unique<UsageCounter>(account);
-  UsageCounter second(account);
+  std::uint64_t total = 0;
+  auto first = std::make_unique<UsageCounter>(total);
+  UsageCounter second(total);
   first->set(30);
   second.set(12);
   first.reset();
-  EXPECT_EQ(account, 12u);
+  EXPECT_EQ(total, 12u);
 }
 
 TEST(UsageCounter, IsCountedOnceWhenItIsMoved) {
-  std::uint64_t account = 0;
+  std::uint64_t total = 0;
   {
-    UsageCounter first(account);
+    UsageCounter first(total);
     first.set(30);
     UsageCounter second(std::move(first));
-    EXPECT_EQ(account, 30u);
+    EXPECT_EQ(total, 30u);
     second.drop(10);
-    EXPECT_EQ(account, 20u);
+    EXPECT_EQ(total, 20u);
   }
-  EXPECT_EQ(account, 0u);
+  EXPECT_EQ(total, 0u);
 }
 
 // The estimate is compared with the allocator: a text allocates exactly if it counts as memory.

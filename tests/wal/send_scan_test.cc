@@ -41,8 +41,8 @@ class SendScanTest : public testing::Test {
     std::byte* const frame = at(spec.at);
     std::byte* end = frame + log_frame_header_bytes;
     for (const Seq seq : spec.seqs) {
-      const DeleteRecord deleted{queue, seq};
-      end += encode_deletes(end, {&deleted, 1}, spec.stream);
+      const DeleteRecord deletion{queue, seq};
+      end += encode_deletes(end, {&deletion, 1}, spec.stream);
       const std::string text = body(seq);
       const Content content{.body = text};
       end += encode_send(end, {queue, seq, Instant{seconds(1).ms}, {}, &content}, spec.stream);

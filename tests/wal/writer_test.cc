@@ -71,7 +71,7 @@ class WriterTest : public testing::Test {
     writer.append(effects, now);
     return effects.sends[0].position;
   }
-  void remove(Seq seq) {
+  void delete_message(Seq seq) {
     effects.clear();
     effects.deletes.push_back({queue, seq});
     writer.append(effects, now);
@@ -260,7 +260,7 @@ TEST_F(WriterTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
       {"a relocated message", [&] { writer.append_relocated(record, now); },                       true },
       {"a checkpoint's",      [&] { writer.append(CheckpointSlice{.heads = {{queue, 9}}}, now); }, true },
       {"a send",              [&] { send(1, 10); },                                                false},
-      {"a delete",            [&] { remove(1); },                                                  false},
+      {"a delete",            [&] { delete_message(1); },                                          false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
