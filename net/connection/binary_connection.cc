@@ -106,7 +106,8 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
-  call.binary.limit_answer(std::min(free_output_bytes(), std::max(least, table().free_memory_bytes())));
+  call.binary.limit_answer(
+      std::min(free_output_bytes(), std::max(least, table().free_memory_bytes())));
   return carry_on(
       call, call.binary.resume(session_, table().loop().shard().directory(), table().session()));
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/world.h"
+#include "tests/core/shard_harness.h"
 
 namespace pawl::test {
 namespace {
@@ -53,7 +53,7 @@ class ReplayTasksTest : public testing::Test {
   }
   std::size_t known(QueueId queue) { return tasks(queue).size(); }
 
-  World world_;
+  ShardHarness world_;
   ReplayParams params_;
   std::uint32_t number_ = 0;  // of the task started last
 };

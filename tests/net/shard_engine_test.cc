@@ -93,9 +93,9 @@ class Engines {
   Instant now() const { return now_; }
 
  private:
-  struct Owner final : Asker {
+  struct Owner final : RequestOwner {
     std::set<const Request*> answers;
-    void answered(Request& request) override { answers.insert(&request); }
+    void on_response(Request& request) override { answers.insert(&request); }
     void connection(std::uint64_t) override {}
   };
 
