@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of numbers on the command line, and the texts for wrong use of a verb.
+// Checks of values on the command line, and hints for unknown words.
 //
-// Errors: explain() and the checks name the flag, the value, the allowed values and the remedy.
+// Errors: a check returns a text that names the value, the allowed values and the remedy.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
-
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
+#include <string_view>
 
 namespace pawl {
 
-// For CLI::Option::check(): the error text for a value; empty: the value is valid.
+// Returns the error text for a value; empty: the value is valid.
 using ValueCheck = std::function<std::string(const std::string&)>;
 ValueCheck whole_number(std::uint64_t least, std::uint64_t most);
 ValueCheck number(double least, double most);
 
-// `app`: the whole command line, after parse() has thrown `error`.
-std::string explain(const CLI::App& app, const CLI::ParseError& error);
+// A hint for an unknown verb or flag, with a leading space: pawl's own word for a word of other
+// programs, else the closest of the `known` words. Empty: there is none.
+std::string hint_for_verb(std::string_view word, std::span<const std::string> known);
+std::string hint_for_flag(std::string_view word, std::span<const std::string> known);
 
 }  // namespace pawl

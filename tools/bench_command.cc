@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,80 +11,79 @@
 namespace pawl {
 namespace {
 
-void add_endpoint(CLI::App& workload, LoadOptions& options) {
-  auto* url = workload.add_option("--url", options.url,
-                                  "A queue of any SQS endpoint: http://host:port/account/queue");
+void add_endpoint(Verb workload, LoadOptions& options) {
+  const Option url = workload.option("--url", options.url,
+                                     "A queue of any SQS endpoint: http://host:port/account/queue");
   workload
-      .add_option("--binary", options.binary,
-                  "A pawl server's binary port without TLS; what is used without --url (default: "
-                  "127.0.0.1:9326)")
-      ->type_name("ADDR:PORT")
-      ->excludes(url);
-  workload.add_option("--queue", options.queue, "The queue on the binary port")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->excludes(url);
-  workload.add_flag("--create", options.create, "Create the queue if it is not there");
+      .option("--binary", options.binary,
+              "A pawl server's binary port without TLS; what is used without --url (default: "
+              "127.0.0.1:9326)")
+      .value_name("ADDR:PORT")
+      .excludes(url);
+  workload.option("--queue", options.queue, "The queue on the binary port")
+      .value_name("NAME")
+      .show_default()
+      .excludes(url);
+  workload.flag("--create", options.create, "Create the queue if it is not there");
 }
 
-void add_shape(CLI::App& workload, LoadOptions& options) {
+void add_shape(Verb workload, LoadOptions& options) {
   workload
-      .add_option("--connections", options.connections,
-                  "Connections; e2e: of producers, and as many of consumers; 1 to 1024")
-      ->check(whole_number(1, 1024))
-      ->capture_default_str();
-  workload.add_option("--depth", options.depth, "Requests under way on each connection, 1 to 1024")
-      ->check(whole_number(1, 1024))
-      ->capture_default_str();
+      .option("--connections", options.connections,
+              "Connections; e2e: of producers, and as many of consumers; 1 to 1024")
+      .check(whole_number(1, 1024))
+      .show_default();
+  workload.option("--depth", options.depth, "Requests under way on each connection, 1 to 1024")
+      .check(whole_number(1, 1024))
+      .show_default();
   workload
-      .add_option("--batch", options.batch,
-                  "Messages in a request, 1 to 1024; at most 10 over HTTP")
-      ->check(whole_number(1, 1024))
-      ->capture_default_str();
-  workload.add_option("--body", options.body, "Bytes in a message, 1 to 1048576")
-      ->check(whole_number(1, 1 << 20))
-      ->capture_default_str();
+      .option("--batch", options.batch, "Messages in a request, 1 to 1024; at most 10 over HTTP")
+      .check(whole_number(1, 1024))
+      .show_default();
+  workload.option("--body", options.body, "Bytes in a message, 1 to 1048576")
+      .check(whole_number(1, 1 << 20))
+      .show_default();
   workload
-      .add_option("--rate", options.rate,
-                  "Messages a second, sent when they fall due and timed from then; 0: as fast as "
-                  "answers come")
-      ->check(number(0, 1e9))
-      ->capture_default_str();
-  workload.add_option("--seconds", options.seconds, "How long, up to 86400")
-      ->check(number(0.001, 86'400))
-      ->capture_default_str();
+      .option("--rate", options.rate,
+              "Messages a second, sent when they fall due and timed from then; 0: as fast as "
+              "answers come")
+      .check(number(0, 1e9))
+      .show_default();
+  workload.option("--seconds", options.seconds, "How long, up to 86400")
+      .check(number(0.001, 86'400))
+      .show_default();
   workload
-      .add_option(
+      .option(
           "--messages", options.messages,
           "Ends when so many were sent, or received, at the latest after --seconds; 0: no limit")
-      ->check(whole_number(0, 1'000'000'000'000))
-      ->capture_default_str();
-  workload.add_flag("--spin", options.spin,
-                    "Never sleep: takes a core, and the wake-up out of the figures");
+      .check(whole_number(0, 1'000'000'000'000))
+      .show_default();
+  workload.flag("--spin", options.spin,
+                "Never sleep: takes a core, and the wake-up out of the figures");
 }
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& code) {
-  CLI::App* verb = app.add_subcommand("bench", "Loads a server and prints how long answers take");
-  verb->require_subcommand(1);
+void add_bench_command(CommandLine& line) {
+  Verb verb = line.add_verb("bench", "Loads a server and prints how long answers take");
+  verb.require_verb();
   const auto add = [&](const char* name, const char* help, LoadOptions::Workload kind) {
     const auto options = std::make_shared<LoadOptions>();
     options->workload = kind;
-    CLI::App* workload = verb->add_subcommand(name, help);
-    add_endpoint(*workload, *options);
-    add_shape(*workload, *options);
-    workload->add_flag("--json", options->json, "Print the result as one JSON object on stdout");
+    Verb workload = verb.add_verb(name, help);
+    add_endpoint(workload, *options);
+    add_shape(workload, *options);
+    workload.flag("--json", options->json, "Print the result as one JSON object on stdout");
     workload
-        ->add_option("--hgrm", options->hgrm,
-                     "Write the distribution to a file that HdrHistogram plotters read")
-        ->type_name("FILE");
-    workload->callback([options, &code] {
+        .option("--hgrm", options->hgrm,
+                "Write the distribution to a file that HdrHistogram plotters read")
+        .value_name("FILE");
+    workload.on_given([options] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
       const KeyOptions key = key_of_environment();
       options->key_id = key.id;
       options->secret = key.secret;
-      code = run_load(*options, stdout, stderr);
+      return run_load(*options, stdout, stderr);
     });
   };
   add("send", "Sends into a queue", LoadOptions::Workload::send);

@@ -2,7 +2,6 @@
 #include "tools/connection.h"
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <charconv>
@@ -79,16 +78,16 @@ std::string explain(const ConnectionOptions& options, const Client::Error& error
 
 }  // namespace
 
-void add_connection(CLI::App& verb, ConnectionOptions& options) {
-  verb.add_option("--binary", options.binary, "A pawl server's binary port")
-      ->type_name("ADDR:PORT")
-      ->check(check_address)
-      ->capture_default_str();
-  verb.add_flag("--tls", options.tls, "That port has TLS");
-  verb.add_option("--tls-ca", options.ca_file,
-                  "Who vouches for its certificate, PEM (default: whom the system trusts)")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
+void add_connection(Verb verb, ConnectionOptions& options) {
+  verb.option("--binary", options.binary, "A pawl server's binary port")
+      .value_name("ADDR:PORT")
+      .check(check_address)
+      .show_default();
+  verb.flag("--tls", options.tls, "That port has TLS");
+  verb.option("--tls-ca", options.ca_file,
+              "Who vouches for its certificate, PEM (default: whom the system trusts)")
+      .value_name("FILE")
+      .check_existing_file();
 }
 
 KeyOptions key_of_environment() {

@@ -13,9 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "tools/command_line.h"
 
 namespace pawl {
 
@@ -26,7 +24,7 @@ struct ConnectionOptions {
 };
 
 // --binary, --tls, --tls-ca
-void add_connection(CLI::App& verb, ConnectionOptions& options);
+void add_connection(Verb verb, ConnectionOptions& options);
 
 struct KeyOptions {
   std::string id, secret;  // empty: no key

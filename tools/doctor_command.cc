@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -41,33 +40,32 @@ void print_json(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& code) {
+void add_doctor_command(CommandLine& line) {
   struct Asked {
     DoctorOptions options;
     bool json = false;
   };
   const auto asked = std::make_shared<Asked>();
-  CLI::App* verb =
-      app.add_subcommand("doctor", "Says what this machine lets pawl do, and what to change");
-  verb->add_option("--data", asked->options.data, "The data directory whose disk is examined")
-      ->type_name("DIR")
-      ->capture_default_str();
-  verb->add_option("--seconds", asked->options.disk_seconds,
-                   "How long to measure durable writes; 0: not at all")
-      ->check(number(0, 600))
-      ->capture_default_str();
-  verb->add_option("--shards", asked->options.shards, "Shards to be served; 0: one for each core")
-      ->check(whole_number(0, 64))
-      ->capture_default_str();
-  verb->add_flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
-  verb->footer("Exit code 4 when something stands in the way of serving.");
-  verb->callback([asked, &code] {
+  Verb verb = line.add_verb("doctor", "Says what this machine lets pawl do, and what to change");
+  verb.option("--data", asked->options.data, "The data directory whose disk is examined")
+      .value_name("DIR")
+      .show_default();
+  verb.option("--seconds", asked->options.disk_seconds,
+              "How long to measure durable writes; 0: not at all")
+      .check(number(0, 600))
+      .show_default();
+  verb.option("--shards", asked->options.shards, "Shards to be served; 0: one for each core")
+      .check(whole_number(0, 64))
+      .show_default();
+  verb.flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
+  verb.footer("Exit code 4 when something stands in the way of serving.");
+  verb.on_given([asked] {
     const std::vector<Finding> findings = examine(asked->options);
     asked->json ? print_json(findings) : print_table(findings);
     const bool failed = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
       return finding.status == Finding::Status::fail;
     });
-    code = failed ? exit_check_failed : exit_ok;
+    return failed ? exit_check_failed : exit_ok;
   });
 }
 

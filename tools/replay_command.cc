@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 #include <pawl/client.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -244,68 +243,66 @@ int list(const Asked& asked) {
   });
 }
 
-void add_range(CLI::App& action, Asked& asked) {
+void add_range(Verb action, Asked& asked) {
   action
-      .add_option("--from", asked.from,
-                  "What was sent from then on: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago "
-                  "(default: all that is kept)")
-      ->type_name("TIME")
-      ->check(check_time);
-  action.add_option("--to", asked.to, "And before then (default: now)")
-      ->type_name("TIME")
-      ->check(check_time);
+      .option("--from", asked.from,
+              "What was sent from then on: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago "
+              "(default: all that is kept)")
+      .value_name("TIME")
+      .check(check_time);
+  action.option("--to", asked.to, "And before then (default: now)")
+      .value_name("TIME")
+      .check(check_time);
 }
 
 }  // namespace
 
-void add_replay_command(CLI::App& app, int& code) {
-  CLI::App* verb = app.add_subcommand(
+void add_replay_command(CommandLine& line) {
+  Verb verb = line.add_verb(
       "replay", "Sends again what was sent to a queue, also what was deleted or expired since");
-  verb->require_subcommand(1);
+  verb.require_verb();
   const auto asked = std::make_shared<Asked>();
   const auto add = [&](const char* name, const char* help, int (*run)(const Asked&)) {
-    CLI::App* action = verb->add_subcommand(name, help);
-    action->add_option("--queue", asked->queue, "The queue, by its name")
-        ->type_name("NAME")
-        ->required();
-    add_connection(*action, asked->server);
-    action->callback([asked, run, &code] { code = run(*asked); });
+    Verb action = verb.add_verb(name, help);
+    action.option("--queue", asked->queue, "The queue, by its name").value_name("NAME").required();
+    add_connection(action, asked->server);
+    action.on_given([asked, run] { return run(*asked); });
     return action;
   };
 
-  CLI::App* started = add("start", "Starts a replay and prints its number", start);
-  add_range(*started, *asked);
+  Verb started = add("start", "Starts a replay and prints its number", start);
+  add_range(started, *asked);
   started
-      ->add_option("--into", asked->into,
-                   "Another queue to send them to, FIFO if this one is (default: the queue itself)")
-      ->type_name("NAME");
+      .option("--into", asked->into,
+              "Another queue to send them to, FIFO if this one is (default: the queue itself)")
+      .value_name("NAME");
   started
-      ->add_option("--rate", asked->rate,
-                   "Messages a second, up to 1000000; 0: as fast as they are taken")
-      ->check(whole_number(0, replay_rate_max))
-      ->capture_default_str();
+      .option("--rate", asked->rate,
+              "Messages a second, up to 1000000; 0: as fast as they are taken")
+      .check(whole_number(0, replay_rate_max))
+      .show_default();
   started
-      ->add_option("--filter", asked->filter,
-                   "Only those whose attributes match: an SNS filter policy, {\"colour\": "
-                   "[\"red\"]}")
-      ->type_name("JSON")
-      ->check(check_filter);
-  started->add_flag("--copies", asked->copies,
-                    "Also what earlier replays have sent, which is left out otherwise");
-  started->footer(
+      .option("--filter", asked->filter,
+              "Only those whose attributes match: an SNS filter policy, {\"colour\": "
+              "[\"red\"]}")
+      .value_name("JSON")
+      .check(check_filter);
+  started.flag("--copies", asked->copies,
+               "Also what earlier replays have sent, which is left out otherwise");
+  started.footer(
       "The queue's attribute x-replay-retention, in seconds, says how long what is sent to it can "
       "be replayed.");
 
-  CLI::App* listed = add("list", "Prints the last ten replays, newest first", list);
-  listed->add_flag("--json", asked->json,
-                   "Print one JSON array of {number, status, sent, unreadable, from, to, started, "
-                   "into, rate, filter, failure}");
+  Verb listed = add("list", "Prints the last ten replays, newest first", list);
+  listed.flag("--json", asked->json,
+              "Print one JSON array of {number, status, sent, unreadable, from, to, started, "
+              "into, rate, filter, failure}");
 
-  CLI::App* cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
-  cancelled->add_option("--task", asked->task, "The replay's number, as start printed it")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, UINT32_MAX))
-      ->required();
+  Verb cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
+  cancelled.option("--task", asked->task, "The replay's number, as start printed it")
+      .value_name("NUMBER")
+      .check(whole_number(1, UINT32_MAX))
+      .required();
 }
 
 }  // namespace pawl

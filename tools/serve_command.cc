@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "net/server/server.h"
 #include "tools/commands.h"
@@ -15,10 +16,13 @@ namespace {
 
 struct Asked {
   std::map<std::string, std::string> flags;
-  std::map<std::string, const CLI::Option*> options;  // by flag; count() > 0: it was given
+  std::map<std::string, Option> options;  // by flag
   std::string config;
   bool insecure = false;
 };
+
+// A flag with such a value may be given without it, which means yes.
+bool is_yes_no(const ServeKey& key) { return std::string_view(key.value) == "yes|no"; }
 
 int refuse(const std::string& why) {
   fmt::print(stderr, "error: {}\n", why);
@@ -27,10 +31,11 @@ int refuse(const std::string& why) {
 
 std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
   GivenValues given;
-  for (const auto& [flag, text] : asked.flags) {
-    const CLI::Option& option = *asked.options.at(flag);
-    const bool alone = option.get_expected_min() == 0 && text.empty();  // a flag without a value
-    if (option.count() > 0) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
+  for (const ServeKey& key : serve_keys()) {
+    const std::string flag = key.flag;
+    const std::string& text = asked.flags.at(flag);
+    const bool alone = is_yes_no(key) && text.empty();  // a flag without a value
+    if (asked.options.at(flag).given()) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
   }
   read_environment(given);
   for (const std::string& name : unknown_variables()) fmt::print(stderr, "warning: {}\n", name);
@@ -65,31 +70,29 @@ int serve(const Asked& asked) {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, int& code) {
+void add_serve_command(CommandLine& line) {
   const auto asked = std::make_shared<Asked>();
-  CLI::App* verb = app.add_subcommand("serve", "Runs the server until SIGTERM or SIGINT");
+  Verb verb = line.add_verb("serve", "Runs the server until SIGTERM or SIGINT");
   std::string footer =
       "Each setting can also be given as a variable or in the TOML file; a flag wins over a "
       "variable, a variable\nover the file:\n";
   for (const ServeKey& key : serve_keys()) {
-    CLI::Option* const option =
-        verb->add_option("--" + std::string(key.flag), asked->flags[key.flag],
-                         fmt::format("{} (default: {})", key.help, key.preset))
-            ->type_name(key.value);
-    asked->options[key.flag] = option;
-    if (std::string_view(key.value) == "yes|no")
-      option->expected(0, 1);  // without a value it means yes
-    if (key.repeats) option->multi_option_policy(CLI::MultiOptionPolicy::Join);
+    Option option = verb.option("--" + std::string(key.flag), asked->flags[key.flag],
+                                fmt::format("{} (default: {})", key.help, key.preset))
+                        .value_name(key.value);
+    asked->options.emplace(key.flag, option);
+    if (is_yes_no(key)) option.value_optional();
+    if (key.repeats) option.join_repeats();
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
   }
-  verb->add_option("--config", asked->config, "A TOML file with these settings")->type_name("FILE");
-  verb->add_flag("--insecure-no-auth", asked->insecure,
-                 "Serve addresses that others can reach without asking for credentials");
+  verb.option("--config", asked->config, "A TOML file with these settings").value_name("FILE");
+  verb.flag("--insecure-no-auth", asked->insecure,
+            "Serve addresses that others can reach without asking for credentials");
   footer +=
       "Once requests are served, one line of JSON on stdout says where; everything else goes to "
       "stderr.";
-  verb->footer(footer);
-  verb->callback([asked, &code] { code = serve(*asked); });
+  verb.footer(footer);
+  verb.on_given([asked] { return serve(*asked); });
 }
 
 }  // namespace pawl

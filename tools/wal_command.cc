@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -240,30 +239,28 @@ int examine_logs(const std::string& directory, bool print) {
 
 }  // namespace
 
-void add_wal_command(CLI::App& app, int& code) {
+void add_wal_command(CommandLine& line) {
   // Accepts both `wal verify DIR` and `wal verify --data DIR`.
-  const auto add_directory = [](CLI::App& action, std::string& directory, const char* help) {
-    action.add_option("DIR,--data", directory, help)->required();
+  const auto add_directory = [](Verb action, std::string& directory, const char* help) {
+    action.option("DIR,--data", directory, help).required();
   };
-  CLI::App* verb =
-      app.add_subcommand("wal", "Reads or repairs the log of a server that is not running");
-  verb->require_subcommand(1);
+  Verb verb = line.add_verb("wal", "Reads or repairs the log of a server that is not running");
+  verb.require_verb();
   const auto directory = std::make_shared<std::string>();
   const auto add = [&](const char* name, const char* help, bool print) {
-    CLI::App* action = verb->add_subcommand(name, help);
-    add_directory(*action, *directory, "A data directory, or one log in it");
-    action->callback([directory, print, &code] { code = examine_logs(*directory, print); });
+    Verb action = verb.add_verb(name, help);
+    add_directory(action, *directory, "A data directory, or one log in it");
+    action.on_given([directory, print] { return examine_logs(*directory, print); });
   };
   add("dump", "Prints every frame and record, bodies by their size", true);
   add("verify", "Checks every frame and record; exit code 4 when acknowledged data is damaged",
       false);
-  CLI::App* repair = verb->add_subcommand(
+  Verb repair = verb.add_verb(
       "repair", "Shows what a start refuses, and what would be lost without it; changes nothing");
   const auto apply = std::make_shared<bool>(false);
-  add_directory(*repair, *directory, "The data directory");
-  repair->add_flag("--apply", *apply,
-                   "Do it; what is overwritten is copied to DIR/repair-<n> before");
-  repair->callback([directory, apply, &code] { code = repair_logs(*directory, *apply); });
+  add_directory(repair, *directory, "The data directory");
+  repair.flag("--apply", *apply, "Do it; what is overwritten is copied to DIR/repair-<n> before");
+  repair.on_given([directory, apply] { return repair_logs(*directory, *apply); });
 }
 
 }  // namespace pawl

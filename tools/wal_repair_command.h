@@ -2,7 +2,7 @@
 // `pawl wal repair`: plans the repair of every log of a data directory, and does it if `apply` is
 // true, holding the directory's lock.
 //
-// Errors: to stderr; returns the exit code (tools/commands.h).
+// Errors: to stderr; returns the exit code (tools/command_line.h).
 #pragma once
 
 #include <string>

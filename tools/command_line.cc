@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command_line.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t help_column = 32;  // column of the descriptions in help texts
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// The innermost verb that was given: `dump` for `pawl wal dump`.
+const CLI::App& chosen(const CLI::App& app) {
+  const auto verbs = app.get_subcommands();
+  return verbs.empty() ? app : chosen(*verbs.front());
+}
+
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "pawl" : path_of(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string explain_extra(const CLI::App& at, const std::string& extra) {
+  const std::string word = extra.substr(0, extra.find('='));
+  const bool is_flag = word.starts_with("-");
+  const std::vector<std::string> known = is_flag ? flags_of(at) : verbs_of(at);
+  if (!is_flag && known.empty())
+    return fmt::format("{} does not expect \"{}\".", path_of(at), word);
+  const std::string hint = is_flag ? hint_for_flag(word, known) : hint_for_verb(word, known);
+  return fmt::format("{} knows no {} \"{}\".{}", path_of(at), is_flag ? "flag" : "verb", word,
+                     hint);
+}
+
+// Texts of the library: "NAME: 1 required TYPE missing", "NAME is required" and
+// "NAME: At Most 1 required but received 2".
+std::string explain_option(const CLI::App& at, const std::string& text, bool missing) {
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  const CLI::Option* const option = at.get_option_no_throw(name);
+  if (option == nullptr) return text + ".";
+  const std::string type = option->get_type_name();
+  const std::string value = type.empty() ? "a value" : type;
+  if (missing) return fmt::format("{} needs {}: {}.", path_of(at), name, option->get_description());
+  if (text.find("missing") != text.npos)
+    return fmt::format("{} needs {} behind it: {}.", name, value, option->get_description());
+  return fmt::format("{} takes one value, and was given more. Give it once.", name);
+}
+
+// `app`: the whole command line, after parse() has thrown `error`.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& at = chosen(app);
+  std::string text = error.what();
+  const std::vector<std::string> rest = app.remaining(true);
+  const std::string kind = error.get_name();
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!rest.empty() && (extra || kind == "RequiredError")) {
+    text = explain_extra(at, rest.front());
+  } else if (kind == "RequiredError" && text.find("subcommand") != text.npos) {
+    text = fmt::format("{} needs a verb: {}.", path_of(at), fmt::join(verbs_of(at), ", "));
+  } else if (kind == "RequiredError" || kind == "ArgumentMismatch") {
+    text = explain_option(at, text, kind == "RequiredError");
+  }
+  return fmt::format("{}\nSee `{} --help`.", text, path_of(at));
+}
+
+}  // namespace
+
+// --- options ---
+
+Option Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option Option::check(ValueCheck accept) {
+  option_->check(std::move(accept));
+  return *this;
+}
+
+Option Option::check_existing_file() {
+  option_->check(CLI::ExistingFile);
+  return *this;
+}
+
+Option Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option Option::excludes(Option other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option Option::value_optional() {
+  option_->expected(0, 1);
+  return *this;
+}
+
+Option Option::join_repeats() {
+  option_->multi_option_policy(CLI::MultiOptionPolicy::Join);
+  return *this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+
+// --- verbs ---
+
+Option Verb::option(const std::string& names, std::string& value, const std::string& help) {
+  return Option(*app_->add_option(names, value, help));
+}
+
+Option Verb::option(const std::string& names, std::uint32_t& value, const std::string& help) {
+  return Option(*app_->add_option(names, value, help));
+}
+
+Option Verb::option(const std::string& names, std::uint64_t& value, const std::string& help) {
+  return Option(*app_->add_option(names, value, help));
+}
+
+Option Verb::option(const std::string& names, double& value, const std::string& help) {
+  return Option(*app_->add_option(names, value, help));
+}
+
+Option Verb::flag(const std::string& name, bool& value, const std::string& help) {
+  return Option(*app_->add_flag(name, value, help));
+}
+
+Verb Verb::add_verb(const std::string& name, const std::string& help) {
+  return {*app_->add_subcommand(name, help), *code_};
+}
+
+void Verb::require_verb() { app_->require_subcommand(1); }
+
+void Verb::footer(const std::string& text) { app_->footer(text); }
+
+void Verb::on_given(std::function<int()> run) {
+  app_->callback([code = code_, run = std::move(run)] { *code = run(); });
+}
+
+// --- the command line ---
+
+CommandLine::CommandLine(const std::string& text, const std::string& version)
+    : app_(std::make_unique<CLI::App>(text, "pawl")) {
+  app_->set_version_flag("--version", "pawl " + version);
+  app_->require_subcommand(1);
+  app_->get_formatter()->column_width(help_column);
+}
+
+CommandLine::~CommandLine() = default;
+
+Verb CommandLine::add_verb(const std::string& name, const std::string& help) {
+  return {*app_->add_subcommand(name, help), code_};
+}
+
+void CommandLine::footer(const std::string& text) { app_->footer(text); }
+
+int CommandLine::run(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app_->exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "error: {}\n", explain(*app_, error));
+    return exit_usage;
+  }
+  return code_;
+}
+
+}  // namespace pawl
