@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "net/server/doctor.h"
 #include "proto/text/json.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/doctor.h"
 
 namespace pawl {
 namespace {

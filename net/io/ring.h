@@ -14,7 +14,7 @@
 // Limits: sq_entries submissions between two submits (a full queue is submitted on the way); 8
 //         times as many completions; receive_buffers of receive_buffer_bytes for all connections of
 //         the shard.
-// Errors: create() returns errno in Error::sys; net/server/doctor.h explains it.
+// Errors: create() returns errno in Error::sys; net/server/machine.h explains it.
 // Owner:  the thread that created it.
 // Source: io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once

@@ -23,7 +23,7 @@
 #include "core/check.h"
 #include "net/io/listen.h"
 #include "net/server/absent_log.h"
-#include "net/server/doctor.h"
+#include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "net/server/start_watch.h"
 

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "net/server/doctor.h"
+#include "net/server/machine.h"
 #include "net/server/policy_filter.h"
 #include "net/server/remedy.h"
 #include "wal/segment_pool.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/server/doctor.h"
+#include "tools/doctor.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,19 +11,17 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "net/io/disk_latency.h"
+#include "net/server/machine.h"
 
 namespace pawl {
 namespace {
@@ -34,46 +32,6 @@ using Status = Finding::Status;
 constexpr std::uint64_t ring_locked_bytes = 256 << 10;
 constexpr std::uint64_t files_wanted = 10'240;  // three quarters of it are for connections
 constexpr std::uint64_t space_wanted = std::uint64_t{1} << 30;
-
-// The file's text without final line ends; empty if there is no file.
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  std::string result = text.str();
-  while (!result.empty() && result.back() == '\n') result.pop_back();
-  return result;
-}
-
-// The rest of the line that begins with `key`.
-std::string line_after(const std::string& text, std::string_view key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t value = line.find_first_not_of(" \t", key.size());
-    return value == line.npos ? "" : line.substr(value);
-  }
-  return {};
-}
-
-int number(std::string_view text, int otherwise) {
-  int value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-std::string amount(std::uint64_t bytes) {
-  if (bytes == UINT64_MAX) return "unlimited";
-  if (bytes >= std::uint64_t{1} << 30)
-    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
-  return fmt::format("{} KiB", bytes >> 10);
-}
-
-std::uint64_t limit(__rlimit_resource which) {
-  rlimit value{};
-  if (getrlimit(which, &value) != 0) return 0;
-  return value.rlim_cur == RLIM_INFINITY ? UINT64_MAX : value.rlim_cur;
-}
 
 // Makes a ring like a shard's (net/io/ring.h) and closes it. Returns 0 or errno.
 int probe_ring() {
@@ -99,20 +57,20 @@ Finding check_ring(const std::string& root) {
 }
 
 Finding check_memlock(unsigned shards) {
-  const std::uint64_t allowed = limit(RLIMIT_MEMLOCK);
+  const std::uint64_t allowed = process_limit(RLIMIT_MEMLOCK);
   const std::uint64_t wanted = shards * ring_locked_bytes;
   if (geteuid() == 0) return {"locked memory", Status::ok, "root is not limited", ""};
   if (allowed >= wanted)
     return {"locked memory", Status::ok,
-            fmt::format("{} of {} needed", amount(allowed), amount(wanted)), ""};
+            fmt::format("{} of {} needed", amount_text(allowed), amount_text(wanted)), ""};
   return {"locked memory", Status::warn,
           fmt::format("{} shards need {} for their rings, RLIMIT_MEMLOCK is {}", shards,
-                      amount(wanted), amount(allowed)),
+                      amount_text(wanted), amount_text(allowed)),
           "Raise it: `ulimit -l unlimited`, or LimitMEMLOCK=infinity in the systemd unit."};
 }
 
 Finding check_files() {
-  const std::uint64_t allowed = limit(RLIMIT_NOFILE);
+  const std::uint64_t allowed = process_limit(RLIMIT_NOFILE);
   if (allowed >= files_wanted)
     return {"open files", Status::ok, fmt::format("{} allowed", allowed), ""};
   return {"open files", Status::warn, fmt::format("{} allowed; every connection is one", allowed),
@@ -120,54 +78,9 @@ Finding check_files() {
                       files_wanted, files_wanted)};
 }
 
-std::string_view filesystem_name(std::uint64_t magic) {
-  switch (magic) {
-    case 0xEF53:
-      return "ext4";
-    case 0x58465342:
-      return "xfs";
-    case 0x9123683E:
-      return "btrfs";
-    case 0x01021994:
-      return "tmpfs";
-    case 0x794c7630:
-      return "overlayfs";
-    case 0x6969:
-      return "nfs";
-    case 0x65735546:
-      return "fuse";
-    case 0x2fc12fc1:
-      return "zfs";
-    case 0xca451a4e:
-      return "bcachefs";
-    case 0xF2F52010:
-      return "f2fs";
-    default:
-      return "";
-  }
-}
-
 std::uint64_t magic_of(const struct statfs& about) {
   return static_cast<std::uint64_t>(about.f_type) & 0xffffffff;
 }
-
-}  // namespace
-
-std::string copy_on_write_warning(std::uint64_t magic) {
-  const std::string_view name = filesystem_name(magic);
-  if (name != "btrfs" && name != "zfs" && name != "bcachefs") return {};
-  return fmt::format(
-      "{} writes every block to a new place: on a full disk also a write into the preallocated log "
-      "can fail, and then the server stops",
-      name);
-}
-
-std::string copy_on_write_warning(const std::string& directory) {
-  struct statfs about{};
-  return statfs(directory.c_str(), &about) == 0 ? copy_on_write_warning(magic_of(about)) : "";
-}
-
-namespace {
 
 std::vector<Finding> check_filesystem(const std::string& directory) {
   struct statfs about{};
@@ -211,10 +124,10 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
                      fmt::format("{} is {} and takes O_DIRECT", directory, kind), ""});
 
   if (free < space_wanted)
-    found.push_back({"disk space", Status::warn, fmt::format("{} free", amount(free)),
+    found.push_back({"disk space", Status::warn, fmt::format("{} free", amount_text(free)),
                      "Free space: sends are refused when the log cannot grow."});
   else
-    found.push_back({"disk space", Status::ok, fmt::format("{} free", amount(free)), ""});
+    found.push_back({"disk space", Status::ok, fmt::format("{} free", amount_text(free)), ""});
   return found;
 }
 
@@ -224,9 +137,9 @@ std::optional<Finding> check_device(const std::string& directory, const std::str
   const std::string device =
       fmt::format("{}/sys/dev/block/{}:{}", root, major(about.st_dev), minor(about.st_dev));
   for (const char* queue : {"/queue/", "/../queue/"}) {  // a partition uses its parent's queue
-    const std::string cache = text_of(device + queue + "write_cache");
+    const std::string cache = text_of_file(device + queue + "write_cache");
     if (cache.empty()) continue;
-    const std::string fua = text_of(device + queue + "fua");
+    const std::string fua = text_of_file(device + queue + "fua");
     const bool through = cache == "write through";
     return Finding{"block device", Status::ok,
                    fmt::format("{}:{} cache {}, fua {}: {}", major(about.st_dev),
@@ -286,7 +199,7 @@ Finding check_cpus(unsigned cpus, const std::string& root) {
 std::optional<Finding> check_setting(const char* name, const std::string& path,
                                      std::initializer_list<std::string_view> good,
                                      const char* remedy) {
-  const std::string value = text_of(path);
+  const std::string value = text_of_file(path);
   if (value.empty()) return std::nullopt;
   const bool fine = std::find(good.begin(), good.end(), value) != good.end();
   return Finding{name, fine ? Status::ok : Status::warn, value, fine ? "" : remedy};
@@ -307,62 +220,9 @@ std::string_view name_of(Finding::Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-RingSurroundings ring_surroundings(const std::string& root) {
-  RingSurroundings around;
-  around.seccomp = number(line_after(text_of(root + "/proc/self/status"), "Seccomp:"), 0);
-  around.io_uring_disabled = number(text_of(root + "/proc/sys/kernel/io_uring_disabled"), 0);
-  around.memlock_bytes = limit(RLIMIT_MEMLOCK);
-  utsname system{};
-  if (uname(&system) == 0) around.kernel = system.release;
-  return around;
-}
-
-std::string explain_ring_error(int error, const RingSurroundings& around) {
-  const std::string name = fmt::format(
-      "io_uring_setup: {}", strerrorname_np(error) ? strerrorname_np(error) : "unknown error");
-  constexpr const char* seccomp_remedy =
-      "Docker and containerd do so by default since 2023. Run the container with a profile that "
-      "allows io_uring_setup, "
-      "io_uring_enter and io_uring_register, or, to try it out, with --security-opt "
-      "seccomp=unconfined.";
-  if (error == EPERM && around.io_uring_disabled != 0)
-    return fmt::format(
-        "{}: the sysctl kernel.io_uring_disabled is {}. Allow it: `sysctl -w "
-        "kernel.io_uring_disabled=0`{}.",
-        name, around.io_uring_disabled,
-        around.io_uring_disabled == 1 ? ", or add this user's group to kernel.io_uring_group" : "");
-  if ((error == EPERM || error == EACCES || error == ENOSYS) && around.seccomp == 2)
-    return fmt::format("{}: a seccomp filter of this container or unit blocks io_uring. {}", name,
-                       seccomp_remedy);
-  if (error == EPERM || error == EACCES)
-    return fmt::format(
-        "{}: a security module forbids io_uring. Allow it in the policy of SELinux or AppArmor for "
-        "this program.",
-        name);
-  if (error == ENOSYS)
-    return fmt::format(
-        "{}: kernel {} was built without io_uring. Use a kernel with CONFIG_IO_URING, 6.1 or "
-        "newer.",
-        name, around.kernel);
-  if (error == ENOMEM)
-    return fmt::format(
-        "{}: the rings do not fit the limit of locked memory, {}. Raise it: `ulimit -l unlimited`, "
-        "LimitMEMLOCK=infinity in the systemd unit, or --ulimit memlock=-1 for a container.",
-        name, amount(around.memlock_bytes));
-  if (error == EINVAL)
-    return fmt::format(
-        "{}: kernel {} does not know the ring flags pawl needs. Use kernel 6.1 or newer.", name,
-        around.kernel);
-  if (error == EMFILE || error == ENFILE)
-    return fmt::format("{}: no file descriptor is left. Raise the limit: `ulimit -n 10240`.", name);
-  return fmt::format("{}: {}. Run `pawl doctor` for more.", name, std::strerror(error));
-}
-
-std::string explain_ring_error(int error) { return explain_ring_error(error, ring_surroundings()); }
-
 std::optional<double> cpu_quota(const std::string& root) {
   // cgroup v2: "max 100000" or "150000 100000", in every group up to the top; the smallest applies.
-  const std::string groups = text_of(root + "/proc/self/cgroup");
+  const std::string groups = text_of_file(root + "/proc/self/cgroup");
   std::string group = line_after(groups, "0::");
   std::optional<double> smallest;
   const auto consider = [&smallest](double quota, double period) {
@@ -370,7 +230,7 @@ std::optional<double> cpu_quota(const std::string& root) {
       smallest = std::min(smallest.value_or(quota / period), quota / period);
   };
   while (true) {
-    std::istringstream max(text_of(root + "/sys/fs/cgroup" + group + "/cpu.max"));
+    std::istringstream max(text_of_file(root + "/sys/fs/cgroup" + group + "/cpu.max"));
     double quota = 0, period = 0;
     if (max >> quota >> period) consider(quota, period);
     const std::size_t slash = group.rfind('/');
@@ -379,8 +239,8 @@ std::optional<double> cpu_quota(const std::string& root) {
   }
   // cgroup v1: in a container the group's own files are at the top of the mount.
   for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
-    consider(number(text_of(root + mount + "/cpu.cfs_quota_us"), -1),
-             number(text_of(root + mount + "/cpu.cfs_period_us"), 0));
+    consider(number_in(text_of_file(root + mount + "/cpu.cfs_quota_us"), -1),
+             number_in(text_of_file(root + mount + "/cpu.cfs_period_us"), 0));
   return smallest;
 }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/doctor.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tests/net/fake_root.h"
+
+namespace pawl {
+namespace {
+
+std::map<std::string, Finding> findings(const DoctorOptions& options) {
+  std::map<std::string, Finding> by_name;
+  for (const Finding& finding : examine(options)) by_name[finding.name] = finding;
+  return by_name;
+}
+
+TEST(Doctor, FindsTheSmallestCpuQuotaOfAllGroupsAbove) {
+  struct Case {
+    const char* name;
+    std::map<std::string, std::string> files;
+    std::optional<double> quota;
+  };
+  const Case cases[] = {
+      {"none",
+       {{"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "max 100000\n"}},
+       std::nullopt},
+      {"own group",
+       {{"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "150000 100000\n"}},
+       1.5         },
+      {"parent is less",
+       {{"/proc/self/cgroup", "0::/a/b\n"},
+        {"/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n"},
+        {"/sys/fs/cgroup/a/cpu.max", "50000 100000\n"}},
+       0.5         },
+      {"version 1",
+       {{"/proc/self/cgroup", "4:cpu:/x\n"},
+        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"},
+        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
+       2.0         },
+      {"version 1, none",
+       {{"/proc/self/cgroup", "4:cpu:/x\n"},
+        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
+        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
+       std::nullopt},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    FakeRoot root;
+    for (const auto& [name, text] : c.files) root.with(name, text);
+    EXPECT_EQ(cpu_quota(root.path()), c.quota);
+  }
+}
+
+TEST(Doctor, WarnsAboutSettingsThatCostLatencyAndSaysHowToChangeThem) {
+  FakeRoot root;
+  root.with("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")
+      .with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
+      .with("/proc/self/cgroup", "0::/\n")
+      .with("/sys/fs/cgroup/cpu.max", "1000 100000\n");
+  auto by_name = findings({.disk_seconds = 0, .root = root.path()});
+  EXPECT_EQ(by_name["clock source"].status, Finding::Status::warn);
+  EXPECT_EQ(by_name["clock source"].what, "hpet");
+  EXPECT_EQ(by_name["cpu governor"].status, Finding::Status::ok);
+  EXPECT_EQ(by_name["cpus"].status, Finding::Status::warn);
+  EXPECT_EQ(by_name.count("block device"), 0u) << "this fake machine shows none";
+  for (const auto& [name, finding] : by_name)
+    EXPECT_EQ(finding.status == Finding::Status::ok, finding.remedy.empty()) << name;
+}
+
+TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
+  FakeRoot base;
+  auto by_name = findings({.data = base.path() + "/not/there/yet", .disk_seconds = 0});
+  ASSERT_TRUE(by_name.contains("filesystem"));
+  EXPECT_NE(by_name["filesystem"].what.find(base.path() + " "), std::string::npos)
+      << by_name["filesystem"].what;
+  EXPECT_TRUE(std::filesystem::is_empty(base.path())) << "nothing is left behind";
+}
+
+}  // namespace
+}  // namespace pawl
