@@ -133,7 +133,7 @@ int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
                  reason.c_str());
   if (options.json) print_json(out, options, run, per_second);
   if (run.messages() == 0 && run.errors() > 0) {
-    std::fprintf(err, "error: nothing succeeded; the reasons are above\n");
+    std::fprintf(err, "error: no request succeeded; the reasons are above\n");
     return 1;
   }
   return options.hgrm.empty() ? 0 : write_hgrm(options.hgrm, run.latency(), err);

@@ -103,10 +103,10 @@ class BinaryCodec : public Codec {
     std::uint32_t features = 0;
     std::string_view asked;
     if (!client::take_server(answer_, server, features, asked))
-      return "the server's greeting cannot be understood";
+      return "the server's greeting is invalid";
     if (asked.empty()) return {};  // the server requires no key
     Challenge challenge{};
-    if (asked.size() != challenge.size()) return "the server's challenge is not one";
+    if (asked.size() != challenge.size()) return "the server's authentication challenge is invalid";
     std::ranges::copy(asked, challenge.begin());
     const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
     std::string payload;
@@ -124,7 +124,7 @@ class BinaryCodec : public Codec {
     if (!send_all(socket, bytes)) return "the connection broke during the greeting";
     bytes.clear();
     while (true) {
-      if (!receive_some(socket, bytes)) return "the server did not answer the greeting";
+      if (!receive_some(socket, bytes)) return "the server did not respond to the greeting";
       if (bytes.size() < frame_header_bytes) continue;
       const auto header = parse_header(bytes);
       if (!header) return "the server does not speak the binary protocol";
@@ -137,12 +137,12 @@ class BinaryCodec : public Codec {
       }
       if (status == Status::unauthorized)
         return options_.key_id.empty()
-                   ? "the server asks for an access key; put one into AWS_ACCESS_KEY_ID and "
+                   ? "the server requires an access key; set AWS_ACCESS_KEY_ID and "
                      "AWS_SECRET_ACCESS_KEY"
                    : "the server does not know the access key of AWS_ACCESS_KEY_ID, or "
                      "AWS_SECRET_ACCESS_KEY is not its secret";
       if (status == Status::no_such_queue)
-        return "there is no queue " + queue_name_ + "; --create makes it";
+        return "there is no queue " + queue_name_ + "; --create creates it";
       return "the server refused: " + std::string(name_of(status));
     }
   }

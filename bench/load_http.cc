@@ -134,14 +134,14 @@ class HttpCodec : public Codec {
     bytes.clear();
     std::list<std::string> joined;
     while (true) {
-      if (!receive_some(socket, bytes)) return "the endpoint did not answer the first request";
+      if (!receive_some(socket, bytes)) return "the endpoint did not respond to the first request";
       const Response response = read_response(bytes, joined);
       if (response.broken) return "the endpoint does not speak HTTP/1.1";
       if (response.bytes == 0) continue;
       if (response.status == 200) return {};
       const bool absent = response.body.find("QueueDoesNotExist") != response.body.npos ||
                           response.body.find("NonExistentQueue") != response.body.npos;
-      if (absent) return "there is no queue " + queue_ + "; --create makes it";
+      if (absent) return "there is no queue " + queue_ + "; --create creates it";
       return "the endpoint refused: " + std::to_string(response.status) + " " +
              std::string(response.body.substr(0, 300));
     }

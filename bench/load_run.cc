@@ -327,9 +327,9 @@ std::string Run::read(std::uint32_t index) {
   delivered_list_.clear();
   const std::size_t taken =
       line.codec->parse({line.in.data(), line.filled}, replies_, delivered_list_);
-  if (taken == Codec::broken) return "the server's answers cannot be understood";
+  if (taken == Codec::broken) return "the server sent an invalid response";
   for (const Reply& reply : replies_) {
-    if (reply.slot >= line.slots.size()) return "an answer to nothing that was asked";
+    if (reply.slot >= line.slots.size()) return "the server sent a response without a request";
     answered(index, reply, now);
   }
   std::memmove(line.in.data(), line.in.data() + taken, line.filled - taken);

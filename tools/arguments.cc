@@ -21,30 +21,29 @@ struct Synonyms {
 constexpr Synonyms verb_synonyms[] = {
     {" help ",                                                            "`pawl --help` lists the verbs, and `pawl VERB --help` the flags of one."},
     {" status health info ps stats ",
-     "A running server answers on its admin port: `curl http://127.0.0.1:9325/healthz`, or "
+     "A running server responds on its admin port: `curl http://127.0.0.1:9325/healthz`, or "
      "/metrics."                                                                                                                                   },
-    {" stop shutdown quit kill ",
-     "A server ends when it is sent SIGTERM: `kill PID`, or `systemctl stop`."                                                                     },
+    {" stop shutdown quit kill ",                                         "SIGTERM stops a server: `kill PID`, or `systemctl stop`."               },
     {" restart reload ",
-     "SIGHUP reloads keys and certificate: `kill -HUP PID`. For the rest stop the server with "
-     "SIGTERM and run `pawl serve` again."                                                                                                         },
+     "SIGHUP reloads keys and certificate: `kill -HUP PID`. For other settings, stop the server "
+     "with SIGTERM and run `pawl serve` again."                                                                                                    },
     {" start run server up daemon ",                                      "`pawl serve` starts the server."                                        },
     {" send receive delete create list queues create-queue list-queues ",
-     "Queues are used through any SQS client: `aws --endpoint-url http://127.0.0.1:9324 sqs ...`."                                                 },
-    {" verify dump repair fsck ",
-     "The log has verbs of its own: `pawl wal verify|dump|repair DIR`."                                                                            },
+     "Use queues with any SQS client: `aws --endpoint-url http://127.0.0.1:9324 sqs ...`."                                                         },
+    {" verify dump repair fsck ",                                         "The verbs for the log are `pawl wal verify|dump|repair DIR`."           },
 };
 
 constexpr Synonyms flag_synonyms[] = {
     {" --port -p --bind -b --listen -l --host --address --addr ",
-     "--http ADDR:PORT says where SQS clients connect; --binary and --admin are the other ports."                 },
-    {" -d --dir --data-dir --datadir --path --directory ",        "--data DIR names the data directory."          },
-    {" -c --conf --config-file ",                                 "--config FILE names a TOML file."              },
-    {" --threads --workers --cores ",                             "--shards N says how many threads serve queues."},
+     "--http ADDR:PORT is the address for SQS clients; --binary and --admin are the other ports."                           },
+    {" -d --dir --data-dir --datadir --path --directory ",        "--data DIR names the data directory."                    },
+    {" -c --conf --config-file ",                                 "--config FILE names a TOML file."                        },
+    {" --threads --workers --cores ",                             "--shards N sets the number of threads that serve queues."},
     {" --endpoint --endpoint-url -u ",
-     "--url names a queue of an SQS endpoint, --binary a binary port of pawl."                                    },
-    {" --log-level --verbose --debug --quiet -q ",                "There are no log levels; stderr has the log."  },
-    {" -v -V ",                                                   "--version prints the version."                 },
+     "--url names a queue of an SQS endpoint, --binary a binary port of pawl."                                              },
+    {" --log-level --verbose --debug --quiet -q ",
+     "There are no log levels; the log is written to stderr."                                                               },
+    {" -v -V ",                                                   "--version prints the version."                           },
 };
 
 std::string hint_for(std::string_view word, std::span<const Synonyms> all,

@@ -13,59 +13,57 @@ namespace {
 
 void add_endpoint(Verb workload, LoadOptions& options) {
   const Option url = workload.option("--url", options.url,
-                                     "A queue of any SQS endpoint: http://host:port/account/queue");
+                                     "Queue of any SQS endpoint: http://host:port/account/queue");
   workload
       .option("--binary", options.binary,
-              "A pawl server's binary port without TLS; what is used without --url (default: "
+              "Binary port of a pawl server, without TLS; used if --url is not given (default: "
               "127.0.0.1:9326)")
       .value_name("ADDR:PORT")
       .excludes(url);
-  workload.option("--queue", options.queue, "The queue on the binary port")
+  workload.option("--queue", options.queue, "Queue on the binary port")
       .value_name("NAME")
       .show_default()
       .excludes(url);
-  workload.flag("--create", options.create, "Create the queue if it is not there");
+  workload.flag("--create", options.create, "Create the queue if it does not exist");
 }
 
 void add_shape(Verb workload, LoadOptions& options) {
   workload
       .option("--connections", options.connections,
-              "Connections; e2e: of producers, and as many of consumers; 1 to 1024")
+              "Number of connections, 1 to 1024; e2e: of producers, and as many of consumers")
       .check(whole_number(1, 1024))
       .show_default();
-  workload.option("--depth", options.depth, "Requests under way on each connection, 1 to 1024")
+  workload.option("--depth", options.depth, "Requests in flight on each connection, 1 to 1024")
       .check(whole_number(1, 1024))
       .show_default();
-  workload
-      .option("--batch", options.batch, "Messages in a request, 1 to 1024; at most 10 over HTTP")
+  workload.option("--batch", options.batch, "Messages per request, 1 to 1024; at most 10 over HTTP")
       .check(whole_number(1, 1024))
       .show_default();
-  workload.option("--body", options.body, "Bytes in a message, 1 to 1048576")
+  workload.option("--body", options.body, "Bytes per message, 1 to 1048576")
       .check(whole_number(1, 1 << 20))
       .show_default();
   workload
       .option("--rate", options.rate,
-              "Messages a second, sent when they fall due and timed from then; 0: as fast as "
-              "answers come")
+              "Messages per second, each timed from its due time; 0: as fast as responses arrive")
       .check(number(0, 1e9))
       .show_default();
-  workload.option("--seconds", options.seconds, "How long, up to 86400")
+  workload.option("--seconds", options.seconds, "Duration in seconds, up to 86400")
       .check(number(0.001, 86'400))
       .show_default();
   workload
-      .option(
-          "--messages", options.messages,
-          "Ends when so many were sent, or received, at the latest after --seconds; 0: no limit")
+      .option("--messages", options.messages,
+              "End after this many sent or received messages, at the latest after --seconds; 0: no "
+              "limit")
       .check(whole_number(0, 1'000'000'000'000))
       .show_default();
   workload.flag("--spin", options.spin,
-                "Never sleep: takes a core, and the wake-up out of the figures");
+                "Never sleep: uses a whole core, and excludes wake-ups from the figures");
 }
 
 }  // namespace
 
 void add_bench_command(CommandLine& line) {
-  Verb verb = line.add_verb("bench", "Loads a server and prints how long answers take");
+  Verb verb = line.add_verb("bench", "Loads a server and prints response latencies");
   verb.require_verb();
   const auto add = [&](const char* name, const char* help, LoadOptions::Workload kind) {
     const auto options = std::make_shared<LoadOptions>();
@@ -76,7 +74,7 @@ void add_bench_command(CommandLine& line) {
     workload.flag("--json", options->json, "Print the result as one JSON object on stdout");
     workload
         .option("--hgrm", options->hgrm,
-                "Write the distribution to a file that HdrHistogram plotters read")
+                "Write the latency distribution to this file, for HdrHistogram plotters")
         .value_name("FILE");
     workload.on_given([options] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
@@ -86,9 +84,9 @@ void add_bench_command(CommandLine& line) {
       return run_load(*options, stdout, stderr);
     });
   };
-  add("send", "Sends into a queue", LoadOptions::Workload::send);
-  add("receive", "Receives what is there and deletes it", LoadOptions::Workload::receive);
-  add("e2e", "Both; from when a message was to be sent until a consumer has it",
+  add("send", "Sends messages to a queue", LoadOptions::Workload::send);
+  add("receive", "Receives and deletes the messages of a queue", LoadOptions::Workload::receive);
+  add("e2e", "Sends and receives; latency from a message's due time until its receipt",
       LoadOptions::Workload::e2e);
 }
 

@@ -43,8 +43,7 @@ std::string explain_extra(const CLI::App& at, const std::string& extra) {
   if (!is_flag && known.empty())
     return fmt::format("{} does not expect \"{}\".", path_of(at), word);
   const std::string hint = is_flag ? hint_for_flag(word, known) : hint_for_verb(word, known);
-  return fmt::format("{} knows no {} \"{}\".{}", path_of(at), is_flag ? "flag" : "verb", word,
-                     hint);
+  return fmt::format("{} has no {} \"{}\".{}", path_of(at), is_flag ? "flag" : "verb", word, hint);
 }
 
 // Texts of the library: "NAME: 1 required TYPE missing", "NAME is required" and
@@ -57,8 +56,8 @@ std::string explain_option(const CLI::App& at, const std::string& text, bool mis
   const std::string value = type.empty() ? "a value" : type;
   if (missing) return fmt::format("{} needs {}: {}.", path_of(at), name, option->get_description());
   if (text.find("missing") != text.npos)
-    return fmt::format("{} needs {} behind it: {}.", name, value, option->get_description());
-  return fmt::format("{} takes one value, and was given more. Give it once.", name);
+    return fmt::format("{} needs {} after it: {}.", name, value, option->get_description());
+  return fmt::format("{} takes one value, but is given more than once. Give it once.", name);
 }
 
 // `app`: the whole command line, after parse() has thrown `error`.

@@ -33,7 +33,8 @@ std::optional<Address> address_of(std::string_view text) {
 
 std::string check_address(const std::string& text) {
   if (address_of(text)) return {};
-  return fmt::format("\"{}\" is no address. Write ADDR:PORT, such as 127.0.0.1:9326.", text);
+  return fmt::format("\"{}\" is not an address. Write ADDR:PORT, for example 127.0.0.1:9326.",
+                     text);
 }
 
 std::string variable(const char* name) {
@@ -55,37 +56,37 @@ std::string explain(const ConnectionOptions& options, const Client::Error& error
     case Code::unauthorized:
       return has_key ? fmt::format(
                            "{} does not know the access key of AWS_ACCESS_KEY_ID, or "
-                           "AWS_SECRET_ACCESS_KEY is not its secret. Its keys are in the "
-                           "file that `pawl serve --keys` names.",
+                           "AWS_SECRET_ACCESS_KEY is not its secret. The server has its keys in "
+                           "the file that `pawl serve --keys` names.",
                            options.binary)
                      : fmt::format(
-                           "{} asks for an access key. Put one into AWS_ACCESS_KEY_ID and "
+                           "{} requires an access key. Set AWS_ACCESS_KEY_ID and "
                            "AWS_SECRET_ACCESS_KEY.",
                            options.binary);
     case Code::untrusted:
       return fmt::format(
-          "no TLS with {}: it has none there, or its certificate is not to be "
-          "trusted. --tls-ca names who vouches for it.",
+          "no TLS connection to {}: the port has no TLS, or its certificate is not trusted. Name "
+          "its certificate authority with --tls-ca.",
           options.binary);
     default:
       return fmt::format(
-          "{} does not answer as the binary port of a pawl server {} TLS does: {}. "
+          "{} does not respond like the binary port of a pawl server {} TLS: {}. "
           "Name that port with --binary{}.",
           options.binary, tls ? "with" : "without", Client::name_of(error.code),
-          tls ? "" : "; if it has TLS, say --tls");
+          tls ? "" : "; if it has TLS, add --tls");
   }
 }
 
 }  // namespace
 
 void add_connection(Verb verb, ConnectionOptions& options) {
-  verb.option("--binary", options.binary, "A pawl server's binary port")
+  verb.option("--binary", options.binary, "Binary port of a pawl server")
       .value_name("ADDR:PORT")
       .check(check_address)
       .show_default();
-  verb.flag("--tls", options.tls, "That port has TLS");
+  verb.flag("--tls", options.tls, "Use TLS");
   verb.option("--tls-ca", options.ca_file,
-              "Who vouches for its certificate, PEM (default: whom the system trusts)")
+              "Certificate authorities for TLS, PEM (default: those of the system)")
       .value_name("FILE")
       .check_existing_file();
 }

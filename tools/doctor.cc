@@ -73,7 +73,7 @@ Finding check_files() {
   const std::uint64_t allowed = process_limit(RLIMIT_NOFILE);
   if (allowed >= files_wanted)
     return {"open files", Status::ok, fmt::format("{} allowed", allowed), ""};
-  return {"open files", Status::warn, fmt::format("{} allowed; every connection is one", allowed),
+  return {"open files", Status::warn, fmt::format("{} allowed; each connection uses one", allowed),
           fmt::format("Raise it: `ulimit -n {}`, or LimitNOFILE={} in the systemd unit.",
                       files_wanted, files_wanted)};
 }
@@ -170,8 +170,8 @@ Finding check_latency(const std::string& directory, double seconds) {
             "Every send waits for this: a drive with power-loss protection takes 20 to 100 us."};
   if (best < 8)
     return {"durable write", Status::warn, what,
-            "Quicker than a drive can be: this storage may acknowledge a flush it does not do, and "
-            "a power cut then loses messages."};
+            "Faster than any drive: this storage may acknowledge a flush without doing it, and a "
+            "power cut then loses messages."};
   return {"durable write", Status::ok, what, ""};
 }
 
@@ -187,7 +187,7 @@ Finding check_cpus(unsigned cpus, const std::string& root) {
   if (quota && *quota < cpus)
     return {"cpus", Status::warn,
             fmt::format("{} usable, but the cgroup's quota is {:.2f}", cpus, *quota),
-            "Give the container whole CPUs, or run with --poll never so that no quota is spent on "
+            "Give the container whole CPUs, or run with --poll never, which spends no quota on "
             "spinning."};
   return {
       "cpus", Status::ok,

@@ -46,19 +46,20 @@ void add_doctor_command(CommandLine& line) {
     bool json = false;
   };
   const auto asked = std::make_shared<Asked>();
-  Verb verb = line.add_verb("doctor", "Says what this machine lets pawl do, and what to change");
+  Verb verb =
+      line.add_verb("doctor", "Checks this machine and its disk for obstacles, and names remedies");
   verb.option("--data", asked->options.data, "The data directory whose disk is examined")
       .value_name("DIR")
       .show_default();
   verb.option("--seconds", asked->options.disk_seconds,
-              "How long to measure durable writes; 0: not at all")
+              "Seconds to measure durable writes; 0: do not measure")
       .check(number(0, 600))
       .show_default();
-  verb.option("--shards", asked->options.shards, "Shards to be served; 0: one for each core")
+  verb.option("--shards", asked->options.shards, "Number of shards to serve; 0: one per core")
       .check(whole_number(0, 64))
       .show_default();
   verb.flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
-  verb.footer("Exit code 4 when something stands in the way of serving.");
+  verb.footer("Exit code 4: pawl cannot serve on this machine.");
   verb.on_given([asked] {
     const std::vector<Finding> findings = examine(asked->options);
     asked->json ? print_json(findings) : print_table(findings);

@@ -46,20 +46,22 @@ std::expected<void, std::string> read_guarded(const std::string& path, FileText&
     count = ::read(fd, file.text.data(), file.text.size());
   }
   ::close(fd);
-  if (count < 0) return Fault(unreadable(path, "not a file that can be read"));
+  if (count < 0) return Fault(unreadable(path, "not a readable file"));
   if (static_cast<std::size_t>(count) > key_file_bytes_max)
-    return Fault(fmt::format("--keys {}: longer than {} bytes", path, key_file_bytes_max));
+    return Fault(
+        fmt::format("--keys {}: longer than {} bytes, which is the limit. Name a shorter file.",
+                    path, key_file_bytes_max));
   file.text.resize(static_cast<std::size_t>(count));
   if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return Fault(
-        fmt::format("--keys {}: others can open it (mode {:04o}), and whoever reads it can sign "
-                    "anything; take that away with: chmod 600 {}",
+        fmt::format("--keys {}: other users can open it (mode {:04o}), and its secrets sign any "
+                    "request. Restrict it with: chmod 600 {}",
                     path, info.st_mode & 07777, path));
   }
   if (info.st_uid != geteuid() && info.st_uid != 0) {
     return Fault(
-        fmt::format("--keys {}: it belongs to user {}, who can change it, and the server runs as "
-                    "{}; make it yours with: chown {} {}",
+        fmt::format("--keys {}: it belongs to user {}, who can change it, but the server runs as "
+                    "user {}. Change the owner with: chown {} {}",
                     path, info.st_uid, geteuid(), geteuid(), path));
   }
   return {};
@@ -78,13 +80,13 @@ std::expected<void, std::string> read_key(const std::string& path, const toml::t
     const auto known = std::find_if(std::begin(wanted), std::end(wanted),
                                     [&](const auto& want) { return name.str() == want.first; });
     if (known == std::end(wanted)) {
-      return Fault(fmt::format("{}: a key has id, secret and account, and no \"{}\".{}",
+      return Fault(fmt::format("{}: a key has id, secret and account, but no \"{}\".{}",
                                location_of(path, name.source()), name.str(),
                                suggestion(name.str(), names)));
     }
     const auto text = node.value_exact<std::string>();
     if (!text) {
-      return Fault(fmt::format("{}: {} is a string: write it in quotes.",
+      return Fault(fmt::format("{}: {} must be a string: write it in quotes.",
                                location_of(path, node.source()), known->first));
     }
     *known->second = *text;
@@ -114,20 +116,16 @@ std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const s
   for (const auto& [name, node] : parsed.table()) {
     const toml::array* const keys = node.as_array();
     if (name.str() != "key" || keys == nullptr || !keys->is_homogeneous<toml::table>()) {
-      return Fault(
-          fmt::format("{}: keys are written as tables called [[key]], and nothing else "
-                      "is in this file.",
-                      location_of(path, name.source())));
+      return Fault(fmt::format("{}: this file may contain [[key]] tables only.",
+                               location_of(path, name.source())));
     }
     for (const toml::node& key : *keys) {
       if (auto added = read_key(path, *key.as_table(), *ring); !added) return Fault(added.error());
     }
   }
   if (ring->size() == 0) {
-    return Fault(
-        fmt::format("{}: there is no key in it, so nobody could sign. Write [[key]] with id, "
-                    "secret and account.",
-                    path));
+    return Fault(fmt::format(
+        "{}: there is no key in it. Write [[key]] tables with id, secret and account.", path));
   }
   return ring;
 }

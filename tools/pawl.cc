@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   pawl::add_replay_command(line);
   pawl::add_version_command(line);
   line.footer(
-      "`pawl <verb> --help` says more. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 check "
+      "`pawl <verb> --help` describes a verb. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 "
+      "check "
       "failed.");
   return line.run(argc, argv);
 }

@@ -39,19 +39,19 @@ struct Asked {
 std::string check_time(const std::string& text) {
   if (point_in_time(text, wall_clock_ms())) return {};
   return fmt::format(
-      "\"{}\" is no time since 1970. Write it in UTC as 2026-11-22T10:00:00Z, or how long ago it "
-      "was: 90s, 15m, 2h or 3d.",
+      "\"{}\" is not a time after 1970. Write it in UTC as 2026-11-22T10:00:00Z, or as an age: "
+      "90s, 15m, 2h or 3d.",
       text);
 }
 
 std::string check_filter(const std::string& text) {
   if (text.size() > replay_filter_bytes_max)
-    return fmt::format("{} bytes are too many. A filter has {} at most.", text.size(),
+    return fmt::format("The filter has {} bytes; at most {} are allowed. Shorten it.", text.size(),
                        replay_filter_bytes_max);
   std::string why;
   if (text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why)) return {};
-  return fmt::format("'{}' is no filter policy: {}. One is '{{\"colour\": [\"red\"]}}'.", text,
-                     why);
+  return fmt::format("'{}' is not a filter policy: {}. An example is '{{\"colour\": [\"red\"]}}'.",
+                     text, why);
 }
 
 // --- error texts ---
@@ -62,10 +62,11 @@ int fail(int code, std::string_view text) {
 }
 
 int explain_no_queue(const Asked& asked, std::string_view queue) {
-  return fail(exit_not_found,
-              fmt::format("there is no queue \"{}\" at {}. Name one that is there, by its name and "
-                          "not its URL.",
-                          queue, asked.server.binary));
+  return fail(
+      exit_not_found,
+      fmt::format(
+          "there is no queue \"{}\" at {}. Name an existing queue by its name, not by its URL.",
+          queue, asked.server.binary));
 }
 
 // Explains the errors that any request can return.
@@ -75,15 +76,14 @@ int explain(const Asked& asked, std::string_view what, const Client::Error& erro
     case Code::no_such_queue:
       return explain_no_queue(asked, asked.queue);
     case Code::unknown_op:
-      return fail(exit_failure,
-                  fmt::format("the server at {} knows no replays. It is older than this program: "
-                              "start the one that belongs to it.",
-                              asked.server.binary));
+      return fail(exit_failure, fmt::format("the server at {} does not support replays, because it "
+                                            "is older than this program. Upgrade the server.",
+                                            asked.server.binary));
     case Code::timed_out:
     case Code::broken:
       return fail(exit_failure,
-                  fmt::format("cannot {} queue \"{}\": the connection to {} is gone ({}). Whether "
-                              "it was done, `pawl replay list --queue {}` shows.",
+                  fmt::format("cannot {} queue \"{}\": the connection to {} is lost ({}). Check "
+                              "with `pawl replay list --queue {}` if the server executed it.",
                               what, asked.queue, asked.server.binary, Client::name_of(error.code),
                               asked.queue));
     default:
@@ -103,24 +103,24 @@ int explain_start(const Asked& asked, const Client::Error& error) {
     case Code::not_kept:
       return fail(
           exit_failure,
-          fmt::format("nothing that was sent to queue \"{}\" is kept: its attribute "
-                      "x-replay-retention is 0. Set it to the seconds for which messages are to be "
-                      "kept from then on: aws sqs set-queue-attributes --queue-url URL "
+          fmt::format("queue \"{}\" retains no messages for replay: its attribute "
+                      "x-replay-retention is 0. Set it to the number of seconds for which new "
+                      "messages are retained: aws sqs set-queue-attributes --queue-url URL "
                       "--attributes x-replay-retention=86400",
                       queue));
     case Code::task_running:
       return fail(exit_failure,
-                  fmt::format("a replay of queue \"{0}\" is running already. Wait for its end, or "
-                              "end it: `pawl replay list --queue {0}` shows its number, `pawl "
-                              "replay cancel --queue {0} --task NUMBER` ends it.",
+                  fmt::format("a replay of queue \"{0}\" is already running. Wait until it ends, "
+                              "or cancel it: `pawl replay list --queue {0}` shows its number, "
+                              "`pawl replay cancel --queue {0} --task NUMBER` cancels it.",
                               queue));
     case Code::no_such_queue:
       return explain_no_queue(asked, elsewhere ? asked.into : queue);
     case Code::invalid:  // all other arguments were checked before
       if (!elsewhere) break;
       return fail(exit_failure,
-                  fmt::format("cannot replay queue \"{}\" into \"{}\": one of them is a FIFO "
-                              "queue, the other is not. Name one of the same kind with --into.",
+                  fmt::format("cannot replay queue \"{}\" into \"{}\": one is a FIFO queue, the "
+                              "other is not. Name a queue of the same kind with --into.",
                               queue, asked.into));
     default:
       break;
@@ -131,15 +131,15 @@ int explain_start(const Asked& asked, const Client::Error& error) {
 int explain_cancel(const Asked& asked, const Client::Error& error) {
   using Code = Client::Code;
   if (error.code == Code::no_such_task)
-    return fail(exit_not_found,
-                fmt::format("queue \"{0}\" has no replay {1}. `pawl replay list --queue {0}` shows "
-                            "the last {2}.",
-                            asked.queue, asked.task, replays_kept));
+    return fail(
+        exit_not_found,
+        fmt::format(
+            "queue \"{0}\" has no replay {1}. `pawl replay list --queue {0}` shows the latest {2}.",
+            asked.queue, asked.task, replays_kept));
   if (error.code == Code::task_ended)
-    return fail(exit_failure,
-                fmt::format("replay {1} of queue \"{0}\" does not run any more: there is nothing "
-                            "to cancel. `pawl replay list --queue {0}` shows how it ended.",
-                            asked.queue, asked.task));
+    return fail(exit_failure, fmt::format("replay {1} of queue \"{0}\" has already ended. `pawl "
+                                          "replay list --queue {0}` shows its result.",
+                                          asked.queue, asked.task));
   return explain(asked, "cancel a replay of", error);
 }
 
@@ -164,7 +164,7 @@ int start(const Asked& asked) {
   options.filter = asked.filter;
   options.copies = asked.copies;
   if (options.from >= (asked.to.empty() ? now : options.to))
-    return fail(exit_usage, fmt::format("--from {} is not before {}. Nothing was sent in between.\n"
+    return fail(exit_usage, fmt::format("--from {} is not before {}. The time range is empty.\n"
                                         "See `pawl replay start --help`.",
                                         asked.from, asked.to.empty() ? "now" : "--to " + asked.to));
   return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
@@ -246,11 +246,11 @@ int list(const Asked& asked) {
 void add_range(Verb action, Asked& asked) {
   action
       .option("--from", asked.from,
-              "What was sent from then on: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago "
-              "(default: all that is kept)")
+              "Start of the time range: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago (default: "
+              "the oldest retained message)")
       .value_name("TIME")
       .check(check_time);
-  action.option("--to", asked.to, "And before then (default: now)")
+  action.option("--to", asked.to, "End of the time range (default: now)")
       .value_name("TIME")
       .check(check_time);
 }
@@ -258,13 +258,13 @@ void add_range(Verb action, Asked& asked) {
 }  // namespace
 
 void add_replay_command(CommandLine& line) {
-  Verb verb = line.add_verb(
-      "replay", "Sends again what was sent to a queue, also what was deleted or expired since");
+  Verb verb = line.add_verb("replay",
+                            "Sends messages of a queue again, including deleted and expired ones");
   verb.require_verb();
   const auto asked = std::make_shared<Asked>();
   const auto add = [&](const char* name, const char* help, int (*run)(const Asked&)) {
     Verb action = verb.add_verb(name, help);
-    action.option("--queue", asked->queue, "The queue, by its name").value_name("NAME").required();
+    action.option("--queue", asked->queue, "Name of the queue").value_name("NAME").required();
     add_connection(action, asked->server);
     action.on_given([asked, run] { return run(*asked); });
     return action;
@@ -274,32 +274,32 @@ void add_replay_command(CommandLine& line) {
   add_range(started, *asked);
   started
       .option("--into", asked->into,
-              "Another queue to send them to, FIFO if this one is (default: the queue itself)")
+              "Destination queue, of the same kind: standard or FIFO (default: the queue itself)")
       .value_name("NAME");
   started
       .option("--rate", asked->rate,
-              "Messages a second, up to 1000000; 0: as fast as they are taken")
+              "Messages per second, up to 1000000; 0: as fast as the destination accepts them")
       .check(whole_number(0, replay_rate_max))
       .show_default();
   started
-      .option("--filter", asked->filter,
-              "Only those whose attributes match: an SNS filter policy, {\"colour\": "
-              "[\"red\"]}")
+      .option(
+          "--filter", asked->filter,
+          "Only messages whose attributes match this SNS filter policy, as {\"colour\": [\"red\"]}")
       .value_name("JSON")
       .check(check_filter);
-  started.flag("--copies", asked->copies,
-               "Also what earlier replays have sent, which is left out otherwise");
+  started.flag("--copies", asked->copies, "Include messages that earlier replays sent");
   started.footer(
-      "The queue's attribute x-replay-retention, in seconds, says how long what is sent to it can "
-      "be replayed.");
+      "The queue attribute x-replay-retention sets for how many seconds messages are retained for "
+      "replay.");
 
-  Verb listed = add("list", "Prints the last ten replays, newest first", list);
+  Verb listed = add("list", "Prints the latest ten replays, newest first", list);
   listed.flag("--json", asked->json,
               "Print one JSON array of {number, status, sent, unreadable, from, to, started, "
               "into, rate, filter, failure}");
 
-  Verb cancelled = add("cancel", "Ends a replay and prints how many were sent", cancel);
-  cancelled.option("--task", asked->task, "The replay's number, as start printed it")
+  Verb cancelled =
+      add("cancel", "Cancels a replay and prints the number of messages that it sent", cancel);
+  cancelled.option("--task", asked->task, "Number of the replay, as start printed it")
       .value_name("NUMBER")
       .check(whole_number(1, UINT32_MAX))
       .required();

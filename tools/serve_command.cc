@@ -52,7 +52,7 @@ int serve(const Asked& asked) {
   if (const auto exposed = check_exposure(*options); !exposed) {
     if (!asked.insecure) return refuse(exposed.error());
     fmt::print(stderr,
-               "warning: serving others without credentials, as --insecure-no-auth asked: http {}, "
+               "warning: serving other machines without credentials (--insecure-no-auth): http {}, "
                "admin {}, binary {}\n",
                options->http, options->admin, options->binary);
   }
@@ -74,8 +74,8 @@ void add_serve_command(CommandLine& line) {
   const auto asked = std::make_shared<Asked>();
   Verb verb = line.add_verb("serve", "Runs the server until SIGTERM or SIGINT");
   std::string footer =
-      "Each setting can also be given as a variable or in the TOML file; a flag wins over a "
-      "variable, a variable\nover the file:\n";
+      "Each setting can also be an environment variable or a key of the TOML file. A flag "
+      "overrides a variable,\na variable overrides the file:\n";
   for (const ServeKey& key : serve_keys()) {
     Option option = verb.option("--" + std::string(key.flag), asked->flags[key.flag],
                                 fmt::format("{} (default: {})", key.help, key.preset))
@@ -87,10 +87,10 @@ void add_serve_command(CommandLine& line) {
   }
   verb.option("--config", asked->config, "A TOML file with these settings").value_name("FILE");
   verb.flag("--insecure-no-auth", asked->insecure,
-            "Serve addresses that others can reach without asking for credentials");
+            "Serve addresses that other machines can reach without credentials");
   footer +=
-      "Once requests are served, one line of JSON on stdout says where; everything else goes to "
-      "stderr.";
+      "A ready server prints one line of JSON with its addresses on stdout; everything else goes "
+      "to stderr.";
   verb.footer(footer);
   verb.on_given([asked] { return serve(*asked); });
 }

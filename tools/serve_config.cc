@@ -159,45 +159,45 @@ bool is_network(const Text& text) { return Network::parse(text).has_value(); }
 
 // clang-format off
 const ServeKey keys[] = {
-    {"server", "data", "data", "DIR", "The data directory; made when it does not exist", "./pawl-data",
+    {"server", "data", "data", "DIR", "The data directory; created if it does not exist", "./pawl-data",
      [](Options& o, const Text& t) { o.data = t; return !t.empty(); }},
-    {"server", "shards", "shards", "N", "Shards of a new data directory, 1 to 64", "one per core", assign_shards},
+    {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
-    {"server", "memory", "memory", "SIZE", "Memory for message bodies, as 512MiB or 4GiB; 32MiB or more", "half the machine", assign_memory},
-    {"server", "trust-clock", "trust-clock", "yes|no", "After a restart of the machine: count the time it was off at once, by its wall clock", "no",
+    {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "half the machine", assign_memory},
+    {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
-    {"listen", "http", "http", "ADDR:PORT", "Where SQS clients connect; port 0 picks a free one", "127.0.0.1:9324",
+    {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one", "127.0.0.1:9324",
      assign_address<&Options::http>},
-    {"listen", "admin", "admin", "ADDR:PORT", "Health and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
-    {"listen", "binary", "binary", "ADDR:PORT", "The binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
-    {"listen", "tls-cert", "tls-cert", "FILE", "Certificate and chain (PEM) for http and binary; read again at SIGHUP",
+    {"listen", "admin", "admin", "ADDR:PORT", "Address for health checks and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
+    {"listen", "binary", "binary", "ADDR:PORT", "Address of the binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
+    {"listen", "tls-cert", "tls-cert", "FILE", "Certificate chain (PEM) for http and binary; SIGHUP reloads it",
      "no TLS", [](Options& o, const Text& t) { o.tls_certificate = t; return !t.empty(); }},
-    {"listen", "tls-key", "tls-key", "FILE", "Its private key (PEM, no passphrase)", "no TLS",
+    {"listen", "tls-key", "tls-key", "FILE", "Private key of the certificate (PEM, no passphrase)", "no TLS",
      [](Options& o, const Text& t) { o.tls_key = t; return !t.empty(); }},
-    {"listen", "max-connections", "max-connections", "N", "Connections of all ports together, 1 to 1000000", "20000",
+    {"listen", "max-connections", "max-connections", "N", "Limit of connections of all ports together, 1 to 1000000", "20000",
      [](Options& o, const Text& t) { return assign_count(o.connections_max, t, connections_most); }},
-    {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Of those, from one address, 1 to 1000000",
-     "three quarters of them", [](Options& o, const Text& t) { return assign_count(o.address_connections_max, t, connections_most); }},
-    {"listen", "allow-host", "allow-host", "NAME", "Without auth: a name this server is known by, besides localhost", "none",
+    {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Limit of connections from one address, 1 to 1000000",
+     "three quarters of --max-connections", [](Options& o, const Text& t) { return assign_count(o.address_connections_max, t, connections_most); }},
+    {"listen", "allow-host", "allow-host", "NAME", "Without auth: another name of this server, besides localhost", "none",
      [](Options& o, const Text& t) { return assign_list<&Options::allow_hosts>(o, t, is_host); }, true},
-    {"listen", "allow-origin", "allow-origin", "ORIGIN", "Without auth: a web page that may ask, as https://host", "none",
+    {"listen", "allow-origin", "allow-origin", "ORIGIN", "Without auth: a web page that may send requests, as https://host", "none",
      [](Options& o, const Text& t) { return assign_list<&Options::allow_origins>(o, t, is_origin); }, true},
-    {"listen", "trusted-proxy", "trusted-proxy", "ADDR[/BITS]", "A proxy whose X-Forwarded-Proto and -Host count", "none",
+    {"listen", "trusted-proxy", "trusted-proxy", "ADDR[/BITS]", "A proxy whose X-Forwarded-Proto and -Host headers are used", "none",
      [](Options& o, const Text& t) { return assign_list<&Options::trusted_proxies>(o, t, is_network); }, true},
     {"sqs", "auth", "auth", "none|sigv4", "Whether requests must be signed (http) and connections authenticated (binary)", "none",
      [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
-    {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; read again at SIGHUP", "none",
+    {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; SIGHUP reloads them", "none",
      [](Options& o, const Text& t) { o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
-    {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Queues and topics of one account, 1 to 100000",
+    {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 100000",
      "100000; with --auth sigv4 50000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
     {"sqs", "strict-sqs", "strict-sqs", "yes|no", "The name of a deleted queue can be used again after 60 s, as on AWS", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.strict_sqs, t); }},
-    {"sqs", "region", "region", "NAME", "The region in ARNs: small letters, digits and hyphens", "us-east-1", assign_region},
-    {"sqs", "account", "account", "ID", "The account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
-    {"sqs", "base-url", "base-url", "URL", "What queue URLs begin with, as https://queues.example, for clients behind a proxy",
-     "the scheme and the Host of the request", assign_base_url},
+    {"sqs", "region", "region", "NAME", "Region in ARNs: lower-case letters, digits and hyphens", "us-east-1", assign_region},
+    {"sqs", "account", "account", "ID", "Account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},
+    {"sqs", "base-url", "base-url", "URL", "Beginning of all queue URLs, as https://queues.example, for clients behind a proxy",
+     "scheme and Host of each request", assign_base_url},
 };
 // clang-format on
 
@@ -221,9 +221,10 @@ std::expected<void, std::string> check_ports(const Options& options) {
       if (!meet(parse_address(address).value_or(Address{}),
                 parse_address(taken).value_or(Address{})))
         continue;
-      return Fault(fmt::format(
-          "--{} {}: --{} {} has that port. Give each a port of its own (port 0 picks a free one).",
-          flag, address, earlier, taken));
+      return Fault(
+          fmt::format("--{} {}: --{} {} uses this port. Give each listener its own port (port 0 "
+                      "picks a free one).",
+                      flag, address, earlier, taken));
     }
   }
   return {};
@@ -233,12 +234,12 @@ std::expected<void, std::string> check_ports(const Options& options) {
 std::expected<void, std::string> check_together(const Options& options) {
   if (options.auth == "sigv4" && !options.load_keys) {
     return Fault(
-        "--auth sigv4 needs the keys that may sign: --keys FILE, a TOML file with [[key]] tables "
+        "--auth sigv4 needs access keys: --keys FILE, a TOML file with [[key]] tables "
         "of "
         "id, secret and account.");
   }
   if (options.auth == "none" && options.load_keys)
-    return Fault("--keys is given, but nobody is asked to sign: add --auth sigv4.");
+    return Fault("--keys has no effect with --auth none. Add --auth sigv4, or omit --keys.");
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     return Fault(fmt::format("{} is given without {}: TLS needs both.",
                              options.tls_key.empty() ? "--tls-cert" : "--tls-key",
@@ -302,7 +303,7 @@ std::expected<void, std::string> read_section(const std::string& path, const std
     const auto text = value_of(node, known->repeats);
     if (!text)
       return Fault(fmt::format(
-          "{}: {} takes {}.", location_of(path, node.source()), key,
+          "{}: {} must be {}.", location_of(path, node.source()), key,
           known->repeats ? "a string or an array of strings" : "a string or a whole number"));
     given.try_emplace(known->flag, *text, location_of(path, node.source()));
   }
@@ -369,7 +370,8 @@ std::vector<std::string> unknown_variables() {
                             name.starts_with("PAWL_SQS_");
     if (meant.empty() && !in_section) continue;
     unknown.push_back(fmt::format(
-        "the variable {} is no setting of pawl serve and has no effect.{}", name, meant));
+        "the environment variable {} is not a setting of pawl serve and has no effect.{}", name,
+        meant));
   }
   return unknown;
 }
@@ -381,8 +383,8 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
     if (found == given.end()) continue;
     const auto& [text, location] = found->second;
     if (!key.assign(options, text))
-      return Fault(fmt::format("{}: \"{}\" does not fit {}. {}; the default is {}.", location, text,
-                               key.value, key.help, key.preset));
+      return Fault(fmt::format("{}: \"{}\" is not valid. Expected {}: {} (default: {}).", location,
+                               text, key.value, key.help, key.preset));
   }
   if (auto whole = check_together(options); !whole) return Fault(whole.error());
   return options;
@@ -404,10 +406,10 @@ std::expected<void, std::string> check_exposure(const ServerOptions& options) {
     if (guarded || is_loopback(parse_address(address).value_or(Address{}).host)) continue;
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
     return Fault(fmt::format(
-        "cannot bind {} without credentials: whoever reaches it could {}. "
-        "Bind loopback: --{} 127.0.0.1:{}; {}or pass --insecure-no-auth (do not).",
-        address, flag == admin ? "see what is going on" : "read and purge every queue", flag, port,
-        flag == admin ? "" : "ask for signatures: --auth sigv4 --keys FILE; "));
+        "cannot bind {} without credentials: every machine that reaches it could {}. Bind loopback "
+        "with --{} 127.0.0.1:{}, {}or pass --insecure-no-auth to accept the risk.",
+        address, flag == admin ? "read health and metrics" : "read and purge every queue", flag,
+        port, flag == admin ? "" : "require signatures with --auth sigv4 --keys FILE, "));
   }
   return {};
 }
@@ -417,8 +419,9 @@ std::string exposure_warning(const ServerOptions& options) {
   for (const std::string& address : {options.http, options.binary}) {
     if (is_loopback(parse_address(address).value_or(Address{}).host)) continue;
     return fmt::format(
-        "{} is served without TLS: messages can be read and signed requests repeated by whoever is "
-        "on the way. Give --tls-cert and --tls-key, or let a proxy on this machine do it.",
+        "{} is served without TLS: others on the network can read messages and repeat signed "
+        "requests. Give --tls-cert and --tls-key, or put a TLS proxy on this machine in front of "
+        "it.",
         address);
   }
   return {};

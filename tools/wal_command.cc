@@ -129,11 +129,11 @@ bool report_missed(const std::string& directory, const WalkReport& report,
     const bool known = queues.contains(where.queue);
     if (!known && !queues.empty()) continue;  // the queue was deleted
     damaged |= known;
-    fmt::print(stderr,
-               "{}: {}: {} is missing or damaged: {} message{} of queue {} cannot be read{}\n",
-               directory, known ? "damage" : "note", segment_name(where.segment), messages,
-               messages == 1 ? "" : "s", raw(where.queue),
-               known ? "" : ", unless it was deleted: name the whole data directory to know");
+    fmt::print(
+        stderr, "{}: {}: {} is missing or damaged: {} message{} of queue {} cannot be read{}\n",
+        directory, known ? "damage" : "note", segment_name(where.segment), messages,
+        messages == 1 ? "" : "s", raw(where.queue),
+        known ? "" : ", unless the queue was deleted: name the whole data directory to find out");
   }
   return damaged;
 }
@@ -161,8 +161,7 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
   if (const std::uint64_t files = files_set_aside_in(directory); files > 0)
     fmt::print(
         "{}: {} new file{} could not be written and {} set aside with names ending in .bad: the "
-        "disk has bad "
-        "places\n",
+        "disk has bad blocks\n",
         directory, files, files == 1 ? "" : "s", files == 1 ? "is" : "are");
   return sound ? exit_ok : exit_check_failed;
 }
@@ -177,17 +176,16 @@ std::string misplaced(const DataIdentity& identity, std::uint32_t shard, const s
     case LogAbsence::none:
       return {};
     case LogAbsence::lost:
-      return "the log was made, and there is no file of it; `pawl wal repair` says what goes with "
-             "it";
+      return "the log was created, but none of its files is left; `pawl wal repair` shows the loss";
     case LogAbsence::another_log:
       for (std::uint32_t other = 0; other < identity.shards; ++other)
         if (identity.stream_of(other) == manifest->stream)
-          return fmt::format("it has the log of {}: give the directories their names back",
+          return fmt::format("it contains the log of {}: rename the directories back",
                              log_name(other));
-      return "it has a log of another data directory";
+      return "it contains a log of another data directory";
     case LogAbsence::another_time:
       return fmt::format(
-          "it is a copy from another time: its last start was number {}, the directory's {}",
+          "it is a copy from another time: its last start was number {}, that of the directory {}",
           manifest->start, identity.starts);
   }
   return {};
@@ -206,7 +204,7 @@ int examine_directory(const std::string& directory, bool print) {
     const std::string log = fmt::format("{}/{}", directory, log_name(shard));
     std::string wrong = misplaced(*identity, shard, log);
     if (wrong.empty() && logs_below(log).empty() && !segments_in(log).empty())
-      wrong = "MANIFEST.a and MANIFEST.b are both missing; `pawl wal repair` makes them anew";
+      wrong = "MANIFEST.a and MANIFEST.b are both missing; `pawl wal repair` rebuilds them";
     if (wrong.empty() && !identity->is_made(shard) && logs_below(log).empty()) {
       fmt::print("{}: not made yet\n", log);
       continue;
@@ -227,7 +225,7 @@ int examine_logs(const std::string& directory, bool print) {
   if (logs.empty()) {
     fmt::print(
         stderr,
-        "error: {}: no log here or in a directory of it. Name a data directory of pawl serve.\n",
+        "error: {}: no log in this directory or below it. Name a data directory of pawl serve.\n",
         directory);
     return exit_not_found;
   }
@@ -244,7 +242,7 @@ void add_wal_command(CommandLine& line) {
   const auto add_directory = [](Verb action, std::string& directory, const char* help) {
     action.option("DIR,--data", directory, help).required();
   };
-  Verb verb = line.add_verb("wal", "Reads or repairs the log of a server that is not running");
+  Verb verb = line.add_verb("wal", "Reads or repairs the log of a stopped server");
   verb.require_verb();
   const auto directory = std::make_shared<std::string>();
   const auto add = [&](const char* name, const char* help, bool print) {
@@ -252,14 +250,15 @@ void add_wal_command(CommandLine& line) {
     add_directory(action, *directory, "A data directory, or one log in it");
     action.on_given([directory, print] { return examine_logs(*directory, print); });
   };
-  add("dump", "Prints every frame and record, bodies by their size", true);
-  add("verify", "Checks every frame and record; exit code 4 when acknowledged data is damaged",
-      false);
-  Verb repair = verb.add_verb(
-      "repair", "Shows what a start refuses, and what would be lost without it; changes nothing");
+  add("dump", "Prints every frame and record; bodies as their size", true);
+  add("verify", "Checks every frame and record; exit code 4: acknowledged data is damaged", false);
+  Verb repair = verb.add_verb("repair",
+                              "Shows the damage that prevents a startup and the loss of a repair; "
+                              "changes nothing without --apply");
   const auto apply = std::make_shared<bool>(false);
   add_directory(repair, *directory, "The data directory");
-  repair.flag("--apply", *apply, "Do it; what is overwritten is copied to DIR/repair-<n> before");
+  repair.flag("--apply", *apply,
+              "Repair the log; overwritten data is copied to DIR/repair-<n> first");
   repair.on_given([directory, apply] { return repair_logs(*directory, *apply); });
 }
 

@@ -121,7 +121,9 @@ std::expected<std::string, std::string> apply_all(DataDir& data, const std::stri
 
 int repair_logs(const std::string& data_dir, bool apply) {
   if (!std::filesystem::exists(data_dir + "/PAWL")) {
-    fmt::print(stderr, "error: {}: no data directory of pawl serve (it has no file PAWL)\n",
+    fmt::print(stderr,
+               "error: {}: not a data directory of pawl serve, because it has no file PAWL. Name "
+               "the value of --data\n",
                data_dir);
     return exit_not_found;
   }
@@ -146,12 +148,12 @@ int repair_logs(const std::string& data_dir, bool apply) {
     return exit_ok;
   }
   if (!apply) {
-    fmt::print("{}: nothing was changed; --apply does it\n", data_dir);
+    fmt::print("{}: nothing was changed; repair it with --apply\n", data_dir);
     return exit_check_failed;
   }
   const auto copied = apply_all(**data, data_dir, *plans);
   if (!copied) return complain(copied.error());
-  fmt::print("{}: repaired; what was overwritten is in {}\n", data_dir, *copied);
+  fmt::print("{}: repaired; overwritten data was copied to {}\n", data_dir, *copied);
   return exit_ok;
 }
 

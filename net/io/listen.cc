@@ -78,7 +78,7 @@ int bound_socket(const addrinfo& wanted) {
 std::string advice_for(int error, const std::string& host) {
   switch (error) {
     case EADDRINUSE:
-      return "Another server, or another flag of this one, has the port; stop that server, or "
+      return "Another server, or another flag of this one, uses the port; stop that server, or "
              "choose another port (port 0 picks a free one)";
     case EADDRNOTAVAIL:
       return fmt::format(
@@ -130,11 +130,10 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
   if (!guarded && !is_loopback(found->ai_addr)) {
     return std::unexpected(fmt::format(
-        "error[B2103]: cannot bind --{} {} without credentials: anyone who reaches it could {}. "
-        "Bind "
-        "127.0.0.1, {}or pass --insecure-no-auth (do not)",
-        flag, text, flag == "admin" ? "see what is going on" : "read and delete messages",
-        flag == "admin" ? "" : "ask for signatures with --auth sigv4 --keys FILE, "));
+        "error[B2103]: cannot bind --{} {} without credentials: every machine that reaches it "
+        "could {}. Bind 127.0.0.1, {}or pass --insecure-no-auth to accept the risk",
+        flag, text, flag == "admin" ? "read health and metrics" : "read and delete messages",
+        flag == "admin" ? "" : "require signatures with --auth sigv4 --keys FILE, "));
   }
   int error = 0;
   // A killed server keeps the port until the kernel has ended its pending operations.

@@ -139,12 +139,12 @@ std::expected<void, std::string> read_key_file(const std::string& path, KeyBytes
     count = ::read(fd, key.text.data(), key.text.size());
   }
   ::close(fd);
-  if (count < 0) return Fault(unreadable_key(path, "not a file that can be read"));
+  if (count < 0) return Fault(unreadable_key(path, "not a readable file"));
   key.text.resize(static_cast<std::size_t>(count));
   if ((info.st_mode & S_IRWXO) != 0) {
     return Fault(
-        fmt::format("--tls-key {}: every user of this machine can open it (mode {:04o}); take that "
-                    "away with: chmod o= {}",
+        fmt::format("--tls-key {}: every user of this machine can open it (mode {:04o}). Restrict "
+                    "it with: chmod o= {}",
                     path, info.st_mode & 07777, path));
   }
   return {};
@@ -162,8 +162,8 @@ std::expected<void, std::string> use_key(SSL_CTX* context, const std::string& pa
       PEM_read_bio_PrivateKey(memory.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
   if (key == nullptr) {
     return Fault(
-        fmt::format("--tls-key {}: no private key in PEM form without a passphrase is in it ({}). "
-                    "Take a passphrase away with: openssl pkey -in {} -out NEW",
+        fmt::format("--tls-key {}: it has no private key in PEM form without a passphrase ({}). "
+                    "Remove a passphrase with: openssl pkey -in {} -out NEW",
                     path, openssl_reason(), path));
   }
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
@@ -218,7 +218,7 @@ std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
         certificate, std::strerror(errno), geteuid()));
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
     return Fault(fmt::format(
-        "--tls-cert {}: no certificate in PEM form is in it ({}). Name one; for tests, make it "
+        "--tls-cert {}: it has no certificate in PEM form ({}). Name one; for tests, create it "
         "with: openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout KEY -out CERT",
         certificate, openssl_reason()));
   }

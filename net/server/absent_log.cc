@@ -16,7 +16,7 @@ std::string contents_of(std::uint32_t shard, std::span<const Shard* const> shard
   std::vector<std::string> names;
   if (shard != raw(control_shard)) {
     if (shards[raw(control_shard)] == nullptr)
-      return "Which queues it has is in the control log, s00, which cannot be read either.";
+      return "Its queues are listed in the control log, s00, which cannot be read either.";
     shards[raw(control_shard)]->directory().for_each([&](const ConfigPtr& config) {
       if (raw(config->owner) == shard) names.push_back(config->name);
     });
@@ -31,8 +31,8 @@ std::string contents_of(std::uint32_t shard, std::span<const Shard* const> shard
           fmt::format("{} ({} message{})", raw(id), messages, messages == 1 ? "" : "s"));
   }
   return fmt::format(
-      "It is the control log: in it are the names and settings of all queues, and the messages of "
-      "its own. In the other logs are, by id, {}.",
+      "It is the control log, with the names and settings of all queues and the messages of its "
+      "own queues. The other logs have, by id, {}.",
       names.empty() ? "no queues with messages" : "queues " + list_of(names));
 }
 
@@ -53,30 +53,28 @@ std::string describe_absent_log(const std::string& data, const DataIdentity& ide
                                 std::span<const Shard* const> shards) {
   const std::string directory = fmt::format("{}/{}", data, log_name(shard));
   const std::string ways = fmt::format(
-      "Restore {0} from the copy that the rest of {1} is from. Or go on without it: `pawl wal "
-      "repair "
-      "{1}` shows what goes with it, and does it with --apply",
+      "Restore {0} from the same copy as the rest of {1}. Or continue without it: `pawl wal repair "
+      "{1}` shows the loss, and accepts it with --apply",
       directory, data);
   switch (report.absence) {
     case LogAbsence::another_log:
       for (std::uint32_t other = 0; other < identity.shards; ++other) {
         if (identity.stream_of(other) == report.found_stream)
           return fmt::format(
-              "{} has the log of shard {}: directories were swapped. Give each its name "
-              "back; `pawl wal verify {}` says which is which",
+              "{} has the log of shard {}: directories were swapped. Rename them back; `pawl wal "
+              "verify {}` shows the owner of each log",
               directory, other, data);
       }
       return fmt::format("{} has a log of another data directory. {}", directory, ways);
     case LogAbsence::another_time:
       return fmt::format(
           "{} is a copy from another time: its last start was number {}, that of {} number {}. "
-          "Restore all of {} from one copy. Or go on with it as it is: `pawl wal repair {}` says "
-          "what "
-          "that means, and does it with --apply",
+          "Restore all of {} from one copy. Or continue with this copy: `pawl wal repair {}` shows "
+          "the consequences, and accepts them with --apply",
           directory, report.found_start, data, identity.starts, data, data);
     default:
       return fmt::format(
-          "{} is lost: the log was there at the last start, and there is no file of it. "
+          "{} is lost: the log existed at the last start, and none of its files is left. "
           "{} {}",
           directory, contents_of(shard, shards), ways);
   }

@@ -167,14 +167,15 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
   for (int attempt = 0;; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
     if (attempt == lock_tries && holder_has_ended(fd))
-      fmt::print(stderr, "pawl: waits for the last writes of the process that had {}\n", path);
+      fmt::print(stderr, "pawl: waits for the last writes of the previous process of {}\n", path);
     if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
       break;
     usleep(lock_pause_us);
   }
   ::close(fd);
   return std::unexpected(fmt::format(
-      "{} is in use by another pawl; stop that one, or name another directory with --data", path));
+      "{} is in use by another pawl. Stop that process, or name another directory with --data",
+      path));
 }
 
 }  // namespace
@@ -183,7 +184,7 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
                                                                    std::uint32_t shards,
                                                                    std::uint64_t segment_bytes) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return failed("cannot make data directory", path);
+    return failed("cannot create data directory", path);
   const auto lock = lock_directory(path);
   if (!lock) return std::unexpected(lock.error());
   std::unique_ptr<DataDir> dir(new DataDir(path, *lock));
@@ -194,10 +195,10 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
   const bool is_new = fd < 0;
   struct stat info{};
   if (is_new && stat((path + "/s00").c_str(), &info) == 0) {
-    return std::unexpected(fmt::format(
-        "{} has a log (s00) but no file PAWL, without which it cannot be read; restore PAWL "
-        "from a copy, or name another directory with --data",
-        path));
+    return std::unexpected(
+        fmt::format("{} has a log (s00) but no file PAWL, which is needed to read it. Restore PAWL "
+                    "from a copy, or name another directory with --data",
+                    path));
   }
   auto identity = is_new ? make_identity(path, shards, segment_bytes) : read_file(name, fd);
   if (!is_new) ::close(fd);

@@ -83,11 +83,11 @@ std::uint32_t connections_allowed(std::uint32_t asked) {
   const std::uint64_t most = share > 2 * admin ? share - admin : share;
   if (asked <= most) return asked;
   if (asked != ServerOptions{}.connections_max)  // only an explicit number deserves a warning
-    fmt::print(
-        stderr,
-        "pawl: takes {} connections and not {}: it may open {} files, and a quarter is for "
-        "the logs, {} for the admin port. Raise the limit (ulimit -n, LimitNOFILE) for more.\n",
-        most, asked, files.rlim_cur, share - most);
+    fmt::print(stderr,
+               "pawl: the limit of connections is {} instead of {}: this process may open {} "
+               "files, of which a quarter is for the logs and {} for the admin port. Raise the "
+               "limit of files for more (ulimit -n, LimitNOFILE).\n",
+               most, asked, files.rlim_cur, share - most);
   return static_cast<std::uint32_t>(most);
 }
 
@@ -111,7 +111,7 @@ std::string calibration_text(const Calibration& calibration) {
   if (!calibration.measured) {
     return fmt::format(
         "pawl: the disk is full: durable writes were not measured; using {}. Receives and deletes "
-        "work; make room for sends\n",
+        "work; free space on the disk for sends\n",
         name_of(calibration.kind));
   }
   return fmt::format(
@@ -128,7 +128,9 @@ std::string calibration_text(const Calibration& calibration) {
 std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
   std::unique_ptr<Server> server(new Server(options));
   if (options.shards > shards_max) {
-    return std::unexpected(fmt::format("--shards {}: at most {}", options.shards, shards_max));
+    return std::unexpected(
+        fmt::format("--shards {}: at most {} shards are possible. Name a smaller number",
+                    options.shards, shards_max));
   }
   // Threads inherit this mask: only run() takes signals.
   sigset_t signals;
@@ -168,10 +170,10 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
     fmt::print(stderr, "pawl: {}: {}. {}\n", options.data, risk, copy_on_write_remedy);
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
-    return std::unexpected(fmt::format(
-        "{} was made with {} shards, and --shards asks for {}: the number is fixed when the "
-        "directory is made. Leave --shards out, or name another directory with --data",
-        options.data, made_with, options.shards));
+    return std::unexpected(
+        fmt::format("{} was made with {} shards, but --shards is {}: the number of a data "
+                    "directory is fixed. Omit --shards, or name another directory with --data",
+                    options.data, made_with, options.shards));
   }
   if (made_with > shards) {
     if (auto fits = check_process_limits(made_with, options.memory); !fits)
@@ -199,7 +201,7 @@ std::expected<void, std::string> Server::bind_all() {
 
 Server::Loaded<TlsContext> Server::load_tls() const {
   if (options_.tls_certificate.empty() != options_.tls_key.empty()) {
-    return std::unexpected(fmt::format("--tls-cert and --tls-key go together, and only {} is given",
+    return std::unexpected(fmt::format("only {} is given: TLS needs both --tls-cert and --tls-key",
                                        options_.tls_key.empty() ? "--tls-cert" : "--tls-key"));
   }
   if (options_.tls_key.empty()) return nullptr;
@@ -231,7 +233,7 @@ std::expected<void, std::string> Server::make_guards() {
       const std::optional<Network> network = Network::parse(text);
       if (!network) {
         return std::unexpected(fmt::format(
-            "--trusted-proxy {}: not an address, and not a network like 10.0.0.0/8", text));
+            "--trusted-proxy {}: neither an address nor a network such as 10.0.0.0/8", text));
       }
       rules.proxies.push_back(*network);
     }
@@ -363,19 +365,17 @@ std::expected<void, std::string> Server::recover() {
     }
     if (report.passed_over != 0) {
       fmt::print(stderr,
-                 "pawl: shard {}: passes over {} parts of records that a newer version wrote, and "
-                 "on which "
-                 "nothing rests; the latest is {} {}\n",
+                 "pawl: shard {}: skips {} optional parts of records that a newer version wrote; "
+                 "the latest is {} {}\n",
                  i, report.passed_over, name_of(report.passed_over_latest.kind),
                  report.passed_over_latest.value);
     }
     if (report.torn_at != 0) {
-      fmt::print(
-          stderr,
-          "pawl: shard {}: the last write, at lsn {}, is not whole and was cut off: the process "
-          "or the power ended while it was made or within {} ms of it; in the second case it "
-          "may have been acknowledged\n",
-          i, report.torn_at, LogOptions{}.vouch_after.ms);
+      fmt::print(stderr,
+                 "pawl: shard {}: the last write, at lsn {}, is incomplete and was cut off: the "
+                 "process or the power ended during this write or within {} ms after it. In the "
+                 "second case it may have been acknowledged\n",
+                 i, report.torn_at, LogOptions{}.vouch_after.ms);
     }
   }
   shared_->clock.settle(newest_frame(engines));
@@ -424,8 +424,8 @@ void Server::note_unserved_accounts() const {
   for (const auto& [account, count] : queues) {
     fmt::print(
         stderr,
-        "pawl: {} has {} queue{} and topics of account {}, which {} and so nobody sees in a list. "
-        "Start with {} to serve them\n",
+        "pawl: {} has {} queue{} and topics of account {}, which {}, so no list shows them. Start "
+        "with {} to serve them\n",
         options_.data, count, count == 1 ? "" : "s", account,
         keys ? "no access key signs for" : fmt::format("is not --account {}", options_.account),
         keys ? "a key for that account" : fmt::format("--account {}", account));
@@ -444,13 +444,12 @@ std::expected<void, std::string> Server::note_start() {
   if (auto written = data_->write(next); !written) return written;
   clock.noted();
   if (clock.waits()) {
-    fmt::print(
-        stderr,
-        "pawl: by the wall clock {} s have passed since pawl ended, but the machine was restarted "
-        "since, and its kernel does not call the clock synchronised. They count for retention, "
-        "delays and timeouts when it does, when the clock was not set for {} minutes, or at a "
-        "start with --trust-clock yes\n",
-        clock.uncounted_us() / 1'000'000, EngineClock::steady_us / 60'000'000);
+    fmt::print(stderr,
+               "pawl: by the wall clock {} s have passed since pawl ended, but the machine was "
+               "restarted since, and its kernel does not report a synchronised clock. These "
+               "seconds count for retention, delays and timeouts as soon as it does, when the "
+               "clock was not set for {} minutes, or after a start with --trust-clock yes\n",
+               clock.uncounted_us() / 1'000'000, EngineClock::steady_us / 60'000'000);
   }
   return {};
 }
@@ -460,7 +459,8 @@ void Server::follow_clock() {
   EngineClock& clock = shared_->clock;
   const EngineClock::Followed followed = clock.follow();
   if (followed.stepped_us != 0)
-    fmt::print(stderr, "pawl: the wall clock was set by {:+} s; no message ages by that\n",
+    fmt::print(stderr,
+               "pawl: the wall clock was set by {:+} s; the age of messages does not change\n",
                followed.stepped_us / 1'000'000);
   if (followed.counted_us != 0)
     fmt::print(stderr, "pawl: the {} s that the machine was off count from now on\n",

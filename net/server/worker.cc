@@ -131,8 +131,7 @@ std::string Worker::log_error(const std::string& complaint, const Error& error) 
   const std::string remedy = error.code == Errc::corrupt
                                  ? fmt::format(
                                        " `pawl wal verify {0}` lists all damage; `pawl wal repair "
-                                       "{0}` shows what is lost, "
-                                       "and with --apply makes a log that starts.",
+                                       "{0}` shows the loss, and with --apply repairs the log.",
                                        data)
                                  : remedy_for(error.sys);
   return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
@@ -228,9 +227,8 @@ void Worker::close_log() {
   }
   if (closed) return;
   fmt::print(stderr,
-             "pawl: shard {}: the log is complete but could not be marked so ({}): {}; the next "
-             "start looks through "
-             "all of it\n",
+             "pawl: shard {}: the log is complete but could not be marked as closed ({}): {}. The "
+             "next start reads all of it\n",
              raw(options_.id), closed.error().what, std::strerror(closed.error().sys));
 }
 
@@ -353,7 +351,7 @@ void Worker::note_refusals() {
   numbers_.disk_full.store(1, std::memory_order_relaxed);
   fmt::print(stderr,
              "pawl: shard {}: sends are refused: there is no space for another segment in {}. "
-             "Receives and deletes go on. Free space on that disk, or delete messages.\n",
+             "Receives and deletes continue. Free space on that disk, or delete messages.\n",
              raw(options_.id), options_.directory);
 }
 

@@ -34,7 +34,7 @@ class Signed(Verbs):
         done = self.run_pawl(*words)
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(json.loads(done.stdout.splitlines()[-1])["messages"], 10, done.stdout)
-        self.refused(self.run_pawl(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "asks for an access key", *KEY)
+        self.refused(self.run_pawl(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "requires an access key", *KEY)
         self.refused(self.run_pawl(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "does not know the access key", *KEY)
 
     def test_replay_is_asked_for_with_the_key_of_the_environment(self):
@@ -51,12 +51,12 @@ class Signed(Verbs):
 
     def test_replay_says_what_is_wrong_with_the_key(self):
         none = self.replay("list", "--queue", "played", AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
-        self.refused(none, 1, "asks for an access key", *KEY)
+        self.refused(none, 1, "requires an access key", *KEY)
         for wrong in {"AWS_ACCESS_KEY_ID": "AKIDNOBODY"}, {"AWS_SECRET_ACCESS_KEY": "wrong"}:
             self.refused(self.replay("list", "--queue", "played", **wrong), 1, "does not know the access key", *KEY)
 
     def test_replay_says_that_there_is_no_tls(self):
-        self.refused(self.replay("list", "--queue", "played", "--tls"), 1, "no TLS with", "--tls-ca")
+        self.refused(self.replay("list", "--queue", "played", "--tls"), 1, "no TLS connection to", "--tls-ca")
 
 
 class Encrypted(Verbs):
@@ -65,10 +65,10 @@ class Encrypted(Verbs):
     def test_replay_trusts_whom_it_is_told_to(self):
         done = self.replay("list", "--queue", "nobodys", "--tls-ca", str(self.pawl.certificate))
         self.refused(done, 3, 'there is no queue "nobodys"')  # the connection succeeded
-        self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS with", "certificate is not to be trusted")
+        self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS connection to", "certificate is not trusted")
 
     def test_replay_says_that_there_is_tls(self):
-        self.refused(self.replay("list", "--queue", "nobodys"), 1, "if it has TLS, say --tls")
+        self.refused(self.replay("list", "--queue", "nobodys"), 1, "if it has TLS, add --tls")
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ TEST_F(TlsTest, EveryUnusableFileIsNamedWithTheReason) {
       {"no key in it",     files_.certificate,   empty,                "/empty",    "no private key"},
       {"key of another",   files_.certificate,   other.key,            "other",     "not the key"   },
       {"open to everyone", files_.certificate,   locked,               "locked",    "chmod o= "     },
-      {"a directory",      files_.certificate,   directory_,           "--tls-key", "can be read"   },
+      {"a directory",      files_.certificate,   directory_,           "--tls-key", "readable"      },
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);

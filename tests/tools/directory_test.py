@@ -118,7 +118,7 @@ class DirectoryTest(unittest.TestCase):
         os.rename(self.shard(1), away)
         self.start_fails("s01 is lost", *self.owned_by(1)[:3], "Restore", f"`pawl wal repair {self.data}`")
         self.assertFalse(os.path.exists(self.shard(1)), "nothing is made in its place")
-        self.damage_is_seen("s01", "there is no file of it")
+        self.damage_is_seen("s01", "none of its files is left")
         os.rename(away, self.shard(1))
         self.all_are_served()
 
@@ -147,8 +147,8 @@ class DirectoryTest(unittest.TestCase):
         os.rename(self.shard(0), self.data + "/x")
         os.rename(self.shard(1), self.shard(0))
         os.rename(self.data + "/x", self.shard(1))
-        self.start_fails("s00 has the log of shard 1", "s01 has the log of shard 0", "name back")
-        self.damage_is_seen("s00: damage: it has the log of s01")
+        self.start_fails("s00 has the log of shard 1", "s01 has the log of shard 0", "Rename them back")
+        self.damage_is_seen("s00: damage: it contains the log of s01")
         self.assertEqual(self.run_pawl("wal", "repair", self.data).returncode, 1)
 
     def test_a_log_of_another_time_refuses_the_start(self):
@@ -170,7 +170,7 @@ class DirectoryTest(unittest.TestCase):
 
     def test_without_the_file_pawl_the_start_is_refused(self):
         os.remove(self.data + "/PAWL")
-        self.start_fails("no file PAWL", "restore PAWL")
+        self.start_fails("no file PAWL", "Restore PAWL")
 
     def test_without_manifests_the_start_is_refused_and_repair_makes_them(self):
         for name in ("MANIFEST.a", "MANIFEST.b"):

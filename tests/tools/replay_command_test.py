@@ -176,7 +176,7 @@ class Replay(ServedTest):
         number = self.started("slow", "--rate", "1")
         # While it runs, the shard starts no other task.
         self.addCleanup(self.replay, "cancel", "slow", "--task", str(number))
-        self.refused(self.replay("start", "slow"), 1, "running already", "pawl replay cancel --queue slow")
+        self.refused(self.replay("start", "slow"), 1, "already running", "pawl replay cancel --queue slow")
         self.refused(self.replay("cancel", "slow", "--task", str(number + 1)), 3, f"has no replay {number + 1}",
                      "pawl replay list --queue slow")
         done = self.replay("cancel", "slow", "--task", str(number))
@@ -184,7 +184,7 @@ class Replay(ServedTest):
         self.assertLess(int(done.stdout), 20)
         self.assertEqual(self.ended("slow", number)["status"], "cancelled")
         self.refused(self.replay("cancel", "slow", "--task", str(number)), 1, f"replay {number} of queue \"slow\"",
-                     "does not run any more")
+                     "has already ended")
 
     def test_what_is_not_there_is_not_found(self):
         self.queue("here")
@@ -199,7 +199,7 @@ class Replay(ServedTest):
 
     def test_a_port_that_is_not_the_binary_one_is_named(self):
         done = asked(self.binary, "list", "--queue", "q", "--binary", self.pawl.ready["http"])
-        self.refused(done, 1, self.pawl.ready["http"], "does not answer as the binary port")
+        self.refused(done, 1, self.pawl.ready["http"], "does not respond like the binary port")
 
 
 class Keyed(ServedTest):
@@ -208,7 +208,7 @@ class Keyed(ServedTest):
     def test_a_server_that_asks_for_keys_is_named_as_such(self):
         done = asked(self.binary, "list", "--queue", "q", "--binary", self.pawl.ready["binary"])
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
-        self.assertIn(f"error: {self.pawl.ready['binary']} asks for an access key", done.stderr)
+        self.assertIn(f"error: {self.pawl.ready['binary']} requires an access key", done.stderr)
 
 
 if __name__ == "__main__":
