@@ -283,7 +283,7 @@ std::optional<std::string> value_of(const toml::node& node, bool repeats) {
     }
     return joined;
   }
-  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (auto text = node.value_exact<std::string>()) return text;
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
   if (const auto choice = node.value_exact<bool>()) return *choice ? "true" : "false";
   return std::nullopt;
