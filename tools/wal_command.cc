@@ -14,11 +14,11 @@
 #include "net/server/absent_log.h"
 #include "net/server/data_dir.h"
 #include "tools/commands.h"
-#include "tools/wal/content.h"
-#include "tools/wal/manifests.h"
-#include "tools/wal/walk.h"
 #include "tools/wal_repair_command.h"
 #include "wal/records.h"
+#include "wal/repair/content.h"
+#include "wal/repair/manifests.h"
+#include "wal/repair/walk.h"
 
 namespace pawl {
 namespace {

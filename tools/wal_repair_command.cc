@@ -14,9 +14,9 @@
 #include "net/server/absent_log.h"
 #include "net/server/data_dir.h"
 #include "tools/commands.h"
-#include "tools/wal/apply.h"
-#include "tools/wal/repair.h"
-#include "tools/wal/walk.h"
+#include "wal/repair/apply.h"
+#include "wal/repair/repair.h"
+#include "wal/repair/walk.h"
 
 namespace pawl {
 namespace {

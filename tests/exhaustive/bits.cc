@@ -14,8 +14,8 @@
 #include "tests/exhaustive/part.h"
 #include "tests/exhaustive/power_cut.h"
 #include "tests/exhaustive/stories.h"
-#include "tools/wal/walk.h"
 #include "wal/format.h"
+#include "wal/repair/walk.h"
 
 namespace pawl::exhaustive {
 namespace {

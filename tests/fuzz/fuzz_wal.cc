@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/check.h"
-#include "tools/wal/sink.h"
 #include "wal/checkpoint_records.h"
 #include "wal/format.h"
 #include "wal/records.h"
+#include "wal/repair/sink.h"
 
 namespace pawl {
 namespace {

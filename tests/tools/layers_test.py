@@ -48,6 +48,11 @@ CASES = [
     ("wal/a.cc", '"core/b.h"', ""),
     ("wal/a.cc", '"proto/b.h"', "wal may include only core, wal"),
     ("wal/a.cc", '"net/server/b.h"', "wal may include only core, wal"),
+    ("wal/a.cc", '"wal/repair/b.h"', "wal may include only core, wal"),
+    ("wal/repair/a.cc", '"wal/b.h"', ""),
+    ("wal/repair/a.cc", '"tools/b.h"', "wal/repair may include only core, wal, wal/repair"),
+    ("net/server/a.cc", '"wal/repair/b.h"', "net/server may include only"),
+    ("tools/a.cc", '"wal/repair/b.h"', ""),
     ("wal/a.cc", "<liburing.h>", "know io_uring"),
     ("wal/a.cc", "<chrono>", "read no clock"),
     ("net/engine/a.cc", '"wal/b.h"', ""),
@@ -90,7 +95,7 @@ CASES = [
 
 def tree(place, file, header):
     root = pathlib.Path(place)
-    for folder in ("core", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "net/engine", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
+    for folder in ("core", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "wal/repair", "net/engine", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
                    "tools", "tests"):
         (root / folder).mkdir(parents=True, exist_ok=True)
         (root / folder / "b.h").touch()

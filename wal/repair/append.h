@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "tools/wal/content.h"
 #include "wal/records.h"
+#include "wal/repair/content.h"
 
 namespace pawl {
 

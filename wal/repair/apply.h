@@ -15,7 +15,7 @@
 #include <expected>
 #include <string>
 
-#include "tools/wal/repair.h"
+#include "wal/repair/plan.h"
 
 namespace pawl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/report.h"
+#include "wal/repair/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

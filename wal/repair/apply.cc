@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/apply.h"
+#include "wal/repair/apply.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/frames.h"
+#include "wal/repair/frames.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "tools/wal/sink.h"
 #include "wal/records.h"
+#include "wal/repair/sink.h"
 
 namespace pawl {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "tools/wal/frames.h"
-#include "tools/wal/planner.h"
 #include "wal/records.h"
+#include "wal/repair/frames.h"
+#include "wal/repair/planner.h"
 
 namespace pawl {
 namespace {
@@ -132,7 +132,7 @@ Result<void> RepairPlanner::find_forgotten() {
 // Reserves numbers, so that no message number or queue id is assigned twice.
 void RepairPlanner::append_numbers(Appendix& appendix) {
   if (lost_bytes_ == 0) return;
-  std::vector<HeadRecord> heads{{}};  // an entry of no queue marks estimates (tools/wal/known.h)
+  std::vector<HeadRecord> heads{{}};  // an entry of no queue marks estimates (wal/repair/known.h)
   for (const auto& [id, queue] : start_.queues()) {
     if (id == QueueId::none || !served(id)) continue;
     const Known::Queue* const all = all_.find(id);

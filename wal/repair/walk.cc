@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/walk.h"
+#include "wal/repair/walk.h"
 
 #include <fmt/core.h>
 
@@ -10,11 +10,11 @@
 #include <utility>
 #include <variant>
 
-#include "tools/wal/content.h"
-#include "tools/wal/frames.h"
-#include "tools/wal/manifests.h"
-#include "tools/wal/sink.h"
 #include "wal/records.h"
+#include "wal/repair/content.h"
+#include "wal/repair/frames.h"
+#include "wal/repair/manifests.h"
+#include "wal/repair/sink.h"
 
 namespace pawl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/content.h"
+#include "wal/repair/content.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "tools/wal/append.h"
-#include "tools/wal/known.h"
-#include "tools/wal/repair.h"
-#include "tools/wal/report.h"
+#include "wal/repair/append.h"
+#include "wal/repair/known.h"
+#include "wal/repair/plan.h"
+#include "wal/repair/report.h"
 
 namespace pawl {
 

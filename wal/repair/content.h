@@ -2,7 +2,7 @@
 // LogContent: the bytes of a log that is not open, with planned changes over them.
 //
 // A segment is read as a whole; zeros stand for the bytes that are missing. put() lays new bytes
-// over it in memory; tools/wal/apply.h writes them to the disk.
+// over it in memory; wal/repair/apply.h writes them to the disk.
 //
 // Units:  bytes; Lsn as in wal/format.h.
 // Limits: one segment is in memory at a time, and all bytes of put().

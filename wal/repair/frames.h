@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "tools/wal/content.h"
 #include "wal/format.h"
+#include "wal/repair/content.h"
 
 namespace pawl {
 

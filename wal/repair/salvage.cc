@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/salvage.h"
+#include "wal/repair/salvage.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "core/check.h"
-#include "tools/wal/sink.h"
 #include "wal/records.h"
+#include "wal/repair/sink.h"
 
 namespace pawl {
 namespace {

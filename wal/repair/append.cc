@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/append.h"
+#include "wal/repair/append.h"
 
 #include <algorithm>
 #include <cstring>

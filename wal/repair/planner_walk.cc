@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/wal/frames.h"
-#include "tools/wal/planner.h"
-#include "tools/wal/salvage.h"
-#include "tools/wal/sink.h"
+#include "wal/repair/frames.h"
+#include "wal/repair/planner.h"
+#include "wal/repair/salvage.h"
+#include "wal/repair/sink.h"
 
 namespace pawl {
 namespace {

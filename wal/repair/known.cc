@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/known.h"
+#include "wal/repair/known.h"
 
 #include <algorithm>
 #include <utility>

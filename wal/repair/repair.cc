@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/repair.h"
+#include "wal/repair/repair.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "tools/wal/frames.h"
-#include "tools/wal/manifests.h"
-#include "tools/wal/planner.h"
 #include "wal/log.h"
+#include "wal/repair/frames.h"
+#include "wal/repair/manifests.h"
+#include "wal/repair/planner.h"
 
 namespace pawl {
 namespace {

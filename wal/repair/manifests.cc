@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/wal/manifests.h"
+#include "wal/repair/manifests.h"
 
 #include <cerrno>
 
-#include "tools/wal/content.h"
+#include "wal/repair/content.h"
 
 namespace pawl {
 

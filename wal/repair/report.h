@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/ids.h"
-#include "tools/wal/salvage.h"
+#include "wal/repair/salvage.h"
 
 namespace pawl {
 
