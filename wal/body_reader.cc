@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "core/mutant.h"
-#include "wal/records.h"
+#include "wal/send_record.h"
 
 namespace pawl {
 

@@ -11,9 +11,6 @@ namespace {
 constexpr std::size_t run_bytes = head_bytes + 4 + 4;  // queue, count
 constexpr std::size_t key_bytes = 16;
 
-std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
-Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
-
 void write_key(Encoder& to, const TextKey& key) {
   to.fixed(key.high);
   to.fixed(key.low);

@@ -15,9 +15,11 @@
 
 #include "core/checkpoint.h"
 #include "core/result.h"
-#include "wal/records.h"
+#include "wal/record_types.h"
 
 namespace pawl {
+
+class Decoder;
 
 inline constexpr std::size_t index_entries_max = 512;
 inline constexpr std::size_t tracked_messages_max = 128;
@@ -49,5 +51,8 @@ std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& reco
 // `run` is in rising order of number.
 std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
                             std::uint64_t stream);
+
+// Reads the body of a record of a checkpoint, for wal/records.cc. Errc::version: another type.
+Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink);
 
 }  // namespace pawl

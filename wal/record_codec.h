@@ -4,20 +4,23 @@
 // Units:  bytes; little endian.
 // Errors: the Encoder has none: the caller provides enough space. The Decoder stops where a value
 //         does not fit.
-// Owner:  included only by wal/records.cc, wal/checkpoint_records.cc and wal/send_scan.cc.
+// Owner:  included only by the .cc files of the records and by wal/send_scan.cc.
 // Source: wal/FORMAT.md, "A record".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "core/check.h"
+#include "core/result.h"
+#include "core/time.h"
 #include "wal/format.h"
-#include "wal/records.h"
+#include "wal/record_types.h"
 
 namespace pawl {
 
@@ -156,7 +159,18 @@ class Decoder {
   bool ok_ = true;
 };
 
-// Reads a record of a checkpoint; defined in wal/checkpoint_records.cc.
-Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink);
+inline Instant instant(std::uint64_t ms) { return {static_cast<std::int64_t>(ms)}; }
+inline std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); }
+
+TransferKey read_transfer_key(Decoder& in);
+void write_transfer_key(Encoder& to, const TransferKey& key);
+
+// The head of the record at the beginning of `bytes`, with its length and hash verified.
+Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t stream);
+
+// The first part of a record that is unknown to this version, if there is one.
+std::optional<UnknownPart> unknown_in(const RecordHead& head);
+// The error for a critical unknown part.
+std::unexpected<Error> newer_version();
 
 }  // namespace pawl

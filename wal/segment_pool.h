@@ -51,7 +51,7 @@
 #include "wal/disk.h"
 #include "wal/format.h"
 #include "wal/image.h"
-#include "wal/records.h"
+#include "wal/record_types.h"
 
 namespace pawl {
 

@@ -16,7 +16,7 @@
 
 #include "core/ids.h"
 #include "wal/format.h"
-#include "wal/records.h"
+#include "wal/send_record.h"
 
 namespace pawl {
 

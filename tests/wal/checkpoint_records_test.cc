@@ -8,13 +8,14 @@
 #include <functional>
 #include <vector>
 
+#include "tests/wal/records_fixture.h"
 #include "wal/format.h"
 #include "wal/records.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t stream = 0x1122'3344'5566'7788;
+using records_test::stream;
 constexpr std::size_t length_at = 4, hash_at = 8, body_at = 12, count_at = 16;
 
 struct Nothing final : RecordSink {
@@ -204,6 +205,98 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
     record[c.at] = std::byte{c.value};
     EXPECT_EQ(decoded(record, record.size()), Errc::corrupt);
   }
+}
+
+TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    records_test::Random random(seed);
+    const QueueId queue{static_cast<std::uint32_t>(random.any())};
+    Seq seq = random.below(1000);
+    IndexEntriesRecord index_entries{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(index_entries_max + 1); n > 0; --n) {
+      seq += 1 + random.below(5);
+      index_entries.entries.push_back({seq, random.any() & log_pos_max});
+    }
+    TrackedMessagesRecord tracked{.queue = queue, .fifo = random.below(2) == 1, .entries = {}};
+    for (std::size_t n = random.below(tracked_messages_max + 1); n > 0; --n) {
+      seq += 1 + random.below(5);
+      tracked.entries.push_back({
+          .seq = seq,
+          .position = random.any() & log_pos_max,
+          .deadline = random.instant(),
+          .since = random.instant(),
+          .first_ms_before = static_cast<std::uint32_t>(random.any()),
+          .receive_count = static_cast<std::uint32_t>(random.any()),
+          .nonce = static_cast<std::uint32_t>(random.any()),
+          .group = random.below(2) == 1 ? TextKey{random.any() | 1, random.any()}
+                : TextKey{}
+      });
+    }
+    TimesRecord times{
+        .queue = queue, .first = random.below(2) == 1, .end = seq, .buckets = {}, .aged = {}};
+    const std::size_t buckets = random.below(times_max + 1);
+    for (std::size_t n = 0; n < buckets; ++n)
+      times.buckets.push_back({random.any() & seq_max, random.instant(), random.instant()});
+    for (std::size_t n = random.below(times_max - buckets + 1); n > 0; --n)
+      times.aged.emplace_back(random.instant().ms, random.any() & seq_max);
+    DedupRecord dedup{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(dedup_max + 1); n > 0; --n)
+      dedup.entries.push_back({
+          {random.any(), random.any()},
+          random.any() & seq_max, random.instant()
+      });
+    const UnsettledTransferRecord unsettled{
+        .from = {ShardId{7}, queue, random.any() & seq_max},
+        .queue = QueueId{static_cast<std::uint32_t>(random.any())},
+        .task = static_cast<std::uint32_t>(random.any())
+    };
+    records_test::Bytes bytes;
+    const auto add = [&](std::size_t used, std::size_t most) {
+      EXPECT_LE(used, most);
+      bytes.add(used);
+    };
+    add(encode_index_entries(bytes.at(), queue, index_entries.entries, stream),
+        index_entries_bytes_max(index_entries.entries.size()));
+    add(encode_tracked_messages(bytes.at(), queue, tracked.fifo, tracked.entries, stream),
+        tracked_messages_bytes_max(tracked.entries.size()));
+    add(encode_times(bytes.at(), times, stream),
+        times_bytes_max(times.buckets.size() + times.aged.size()));
+    add(encode_dedup(bytes.at(), queue, dedup.entries, stream),
+        dedup_bytes_max(dedup.entries.size()));
+    add(encode_unsettled(bytes.at(), unsettled, stream), unsettled_bytes);
+    records_test::Seen seen;
+    ASSERT_TRUE(bytes.decode(seen));
+    ASSERT_EQ(seen.parts.size(), 5u);
+    EXPECT_EQ(std::get<IndexEntriesRecord>(seen.parts[0]).entries, index_entries.entries);
+    EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).entries, tracked.entries);
+    EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).fifo, tracked.fifo);
+    EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
+    EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
+    EXPECT_EQ(std::get<UnsettledTransferRecord>(seen.parts[4]), unsettled);
+  }
+}
+
+TEST(CheckpointRecords, WhatWasSentInSegmentsComesBack) {
+  std::vector<SegmentRecord> all;
+  for (std::uint64_t i = 0; i < segments_max; ++i)
+    all.push_back({3 + i * i, 1 + 100 * i, 70'000 * i});
+  records_test::Bytes bytes;
+  const std::size_t used = encode_segments(bytes.at(), all, stream);
+  EXPECT_LE(used, segments_bytes_max(all.size()));
+  bytes.add(used);
+  records_test::Seen seen;
+  ASSERT_TRUE(bytes.decode(seen));
+  EXPECT_EQ(seen.segments, all);
+}
+
+TEST(CheckpointRecords, APlaceOfACheckpointTakesTwoBytes) {
+  std::vector<IndexEntriesRecord::Entry> entries;
+  for (Seq seq = 1'000'000; entries.size() < index_entries_max; ++seq)
+    entries.push_back({seq, 1'000'000'000 + seq * 176});
+  records_test::Bytes bytes;
+  EXPECT_LE(encode_index_entries(bytes.at(), QueueId{1}, entries, stream),
+            2 * index_entries_max + 48);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "wal/records.h"
+
 namespace pawl {
 namespace {
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SEND: a message with its content, as it is sent, relocated and read back.
+//
+// Errors: as in wal/records.h.
+// Owner:  values.
+// Source: wal/FORMAT.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/effects.h"
+#include "core/result.h"
+#include "wal/record_types.h"
+
+namespace pawl {
+
+class Decoder;
+
+// The exact size of the record, aligned.
+std::size_t send_bytes(const SendRecord& record);
+// Writes to `out`, which has send_bytes(), and returns the bytes used, aligned.
+std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream);
+// Copies a SEND of this log unchanged, but with field_relocated.
+std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
+                             std::uint64_t stream);
+
+// Decodes one SEND at the start of `bytes` and checks its hash.
+Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream);
+
+// The length in the record's head, unchecked; `record` has the first 12 bytes.
+std::size_t record_length(const std::byte* record);
+
+// Decodes a SEND written or verified by this process: CHECKs instead of errors, no hash.
+StoredMessage trusted_send(const std::byte* record);
+
+// Reads the body of a SEND, for wal/records.cc: the caller checks `in` afterwards.
+StoredMessage read_send(Decoder& in, std::uint16_t fields);
+
+}  // namespace pawl
