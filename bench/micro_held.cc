@@ -151,7 +151,7 @@ void forget_wait(benchmark::State& state) {
   LogOptions options;
   options.segment_bytes = 64 << 10;
   options.extent_bytes = 16 << 10;
-  const Result<std::unique_ptr<Log>> log = Log::open(disk, options, recovery, report, complaint);
+  const Result<std::unique_ptr<Log>> log = open_log(disk, options, recovery, report, complaint);
   if (!log) return state.SkipWithError("no log");
   Mesh mesh(1);
   MeshPort port(mesh, ShardId{});

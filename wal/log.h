@@ -20,7 +20,7 @@
 // Memory: the image keeps unsettled extents and recently used ones. A body that is on the disk only
 // is requested with want() and arrives some turns later.
 //
-// Space: a checkpoint (core/checkpoint.h) rewrites the state that recovery needs from older
+// Space: a checkpoint (wal/checkpointer.h) rewrites the state that recovery needs from older
 // records, so that recovery reads the log from there on. Older segments are kept while they hold a
 // message; all others are reused. The shard loop begins a checkpoint when wants_checkpoint() is
 // true, and appends it slice by slice.
@@ -50,6 +50,7 @@
 #include "core/result.h"
 #include "core/time.h"
 #include "wal/body_reader.h"
+#include "wal/checkpointer.h"
 #include "wal/disk.h"
 #include "wal/format.h"
 #include "wal/image.h"
@@ -58,6 +59,7 @@
 #include "wal/relocation.h"
 #include "wal/segment_pool.h"
 #include "wal/send_reader.h"
+#include "wal/space_budget.h"
 #include "wal/writer.h"
 
 namespace pawl {
@@ -78,51 +80,6 @@ struct LogOptions {
   Duration vouch_after{100};        // rest before the manifest vouches for the last frame
   std::uint64_t first_segment = 0;  // first segment of a new log; tests begin near a wrap
   LogMembership membership;
-};
-
-// RecoverySink: receives the records found by recovery. The records of the latest checkpoint come
-// first, then all records in log order from its start. Implemented by net/ over core::Shard.
-// Messages of a queue may come before its config: a checkpoint begins between other records, and
-// its slices follow.
-//
-// A message passed to send() keeps its memory and its segment until it is released: through
-// `freed`, or with release() after open() has returned (a deleted queue, a message that existed
-// already).
-class RecoverySink {
- public:
-  virtual ~RecoverySink() = default;
-  virtual void config(const ConfigRecord& record) = 0;
-  virtual void row(const RowRecord& record) = 0;
-  virtual void head(const HeadRecord& record) = 0;
-  // Called only for records of the latest checkpoint, before all records that follow its start.
-  virtual void checkpoint(const CheckpointRecord& record) = 0;
-  virtual void receive(const ReceiveRecord& record) = 0;
-  virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
-  // The next four add the positions of obsolete sends to `freed`; a send of an existing message
-  // adds its own. The content of a send is valid during the call; its position is set.
-  virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void delete_message(const DeleteRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
-  virtual void replay(const ReplayRecord& record) = 0;
-  // Reports the bytes read so far, of about `total`.
-  virtual void progress(std::uint64_t /*read*/, std::uint64_t /*total*/) {}
-};
-
-struct RecoveryReport {
-  // Segments older than the checkpoint that hold messages but have a damaged header.
-  std::vector<std::uint64_t> unreadable_segments;
-  std::uint64_t frames = 0;
-  std::uint64_t records = 0;
-  std::uint64_t bytes = 0;
-  Lsn torn_at = 0;                // start of the torn tail that was cut off; 0: none
-  Instant newest;                 // time of the newest frame: the clock does not start before it
-  std::uint64_t passed_over = 0;  // ignorable parts of records, written by a newer version
-  UnknownPart passed_over_latest;
-  bool created = false;                   // the log was new
-  LogAbsence absence = LogAbsence::none;  // why the log is not the directory's
-  std::uint64_t found_stream = 0;         // for another_log: the stream found
-  std::uint64_t found_start = 0;          // for another_time: the startup number found
 };
 
 struct LogFailure {
@@ -152,23 +109,8 @@ struct LogStats {
   std::uint64_t damaged = 0;  // unreadable or corrupt bodies; extents that replay could not read
 };
 
-// The position of a checkpoint that is being written or is not in the manifest yet.
-struct CheckpointPlace {
-  Lsn begin = 0;            // its first frame; 0: no slice is appended yet
-  Lsn end = 0;              // 0: it is being written
-  std::uint64_t bytes = 0;  // its own size in blocks, without other records between its slices
-};
-
 class Log {
  public:
-  // Opens or creates the log in the directory of `disk`: recovers it, cuts off a torn tail and
-  // starts a new epoch (written to the manifest before this returns). An existing log keeps its
-  // geometry, whatever the options are. Errc::corrupt with `complaint` naming file and offset when
-  // acknowledged data is damaged; Errc::version for a newer format; Errc::invalid for options out
-  // of range.
-  static Result<std::unique_ptr<Log>> open(Disk& disk, const LogOptions& options,
-                                           RecoverySink& sink, RecoveryReport& report,
-                                           std::string& complaint);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -180,15 +122,16 @@ class Log {
   // must reach before waiting responses may leave.
   Lsn append(Effects& effects, Instant now);
   // True: a checkpoint is due, because enough was appended since the previous one began.
-  bool wants_checkpoint() const;
+  bool wants_checkpoint() const { return !stopping_ && !failure_ && checkpointer_.due(); }
   // A checkpoint is the slices appended between begin_checkpoint() and end_checkpoint(), and the
   // records of the turns between them. When it is durable, recovery begins there.
-  void begin_checkpoint();
-  void append(CheckpointSlice& slice, Instant now);  // completes the positions in it
-  void end_checkpoint();
+  void begin_checkpoint() { checkpointer_.begin(); }
+  // Completes the positions in the slice.
+  void append(CheckpointSlice& slice, Instant now) { checkpointer_.append(slice, now); }
+  void end_checkpoint() { checkpointer_.end(); }
   // True: free space is low, and other records since its begin outweigh the checkpoint itself. Its
   // next slices must follow at once, or it ends too late to free space.
-  bool checkpoint_lags() const;
+  bool checkpoint_lags() const { return checkpointer_.lags(); }
 
   // --- relocation: see wal/relocation.h ---
   void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
@@ -242,15 +185,15 @@ class Log {
 
   // Checks whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a
   // failure.
-  enum class From : std::uint8_t { sender, queue, relocation };
+  using From = SpaceBudget::From;
   Errc check_free_space(std::uint64_t bytes, From from = From::sender) const;
   // True: no free space now, but pending disk work will release some, and the disk is not full.
   bool free_space_expected() const {
     return !failure_ && !stopping_ && !pool_.disk_full() &&
-           (pool_.making() || pending() || accepted_ > 0);
+           (pool_.making() || pending() || space_.accepted() > 0);
   }
   // Reserves space for accepted messages that will be appended in this turn.
-  void accepted(std::uint64_t bytes) { accepted_ += bytes; }
+  void accepted(std::uint64_t bytes) { space_.accept(bytes); }
   // Sets the memory limit of the image. Excess extents are evicted when memory is needed.
   void set_memory_max(std::uint64_t bytes) {
     memory_max_ = bytes;
@@ -291,30 +234,17 @@ class Log {
  private:
   friend class Recovery;
 
-  static constexpr std::uint64_t checkpoint_step_max = 2 << 20;
   // Sends are refused beyond this span: positions are distinguished by their low 48 bits.
   static constexpr std::uint64_t span_max = log_pos_max - (std::uint64_t{1} << 40);
 
   Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       std::unique_ptr<ManifestFiles> manifest);
-  std::uint64_t reserve() const;
-  std::uint64_t least_reserve() const;
-  std::uint64_t checkpoint_space() const;
-  std::uint64_t frame_bytes_max() const {
-    return std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
-  }
-  bool short_of_space() const;
-  // When free space is low, a checkpoint is due after this many bytes, or twice its size if larger.
-  std::uint64_t step() const { return std::min(geometry_.segment_bytes / 8, checkpoint_step_max); }
-  Lsn full(LogPos position) const {
-    return MUTANT(forget_wrap) ? position : full_position(position, appended());
-  }
+  Lsn full(LogPos position) const { return writer_.full(position); }
   void release_at(Lsn at) {
     image_.release(at);
     pool_.release(geometry_.segment_of(at), appended());
   }
   std::uint64_t span() const { return appended() - geometry_.segment_base(pool_.first()); }
-  void note_checkpoint();
   void note_rest(Instant now);
   Instant vouch_due() const {
     const bool owed = resting_since_ != never && !manifest_->busy() &&
@@ -322,12 +252,10 @@ class Log {
     return owed ? resting_since_ + vouch_after_ : never;
   }
   void reclaim();
-  std::uint64_t free_space(From from) const;
 
   Disk* disk_;
   Geometry geometry_;
   std::uint64_t memory_max_;
-  std::uint64_t accepted_ = 0;  // bytes since the last pump()
   Image image_;
   SegmentPool pool_;
   BodyReader reader_;
@@ -335,9 +263,9 @@ class Log {
   SendReader send_reader_;
   std::unique_ptr<ManifestFiles> manifest_;
   Writer writer_;
+  SpaceBudget space_;
+  Checkpointer checkpointer_;
 
-  std::optional<CheckpointPlace> checkpoint_;
-  std::uint64_t checkpoint_bytes_ = 0;  // size of the latest; an estimate after recovery
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
   Duration vouch_after_;

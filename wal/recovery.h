@@ -1,141 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recovery: reads a log once, at startup, and makes the Log that continues from its end.
+// open_log(): opens or creates a log, and hands the recovered records to a RecoverySink.
 //
-//   manifest -> segments (whole) -> latest checkpoint -> frames from its start -> first bad place
-//                                   |-- acknowledged frames behind it: refuse
-//                                   \-- none: the tail; a new epoch from here
+//   nothing --create--> empty log --+
+//                                   +-> Log: appends behind the last good frame, in a new epoch
+//   files --recover, cut the tail --+
 //
-// A frame was acknowledged if something written later proves it: the `durable` of a frame behind
-// it, or a manifest. A frame without such proof was under way at the crash, not acknowledged.
-//
-// Limits: one extent is read at a time, directly into the image, which keeps its memory limit. The
-//         checkpoint and the bytes behind the tail are read into a scratch extent.
-// Errors: as for Log::open(); `complaint` is a sentence for the operator.
-// Owner:  Log::open(), for the duration of the call.
-// Source: wal/FORMAT.md, "The torn end".
+// Errors: Errc::corrupt (acknowledged data is damaged), Errc::version (a newer format),
+//         Errc::invalid (options out of range), Errc::io; a sentence for the operator goes with it.
+// Owner:  one shard; nothing but the Log is kept after the call.
+// Source: wal/README.md, "Checkpoints, segments, recovery"; the steps are in wal/recovery_steps.h.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/effects.h"
 #include "core/result.h"
+#include "core/time.h"
 #include "wal/disk.h"
-#include "wal/format.h"
 #include "wal/log.h"
 #include "wal/records.h"
 
 namespace pawl {
 
-class Recovery final : private RecordSink {
+// RecoverySink: receives the records found by recovery. The records of the latest checkpoint come
+// first, then all records in log order from its start. Implemented by net/ over core::Shard.
+// Messages of a queue may come before its config: a checkpoint begins between other records, and
+// its slices follow.
+//
+// A message passed to send() keeps its memory and its segment until it is released: through
+// `freed`, or with release() after open_log() has returned (a deleted queue, a message that existed
+// already).
+class RecoverySink {
  public:
-  Recovery(Disk& disk, const LogOptions& options, RecoverySink& sink, RecoveryReport& report,
-           std::string& complaint)
-      : disk_(disk), options_(options), sink_(sink), report_(report), complaint_(complaint) {}
-
-  ~Recovery();
-
-  Result<std::unique_ptr<Log>> run();
-
- private:
-  struct SegmentFile {
-    std::uint64_t number = 0;
-    std::uint64_t bytes = 0;
-    FileId file = FileId::none;
-    bool whole = false;  // full size, with the right header
-    std::uint64_t usable = 0;
-    Instant begun;         // when its first frame was written; 0: unknown
-    bool adopted = false;  // the pool closes the file
-  };
-  // The check of a position where a frame may start.
-  struct Found {
-    Lsn at = 0;
-    FrameCheck check;
-  };
-
-  std::string absence_text() const;
-  Result<std::unique_ptr<Log>> create(std::unique_ptr<ManifestFiles> manifest,
-                                      const std::vector<FileInfo>& listed);
-  Result<void> open_segments(const std::vector<FileInfo>& listed);
-  Result<bool> whole(SegmentFile& segment);
-  Instant begun(std::span<const std::byte> beginning, std::uint64_t number) const;
-  Result<void> adopt_segments();
-  Result<void> adopt_older(SegmentFile& segment);
-
-  Lsn begin() const;
-  Result<void> recover_checkpoint();
-  Result<void> recover_frames();
-  Result<Found> next_frame();
-  Result<Found> look(Lsn at);
-  bool stale(const LogFrameHeader& header) const;
-  Result<void> recover_frame(const Found& found);
-  Result<std::byte*> load(std::uint64_t extent);
-  Result<std::byte*> read_extent(std::uint64_t extent, std::byte* memory);
-  Result<std::uint64_t> read(FileId file, std::uint64_t offset, std::span<std::byte> into);
-
-  Result<void> look_ahead();
-  Result<void> look_through(const SegmentFile& segment, std::uint64_t offset);
-  void look_at(std::span<const std::byte> rest, const SegmentFile& segment, std::uint64_t offset);
-  Result<void> judge(const Found& bad);
-  Result<std::unique_ptr<Log>> finish();
-  Result<void> clear_tail();
-  Result<void> make_ahead();
-
-  std::string describe(Lsn lsn) const;
-  std::unexpected<Error> pass_on(Error error, std::string_view doing);
-  std::unexpected<Error> refuse(Errc code, std::string complaint);
-
-  // RecordSink
-  void send(const StoredMessage& message, std::size_t offset) override;
-  void receive(const ReceiveRecord& record) override;
-  void delete_message(const DeleteRecord& record) override;
-  void purge(const PurgeRecord& record) override;
-  void config(const ConfigRecord& record) override;
-  void row(const RowRecord& record) override;
-  void head(const HeadRecord& record) override;
-  void task(const TaskRecord& record) override;
-  void forget_transfer(const ForgetTransferRecord& record) override;
-  void replay(const ReplayRecord& record) override;
-  void checkpoint(const CheckpointRecord& record) override;
-  void segment(const SegmentRecord& record) override;
-  void unknown(const UnknownPart& part) override;
-  void hold(LogPos position);
-  void release_freed();
-
-  Disk& disk_;
-  const LogOptions& options_;
-  RecoverySink& sink_;
-  RecoveryReport& report_;
-  std::string& complaint_;
-
-  std::unique_ptr<Log> log_;
-  static constexpr std::uint64_t none = UINT64_MAX;
-  PageBlock scratch_;                    // one extent
-  std::uint64_t scratch_extent_ = none;  // the extent in scratch_ while a checkpoint is read
-  Geometry geometry_;
-  Manifest manifest_;
-  std::vector<SegmentFile> segments_;  // all segment files, rising; the pool owns the adopted ones
-  std::uint64_t whole_end_ = 0;        // segments below it are whole and in the pool
-
-  std::uint64_t read_ = 0;      // bytes read
-  std::uint64_t to_read_ = 0;   // estimate of all bytes to read
-  bool of_checkpoint_ = false;  // only records of checkpoints are read
-  bool bad_position_ = false;   // a checkpoint contains an impossible position
-  Lsn tail_ = 0;                // end of the last good frame
-  Lsn last_frame_ = 0;          // start of the last good frame; 0: none yet
-  Lsn records_at_ = 0;          // records of the frame being read
-  Lsn records_end_ = 0;
-  const std::byte* records_ = nullptr;
-  std::uint64_t epoch_ = 0;
-  std::uint64_t epoch_seen_ = 0;  // the highest on disk, also behind the tail
-  std::string witness_;           // proof that more was acknowledged than can be read
-  bool remains_ = false;          // frames behind the tail exist
-  UnknownPart unknown_;           // the critical part that stopped the reading
-  std::vector<LogPos> freed_;
-  std::vector<std::uint64_t> damaged_headers_;  // numbers of segments older than the checkpoint
+  virtual ~RecoverySink() = default;
+  virtual void config(const ConfigRecord& record) = 0;
+  virtual void row(const RowRecord& record) = 0;
+  virtual void head(const HeadRecord& record) = 0;
+  // Called only for records of the latest checkpoint, before all records that follow its start.
+  virtual void checkpoint(const CheckpointRecord& record) = 0;
+  virtual void receive(const ReceiveRecord& record) = 0;
+  virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
+  // The next four add the positions of obsolete sends to `freed`; a send of an existing message
+  // adds its own. The content of a send is valid during the call; its position is set.
+  virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void delete_message(const DeleteRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void purge(const PurgeRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void task(const TaskRecord& record, std::vector<LogPos>& freed) = 0;
+  virtual void replay(const ReplayRecord& record) = 0;
+  // Reports the bytes read so far, of about `total`.
+  virtual void progress(std::uint64_t /*read*/, std::uint64_t /*total*/) {}
 };
+
+struct RecoveryReport {
+  // Segments older than the checkpoint that hold messages but have a damaged header.
+  std::vector<std::uint64_t> unreadable_segments;
+  std::uint64_t frames = 0;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  Lsn torn_at = 0;                // start of the torn tail that was cut off; 0: none
+  Instant newest;                 // time of the newest frame: the clock does not start before it
+  std::uint64_t passed_over = 0;  // ignorable parts of records, written by a newer version
+  UnknownPart passed_over_latest;
+  bool created = false;                   // the log was new
+  LogAbsence absence = LogAbsence::none;  // why the log is not the directory's
+  std::uint64_t found_stream = 0;         // for another_log: the stream found
+  std::uint64_t found_start = 0;          // for another_time: the startup number found
+};
+
+// Opens or creates the log in the directory of `disk`: recovers it, cuts off a torn tail and
+// starts a new epoch (written to the manifest before this returns). An existing log keeps its
+// geometry, whatever the options are. Errc::corrupt with `complaint` naming file and offset when
+// acknowledged data is damaged; Errc::version for a newer format; Errc::invalid for options out
+// of range.
+Result<std::unique_ptr<Log>> open_log(Disk& disk, const LogOptions& options, RecoverySink& sink,
+                                      RecoveryReport& report, std::string& complaint);
 
 }  // namespace pawl

@@ -22,6 +22,7 @@
 #include "core/checkpoint.h"
 #include "core/effects.h"
 #include "core/ids.h"
+#include "core/mutant.h"
 #include "core/result.h"
 #include "core/ring_queue.h"
 #include "core/time.h"
@@ -75,6 +76,10 @@ class Writer {
 
   Lsn appended() const { return tail_; }
   Lsn durable() const { return durable_; }
+  // The Lsn of a position that a record states by its low 48 bits.
+  Lsn full(LogPos position) const {
+    return MUTANT(forget_wrap) ? position : full_position(position, tail_);
+  }
   std::uint64_t segment() const { return segment_; }  // the last segment begun
   // The time when the oldest non-durable record was appended; `never`: everything is durable.
   Instant unflushed_since() const {

@@ -14,7 +14,7 @@ Result<void> ShardEngine::open(Disk& disk, RecoverySink& sink, std::string& comp
   CHECK(!opened());
   if (options_.queue_ids_from != 0)
     shard_.restore(HeadRecord{QueueId::none, options_.queue_ids_from});
-  auto log = Log::open(disk, options_.log, sink, report_, complaint);
+  auto log = open_log(disk, options_.log, sink, report_, complaint);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   return {};

@@ -28,6 +28,7 @@
 #include "core/shard.h"
 #include "net/engine/shard_loop.h"
 #include "wal/log.h"
+#include "wal/recovery.h"
 
 namespace pawl {
 

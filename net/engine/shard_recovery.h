@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShardRecovery: applies the records of a log to its shard during recovery.
 //
-// Owner: the caller of Log::open(), for the length of the call.
+// Owner: the caller of open_log(), for the length of the call.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/shard.h"
-#include "wal/log.h"
+#include "wal/recovery.h"
 
 namespace pawl {
 

@@ -11,7 +11,7 @@
 
 #include "core/shard.h"
 #include "wal/data_identity.h"
-#include "wal/log.h"
+#include "wal/recovery.h"
 
 namespace pawl {
 

@@ -30,6 +30,7 @@
 #include "net/io/uring_disk.h"
 #include "net/server/metrics.h"
 #include "wal/log.h"
+#include "wal/recovery.h"
 
 namespace pawl {
 

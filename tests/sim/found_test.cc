@@ -101,7 +101,7 @@ std::unique_ptr<Log> try_open_log(SimDisk& disk, std::string& complaint) {
   options.fill_every = Duration{};
   NoRecords sink;
   RecoveryReport report;
-  auto log = Log::open(disk, options, sink, report, complaint);
+  auto log = open_log(disk, options, sink, report, complaint);
   return log ? std::move(*log) : nullptr;
 }
 

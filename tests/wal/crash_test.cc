@@ -147,7 +147,7 @@ class CrashingLog {
       Recovered found;
       RecoveryReport report;
       std::string complaint;
-      auto opened = Log::open(*disk_, options_, found, report, complaint);
+      auto opened = open_log(*disk_, options_, found, report, complaint);
       Result<void> loaded;
       if (opened) loaded = load(**opened, found, complaint);
       if (opened && loaded) {

@@ -15,6 +15,7 @@
 
 #include "tests/wal/memory_disk.h"
 #include "wal/log.h"
+#include "wal/recovery.h"
 
 namespace pawl {
 
@@ -132,7 +133,7 @@ class LogTest : public testing::Test {
     found = {};
     report = {};
     complaint.clear();
-    auto opened = Log::open(*disk, options, found, report, complaint);
+    auto opened = open_log(*disk, options, found, report, complaint);
     if (!opened) return opened.error().code;
     log = std::move(*opened);
     if (const auto all = log->check_segments(complaint); !all) return all.error().code;

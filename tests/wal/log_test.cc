@@ -377,7 +377,7 @@ TEST(Options, OutOfRangeAreRefused) {
     Recovered found;
     RecoveryReport report;
     std::string complaint;
-    const auto opened = Log::open(disk, options, found, report, complaint);
+    const auto opened = open_log(disk, options, found, report, complaint);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Errc::invalid);
     EXPECT_TRUE(disk.files.empty());

@@ -2,12 +2,9 @@
 // For tests of records: a sink that keeps all records, a buffer of encoded records, random values.
 #pragma once
 
-#include <array>
 #include <cstring>
-#include <initializer_list>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "wal/format.h"
