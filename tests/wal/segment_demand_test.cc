@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/segment_demand.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/wal/pool_fixture.h"
+
+namespace pawl {
+namespace {
+
+using Demand = PoolTest;
+
+TEST_F(Demand, ItStopsWhenThereAreEnough) {
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(disk.files.size(), 3u);
+  EXPECT_FALSE(pool->busy());
+}
+
+TEST_F(Demand, RetiredSegmentsThatNobodyWillNeedAreRemoved) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    pool->enter(i);
+    pump(100);
+  }
+  pool->retire(8, 0);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(disk.files.size(), 1u + 2 + 2) << "in use, ready, kept for the next";
+}
+
+TEST_F(Demand, AtRestWhatIsNotWantedGoesOneAtATime) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    pool->enter(i, now);
+    pump(100);
+  }
+  pool->want_ahead(0, geometry.segment_base(4) + block_bytes);
+  pool->retire(4, 0);
+  pump(100);
+  ASSERT_EQ(disk.files.size(), 1u + 2 + 2);
+  EXPECT_EQ(pool->next_due(), now + SegmentPool::rest_after);
+  now = now + SegmentPool::rest_after;
+  pump(100);
+  EXPECT_EQ(disk.files.size(), 1u + 2 + 1);
+  EXPECT_EQ(pool->next_due(), now + SegmentPool::shrink_every);
+  now = now + SegmentPool::shrink_every;
+  pump(100);
+  EXPECT_EQ(disk.files.size(), 1u + 2);
+  EXPECT_EQ(pool->spares(), 2u);
+  now = now + SegmentPool::shrink_every;
+  disk.calls.clear();
+  pump(100);
+  EXPECT_EQ(disk.calls, (Calls{"remove 000000000006.seg", "sync_dir"}))
+      << "or it might come back without the one before it";
+  EXPECT_EQ(pool->spares(), 1u);
+  EXPECT_EQ(pool->next_due(), never);
+  pool->enter(5, now);
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u) << "the log grows again";
+}
+
+class SmallSegments : public testing::Test {
+ protected:
+  static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
+  static constexpr std::uint64_t small = 128 << 10;
+  static constexpr std::uint64_t beyond = 80 << 10;  // kept ready ahead of the tail at rest
+
+  void SetUp() override {
+    pool->start(0);
+    ASSERT_TRUE(pool->create_now());
+  }
+  void come_to(Lsn end) {
+    if (geometry.segment_of(end) != pool->tail()) pool->enter(geometry.segment_of(end), now);
+    pool->want_ahead(0, end);
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool->pump(now, false));
+  }
+  std::uint64_t usable_in_header(std::uint64_t number) {
+    const auto& bytes = disk.content(segment_name(number));
+    EXPECT_EQ(bytes.size(), geometry.segment_bytes) << "the rest is a hole";
+    const auto header = read_segment_header(ConstBlock(bytes.data(), block_bytes));
+    return header ? usable_bytes(*header, geometry) : 0;
+  }
+
+  MemoryDisk disk;
+  std::unique_ptr<SegmentPool> pool =
+      std::make_unique<SegmentPool>(disk, geometry, 2, true, Duration{});
+  Instant now{1000};
+};
+
+TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsRoomAhead) {
+  come_to(block_bytes);
+  EXPECT_EQ(pool->ready_end(), 1u);
+  EXPECT_EQ(pool->bytes(), small);
+  EXPECT_EQ(pool->free_space_behind(block_bytes), small - block_bytes);
+  EXPECT_EQ(usable_in_header(0), small);
+
+  come_to(small - beyond);
+  EXPECT_EQ(pool->ready_end(), 1u);
+  come_to(small - beyond + block_bytes);
+  EXPECT_EQ(pool->ready_end(), 2u) << "any request finds space";
+  EXPECT_EQ(pool->bytes(), 2 * small);
+  EXPECT_EQ(usable_in_header(1), small);
+
+  EXPECT_EQ(pool->frame_position(small - block_bytes), small - block_bytes);
+  EXPECT_EQ(pool->frame_position(small), geometry.segment_base(1) + block_bytes);
+  EXPECT_EQ(pool->between(small - block_bytes, geometry.segment_base(1) + block_bytes),
+            2 * block_bytes);
+  come_to(geometry.segment_base(1) + block_bytes);
+  EXPECT_EQ(usable_in_header(2), small);
+  EXPECT_EQ(usable_in_header(3), small);
+  EXPECT_EQ(usable_in_header(4), geometry.segment_bytes) << "two small ones are ahead";
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(1) + block_bytes),
+            small - block_bytes + 2 * small + 2 * geometry.segment_bytes);
+}
+
+TEST_F(SmallSegments, TheOneThatTheTailHasComeToIsWhole) {
+  disk.capacity = geometry.segment_bytes;
+  pool->enter(1, now);  // it contains frames already
+  come_to(geometry.segment_base(1) + small + block_bytes);
+  ASSERT_EQ(pool->ready_end(), 1u);
+  disk.capacity = UINT64_MAX;
+  now = now + SegmentPool::retry_after;
+  come_to(geometry.segment_base(1) + small + block_bytes);
+  EXPECT_EQ(usable_in_header(1), geometry.segment_bytes);
+  EXPECT_EQ(usable_in_header(2), small);
+}
+
+TEST_F(SmallSegments, WhatWasChosenStaysWhenAnotherFileIsTaken) {
+  disk.hold = true;
+  pool->want_ahead(0, small / 2 + block_bytes);
+  ASSERT_TRUE(pool->pump(now, false));  // the allocation
+  disk.finish_all();
+  pool->enter(1, now);  // a frame relies on the size of the new file
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pool->pump(now, false));
+    disk.finish(0, -EIO);
+  }
+  disk.hold = false;
+  come_to(geometry.segment_base(1) + block_bytes);
+  EXPECT_EQ(pool->set_aside(), 1u);
+  EXPECT_EQ(usable_in_header(1), small);
+}
+
+TEST_F(Demand, WhatIsWantedAheadMayBeRetired) {
+  pump(100);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    pool->enter(i, now);
+    pump(100);
+  }
+  pool->retire(4, 0);
+  pool->want_ahead(3 * geometry.segment_bytes, UINT64_MAX);
+  disk.calls.clear();
+  pump(100);
+  EXPECT_EQ(pool->spares(), 2u);
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(4)), 7 * geometry.segment_bytes);
+  EXPECT_TRUE(disk.calls.empty()) << "six are ready or retired, four are wanted";
+
+  pool->want_ahead(8 * geometry.segment_bytes, UINT64_MAX);
+  pump(200);
+  EXPECT_EQ(pool->free_space_behind(geometry.segment_base(4)), 10 * geometry.segment_bytes);
+}
+
+}  // namespace
+}  // namespace pawl
