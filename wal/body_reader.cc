@@ -23,9 +23,10 @@ void BodyReader::let_go(LogPos position) {
 }
 
 BodyReader::Read& BodyReader::take_read() {
-  CHECK(reading_ < reads_max);
+  CHECK(reading_ < reads_max, "{} reads", reading_);
   ++reading_;
   Read& read = *std::ranges::find(reads_, Read::State::free, &Read::state);
+  CHECK(!read.io.armed && !read.io.done, "the read is in use");
   read.state = Read::State::under_way;
   read.wanted.clear();
   read.given = 0;
@@ -41,6 +42,7 @@ BodyReader::Read* BodyReader::reading(std::uint64_t extent) {
 }
 
 void BodyReader::want(const WantedBody& wanted) {
+  CHECK(wanted.position != log_pos_none, "a body without a position");
   hold(wanted.position);
   image_.note_want(wanted.position);
   ++wanted_;
@@ -58,6 +60,7 @@ void BodyReader::pump() {
     begin(wanted);
   }
   if (ahead_ != 0 && reading_ < reads_max) begin_ahead();
+  CHECK(finished_ <= reading_ && reading_ <= reads_max, "{} of {} reads", finished_, reading_);
 }
 
 void BodyReader::begin(const WantedBody& wanted) {
@@ -88,6 +91,7 @@ void BodyReader::begin_ahead() {
 
 bool BodyReader::begin_whole(std::uint64_t extent, bool ahead) {
   if (image_.unreadable(extent) || !image_.make_space()) return false;
+  CHECK(!image_.has(extent), "extent {} is in memory", extent);
   Read& read = take_read();
   pool_.add_live(geometry_.segment_of(extent * geometry_.extent_bytes));
   read.whole = true;
@@ -100,15 +104,19 @@ bool BodyReader::begin_whole(std::uint64_t extent, bool ahead) {
 
 // Reads from the block where the record begins.
 void BodyReader::begin_piece(Read& read, std::uint64_t bytes) {
+  CHECK(read.wanted.size() == 1, "a piece for {} messages", read.wanted.size());
   const LogPos position = read.wanted.front().position;
   read.from = position - position % block_bytes;
   read.bytes = std::min(align_up(bytes, block_bytes), geometry_.extent_end(position) - read.from);
+  CHECK(read.from <= position && position < read.from + read.bytes, "{} in {} bytes at {}",
+        position, read.bytes, read.from);
   if (read.memory.size() < read.bytes) read.memory = PageBlock(read.bytes);
   disk_.read(pool_.file(geometry_.segment_of(read.from)), geometry_.offset_of(read.from),
              read.memory.span().first(read.bytes), read.io);
 }
 
 void BodyReader::finish(Read& read) {
+  CHECK(read.state == Read::State::under_way, "state {}", static_cast<int>(read.state));
   const bool read_all = read.io.result == static_cast<std::int64_t>(read.bytes);
   read.io = {};
   read.state = Read::State::finished;
@@ -133,15 +141,19 @@ void BodyReader::finish_whole(Read& read) {
 void BodyReader::finish_piece(Read& read) {
   if (read.bytes == 0) return;
   const std::uint64_t skip = read.wanted.front().position - read.from;
+  CHECK(skip < block_bytes, "{} bytes before the record", skip);
   const std::uint64_t needed = skip + record_length(read.memory.data() + skip);
   const std::uint64_t most = geometry_.extent_end(read.from) - read.from;
   if (needed <= read.bytes || needed > most) return;
   read.state = Read::State::under_way;
+  CHECK(finished_ > 0, "no read is finished");
   --finished_;
   begin_piece(read, needed);
 }
 
 void BodyReader::end(Read& read) {
+  CHECK(read.state == Read::State::finished, "state {}", static_cast<int>(read.state));
+  CHECK(reading_ > 0 && finished_ > 0, "{} of {} reads", finished_, reading_);
   if (read.whole) {
     image_.end_load(geometry_.extent_of(read.from), read.bytes > 0);
     pool_.release(geometry_.segment_of(read.from), 0);
@@ -155,6 +167,8 @@ void BodyReader::end(Read& read) {
 
 void BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, WantedBody& wanted,
                       std::span<const std::byte>& record) {
+  CHECK(wanted_ > 0, "no message is wanted");
+  CHECK(given_ == log_pos_none, "the body at {} is in use", given_);
   --wanted_;
   wanted = from;
   given_ = from.position;

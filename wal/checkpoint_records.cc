@@ -207,7 +207,8 @@ std::size_t times_bytes_max(std::size_t entries) {
 }
 
 std::size_t encode_times(std::byte* out, const TimesRecord& record, std::uint64_t stream) {
-  CHECK(record.buckets.size() + record.aged.size() <= times_max);
+  CHECK(record.buckets.size() + record.aged.size() <= times_max, "{} and {}", record.buckets.size(),
+        record.aged.size());
   Encoder to(out);
   to.fixed(raw(record.queue));
   to.fixed(static_cast<std::uint32_t>(record.buckets.size()));
@@ -271,6 +272,8 @@ std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
   to.fixed(static_cast<std::uint32_t>(run.size()));
   std::uint64_t number = 0;
   for (const SegmentRecord& segment : run) {
+    CHECK(segment.number > number || &segment == run.data(), "segment {} after {}", segment.number,
+          number);
     to.varint(segment.number - std::exchange(number, segment.number));
     to.varint(segment.sends);
     to.varint(segment.bytes);

@@ -53,7 +53,7 @@ Image::Image(std::uint64_t extent_bytes, std::uint64_t memory_max)
 }
 
 void Image::start(std::uint64_t first_extent) {
-  CHECK(rows_.empty());
+  CHECK(rows_.empty() && in_use_ == 0, "{} extents", rows_.size());
   first_ = settled_ = first_extent;
 }
 
@@ -81,6 +81,7 @@ std::byte* Image::memory_of(Extent& extent) {
 void Image::ready_ahead() {
   if (!spare_.empty()) return;
   if (!ahead_) ahead_ = PageBlock(mask_ + 1);
+  CHECK(touched_ <= ahead_.size(), "{} of {}", touched_, ahead_.size());
   const std::size_t bytes = std::min(touch_bytes_max, ahead_.size() - touched_);
   if (bytes == 0) return;
   madvise(ahead_.data() + touched_, bytes,
@@ -91,17 +92,22 @@ void Image::ready_ahead() {
 std::byte* Image::open(std::uint64_t extent) {
   CHECK(extent >= settled_, "extent {} is settled", extent);
   make_rows(extent);
+  CHECK(!row(extent).loading, "extent {} is being read", extent);
   if (!row(extent).memory) (void)make_space();  // unsettled extents are needed in any case
   return memory_of(row(extent));
 }
 
 void Image::skip_to(std::uint64_t extent) {
+  CHECK(extent >= settled_, "extent {} of {}", extent, settled_);
   if (extent > first_) make_rows(extent - 1);
   settled_ = extent;
 }
 
 void Image::free(Extent& extent) {
   if (!extent.memory) return;
+  CHECK(!extent.loading, "the disk reads into the extent");
+  CHECK(in_use_ > 0, "no extent is in memory");
+  CHECK(evictable_ > 0 || !extent.evictable, "no extent is evictable");
   if (extent.evictable) --evictable_;
   extent.evictable = extent.loaded = extent.ahead = extent.touched = false;
   --in_use_;
@@ -114,9 +120,11 @@ void Image::free(Extent& extent) {
 
 void Image::make_evictable(std::uint64_t extent) {
   Extent& e = row(extent);
+  CHECK(e.memory && !e.evictable, "extent {} is not in memory, or evictable already", extent);
   e.evictable = e.touched = true;
   e.wanted = 0;
   ++evictable_;
+  CHECK(evictable_ <= in_use_, "{} of {} extents", evictable_, in_use_);
   // Each extent has at most one entry, because an extent freed by its last record does not return.
   if (in_memory_.size() > 2 * evictable_ + 64) {
     for (std::size_t n = in_memory_.size(); n > 0; --n) {
@@ -132,6 +140,7 @@ void Image::make_evictable(std::uint64_t extent) {
 std::byte* Image::begin_load(std::uint64_t extent, bool ahead) {
   Extent& e = row(extent);
   CHECK(extent < settled_ && !e.memory, "extent {}", extent);
+  CHECK(!e.loading, "extent {} is being read", extent);
   e.loading = true;
   e.ahead = ahead;
   return memory_of(e);
@@ -139,6 +148,7 @@ std::byte* Image::begin_load(std::uint64_t extent, bool ahead) {
 
 void Image::end_load(std::uint64_t extent, bool read) {
   Extent& e = row(extent);
+  CHECK(e.loading && e.memory, "extent {} is not being read", extent);
   e.loading = false;
   if (!read) {
     e.unreadable = true;
@@ -187,7 +197,7 @@ void Image::settle(std::uint64_t extent) {
 void Image::truncate(std::uint64_t extent) {
   CHECK(extent >= settled_);
   while (first_ + rows_.size() > extent && !rows_.empty()) {
-    CHECK(rows_.back().live == 0);
+    CHECK(rows_.back().live == 0, "{} messages behind the end", rows_.back().live);
     free(rows_.back());
     rows_.pop_back();
   }

@@ -81,7 +81,11 @@ class Image {
   }
   bool has_at(Lsn lsn) const { return has(lsn >> shift_); }
 
-  void add_live(LogPos position) { ++row(position >> shift_).live; }
+  void add_live(LogPos position) {
+    Extent& e = row(position >> shift_);
+    CHECK(e.live < UINT32_MAX, "too many messages at {}", position);
+    ++e.live;
+  }
   // Recovery only: add_live() for an extent that may not be opened yet.
   void hold(LogPos position) {
     make_rows(position >> shift_);
@@ -139,7 +143,10 @@ class Image {
   // Memory kept for the next extents, in addition to bytes().
   std::uint64_t spare_bytes() const { return (spare_.size() << shift_) + touched_; }
   // The part of bytes() that cannot be evicted.
-  std::uint64_t needed() const { return (in_use_ - evictable_) << shift_; }
+  std::uint64_t needed() const {
+    CHECK(evictable_ <= in_use_, "{} of {} extents", evictable_, in_use_);
+    return (in_use_ - evictable_) << shift_;
+  }
 
  private:
   struct Extent {

@@ -38,6 +38,7 @@ Result<void> Log::check_segments(std::string& complaint) const {
 
 const std::byte* Log::record(LogPos low) {
   const Lsn position = full(low);
+  CHECK(position < appended(), "a record at {}, the end at {}", position, appended());
   if (image_.touch(position)) reader_.read_ahead(geometry_.extent_of(position) + 1);
   if (image_.loaded(position) && !decode_send(image_.rest_of_extent(position), geometry_.stream)) {
     ++damaged_;
@@ -47,11 +48,13 @@ const std::byte* Log::record(LogPos low) {
 }
 
 Lsn Log::append(Effects& effects, Instant now) {
-  CHECK(!closed_);
+  CHECK(!closed_, "the log is closed");
   return writer_.append(effects, now);
 }
 
 LogPos Log::relocate(const FoundSend& found, Instant now) {
+  CHECK(!closed_, "the log is closed");
+  CHECK(found.position < appended(), "a record at {}, the end at {}", found.position, appended());
   const LogPos position = writer_.append_relocated(found.record, now);
   relocated_bytes_ += found.record.size();
   image_.release(found.position);
@@ -89,6 +92,24 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   relocation_.pump(stopping_);
   send_reader_.pump(durable(), stopping_);
   writer_.submit(now, now_us, idle);
+  check_marks();
+}
+
+// The order of the positions and segments after each pump: kept files, the checkpoint in force, the
+// durable bytes, the end.
+void Log::check_marks() const {
+  const Manifest& now = manifest_->current();
+  CHECK(durable() <= appended(), "durable to {}, the end at {}", durable(), appended());
+  CHECK(now.durable <= durable() || MUTANT(reclaim_before_durable),
+        "{} in the manifest, {} durable", now.durable, durable());
+  CHECK(now.checkpoint_end <= durable() || MUTANT(reclaim_before_durable),
+        "a checkpoint to {}, durable to {}", now.checkpoint_end, durable());
+  CHECK(pool_.first() <= now.first, "segment {} of {}", pool_.first(), now.first);
+  CHECK(now.first <= pool_.tail(), "the log begins in segment {}, the tail is in {}", now.first,
+        pool_.tail());
+  CHECK(now.first < pool_.ready_end(), "segment {} of {}", now.first, pool_.ready_end());
+  CHECK(geometry_.segment_of(appended()) >= pool_.tail(), "the end at {}, the tail in {}",
+        appended(), pool_.tail());
 }
 
 // A resting log writes its durable position to the manifest, so that damage to its last frame is
@@ -101,6 +122,7 @@ void Log::note_rest(Instant now) {
   }
   if (stopping_ || vouch_due() > now) return;
   Manifest next = manifest_->current();
+  CHECK(next.durable < durable(), "{} in the manifest, {} durable", next.durable, durable());
   next.durable = durable();
   manifest_->write(next);
 }
@@ -120,12 +142,13 @@ Errc Log::check_free_space(std::uint64_t bytes, From from) const {
 }
 
 Result<void> Log::close_clean() {
-  CHECK(!closed_);
+  CHECK(!closed_, "the log is closed");
   stopping_ = true;
   if (failure_) return fail(Errc::io, failure_->what, failure_->sys);
   if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle() ||
       relocation_.reading() || send_reader_.reading())
     return fail(Errc::not_ready, "close");
+  CHECK(durable() == appended(), "durable to {}, the end at {}", durable(), appended());
   Manifest next = manifest_->current();
   next.durable = next.clean = durable();
   if (auto written = manifest_->write_now(next); !written) return written;

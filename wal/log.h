@@ -44,6 +44,7 @@
 #include <string>
 #include <vector>
 
+#include "core/check.h"
 #include "core/effects.h"
 #include "core/ids.h"
 #include "core/mutant.h"
@@ -127,7 +128,10 @@ class Log {
   // records of the turns between them. When it is durable, recovery begins there.
   void begin_checkpoint() { checkpointer_.begin(); }
   // Completes the positions in the slice.
-  void append(CheckpointSlice& slice, Instant now) { checkpointer_.append(slice, now); }
+  void append(CheckpointSlice& slice, Instant now) {
+    CHECK(!closed_, "the log is closed");
+    checkpointer_.append(slice, now);
+  }
   void end_checkpoint() { checkpointer_.end(); }
   // True: free space is low, and other records since its begin outweigh the checkpoint itself. Its
   // next slices must follow at once, or it ends too late to free space.
@@ -226,7 +230,11 @@ class Log {
   bool bodies_due() const { return reader_.due(); }
   // Releases an obsolete record. Call it after the append() that made the record obsolete, before
   // the next pump().
-  void release(LogPos position) { release_at(full(position)); }
+  void release(LogPos position) {
+    const Lsn at = full(position);
+    CHECK(at < appended(), "a record at {}, the end at {}", at, appended());
+    release_at(at);
+  }
 
   const std::optional<LogFailure>& failure() const { return failure_; }
   LogStats stats() const;
@@ -252,6 +260,7 @@ class Log {
     return owed ? resting_since_ + vouch_after_ : never;
   }
   void reclaim();
+  void check_marks() const;
 
   Disk* disk_;
   Geometry geometry_;

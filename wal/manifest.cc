@@ -54,10 +54,14 @@ Result<std::optional<Manifest>> ManifestFiles::open() {
 }
 
 FileId ManifestFiles::prepare(Manifest& next) {
-  CHECK(!busy());
+  CHECK(!busy(), "a manifest is being written");
+  CHECK(next.checkpoint <= next.checkpoint_end, "a checkpoint from {} to {}", next.checkpoint,
+        next.checkpoint_end);
   next.generation = current_.generation + 1;
   write_manifest(Block(block_.data(), block_bytes), next);
-  return files_[next.generation % 2];
+  const FileId file = files_[next.generation % 2];
+  CHECK(file != FileId::none, "the manifests are not open");
+  return file;
 }
 
 Result<void> ManifestFiles::write_now(Manifest next) {
@@ -82,6 +86,8 @@ Result<bool> ManifestFiles::finish() {
   if (result != static_cast<std::int32_t>(block_bytes)) {
     return fail(Errc::io, "manifest write", result < 0 ? -result : EIO);
   }
+  CHECK(next_.generation == current_.generation + 1, "generation {} after {}", next_.generation,
+        current_.generation);
   current_ = next_;
   ++written_;
   return true;

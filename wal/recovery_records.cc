@@ -12,6 +12,8 @@ namespace pawl {
 // reading takes the rest.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
   const std::size_t bytes = align_record(record_length(records_ + offset));
+  CHECK(records_at_ + offset < records_end_, "a record at {}, the frame to {}",
+        records_at_ + offset, records_end_);
   if (of_checkpoint_) {
     checkpoint_bytes_ -= bytes;
     return;

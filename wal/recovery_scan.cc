@@ -17,6 +17,7 @@ Lsn Recovery::begin() const {
 
 // Stops at a damaged frame: the second reading decides its meaning.
 Result<void> Recovery::recover_checkpoint() {
+  CHECK(!of_checkpoint_ && report_.frames == 0, "{} frames", report_.frames);
   of_checkpoint_ = true;
   tail_ = manifest_.checkpoint;
   while (tail_ < manifest_.checkpoint_end) {
@@ -113,6 +114,7 @@ Result<std::byte*> Recovery::load(std::uint64_t extent) {
 
 Result<std::byte*> Recovery::read_extent(std::uint64_t extent, std::byte* memory) {
   const Lsn lsn = extent * geometry_.extent_bytes;
+  CHECK(geometry_.segment_of(lsn) < whole_end_, "extent {} behind segment {}", extent, whole_end_);
   const FileId file = log_->pool_.file(geometry_.segment_of(lsn));
   const auto bytes = read(file, geometry_.offset_of(lsn), {memory, geometry_.extent_bytes});
   if (!bytes) return std::unexpected(bytes.error());
@@ -123,6 +125,7 @@ Result<std::byte*> Recovery::read_extent(std::uint64_t extent, std::byte* memory
 Result<std::uint64_t> Recovery::read(FileId file, std::uint64_t offset, std::span<std::byte> into) {
   const auto bytes = disk_.read_now(file, offset, into);
   if (!bytes) return pass_on(bytes.error(), "reading a segment");
+  CHECK(*bytes <= into.size(), "{} of {} bytes", *bytes, into.size());
   std::ranges::fill(into.subspan(*bytes), std::byte{0});
   read_ += into.size();
   sink_.progress(read_, to_read_);
@@ -131,6 +134,8 @@ Result<std::uint64_t> Recovery::read(FileId file, std::uint64_t offset, std::spa
 
 Result<void> Recovery::recover_frame(const Found& found) {
   const LogFrameHeader& header = found.check.header;
+  CHECK(found.at >= tail_, "a frame at {}, the tail at {}", found.at, tail_);
+  CHECK(found.at % block_bytes == 0, "a frame at {}", found.at);
   if (!of_checkpoint_) log_->image_.settle(geometry_.extent_of(found.at));
   records_at_ = found.at + log_frame_header_bytes;
   records_end_ = found.at + header.length;
@@ -154,6 +159,7 @@ Result<void> Recovery::recover_frame(const Found& found) {
                               describe(found.at), read.error().what));
   }
   tail_ = align_up(found.at + header.length, block_bytes);
+  CHECK(tail_ <= geometry_.extent_end(found.at), "a frame from {} to {}", found.at, tail_);
   if (of_checkpoint_) checkpoint_bytes_ += tail_ - found.at;
   last_frame_ = found.at;
   epoch_ = header.epoch;

@@ -23,6 +23,7 @@ Recovery::~Recovery() {
 }
 
 Result<std::unique_ptr<Log>> Recovery::run() {
+  CHECK(!log_, "recovery runs once");
   const Geometry asked{options_.stream, options_.segment_bytes, options_.extent_bytes};
   if (!asked.valid() || options_.spare_segments == 0)
     return refuse(Errc::invalid, "the log's options are out of range");
@@ -156,6 +157,7 @@ Result<bool> Recovery::whole(SegmentFile& segment) {
 // The write time of the first frame behind a segment's header. Only the frame's header is checked:
 // the time is not worth more.
 Instant Recovery::begun(std::span<const std::byte> beginning, std::uint64_t number) const {
+  CHECK(beginning.size() == 2 * block_bytes, "{} bytes", beginning.size());
   LogFrameHeader first;
   std::memcpy(&first, beginning.data() + block_bytes, sizeof first);
   const bool ours = first.magic == frame_magic && first.stream == geometry_.stream &&
@@ -172,6 +174,7 @@ Result<void> Recovery::adopt_segments() {
   pool.start(segments_.empty() ? manifest_.first
                                : std::min(manifest_.first, segments_.front().number));
   whole_end_ = manifest_.first;
+  CHECK(pool.first() <= whole_end_, "segment {} of {}", pool.first(), whole_end_);
   for (SegmentFile& segment : segments_) {
     if (segment.number < manifest_.first) {
       if (auto adopted = adopt_older(segment); !adopted) return adopted;

@@ -56,6 +56,8 @@ void Recovery::look_at(std::span<const std::byte> rest, const SegmentFile& segme
 }
 
 Result<void> Recovery::judge(const Found& bad) {
+  CHECK(bad.at >= tail_ && bad.check.fault != LogFault::none, "{} at {}, the tail at {}",
+        pawl::describe(bad.check.fault), bad.at, tail_);
   const Lsn promised = std::max(manifest_.durable, manifest_.clean);
   if (witness_.empty() && promised > tail_) {
     witness_ =
@@ -76,6 +78,7 @@ Result<void> Recovery::judge(const Found& bad) {
 }
 
 Result<std::unique_ptr<Log>> Recovery::finish() {
+  CHECK(last_frame_ < tail_ || tail_ == 0, "a frame at {}, the tail at {}", last_frame_, tail_);
   log_->space_.set_checkpoint_bytes(checkpoint_bytes_);
   for (SegmentFile& segment : segments_) {
     if (segment.adopted) continue;
@@ -133,8 +136,10 @@ Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
   const std::uint64_t wanted = 2 * log_->space_.least_reserve();
   while (pool.free_space_behind(tail_) < wanted) {
+    const std::uint64_t before = pool.ready_end();
     if (auto created = pool.create_now(); !created)
       return file_is_refused(created.error().sys) ? Result<void>{} : created;
+    CHECK(pool.ready_end() == before + 1, "segments to {}, before to {}", pool.ready_end(), before);
   }
   return {};
 }

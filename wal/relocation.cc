@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t free_bytes) {
   if (active() || (looked_tail_ == pool_.tail() && looked_below_ == below &&
                    looked_disk_full_ == pool_.disk_full()))
     return;
+  CHECK(below <= in_log && in_log <= pool_.tail(), "{} of {}, the tail in {}", below, in_log,
+        pool_.tail());
   looked_tail_ = pool_.tail();
   looked_below_ = below;
   looked_disk_full_ = pool_.disk_full();
@@ -28,6 +32,7 @@ void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t
 }
 
 void Relocation::begin(std::uint64_t segment) {
+  CHECK(!active() && !reading() && !have_, "segment {} is being emptied", segment_);
   segment_ = segment;
   scan_.begin(geometry_.segment_base(segment));
   extent_ = geometry_.extent_of(geometry_.segment_base(segment));
@@ -36,6 +41,7 @@ void Relocation::begin(std::uint64_t segment) {
 }
 
 void Relocation::end() {
+  CHECK(active() && !reading(), "nothing is being emptied");
   pool_.end_emptying(std::exchange(segment_, none));
   memory_ = PageBlock();
   looked_tail_ = none;  // another segment may be eligible
@@ -43,6 +49,7 @@ void Relocation::end() {
 
 void Relocation::pump(bool stopping) {
   if (io_.done) {
+    CHECK(active() && !have_, "a read of extent {}", extent_);
     have_ = std::exchange(io_, {}).result == static_cast<std::int32_t>(geometry_.extent_bytes);
     if (have_) {
       scan_.begin_extent(extent_, memory_.span());
@@ -58,6 +65,7 @@ void Relocation::read_on() {
   const std::uint64_t end_extent = geometry_.extent_of(geometry_.segment_base(segment_ + 1));
   while (extent_ < end_extent && image_.live(extent_) == 0) ++extent_;
   if (extent_ == end_extent) return end();
+  CHECK(extent_ < end_extent, "extent {} of {}", extent_, end_extent);
   const Lsn from = extent_ * geometry_.extent_bytes;
   disk_.read(pool_.file(segment_), geometry_.offset_of(from), memory_.span(), io_);
 }

@@ -35,7 +35,10 @@ std::uint64_t SegmentDemand::free_space_behind(Lsn end) const {
 std::uint64_t SegmentDemand::small_usable_bytes() const {
   if (!small_segments_) return geometry_.segment_bytes;
   const std::uint64_t quarter = geometry_.segment_bytes / 4;
-  return std::max(geometry_.extent_bytes, quarter - quarter % geometry_.extent_bytes);
+  const std::uint64_t bytes =
+      std::max(geometry_.extent_bytes, quarter - quarter % geometry_.extent_bytes);
+  CHECK(bytes % geometry_.extent_bytes == 0 && bytes <= geometry_.segment_bytes, "{}", bytes);
+  return bytes;
 }
 
 // If the tail has entered the next segment, it contains frames already. They were placed without

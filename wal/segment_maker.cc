@@ -261,14 +261,19 @@ Result<void> SegmentMaker::issue(Instant now) {
     case Step::begin:
       return begin(now);
     case Step::allocate:
+      CHECK(making_ != FileId::none && table_.next_usable() > 0, "{}", table_.next_usable());
       disk_.allocate(making_, table_.next_usable(), io_);
       break;
     case Step::fill:
+      CHECK(making_ != FileId::none, "no file is being made");
+      CHECK(filled_bytes_ % block_bytes == 0, "{}", filled_bytes_);
       next_fill_at_ = now + fill_every_;
       disk_.write(making_, fill_piece().at, fill_piece().bytes,
                   MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
       break;
     case Step::header:
+      CHECK(making_ != FileId::none, "no file is being made");
+      CHECK(filled_bytes_ == geometry_.segment_bytes, "{} bytes are filled", filled_bytes_);
       make_header();
       disk_.write(making_, 0, header_.span(), Flush::yes, io_);
       break;
@@ -343,6 +348,7 @@ void SegmentMaker::trim() {
     demand_.shrunk();
   }
   change(Step::remove);
+  CHECK(removing_.has_value() && making_ == FileId::none, "a segment is being made");
   disk_.remove(*removing_, io_);
 }
 

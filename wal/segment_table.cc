@@ -85,6 +85,7 @@ void SegmentTable::enter(std::uint64_t number) {
   tail_ = number;
   spare_usable_ = 0;
   for (std::uint64_t n = number + 1; n < ready_end_; ++n) spare_usable_ += usable_bytes(n);
+  CHECK(spare_usable_ <= files_usable_, "{} of {}", spare_usable_, files_usable_);
 }
 
 void SegmentTable::enter(std::uint64_t number, Instant since) {
@@ -102,10 +103,12 @@ void SegmentTable::add_send(std::uint64_t number, std::uint64_t bytes, bool relo
   Row& r = row(number);
   ++r.sends;
   if (relocated) ++r.moved;
+  CHECK(r.moved <= r.sends, "segment {}: {} relocated of {}", number, r.moved, r.sends);
   r.bytes += bytes;
 }
 
 void SegmentTable::release(std::uint64_t number, Lsn lsn) {
+  CHECK(number >= first_, "segment {} before {}", number, first_);
   Row& r = row(number);
   CHECK(r.live > 0, "segment {} has no message", number);
   CHECK(live_ > 0, "no message is left");
@@ -141,6 +144,7 @@ void SegmentTable::end_filling(std::uint64_t zeros) {
 // --- retiring ---
 
 void SegmentTable::retire(std::uint64_t below, Lsn durable, RetiredFiles& retired) {
+  CHECK(below <= tail_, "below {}, the tail in {}", below, tail_);
   std::uint64_t waits = below;  // the first segment that is empty, but not durably
   for (std::uint64_t n = std::max(looked_below_, first_); n < below; ++n)
     if (!retire_one(n, durable, retired)) waits = std::min(waits, n);
@@ -225,7 +229,11 @@ SegmentTable::Use SegmentTable::use(std::uint64_t below, std::uint64_t in_log) c
 }
 
 void SegmentTable::begin_emptying(std::uint64_t number) {
-  row(number).tried = true;
+  Row& r = row(number);
+  CHECK(!r.tried, "segment {} was emptied before", number);
+  CHECK(r.file != FileId::none && r.live > 0, "segment {} has {} messages", number, r.live);
+  CHECK(number < tail_, "segment {}, the tail in {}", number, tail_);
+  r.tried = true;
   add_live(number);
 }
 

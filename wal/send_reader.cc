@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 void SendReader::begin(Lsn from, Lsn end) {
@@ -23,6 +25,7 @@ void SendReader::stop() {
 void SendReader::pump(Lsn durable, bool stopping) {
   if (io_.done) {
     const std::int32_t result = std::exchange(io_, {}).result;
+    CHECK(!have_, "extent {} was read before", extent_);
     pool_.release(held_, 0);
     if (std::exchange(forget_, false)) {
       if (end_ == 0) memory_ = PageBlock();
@@ -39,6 +42,7 @@ void SendReader::pump(Lsn durable, bool stopping) {
 
 void SendReader::pass_over(Lsn to) {
   const Lsn next = std::min(to, end_);
+  CHECK(next >= at_, "from {} back to {}", at_, next);
   passed_over_ += next - at_;
   at_ = next;
 }
@@ -52,6 +56,7 @@ void SendReader::read_on(Lsn durable) {
     pass_over(geometry_.segment_base(segment + 1));
   }
   if (at_ >= end_ || durable < std::min(end_, geometry_.extent_end(at_))) return;
+  CHECK(!reading(), "a read is under way");
   if (!memory_) memory_ = PageBlock(geometry_.extent_bytes);
   held_ = geometry_.segment_of(at_);
   pool_.add_live(held_);  // the file is kept while it is read

@@ -162,8 +162,11 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
 std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
                              std::uint64_t stream) {
   RecordHead head;
+  CHECK(record.size() >= send_fixed_bytes, "a SEND of {} bytes", record.size());
   std::memcpy(out, record.data(), record.size());
   std::memcpy(&head, out, sizeof head);
+  CHECK(head.type == static_cast<std::uint8_t>(RecordType::send), "type {}", head.type);
+  CHECK(head.length == record.size(), "{} of {} bytes", head.length, record.size());
   head.fields |= field_relocated;
   std::memcpy(out, &head, sizeof head);
   head.hash = record_hash(out, head.length, stream);
@@ -200,7 +203,7 @@ StoredMessage trusted_send(const std::byte* record) {
         head.length);
   Decoder in({record + head_bytes, head.length - head_bytes});
   const StoredMessage message = read_send(in, head.fields);
-  CHECK(in.done());
+  CHECK(in.done(), "a SEND of {} bytes ends too early", head.length);
   return message;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/check.h"
 #include "wal/record_codec.h"
 
 namespace pawl {
@@ -14,6 +15,7 @@ void SendScan::begin(Lsn from) {
 }
 
 void SendScan::begin_extent(std::uint64_t extent, std::span<const std::byte> bytes) {
+  CHECK(bytes.size() == geometry_.extent_bytes, "{} bytes", bytes.size());
   bytes_ = bytes;
   at_ = geometry_.frame_position(extent * geometry_.extent_bytes);
   end_ = (extent + 1) * geometry_.extent_bytes;

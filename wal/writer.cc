@@ -35,10 +35,24 @@ void in_runs(std::span<T> all, std::size_t max, Encode&& encode) {
 }  // namespace
 
 void Writer::start(const Start& start) {
+  CHECK(tail_ == 0 && !open_ && frames_.empty(), "the writer was started before");
+  CHECK(start.tail % block_bytes == 0, "the tail is at {}", start.tail);
+  CHECK(start.last_frame < start.tail || start.tail == 0, "a frame at {}, the tail at {}",
+        start.last_frame, start.tail);
   tail_ = handed_end_ = durable_ = start.tail;
   last_frame_ = start.last_frame;
   epoch_ = start.epoch;
   segment_ = start.segment;
+}
+
+// Bytes are appended, then handed to the disk, then durable; frames are handed over in order.
+void Writer::check_marks() const {
+  CHECK(handed_end_ <= tail_, "handed over to {}, the end at {}", handed_end_, tail_);
+  CHECK(durable_ <= handed_end_, "durable to {}, handed over to {}", durable_, handed_end_);
+  CHECK(handed_ <= frames_.size(), "{} of {} frames handed over", handed_, frames_.size());
+  CHECK(under_way_ <= handed_, "{} writes of {} frames", under_way_, handed_);
+  CHECK(under_way_ <= writes_max, "{} writes", under_way_);
+  CHECK(urgent_ <= tail_ && forced_ <= tail_, "{} and {} behind {}", urgent_, forced_, tail_);
 }
 
 // --- building ---
@@ -212,6 +226,7 @@ void Writer::append_deletes(const Effects& effects) {
 void Writer::append_task(const TaskRecord& record) {
   MoveTask task = record.task;
   std::span<const Seq> rest(record.deleted);
+  CHECK(task.moved >= rest.size(), "{} moved, {} deleted", task.moved, rest.size());
   task.moved -= rest.size();
   do {
     const auto run = rest.first(std::min(rest.size(), batch_max));
@@ -227,6 +242,7 @@ void Writer::append_replays(std::span<const ReplayRecord> records) {
 }
 
 Lsn Writer::first_frame_from(Lsn lsn) const {
+  CHECK(lsn <= tail_, "{} behind the end {}", lsn, tail_);
   for (std::size_t i = handed_; i < frames_.size(); ++i) {
     if (frames_[i].start >= lsn) return frames_[i].start;
   }
@@ -243,7 +259,7 @@ void Writer::commit(std::size_t bytes) {
   tail_ += bytes;
   ++frame_records_;
   ++records_;
-  VERIFY(tail_ <= frame_limit_, "{} of {}", tail_, frame_limit_);
+  CHECK(tail_ <= frame_limit_, "{} of {}", tail_, frame_limit_);
 }
 
 void Writer::begin_frame(std::size_t bytes) {
@@ -254,6 +270,10 @@ void Writer::begin_frame(std::size_t bytes) {
   if (start + need > geometry_.extent_end(start))
     start = pool_.frame_position(geometry_.extent_end(start));
   CHECK(start % block_bytes == 0, "{}", start);
+  CHECK(start >= tail_, "a frame at {} before the end {}", start, tail_);
+  CHECK(start + need <= geometry_.extent_end(start), "{} bytes at {}", need, start);
+  CHECK(geometry_.segment_of(start) >= segment_, "segment {} after {}", geometry_.segment_of(start),
+        segment_);
   padding_bytes_ += pool_.between(tail_, start);
   if (geometry_.segment_of(start) != segment_) {
     segment_ = geometry_.segment_of(start);
@@ -269,7 +289,10 @@ void Writer::begin_frame(std::size_t bytes) {
 }
 
 void Writer::close_frame() {
-  CHECK(open_ && frame_records_ > 0);
+  CHECK(open_ && frame_records_ > 0, "{} records", frame_records_);
+  CHECK(tail_ > frame_start_ + log_frame_header_bytes, "a frame from {} to {}", frame_start_,
+        tail_);
+  CHECK(last_frame_ < frame_start_, "a frame at {} after {}", frame_start_, last_frame_);
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(tail_ - frame_start_);
   header.lsn = frame_start_;
@@ -280,6 +303,8 @@ void Writer::close_frame() {
   header.wall_ms = wall_.ms;
   std::memcpy(frame_memory_, &header, sizeof header);
   const Lsn end = align_up(tail_, block_bytes);
+  CHECK(end <= geometry_.extent_end(frame_start_), "a frame from {} to {}", frame_start_, end);
+  CHECK(frames_.empty() || frames_.back().end <= frame_start_, "a frame at {}", frame_start_);
   std::memset(frame_memory_ + header.length, 0, end - tail_);
   padding_bytes_ += end - tail_;
   frames_.push_back({frame_start_, end, header.length, frame_since_, false});
@@ -299,6 +324,7 @@ void Writer::submit(Instant now, std::uint64_t now_us, bool idle) {
   }
   while (may_write(now, now_us, idle) && hand_over(now_us)) {
   }
+  check_marks();
 }
 
 void Writer::note_pending(std::uint64_t now_us) {
@@ -339,16 +365,20 @@ bool Writer::hand_over(std::uint64_t now_us) {
   std::byte* memory = image_.at(frame.start);
   LogFrameHeader header;
   std::memcpy(&header, memory, sizeof header);
+  CHECK(header.lsn == frame.start, "the frame of {} at {}", header.lsn, frame.start);
   header.durable = durable_;
   std::memcpy(memory, &header, sizeof header);
   seal_frame({memory, frame.length});
 
   Write& write = writes_[writes_[0].busy ? 1 : 0];
-  CHECK(!write.busy && !write.io.armed);
+  CHECK(!write.busy && !write.io.armed && !write.io.done, "the write is in use");
+  CHECK(frame.length <= frame.end - frame.start, "{} bytes at {}", frame.length, frame.start);
   write.start = frame.start;
   write.since_us = now_us;
   write.busy = true;
   const std::size_t bytes = frame.end - frame.start;
+  CHECK(frame.start >= handed_end_, "a frame at {}, handed over to {}", frame.start, handed_end_);
+  CHECK(!frame.done, "the frame at {} was written before", frame.start);
   ++handed_;
   ++under_way_;
   ++frames_written_;
@@ -370,6 +400,8 @@ std::optional<Writer::Failure> Writer::reap(std::uint64_t now_us) {
     const std::int32_t result = write.io.result;
     write.io = {};
     write.busy = false;
+    CHECK(under_way_ > 0, "no write is under way");
+    CHECK(!frame.done, "the frame at {} is done", frame.start);
     --under_way_;
     if (result != static_cast<std::int32_t>(frame.end - frame.start) && !MUTANT(ignore_write_error))
       return Failure{result < 0 ? -result : EIO, frame.start};
@@ -392,7 +424,8 @@ Writer::Frame& Writer::frame_at(Lsn start) {
 // Advances durable_ over the finished frames from the oldest on, never past a gap.
 void Writer::advance() {
   while (handed_ > 0 && frames_.front().done) {
-    CHECK(frames_.front().start >= durable_ || MUTANT(durable_not_contiguous));
+    CHECK(frames_.front().start >= durable_ || MUTANT(durable_not_contiguous),
+          "a frame at {}, durable to {}", frames_.front().start, durable_);
     durable_ = std::max(durable_, frames_.front().end);
     frames_.pop_front();
     --handed_;

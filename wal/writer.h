@@ -136,6 +136,7 @@ class Writer {
   void note_progress(std::uint64_t now_us);
   Frame& frame_at(Lsn start);
   void advance();
+  void check_marks() const;
   std::uint64_t unwritten() const { return tail_ - handed_end_; }
 
   Disk& disk_;
