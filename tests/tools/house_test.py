@@ -77,9 +77,9 @@ class House(unittest.TestCase):
             self.assertNotIn("core/shard.h", details["sources without a license line"])
             self.assertEqual(figures["two-way pairs of rooms"], 0)
 
-    def test_a_folder_of_net_or_proto_is_a_room(self):
+    def test_a_folder_of_net_proto_or_wal_is_a_room(self):
         rooms = {"proto/call.h": "proto", "proto/sqs/call.h": "proto/sqs", "net/io/ring.h": "net/io", "core/shard.h": "core",
-                 "tools/wal/plan.h": "tools/wal"}
+                 "wal/repair/plan.h": "wal/repair", "wal/log.h": "wal"}
         for path, room in rooms.items():
             self.assertEqual(house.room_of(pathlib.Path(path)), room)
 
