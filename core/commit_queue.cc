@@ -41,11 +41,6 @@ void CommitQueue::started(const Queue& queue, std::uint32_t task) {
   push({.queue = queue.id, .task = task});
 }
 
-void CommitQueue::push(const Commit& commit) {
-  commits_.push_back(commit);
-  ++unplaced_;
-}
-
 void CommitQueue::appended(Effects& effects, Lsn lsn) {
   Queue* queue = nullptr;
   for (const SendRecord& record : effects.sends) {

@@ -55,7 +55,10 @@ class CommitQueue {
     Lsn lsn = 0;
   };
 
-  void push(const Commit& commit);
+  void push(const Commit& commit) {
+    commits_.push_back(commit);
+    ++unplaced_;
+  }
   void make_available(const Commit& commit, Instant now);
 
   ShardState& state_;

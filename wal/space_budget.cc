@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/space_budget.h"
 
-#include "core/check.h"
-
 namespace pawl {
 
 std::uint64_t SpaceBudget::reserve() const {
@@ -24,7 +22,6 @@ std::uint64_t SpaceBudget::free(Lsn end, From from) const {
   const std::uint64_t for_queues = from == From::sender ? step() : 0;
   const std::uint64_t kept =
       from == From::relocation ? std::min(checkpoint_space(), reserve()) : reserve();
-  CHECK(kept >= std::min(least_reserve(), checkpoint_space()), "a reserve of {}", kept);
   const std::uint64_t free = pool_.free_space_behind(end);
   return free - std::min(free, kept + accepted_ + for_queues);
 }
