@@ -60,7 +60,8 @@ class House(unittest.TestCase):
                 "core/a.h": '#include "core/shard.h"\n',
                 "core/a.cc": "x\n" * 501,
                 "wal/log.h": '#include "core/a.h"\n',
-                "tests/core/a_test.cc": "",
+                "tests/core/a_test.cc": "TEST(A, IsThere) {}\nTEST_F(B,\n       IsThereToo) {}",
+                "tests/FOUND.md": "`A.IsThere` `B.IsThere*` `A.IsGone` `A.IsTh`",
                 "tests/x/CMakeLists.txt": "add(${PROJECT_SOURCE_DIR}/wal/log.cc)",
             }
             for path, text in files.items():
@@ -73,6 +74,7 @@ class House(unittest.TestCase):
             self.assertEqual(details["production files that tests compile by path"], ["wal/log.cc"])
             self.assertEqual(details["modules without a test file of their name"], ["core/shard.h", "wal/log.h"])
             self.assertEqual(figures["lines of core/shard.h"], 3)
+            self.assertEqual(details["tests named in FOUND.md that do not exist"], ["A.IsGone", "A.IsTh"])
             self.assertEqual(len(details["sources without a license line"]), 4)
             self.assertNotIn("core/shard.h", details["sources without a license line"])
             self.assertEqual(figures["two-way pairs of rooms"], 0)
