@@ -5,6 +5,7 @@
 Only the ports are replaced, because the server listens on free ones.
 """
 
+import pathlib
 import re
 import subprocess
 import time
@@ -95,6 +96,18 @@ class Readme(ServedTest):
             self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
         done = subprocess.run([PLACE / "build" / "app"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "hi\n"), done.stderr)
+
+    def test_the_client_examples_bring_every_line_to_the_consumer(self):
+        lines = [f"line {number}" for number in range(1, 251)]
+        port = self.pawl.ready["binary"].rsplit(":", 1)[1]
+        examples = pathlib.Path(ServedTest.binary).parent / "net" / "client" / "examples"
+        sent = subprocess.run([examples / "example_producer", "lines", port], input="\n".join(lines), capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual((sent.returncode, sent.stdout), (0, "250\n"), sent.stderr)
+        received = subprocess.run([examples / "example_consumer", "lines", port], capture_output=True, text=True, timeout=60,
+                                  check=False)
+        self.assertEqual(received.returncode, 0, received.stderr)
+        self.assertEqual(sorted(received.stdout.splitlines()), sorted(lines))
 
 
 if __name__ == "__main__":
