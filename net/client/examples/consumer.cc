@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives the messages of a queue, prints each body, and deletes it. Ends when the queue has had no
-// message for two seconds.
+// Receives the messages of a queue, prints each body and deletes the message. It ends when no
+// message has come for two seconds.
 //
 //   consumer QUEUE [PORT]
 //

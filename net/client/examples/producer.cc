@@ -47,7 +47,7 @@ class Producer {
     for (const pawl::Client::Completion& completion : completions_) {
       if (completion.error.code != pawl::Client::Code::ok) return std::unexpected(completion.error);
       for (const pawl::Client::Sent& sent : completion.sent) {
-        // A program that must not stop here would send this message again: 2xxx codes are retryable.
+        // A program that must not stop would send the message again: 2xxx codes are retryable.
         if (sent.code != pawl::Client::Code::ok)
           return std::unexpected(pawl::Client::Error{.code = sent.code});
         ++acknowledged_;
