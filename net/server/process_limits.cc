@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -68,6 +69,17 @@ std::expected<void, std::string> check_threads(unsigned count) {
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory) {
   if (auto space = check_address_space(shards, memory); !space) return space;
   return check_threads(shards + other_threads);
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(static_cast<std::size_t>(i), &set)) cpus.push_back(i);
+  }
+  return cpus;
 }
 
 }  // namespace pawl

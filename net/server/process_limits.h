@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <vector>
 
 namespace pawl {
 
@@ -30,5 +31,8 @@ constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards
 // Checks the address space limit against `memory` (--memory; 0: not given), and starts and ends as
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);
+
+// The CPUs on which this process may run. Empty: the kernel does not tell.
+std::vector<int> allowed_cpus();
 
 }  // namespace pawl

@@ -16,6 +16,7 @@
 #include <latch>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -80,6 +81,19 @@ class Server {
     std::string address;  // as bound
   };
 
+  // Startup phases shared by server and workers: opened -> adopted -> running.
+  struct Phases {
+    explicit Phases(std::ptrdiff_t workers)
+        : opened(workers), adopted(workers), errors(static_cast<std::size_t>(workers)) {}
+    std::latch calibrated{1};  // shard 0 has measured the disk for all
+    std::latch opened;
+    std::latch adopt{1};
+    std::latch adopted;
+    std::latch run{1};
+    bool failed = false;  // written by the server before it opens `adopt` or `run`
+    std::vector<std::string> errors;
+  };
+
   explicit Server(const ServerOptions& options);
   template <typename T>
   using Loaded = std::expected<std::shared_ptr<const T>, std::string>;
@@ -89,14 +103,27 @@ class Server {
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
+  std::expected<void, std::string> launch();
+  std::string admin_answer(std::string_view path, int& status) const;
+  void follow_clock();
+  // While `on`, SIGTERM and SIGINT end the process at once. During recovery nothing has been
+  // acknowledged yet; during a drain acknowledged changes are as durable as their queues promise. A
+  // handler is needed, because process 1 of a container has no default action.
+  static void ends_at_once(bool on);
+
+  // --- recovery, in server_recovery.cc ---
   std::expected<void, std::string> recover();
+  void make_shared_state();
+  void make_workers();
+  WorkerOptions worker_options(std::uint32_t shard, const std::vector<int>& cpus) const;
+  void start_threads();
+  void run_shard(std::uint32_t shard);
   std::expected<void, std::string> end_if_failed(std::latch& gate);
+  std::vector<ShardEngine*> engines() const;
+  void report_recoveries() const;
   void note_absent_logs();
   void note_unserved_accounts() const;
   std::expected<void, std::string> note_start();
-  void follow_clock();
-  std::expected<void, std::string> launch();
-  std::string admin_answer(std::string_view path, int& status) const;
 
   ServerOptions options_;
   std::unique_ptr<DataDir> data_;
@@ -110,8 +137,6 @@ class Server {
   std::vector<std::thread> threads_;
   std::uint64_t recovered_messages_ = 0;
   std::int64_t recovery_ms_ = 0;
-
-  struct Phases;
   std::unique_ptr<Phases> phases_;
 };
 

@@ -48,6 +48,7 @@ Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
 
 Worker::~Worker() { ::close(event_fd_); }
 
+// Opens the ring, the disk and the log, in this order.
 std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   if (options_.cpu >= 0) {
     cpu_set_t cpus;
@@ -55,6 +56,13 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
     CPU_SET(static_cast<std::size_t>(options_.cpu), &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);
   }
+  if (auto opened = open_ring(); !opened) return opened;
+  if (auto opened = open_disk(calibration); !opened) return opened;
+  make_engine();
+  return open_log();
+}
+
+std::expected<void, std::string> Worker::open_ring() {
   auto ring = Ring::create();
   if (!ring) return std::unexpected(explain_ring_error(ring.error().sys));
   ring_ = std::move(*ring);
@@ -64,9 +72,12 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
       return std::unexpected(
           fmt::format("{}: {}", held.error().what, std::strerror(held.error().sys)));
   }
+  return {};
+}
 
-  const DataIdentity& identity = options_.identity;
-  const bool made = identity.is_made(raw(options_.id));
+// Without `calibration` measures the disk.
+std::expected<void, std::string> Worker::open_disk(const Calibration* calibration) {
+  const bool made = options_.identity.is_made(raw(options_.id));
   if (made && access(options_.directory.c_str(), F_OK) != 0 && errno == ENOENT) {
     report_.absence = LogAbsence::lost;
     return std::unexpected(fmt::format("{} is lost", options_.directory));
@@ -89,7 +100,11 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
                                        std::strerror(measured.error().sys),
                                        remedy_for(measured.error().sys)));
   }
+  return {};
+}
 
+void Worker::make_engine() {
+  const DataIdentity& identity = options_.identity;
   ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
   limits.account_queues_max = options_.account_queues_max;
   if (options_.strict_sqs) limits.deleted_name_wait = seconds(60);
@@ -103,6 +118,9 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
           .queue_ids_from = options_.id == control_shard ? identity.queue_ids_from : 0
   },
       shared_->clock.now());
+}
+
+std::expected<void, std::string> Worker::open_log() {
   ShardRecovery recovery(engine_->shard(), &shared_->recoveries[raw(options_.id)]);
   std::string complaint;
   if (const auto opened = engine_->open(*disk_, recovery, complaint); !opened) {

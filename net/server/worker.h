@@ -102,6 +102,10 @@ class Worker {
   const ShardNumbers& numbers() const { return numbers_; }
 
  private:
+  std::expected<void, std::string> open_ring();
+  std::expected<void, std::string> open_disk(const Calibration* calibration);
+  void make_engine();
+  std::expected<void, std::string> open_log();
   void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
   void on_accept(RingTag tag, std::int32_t result, std::uint32_t flags);
   void arm_accept(std::uint32_t listener);
