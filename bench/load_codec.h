@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/load.h"
+#include "bench/load_options.h"
 
 namespace pawl::load {
 

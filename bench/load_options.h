@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a run of the load generator.
+//
+// Units:  as each option says; run_load (bench/load.h) checks the limits.
+// Owner:  the caller of run_load; they outlive the run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pawl {
+
+struct LoadOptions {
+  enum class Workload : std::uint8_t { send, receive, e2e };
+
+  Workload workload = Workload::send;
+  std::string url;                // http://host:port/account/queue of any SQS endpoint, or
+  std::string binary;             // host:port of a pawl server, and
+  std::string queue = "bench";    // its queue
+  std::string key_id, secret;     // the access key, if the server requires one
+  bool create = false;            // create the queue if it does not exist
+  std::uint32_t connections = 1;  // 1..1024; e2e: this many producers and as many consumers
+  std::uint32_t depth = 1;     // requests in flight on each; 1..1024. Over HTTP they are pipelined
+  std::uint32_t batch = 1;     // messages a request; 1..10 over HTTP, 1..1024 binary
+  std::uint32_t body = 1024;   // bytes a message; 1..1 MiB, e2e at least 16
+  double rate = 0;             // 0: closed loop
+  double seconds = 10;         // duration of sending or receiving
+  std::uint64_t messages = 0;  // ends after this many sent (receive: received); 0: no limit
+  bool spin = false;           // never sleep: uses a core, excludes wake-ups from the figures
+  bool json = false;           // the last line of `out` is a JSON object
+  std::string hgrm;            // output file for the distribution; empty: none
+};
+
+}  // namespace pawl
