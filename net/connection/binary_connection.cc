@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "core/free_memory.h"
-#include "net/connection/connections.h"
+#include "net/connection/connection_host.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {
 
 std::size_t BinaryConnection::take(std::string_view bytes) {
-  const BinarySettings& config = table().session();
+  const BinarySettings& config = host().session();
   std::size_t taken = 0;
   // While the shard is short of memory, a connection gets less credit.
   const std::size_t credit =
-      table().free_memory_bytes() > 0 ? config.credit_bytes : short_credit_bytes;
+      host().free_memory_bytes() > 0 ? config.credit_bytes : short_credit_bytes;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
          bytes_under_way_ < credit) {
     const std::string_view rest = bytes.substr(taken);
@@ -24,7 +24,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
         frame_header_bytes - std::min(frame_header_bytes, partial_.size());
     if (header_left > 0 && (partial_.size() > 0 || rest.size() < frame_header_bytes)) {
       const std::size_t n = std::min(header_left, rest.size());
-      if (partial_.empty()) partial_since_ = table().now();
+      if (partial_.empty()) partial_since_ = host().now();
       partial_.append(rest.substr(0, n));
       taken += n;
       continue;
@@ -34,7 +34,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
     if (!header || (stranger && header->length > greeting_bytes_max)) {
       const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
       if (stranger && begins_as_http(begin))
-        out().append(table().wrong_port("This is the binary port of pawl."));
+        out().append(host().wrong_port("This is the binary port of pawl."));
       finish_after_answers();  // no frame boundary can be found after this
       return bytes.size();
     }
@@ -43,7 +43,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       taken += header->length;
       continue;
     }
-    if (partial_.empty()) partial_since_ = table().now();
+    if (partial_.empty()) partial_since_ = host().now();
     const std::size_t n = std::min<std::size_t>(header->length - partial_.size(), rest.size());
     partial_.reserve(
         std::min<std::size_t>(header->length, std::max(trusted_bytes, partial_.size() + n)));
@@ -59,7 +59,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
 }
 
 bool BinaryConnection::overdue(Instant now) const {
-  const auto& times = table().context().times;
+  const auto& times = host().context().times;
   if (!session_.greeted() && now - begun_ > times.head) return true;
   return !partial_.empty() && now - partial_since_ > times.body;
 }
@@ -67,11 +67,11 @@ bool BinaryConnection::overdue(Instant now) const {
 void BinaryConnection::begin_call(std::string_view frame) {
   const auto header = parse_header(frame);
   std::unique_ptr<PendingBinaryCall> call =
-      table().take_call(header && static_cast<BinaryOp>(header->op) == BinaryOp::receive);
+      host().take_call(header && static_cast<BinaryOp>(header->op) == BinaryOp::receive);
   session_.set_promised(promised_);
-  PendingBinaryCall& held = *call.release();  // release() returns it to the table
+  PendingBinaryCall& held = *call.release();  // release() returns it to the host
   const auto next =
-      held.binary.begin(session_, frame, table().loop().shard().directory(), table().session());
+      held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
   if (carry_on(held, next)) release(held);
 }
 
@@ -84,10 +84,10 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
   }
   const std::size_t before = out().size();
   call.binary.write_response(out());
-  table().grew(out().size() - before);
+  host().grew(out().size() - before);
   if (next == BinaryCall::Next::close) {
     if (session_.auth_fault() != AuthFault::none)
-      table().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
+      host().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
     finish_after_answers();
   }
   return true;
@@ -95,7 +95,7 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
 
 void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held,
                               std::size_t promised) {
-  if (held > call.held) table().grew(held - call.held);
+  if (held > call.held) host().grew(held - call.held);
   bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
   held_under_way_ += held - std::exchange(call.held, held);
   promised_ += promised - std::exchange(call.promised, promised);
@@ -107,16 +107,16 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
   call.binary.limit_answer(
-      std::min(free_output_bytes(), std::max(least, table().free_memory_bytes())));
+      std::min(free_output_bytes(), std::max(least, host().free_memory_bytes())));
   return carry_on(
-      call, call.binary.resume(session_, table().loop().shard().directory(), table().session()));
+      call, call.binary.resume(session_, host().loop().shard().directory(), host().session()));
 }
 
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
   charge(call, 0, 0, 0);
   call.binary.drop();
-  table().give_call(std::unique_ptr<PendingBinaryCall>(&call));
+  host().give_call(std::unique_ptr<PendingBinaryCall>(&call));
 }
 
 }  // namespace pawl

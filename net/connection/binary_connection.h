@@ -13,17 +13,6 @@
 
 namespace pawl {
 
-class PendingBinaryCall final : public PendingCall {
- public:
-  BinaryCall binary;
-  bool receive = false;      // pooled apart from calls with large buffers: it may wait long
-  std::size_t bytes = 0;     // charged against the credit
-  std::size_t held = 0;      // charged memory of the call
-  std::size_t promised = 0;  // most message bytes of its response
-
-  std::size_t memory() const { return sizeof(PendingBinaryCall) + binary.capacity(); }
-};
-
 class BinaryConnection final : public Connection {
  public:
   // Largest frame accepted before authentication.
@@ -33,7 +22,7 @@ class BinaryConnection final : public Connection {
   // Bytes allocated for a frame before they arrive, at most.
   static constexpr std::size_t trusted_bytes = 64 << 10;
 
-  BinaryConnection(Connections& table, int fd, Instant now) : Connection(table, fd), begun_(now) {}
+  BinaryConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd), begun_(now) {}
 
  protected:
   std::size_t take(std::string_view bytes) override;

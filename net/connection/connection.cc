@@ -12,7 +12,7 @@
 
 #include "core/check.h"
 #include "core/free_memory.h"
-#include "net/connection/connections.h"
+#include "net/connection/connection_host.h"
 
 namespace pawl {
 
@@ -22,7 +22,7 @@ void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer)
   index_ = index;
   generation_ = generation;
   peer_ = peer;
-  started_ = table_->now();
+  started_ = host_->now();
   arm_receive();
 }
 
@@ -33,7 +33,7 @@ void Connection::arm_receive() {
   starved_ = false;
   receive_armed_ = true;
   receive_cancelled_ = false;
-  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::receive, generation_, index_});
+  io_uring_sqe* const sqe = host_->ring().sqe({RingOp::receive, generation_, index_});
   io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
   sqe->flags |= IOSQE_BUFFER_SELECT;
   sqe->buf_group = Ring::buffer_group;
@@ -44,20 +44,20 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
   receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
   received(result, flags);
   // The last completion of a closing connection may come late: flush() frees the connection then.
-  if (state_ == State::closing) table_->want_flush(index_);
+  if (state_ == State::closing) host_->want_flush(index_);
 }
 
 void Connection::received(std::int32_t result, std::uint32_t flags) {
   if (result > 0) {
-    table_->grew(static_cast<std::size_t>(result));
+    host_->grew(static_cast<std::size_t>(result));
     arrived_ += static_cast<std::size_t>(result);
-    const std::string_view bytes = table_->ring().buffer(flags, result);
+    const std::string_view bytes = host_->ring().buffer(flags, result);
     if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
-    table_->ring().recycle(flags);
+    host_->ring().recycle(flags);
     pause_if_full();
   } else if (result == -ENOBUFS) {
     // Arming again at once would fail again: the connection waits for returned buffers.
-    if (!starved_ && state_ != State::closing) table_->want_buffers(index_);
+    if (!starved_ && state_ != State::closing) host_->want_buffers(index_);
     starved_ = true;
     return;
   } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
@@ -75,7 +75,7 @@ void Connection::take_plain(std::string_view bytes) {
 // connection.
 bool Connection::refuse_plain_http(std::string_view bytes) {
   if (tls_->begun() || !begins_as_http(bytes)) return false;
-  tls_->out().append(table_->wrong_port("This port of pawl speaks TLS."));
+  tls_->out().append(host_->wrong_port("This port of pawl speaks TLS."));
   finish_after_answers();
   return true;
 }
@@ -83,7 +83,7 @@ bool Connection::refuse_plain_http(std::string_view bytes) {
 // Keeps the bytes of a handshake until the gate admits it.
 void Connection::take_sealed(std::string_view bytes) {
   if (!handshake_waits_ && !handshake_admitted_) {
-    handshake_admitted_ = table_->admit_handshake(index_, peer_.peer_slot);
+    handshake_admitted_ = host_->admit_handshake(index_, generation_, peer_.peer_slot);
     handshake_waits_ = !handshake_admitted_;
   }
   if (handshake_admitted_) return open_sealed(bytes);
@@ -145,7 +145,7 @@ void Connection::end_if_all_heard() {
 void Connection::pause_if_full() {
   if (held_.size() < held_max || !receive_armed_ || receive_cancelled_) return;
   receive_cancelled_ = true;
-  io_uring_sqe* const sqe = table_->ring().sqe({.op = RingOp::cancel});
+  io_uring_sqe* const sqe = host_->ring().sqe({.op = RingOp::cancel});
   const std::uint64_t receive = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 |
                                 std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
   io_uring_prep_cancel64(sqe, receive, 0);
@@ -177,7 +177,7 @@ void Connection::give_back_spare() {
 std::string& Connection::out() {
   if (!dirty_) {
     dirty_ = true;
-    table_->want_flush(index_);
+    host_->want_flush(index_);
   }
   return out_;
 }
@@ -187,7 +187,7 @@ void Connection::flush() {
   if (state_ == State::closing) return;
   // Disconnects a peer that requests without reading. One that reads may request more at once.
   if (send_armed_) {
-    if (out_.size() - sealed_ > out_max && table_->now() - send_progress_ > stuck_timeout)
+    if (out_.size() - sealed_ > out_max && host_->now() - send_progress_ > stuck_timeout)
       begin_close();
     return;
   }
@@ -202,10 +202,10 @@ void Connection::flush() {
 
 // Sends one piece at a time, which shows whether the peer reads.
 void Connection::arm_send() {
-  send_progress_ = table_->now();
+  send_progress_ = host_->now();
   unacknowledged_ = -1;
   send_armed_ = true;
-  io_uring_sqe* const sqe = table_->ring().sqe({RingOp::send, generation_, index_});
+  io_uring_sqe* const sqe = host_->ring().sqe({RingOp::send, generation_, index_});
   io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
                      std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
 }
@@ -233,7 +233,7 @@ void Connection::seal() {
 void Connection::on_send(std::int32_t result) {
   CHECK(send_armed_);
   send_armed_ = false;
-  if (state_ == State::closing) return table_->want_flush(index_);
+  if (state_ == State::closing) return host_->want_flush(index_);
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
   if (result > 0) sent_ += static_cast<std::size_t>(result);
   if (sent_ < sending_.size()) return arm_send();
@@ -252,13 +252,13 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.request = &request;
   call.target = target;
   call.abandoned = call.giving_back = false;
-  call.begun = table_->now();
+  call.begun = host_->now();
   call.list_index = static_cast<std::uint32_t>(calls_.size());
   calls_.push_back(&call);
   request.owner = &call;
   request.stream = this;
   request.waiter = 0;
-  table_->loop().submit(request, target);
+  host_->loop().submit(request, target);
 }
 
 void Connection::forget(PendingCall& call) {
@@ -277,7 +277,7 @@ void Connection::on_answer(PendingCall& call) {
   forget(call);
   if (call.abandoned || state_ == State::closing) {
     release(call);
-    if (state_ == State::closing) return table_->want_flush(index_);
+    if (state_ == State::closing) return host_->want_flush(index_);
     end_if_all_heard();
     return maybe_finish();
   }
@@ -294,17 +294,17 @@ bool Connection::receive_again(PendingCall& call) {
   Request& request = *call.request;
   const bool only_unreadable = request.op == Op::receive && request.error == Errc::ok &&
                                request.delivered == 0 && request.unreadable > 0;
-  if (!only_unreadable || call.abandoned || state_ == State::closing || table_->draining())
+  if (!only_unreadable || call.abandoned || state_ == State::closing || host_->draining())
     return false;
-  const ConfigPtr* const queue = table_->loop().shard().directory().find(request.queue);
+  const ConfigPtr* const queue = host_->loop().shard().directory().find(request.queue);
   if (queue == nullptr) return false;
   Duration& wait = request.receive.wait;
   if (wait == queue_default) wait = (*queue)->wait();
-  const Instant now = table_->now();
+  const Instant now = host_->now();
   wait = Duration{std::max<std::int64_t>(0, wait.ms - (now - call.begun).ms)};
   call.begun = now;
   request.waiter = 0;
-  table_->loop().submit(request, call.target);
+  host_->loop().submit(request, call.target);
   return true;
 }
 
@@ -317,13 +317,13 @@ void Connection::give_back(PendingCall& call) {
   }
   call.request->op = Op::undeliver;
   call.request->receipts = call.returned;
-  table_->loop().submit(*call.request, call.target);
+  host_->loop().submit(*call.request, call.target);
 }
 
 void Connection::abandon(PendingCall& call) {
   if (call.abandoned || call.request->op != Op::receive) return;
   call.abandoned = true;
-  if (!table_->loop().cancel(*call.request, call.target)) return;  // on_answer() follows
+  if (!host_->loop().cancel(*call.request, call.target)) return;  // on_answer() follows
   forget(call);
   release(call);
 }
@@ -339,7 +339,7 @@ void Connection::abandon_long_polls() {
     if (call.abandoned) continue;  // the queue's shard may be changing the request
     Duration wait = call.request->receive.wait;
     if (wait.ms < 0) {
-      const ConfigPtr* const queue = table_->loop().shard().directory().find(call.request->queue);
+      const ConfigPtr* const queue = host_->loop().shard().directory().find(call.request->queue);
       wait = queue == nullptr ? Duration{0} : (*queue)->wait();
     }
     if (wait.ms > 0) abandon(call);
@@ -370,7 +370,7 @@ void Connection::maybe_finish() {
   if (peer_closed_) return begin_close();
   if (half_closed_) return;
   half_closed_ = true;
-  half_closed_at_ = table_->now();
+  half_closed_at_ = host_->now();
   ::shutdown(fd_, SHUT_WR);
 }
 
@@ -379,7 +379,7 @@ void Connection::begin_close() {
   state_ = State::closing;
   ::shutdown(fd_, SHUT_RDWR);  // ends the armed receive and send
   abandon_receives();
-  table_->want_flush(index_);
+  host_->want_flush(index_);
 }
 
 // The kernel buffers megabytes for a slow peer and then takes nothing until most of that is read.
@@ -401,7 +401,7 @@ void Connection::check_time(Instant now) {
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();
-  const bool late = shaking_hands ? now - started_ > table_->context().times.head : overdue(now);
+  const bool late = shaking_hands ? now - started_ > host_->context().times.head : overdue(now);
   // While bytes are held, the peer must first read its responses, within send_timeout.
   if (state_ == State::open && calls_.empty() && held_.empty() && late) finish_after_answers();
 }

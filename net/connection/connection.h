@@ -32,6 +32,7 @@
 
 #include "core/request.h"
 #include "core/time.h"
+#include "net/connection/connection_host.h"
 #include "net/connection/connection_limits.h"
 #include "net/connection/held_bytes.h"
 #include "net/io/ring.h"
@@ -39,28 +40,7 @@
 
 namespace pawl {
 
-class Connection;
-class Connections;
 class Keyring;
-
-// Timeouts for a peer.
-struct ConnectionTimes {
-  Duration head = seconds(10);  // head of a request; before the first: handshake, HELLO
-  Duration body = seconds(30);
-  Duration idle = seconds(75);  // between HTTP requests
-};
-
-// A pending request of a connection. PendingBinaryCall derives from it.
-struct PendingCall {
-  Connection* connection = nullptr;
-  Request* request = nullptr;
-  ShardId target{};
-  std::uint32_t list_index = 0;  // index in the connection's list
-  Instant begun;                 // start of a receive's wait
-  bool abandoned = false;        // its response is no longer wanted
-  bool giving_back = false;      // the request now returns its deliveries to their queue
-  std::vector<ReceiptEntry> returned;
-};
 
 class Connection {
  public:
@@ -75,7 +55,7 @@ class Connection {
   // For the peer to close after our last response.
   static constexpr Duration linger_timeout = seconds(2);
 
-  Connection(Connections& table, int fd) : table_(&table), fd_(fd) {}
+  Connection(ConnectionHost& host, int fd) : host_(&host), fd_(fd) {}
   virtual ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -93,7 +73,7 @@ class Connection {
   void on_answer(PendingCall& call);
 
   void arm_receive();
-  void begin_handshake();        // the table has admitted it
+  void begin_handshake();        // the host has admitted it
   void flush();                  // end of the turn: sends the bytes of out()
   void check_time(Instant now);  // once a second
   void begin_drain();            // the server stops: finish the pending calls
@@ -107,7 +87,7 @@ class Connection {
     const Duration passed = now - std::max(since, started_);
     return (arrived_ + arrived_before_) * 1000 / static_cast<std::size_t>(passed.ms + 1);
   }
-  // Approximate bytes of received data, pending calls and unsent output. Its table counts the bytes
+  // Approximate bytes of received data, pending calls and unsent output. Its host counts the bytes
   // that OpenSSL holds, for all connections together.
   std::size_t memory() const {
     return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory() +
@@ -146,7 +126,7 @@ class Connection {
   bool congested() const { return unsent() > out_high; }
   std::size_t free_output_bytes() const { return out_max - std::min(out_max, unsent()); }
   std::size_t calls() const { return calls_.size(); }
-  Connections& table() const { return *table_; }
+  ConnectionHost& host() const { return *host_; }
   bool open() const { return state_ == State::open; }
   bool encrypted() const { return tls_ != nullptr; }
 
@@ -172,7 +152,7 @@ class Connection {
   void maybe_finish();
   void pause_if_full();
 
-  Connections* table_;
+  ConnectionHost* host_;
   int fd_;
   std::unique_ptr<Tls> tls_;  // null: no TLS
   Peer peer_;
@@ -187,7 +167,7 @@ class Connection {
   bool peer_closed_ = false;
   bool handshake_waits_ = false;
   bool handshake_admitted_ = false;
-  bool dirty_ = false;  // in the table's list of connections to flush
+  bool dirty_ = false;  // in the host's list of connections to flush
   bool offering_ = false;
   // Bytes received since the last tick, and between the two before.
   std::size_t arrived_ = 0, arrived_before_ = 0;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection/connections.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 #include <functional>
-#include <random>
 #include <unordered_map>
 #include <utility>
 
@@ -15,13 +13,10 @@
 #include "core/usage.h"
 #include "net/connection/binary_connection.h"
 #include "net/connection/http_connection.h"
-#include "proto/http/parser.h"
 #include "proto/sns/topic.h"
 
 namespace pawl {
 namespace {
-
-constexpr std::size_t spare_bytes_max = 8 << 20;
 
 std::string http_date(Instant now) {
   const std::time_t seconds_now = now.ms / 1000;
@@ -49,17 +44,8 @@ std::uint64_t Connections::memory() const {
          rows_.capacity() * sizeof(Row) + memory_.bytes() + kept_topics_bytes();
 }
 
-bool begins_as_http(std::string_view bytes) {
-  constexpr std::string_view methods[] = {"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE "};
-  return std::ranges::any_of(methods, [&](std::string_view m) { return bytes.starts_with(m); });
-}
-
 Connections::Connections(Ring& ring, const ConnectionContext& context)
-    : ring_(&ring),
-      context_(&context),
-      sqs_(context.sqs),
-      session_(context.session),
-      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+    : ConnectionHost(ring, context) {}
 
 Connections::~Connections() = default;
 
@@ -84,14 +70,6 @@ std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
       break;
   }
   return std::make_unique<AdminConnection>(*this, fd, now_);
-}
-
-std::string Connections::wrong_port(std::string_view why) const {
-  std::string answer;
-  append_response(answer, 400, "text/plain; charset=utf-8", {}, {},
-                  fmt::format("{} SQS is served at {}\n", why, context_->http_url), false, false,
-                  date());
-  return answer;
 }
 
 void Connections::follow_live() {
@@ -140,16 +118,6 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   row.connection->start(index, row.generation, {peer_of(fd), peer_slot});
 }
 
-bool Connections::admit_handshake(std::uint32_t index, std::uint32_t peer_slot) {
-  // Waiting handshakes go first.
-  const auto verdict =
-      handshakes_.empty() ? gate_.admit(peer_slot) : HandshakeGate::Verdict::next_turn;
-  if (verdict == HandshakeGate::Verdict::now) return true;
-  auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
-  queue.push_back({index, rows_[index].generation});
-  return false;
-}
-
 void Connections::begin_turn(Instant now) {
   now_ = now;
   if (gate_.begin_turn(now)) {
@@ -190,12 +158,6 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
   } else {
     connection.on_send(result);
   }
-}
-
-void Connections::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
-  const std::string line =
-      auth_failures_.add(fault, protocol == Protocol::http ? "http" : "binary", peer, now_);
-  if (!line.empty()) fmt::print(stderr, "{}", line);
 }
 
 void Connections::sum_memory() {
@@ -344,54 +306,6 @@ bool Connections::quiet() const {
     if (row.connection != nullptr && !row.connection->quiet()) return false;
   }
   return true;
-}
-
-std::unique_ptr<PendingBinaryCall> Connections::take_call(bool receive) {
-  auto& spare = receive ? spare_receives_ : spare_calls_;
-  if (spare.empty()) {
-    auto call = std::make_unique<PendingBinaryCall>();
-    call->receive = receive;
-    return call;
-  }
-  std::unique_ptr<PendingBinaryCall> call = std::move(spare.back());
-  spare.pop_back();
-  const std::size_t bytes = call->memory();
-  spare_bytes_ -= bytes;
-  // Its bytes are counted with its connection again.
-  const std::size_t of_late = std::min(grown_, bytes);
-  grown_ -= of_late;
-  counted_ -= std::min(counted_, bytes - of_late);
-  return call;
-}
-
-void Connections::give_call(std::unique_ptr<PendingBinaryCall> call) {
-  const std::size_t bytes = call->memory();
-  if (spare_bytes_ + bytes > spare_bytes_max) return;
-  spare_bytes_ += bytes;
-  (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
-}
-
-std::unique_ptr<HttpCall> Connections::take_http_call() {
-  if (spare_http_calls_.empty()) return std::make_unique<HttpCall>();
-  std::unique_ptr<HttpCall> call = std::move(spare_http_calls_.back());
-  spare_http_calls_.pop_back();
-  spare_bytes_ -= call->memory();
-  return call;
-}
-
-void Connections::give_http_call(std::unique_ptr<HttpCall> call) {
-  call->clear();
-  const std::size_t bytes = call->memory();
-  if (spare_http_calls_.size() == spare_http_calls_max || bytes > spare_http_call_bytes_max) return;
-  spare_bytes_ += bytes;
-  spare_http_calls_.push_back(std::move(call));
-}
-
-void Connections::drop_spare() {
-  spare_http_calls_.clear();
-  spare_receives_.clear();
-  spare_calls_.clear();
-  spare_bytes_ = 0;
 }
 
 }  // namespace pawl

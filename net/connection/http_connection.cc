@@ -2,7 +2,7 @@
 #include "net/connection/http_connection.h"
 
 #include "core/free_memory.h"
-#include "net/connection/connections.h"
+#include "net/connection/connection_host.h"
 #include "net/io/kernel_clocks.h"
 #include "proto/http/refusals.h"
 
@@ -37,15 +37,15 @@ bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
   return false;
 }
 
-HttpConnection::HttpConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+HttpConnection::HttpConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd) {
   times_.since = now;
   parser_.stop_at_head();
 }
 
-bool HttpConnection::verified() const { return verified_ || table().sqs().keys == nullptr; }
+bool HttpConnection::verified() const { return verified_ || host().sqs().keys == nullptr; }
 
 bool HttpConnection::overdue(Instant now) const {
-  return times_.overdue(now, table().context().times);
+  return times_.overdue(now, host().context().times);
 }
 
 std::size_t HttpConnection::take(std::string_view bytes) {
@@ -56,7 +56,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
     std::size_t consumed = 0;
     state = parser_.feed(bytes.substr(taken), consumed);
     taken += consumed;
-    times_.note(parser_.phase(), table().now());
+    times_.note(parser_.phase(), host().now());
     switch (state) {
       case HttpParser::State::need_more:
         return bytes.size();
@@ -73,7 +73,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
         if (const HttpRequest* head = parser_.refused_head()) {
           refuse_body(*head, parser_.error_status(), parser_.error_text());
         } else {
-          write_error(out(), parser_, table().date());
+          write_error(out(), parser_, host().date());
           finish_after_answers();
         }
         return bytes.size();
@@ -85,16 +85,16 @@ std::size_t HttpConnection::take(std::string_view bytes) {
 // Answers a request whose body is not accepted, and closes the connection after the response.
 void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view why) {
   name(head);
-  call_ = table().take_http_call();
-  call_->deny(head, table().sqs(), status, why, table().next_request_number());
-  call_->write_response(out(), table().date(), false);
+  call_ = host().take_http_call();
+  call_->deny(head, host().sqs(), status, why, host().next_request_number());
+  call_->write_response(out(), host().date(), false);
   end_call();
   finish_after_answers();
 }
 
 // Sets the members of a request that the parser does not know.
 void HttpConnection::name(HttpRequest& request) const {
-  const HttpGuard& guard = *table().context().guard;
+  const HttpGuard& guard = *host().context().guard;
   request.arrived = wall_now();
   request.cors_origin = guard.cors_origin(request);
   guard.name_server(request, encrypted(), guard.is_proxy(peer().address));
@@ -112,21 +112,21 @@ bool HttpConnection::take_head(std::size_t at_hand) {
   }
   parser_.limit_body(most);
   if (length && *length <= at_hand) return true;  // begin_call() checks the whole request
-  const std::uint64_t number = table().next_request_number();
-  call_ = table().take_http_call();
-  if (const std::string why = table().context().guard->refuse(head); !why.empty()) {
-    call_->deny(head, table().sqs(), 403, why, number);
+  const std::uint64_t number = host().next_request_number();
+  call_ = host().take_http_call();
+  if (const std::string why = host().context().guard->refuse(head); !why.empty()) {
+    call_->deny(head, host().sqs(), 403, why, number);
   } else {
     name(head);
-    const HttpCall::Head judged = call_->check_head(head, table().sqs(), number);
+    const HttpCall::Head judged = call_->check_head(head, host().sqs(), number);
     if (judged == HttpCall::Head::verified) verified_ = true;
     if (judged != HttpCall::Head::refused) {
       end_call();
       return true;
     }
-    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
+    host().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
   }
-  call_->write_response(out(), table().date(), false);
+  call_->write_response(out(), host().date(), false);
   end_call();
   finish_after_answers();
   return false;
@@ -134,17 +134,17 @@ bool HttpConnection::take_head(std::size_t at_hand) {
 
 void HttpConnection::begin_call() {
   HttpRequest request = parser_.request();
-  call_ = table().take_http_call();
-  if (const std::string why = table().context().guard->refuse(request); !why.empty()) {
-    call_->deny(request, table().sqs(), 403, why, table().next_request_number());
+  call_ = host().take_http_call();
+  if (const std::string why = host().context().guard->refuse(request); !why.empty()) {
+    call_->deny(request, host().sqs(), 403, why, host().next_request_number());
     return finish_call();
   }
   name(request);
-  const auto next = call_->begin(request, table().loop().shard().directory(), table().sqs(),
-                                 table().now(), table().next_request_number());
+  const auto next = call_->begin(request, host().loop().shard().directory(), host().sqs(),
+                                 host().now(), host().next_request_number());
   if (call_->verified()) verified_ = true;
   if (call_->auth_fault() != AuthFault::none)
-    table().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
+    host().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
   if (next == HttpCall::Next::respond) return finish_call();
   submit_routes();
 }
@@ -152,13 +152,13 @@ void HttpConnection::begin_call() {
 // A call's memory counts as the connection's while the connection borrows it.
 void HttpConnection::count_call() {
   const std::size_t bytes = call_->memory();
-  if (bytes > call_bytes_) table().grew(bytes - call_bytes_);
+  if (bytes > call_bytes_) host().grew(bytes - call_bytes_);
   call_bytes_ = bytes;
 }
 
 void HttpConnection::end_call() {
   call_bytes_ = 0;
-  table().give_http_call(std::move(call_));
+  host().give_http_call(std::move(call_));
 }
 
 void HttpConnection::own_spare() {
@@ -180,7 +180,7 @@ void HttpConnection::submit_routes() {
 bool HttpConnection::on_response(PendingCall&) {
   if (--under_way_ > 0) return false;
   count_call();
-  if (call_->resume(table().loop().shard().directory()) == HttpCall::Next::route) {
+  if (call_->resume(host().loop().shard().directory()) == HttpCall::Next::route) {
     submit_routes();
     return false;
   }
@@ -190,22 +190,22 @@ bool HttpConnection::on_response(PendingCall&) {
 
 void HttpConnection::finish_call() {
   const std::size_t before = out().size();
-  call_->write_response(out(), table().date(), open() && !table().draining());
-  table().grew(out().size() - before);
+  call_->write_response(out(), host().date(), open() && !host().draining());
+  host().grew(out().size() - before);
   const bool keep = call_->keep_alive();
   end_call();
   parser_.next();
-  times_.note(parser_.phase(), table().now());
+  times_.note(parser_.phase(), host().now());
   if (!keep) finish_after_answers();
 }
 
-AdminConnection::AdminConnection(Connections& table, int fd, Instant now) : Connection(table, fd) {
+AdminConnection::AdminConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd) {
   times_.since = now;
   parser_.limit_body(body_bytes_max);
 }
 
 bool AdminConnection::overdue(Instant now) const {
-  return times_.overdue(now, table().context().times);
+  return times_.overdue(now, host().context().times);
 }
 
 std::size_t AdminConnection::take(std::string_view bytes) {
@@ -214,33 +214,33 @@ std::size_t AdminConnection::take(std::string_view bytes) {
     std::size_t consumed = 0;
     const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
     taken += consumed;
-    times_.note(parser_.phase(), table().now());
+    times_.note(parser_.phase(), host().now());
     if (state == HttpParser::State::need_more) return bytes.size();
     if (state == HttpParser::State::need_continue) {
       out().append(continue_response);
       continue;
     }
     if (state == HttpParser::State::error) {
-      write_error(out(), parser_, table().date());
+      write_error(out(), parser_, host().date());
       finish_after_answers();
       return bytes.size();
     }
     const HttpRequest& request = parser_.request();
-    const ConnectionContext& context = table().context();
+    const ConnectionContext& context = host().context();
     int status = 403;
     std::string body = context.admin_guard->refuse(request);
     if (body.empty()) {
       status = 200;
       body = context.admin_answer(context.server, request.path, status);
     }
-    const bool keep = request.keep_alive && !table().draining();
+    const bool keep = request.keep_alive && !host().draining();
     const std::size_t before = out().size();
     append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, keep,
-                    request.method == "HEAD", table().date(), request.version_minor);
-    table().grew(out().size() - before);
+                    request.method == "HEAD", host().date(), request.version_minor);
+    host().grew(out().size() - before);
     parser_.next();
     parser_.limit_body(body_bytes_max);
-    times_.note(parser_.phase(), table().now());
+    times_.note(parser_.phase(), host().now());
     if (!keep) finish_after_answers();
   }
   return taken;

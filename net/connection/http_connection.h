@@ -25,7 +25,7 @@ struct HttpTimes {
 
 class HttpConnection final : public Connection {
  public:
-  HttpConnection(Connections& table, int fd, Instant now);
+  HttpConnection(ConnectionHost& host, int fd, Instant now);
 
  protected:
   std::size_t take(std::string_view bytes) override;
@@ -49,7 +49,7 @@ class HttpConnection final : public Connection {
   void end_call();
 
   HttpParser parser_;
-  std::unique_ptr<HttpCall> call_;                     // borrowed from the table for one request
+  std::unique_ptr<HttpCall> call_;                     // borrowed from the host for one request
   std::size_t call_bytes_ = 0;                         // memory of the call when last counted
   std::vector<std::unique_ptr<PendingCall>> pending_;  // one per route, kept for later requests
   std::size_t under_way_ = 0;                          // routes that wait for their response
@@ -62,7 +62,7 @@ class AdminConnection final : public Connection {
  public:
   static constexpr std::size_t body_bytes_max = 4 << 10;  // no request needs a body
 
-  AdminConnection(Connections& table, int fd, Instant now);
+  AdminConnection(ConnectionHost& host, int fd, Instant now);
 
  protected:
   std::size_t take(std::string_view bytes) override;

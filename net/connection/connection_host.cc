@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/connection/connection_host.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "core/check.h"
+#include "proto/http/parser.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t spare_bytes_max = 8 << 20;
+
+}  // namespace
+
+bool begins_as_http(std::string_view bytes) {
+  constexpr std::string_view methods[] = {"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE "};
+  return std::ranges::any_of(methods, [&](std::string_view m) { return bytes.starts_with(m); });
+}
+
+ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
+    : ring_(&ring),
+      context_(&context),
+      sqs_(context.sqs),
+      session_(context.session),
+      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+
+ConnectionHost::~ConnectionHost() = default;
+
+std::string ConnectionHost::wrong_port(std::string_view why) const {
+  std::string answer;
+  append_response(answer, 400, "text/plain; charset=utf-8", {}, {},
+                  fmt::format("{} SQS is served at {}\n", why, context_->http_url), false, false,
+                  date());
+  return answer;
+}
+
+bool ConnectionHost::admit_handshake(std::uint32_t index, std::uint32_t generation,
+                                     std::uint32_t peer_slot) {
+  // Waiting handshakes go first.
+  const auto verdict =
+      handshakes_.empty() ? gate_.admit(peer_slot) : HandshakeGate::Verdict::next_turn;
+  if (verdict == HandshakeGate::Verdict::now) return true;
+  auto& queue = verdict == HandshakeGate::Verdict::next_turn ? handshakes_ : later_handshakes_;
+  queue.push_back({index, generation});
+  return false;
+}
+
+void ConnectionHost::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
+  const std::string line =
+      auth_failures_.add(fault, protocol == Protocol::http ? "http" : "binary", peer, now_);
+  if (!line.empty()) fmt::print(stderr, "{}", line);
+}
+
+std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {
+  auto& spare = receive ? spare_receives_ : spare_calls_;
+  if (spare.empty()) {
+    auto call = std::make_unique<PendingBinaryCall>();
+    call->receive = receive;
+    return call;
+  }
+  std::unique_ptr<PendingBinaryCall> call = std::move(spare.back());
+  spare.pop_back();
+  const std::size_t bytes = call->memory();
+  spare_bytes_ -= bytes;
+  // Its bytes are counted with its connection again.
+  const std::size_t of_late = std::min(grown_, bytes);
+  grown_ -= of_late;
+  counted_ -= std::min(counted_, bytes - of_late);
+  return call;
+}
+
+void ConnectionHost::give_call(std::unique_ptr<PendingBinaryCall> call) {
+  const std::size_t bytes = call->memory();
+  if (spare_bytes_ + bytes > spare_bytes_max) return;
+  spare_bytes_ += bytes;
+  (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));
+}
+
+std::unique_ptr<HttpCall> ConnectionHost::take_http_call() {
+  if (spare_http_calls_.empty()) return std::make_unique<HttpCall>();
+  std::unique_ptr<HttpCall> call = std::move(spare_http_calls_.back());
+  spare_http_calls_.pop_back();
+  spare_bytes_ -= call->memory();
+  return call;
+}
+
+void ConnectionHost::give_http_call(std::unique_ptr<HttpCall> call) {
+  call->clear();
+  const std::size_t bytes = call->memory();
+  if (spare_http_calls_.size() == spare_http_calls_max || bytes > spare_http_call_bytes_max) return;
+  spare_bytes_ += bytes;
+  spare_http_calls_.push_back(std::move(call));
+}
+
+void ConnectionHost::drop_spare() {
+  spare_http_calls_.clear();
+  spare_receives_.clear();
+  spare_calls_.clear();
+  spare_bytes_ = 0;
+}
+
+}  // namespace pawl
