@@ -15,6 +15,22 @@
 #include "net/connection/connection_host.h"
 
 namespace pawl {
+namespace {
+
+// Whether the peer has read bytes since the previous call of the same send. The kernel buffers
+// megabytes for a slow peer and then takes nothing until most of that is read, so the length of its
+// send queue shows it. `unacknowledged`: that length when it last changed; -1: unknown.
+bool peer_has_read(int fd, std::size_t send_bytes_max, int& unacknowledged) {
+  int left = 0;
+  if (::ioctl(fd, SIOCOUTQ, &left) != 0) return false;
+  const int before = unacknowledged;
+  const bool taken = left > before ||  // the kernel took more
+                     left + static_cast<int>(send_bytes_max) <= before;
+  if (before < 0 || taken) unacknowledged = left;
+  return before >= 0 && taken;
+}
+
+}  // namespace
 
 Connection::~Connection() { ::close(fd_); }
 
@@ -253,28 +269,22 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   call.target = target;
   call.abandoned = call.giving_back = false;
   call.begun = host_->now();
-  call.list_index = static_cast<std::uint32_t>(calls_.size());
-  calls_.push_back(&call);
+  calls_.add(call);
   request.owner = &call;
   request.stream = this;
   request.waiter = 0;
   host_->loop().submit(request, target);
 }
 
-void Connection::forget(PendingCall& call) {
-  calls_[call.list_index] = calls_.back();
-  calls_[call.list_index]->list_index = call.list_index;
-  calls_.pop_back();
-}
-
 void Connection::on_answer(PendingCall& call) {
   const Request& request = *call.request;
   if (call.abandoned && !call.giving_back && request.op == Op::receive && request.delivered > 0 &&
       request.error == Errc::ok) {
-    return give_back(call);
+    call.return_deliveries();
+    return host_->loop().submit(*call.request, call.target);
   }
   if (receive_again(call)) return;
-  forget(call);
+  calls_.take_out(call);
   if (call.abandoned || state_ == State::closing) {
     release(call);
     if (state_ == State::closing) return host_->want_flush(index_);
@@ -308,34 +318,22 @@ bool Connection::receive_again(PendingCall& call) {
   return true;
 }
 
-// The receiver is gone: returns its deliveries to the queue, with their old receive counts.
-void Connection::give_back(PendingCall& call) {
-  call.giving_back = true;
-  call.returned.clear();
-  for (const Delivery& delivery : call.request->deliveries.first(call.request->delivered)) {
-    call.returned.push_back({.handle = delivery.handle});
-  }
-  call.request->op = Op::undeliver;
-  call.request->receipts = call.returned;
-  host_->loop().submit(*call.request, call.target);
-}
-
 void Connection::abandon(PendingCall& call) {
   if (call.abandoned || call.request->op != Op::receive) return;
   call.abandoned = true;
   if (!host_->loop().cancel(*call.request, call.target)) return;  // on_answer() follows
-  forget(call);
+  calls_.take_out(call);
   release(call);
 }
 
 void Connection::abandon_receives() {
-  for (std::size_t i = calls_.size(); i > 0; --i) abandon(*calls_[i - 1]);
+  for (std::size_t i = calls_.size(); i > 0; --i) abandon(calls_[i - 1]);
 }
 
 // After the peer's FIN: receives that do not wait are still answered.
 void Connection::abandon_long_polls() {
   for (std::size_t i = calls_.size(); i > 0; --i) {
-    PendingCall& call = *calls_[i - 1];
+    PendingCall& call = calls_[i - 1];
     if (call.abandoned) continue;  // the queue's shard may be changing the request
     Duration wait = call.request->receive.wait;
     if (wait.ms < 0) {
@@ -382,22 +380,11 @@ void Connection::begin_close() {
   host_->want_flush(index_);
 }
 
-// The kernel buffers megabytes for a slow peer and then takes nothing until most of that is read.
-// The length of its send queue shows whether the peer reads.
-void Connection::look_at_peer(Instant now) {
-  int left = 0;
-  if (::ioctl(fd_, SIOCOUTQ, &left) != 0) return;
-  const bool taken = left > unacknowledged_ ||  // the kernel took more
-                     left + static_cast<int>(send_bytes_max) <= unacknowledged_;
-  if (unacknowledged_ >= 0 && taken) send_progress_ = now;
-  if (unacknowledged_ < 0 || taken) unacknowledged_ = left;
-}
-
 void Connection::check_time(Instant now) {
   arrived_before_ = std::exchange(arrived_, 0);
   if (state_ == State::closing) return;
   if (calls_.empty() && !send_armed_) give_back_spare();
-  if (send_armed_) look_at_peer(now);
+  if (send_armed_ && peer_has_read(fd_, send_bytes_max, unacknowledged_)) send_progress_ = now;
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();

@@ -134,7 +134,6 @@ class Connection {
   std::size_t unsent() const { return out_.size() - sealed_ + sending_.size() - sent_; }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
-  void look_at_peer(Instant now);
   void end_if_all_heard();
   void take_plain(std::string_view bytes);
   void take_sealed(std::string_view bytes);
@@ -145,10 +144,8 @@ class Connection {
   void abandon_receives();
   void abandon_long_polls();
   void abandon(PendingCall& call);
-  void forget(PendingCall& call);
   bool receive_again(PendingCall& call);
   bool refuse_plain_http(std::string_view bytes);
-  void give_back(PendingCall& call);
   void maybe_finish();
   void pause_if_full();
 
@@ -180,7 +177,7 @@ class Connection {
   Instant send_progress_;
   int unacknowledged_ = -1;  // bytes in the kernel's send queue then; -1: unknown
   Instant half_closed_at_;
-  std::vector<PendingCall*> calls_;
+  PendingCalls calls_;
 };
 
 }  // namespace pawl

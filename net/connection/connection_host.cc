@@ -22,6 +22,26 @@ bool begins_as_http(std::string_view bytes) {
   return std::ranges::any_of(methods, [&](std::string_view m) { return bytes.starts_with(m); });
 }
 
+void PendingCall::return_deliveries() {
+  giving_back = true;
+  returned.clear();
+  for (const Delivery& delivery : request->deliveries.first(request->delivered))
+    returned.push_back({.handle = delivery.handle});
+  request->op = Op::undeliver;
+  request->receipts = returned;
+}
+
+void PendingCalls::add(PendingCall& call) {
+  call.list_index = static_cast<std::uint32_t>(calls_.size());
+  calls_.push_back(&call);
+}
+
+void PendingCalls::take_out(PendingCall& call) {
+  calls_[call.list_index] = calls_.back();
+  calls_[call.list_index]->list_index = call.list_index;
+  calls_.pop_back();
+}
+
 ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
     : ring_(&ring),
       context_(&context),

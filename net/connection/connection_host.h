@@ -74,6 +74,23 @@ struct PendingCall {
   bool abandoned = false;        // its response is no longer wanted
   bool giving_back = false;      // the request now returns its deliveries to their queue
   std::vector<ReceiptEntry> returned;
+
+  // Changes the request of a receive whose peer is gone: submitted again, it returns the deliveries
+  // to their queue, with their old receive counts.
+  void return_deliveries();
+};
+
+// The pending calls of a connection, in no order.
+class PendingCalls {
+ public:
+  bool empty() const { return calls_.empty(); }
+  std::size_t size() const { return calls_.size(); }
+  PendingCall& operator[](std::size_t index) const { return *calls_[index]; }
+  void add(PendingCall& call);
+  void take_out(PendingCall& call);
+
+ private:
+  std::vector<PendingCall*> calls_;
 };
 
 class PendingBinaryCall final : public PendingCall {
