@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/free_memory.h"
 #include "net/connection/connection_host.h"
 #include "proto/binary/frames.h"
@@ -38,6 +39,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       finish_after_answers();  // no frame boundary can be found after this
       return bytes.size();
     }
+    CHECK(partial_.size() <= header->length, "{} bytes are kept of a frame of {}", partial_.size(),
+          header->length);
     if (partial_.empty() && rest.size() >= header->length) {
       begin_call(rest.substr(0, header->length));
       taken += header->length;
@@ -95,6 +98,9 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
 
 void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held,
                               std::size_t promised) {
+  CHECK(
+      bytes_under_way_ >= call.bytes && held_under_way_ >= call.held && promised_ >= call.promised,
+      "a call charged {} of {} bytes", call.bytes, bytes_under_way_);
   if (held > call.held) host().grew(held - call.held);
   bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
   held_under_way_ += held - std::exchange(call.held, held);
@@ -115,6 +121,7 @@ bool BinaryConnection::on_response(PendingCall& pending) {
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
   charge(call, 0, 0, 0);
+  CHECK(call.bytes == 0 && call.held == 0 && call.promised == 0);
   call.binary.drop();
   host().give_call(std::unique_ptr<PendingBinaryCall>(&call));
 }

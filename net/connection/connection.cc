@@ -39,6 +39,7 @@ void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer)
   generation_ = generation;
   peer_ = peer;
   started_ = host_->now();
+  CHECK(state_ == State::open && !receive_armed_, "a connection is started twice");
   arm_receive();
 }
 
@@ -84,6 +85,7 @@ void Connection::received(std::int32_t result, std::uint32_t flags) {
 
 void Connection::take_plain(std::string_view bytes) {
   const std::size_t taken = held_.empty() ? take(bytes) : 0;
+  CHECK(taken <= bytes.size(), "the protocol took {} of {} bytes", taken, bytes.size());
   held_.append(bytes.substr(taken));
 }
 
@@ -108,6 +110,7 @@ void Connection::take_sealed(std::string_view bytes) {
 }
 
 void Connection::begin_handshake() {
+  CHECK(tls_ != nullptr && handshake_waits_ && !handshake_admitted_);
   handshake_waits_ = false;
   handshake_admitted_ = true;
   std::string early;
@@ -172,7 +175,9 @@ void Connection::offer_held() {
   offering_ = true;
   std::size_t taken = 0;
   while (state_ == State::open && taken < held_.size()) {
+    const std::size_t offered = held_.size() - taken;
     const std::size_t more = take(held_.view().substr(taken));
+    CHECK(more <= offered, "the protocol took {} of {} held bytes", more, offered);
     if (more == 0) break;
     taken += more;
   }
@@ -210,6 +215,7 @@ void Connection::flush() {
   if (tls_ != nullptr) seal();
   std::string& ready = tls_ == nullptr ? out_ : tls_->out();
   if (ready.empty()) return maybe_finish();
+  CHECK(sending_.empty(), "{} bytes of the previous send are left", sending_.size() - sent_);
   sending_.swap(ready);
   ready.clear();
   sent_ = 0;
@@ -220,6 +226,7 @@ void Connection::flush() {
 void Connection::arm_send() {
   send_progress_ = host_->now();
   unacknowledged_ = -1;
+  CHECK(!send_armed_ && sent_ < sending_.size(), "sent {} of {}", sent_, sending_.size());
   send_armed_ = true;
   io_uring_sqe* const sqe = host_->ring().sqe({RingOp::send, generation_, index_});
   io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
@@ -231,6 +238,7 @@ void Connection::seal() {
   if (!out_.empty()) {
     const std::size_t count = tls_->write(std::string_view(out_).substr(sealed_));
     sealed_ += count;
+    CHECK(sealed_ <= out_.size(), "encrypted {} of {} bytes", sealed_, out_.size());
     if (count == 0) {
       sealed_ = out_.size();
       if (state_ == State::open) finish_after_answers();
@@ -252,6 +260,7 @@ void Connection::on_send(std::int32_t result) {
   if (state_ == State::closing) return host_->want_flush(index_);
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
   if (result > 0) sent_ += static_cast<std::size_t>(result);
+  CHECK(sent_ <= sending_.size(), "sent {} of {}", sent_, sending_.size());
   if (sent_ < sending_.size()) return arm_send();
   sending_.clear();
   if (sending_.capacity() > out_low) free_memory(sending_);
@@ -277,6 +286,8 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
 }
 
 void Connection::on_answer(PendingCall& call) {
+  CHECK(call.connection == this, "a response for another connection");
+  CHECK(call.request != nullptr && call.request->owner == &call);
   const Request& request = *call.request;
   if (call.abandoned && !call.giving_back && request.op == Op::receive && request.delivered > 0 &&
       request.error == Errc::ok) {
@@ -291,6 +302,7 @@ void Connection::on_answer(PendingCall& call) {
     end_if_all_heard();
     return maybe_finish();
   }
+  CHECK(!call.giving_back, "deliveries are returned only for an abandoned call");
   const bool over = on_response(call);
   if (over) release(call);
   offer_held();  // a call that goes on may charge less credit than before
@@ -367,6 +379,7 @@ void Connection::maybe_finish() {
   }
   if (peer_closed_) return begin_close();
   if (half_closed_) return;
+  CHECK(calls_.empty() && !send_armed_, "{} calls are pending", calls_.size());
   half_closed_ = true;
   half_closed_at_ = host_->now();
   ::shutdown(fd_, SHUT_WR);

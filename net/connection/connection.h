@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/request.h"
 #include "core/time.h"
 #include "net/connection/connection_host.h"
@@ -61,6 +62,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   void start_tls(const TlsContext& context, std::string_view protocol, std::int64_t& account) {
+    CHECK(tls_ == nullptr && !receive_armed_, "TLS starts before the first byte");
     tls_ = std::make_unique<Tls>(context, protocol, account);
   }
   void start(std::uint32_t index, std::uint32_t generation, Peer peer);
@@ -131,7 +133,10 @@ class Connection {
   bool encrypted() const { return tls_ != nullptr; }
 
  private:
-  std::size_t unsent() const { return out_.size() - sealed_ + sending_.size() - sent_; }
+  std::size_t unsent() const {
+    CHECK(sealed_ <= out_.size() && sent_ <= sending_.size());
+    return out_.size() - sealed_ + sending_.size() - sent_;
+  }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
   void end_if_all_heard();

@@ -23,6 +23,8 @@ bool begins_as_http(std::string_view bytes) {
 }
 
 void PendingCall::return_deliveries() {
+  CHECK(abandoned && !giving_back && request->op == Op::receive);
+  CHECK(request->delivered <= request->deliveries.size());
   giving_back = true;
   returned.clear();
   for (const Delivery& delivery : request->deliveries.first(request->delivered))
@@ -37,6 +39,8 @@ void PendingCalls::add(PendingCall& call) {
 }
 
 void PendingCalls::take_out(PendingCall& call) {
+  CHECK(call.list_index < calls_.size() && calls_[call.list_index] == &call,
+        "a call at {} of {} is not pending", call.list_index, calls_.size());
   calls_[call.list_index] = calls_.back();
   calls_[call.list_index]->list_index = call.list_index;
   calls_.pop_back();
@@ -85,7 +89,10 @@ std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {
   }
   std::unique_ptr<PendingBinaryCall> call = std::move(spare.back());
   spare.pop_back();
+  CHECK(call->receive == receive && call->bytes == 0 && call->held == 0,
+        "a spare call charges its connection");
   const std::size_t bytes = call->memory();
+  CHECK(spare_bytes_ >= bytes, "a spare call has {} of {} bytes", bytes, spare_bytes_);
   spare_bytes_ -= bytes;
   // Its bytes are counted with its connection again.
   const std::size_t of_late = std::min(grown_, bytes);
@@ -95,6 +102,8 @@ std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {
 }
 
 void ConnectionHost::give_call(std::unique_ptr<PendingBinaryCall> call) {
+  CHECK(call != nullptr && call->bytes == 0 && call->held == 0 && call->promised == 0,
+        "a call is kept while it charges its connection");
   const std::size_t bytes = call->memory();
   if (spare_bytes_ + bytes > spare_bytes_max) return;
   spare_bytes_ += bytes;
@@ -105,11 +114,14 @@ std::unique_ptr<HttpCall> ConnectionHost::take_http_call() {
   if (spare_http_calls_.empty()) return std::make_unique<HttpCall>();
   std::unique_ptr<HttpCall> call = std::move(spare_http_calls_.back());
   spare_http_calls_.pop_back();
-  spare_bytes_ -= call->memory();
+  const std::size_t bytes = call->memory();
+  CHECK(spare_bytes_ >= bytes, "a spare call has {} of {} bytes", bytes, spare_bytes_);
+  spare_bytes_ -= bytes;
   return call;
 }
 
 void ConnectionHost::give_http_call(std::unique_ptr<HttpCall> call) {
+  CHECK(call != nullptr);
   call->clear();
   const std::size_t bytes = call->memory();
   if (spare_http_calls_.size() == spare_http_calls_max || bytes > spare_http_call_bytes_max) return;

@@ -59,7 +59,10 @@ std::optional<std::uint32_t> ConnectionLimits::enter(const PeerAddress& address)
   const std::lock_guard lock(mutex_);
   if (total_ >= total_max_) return std::nullopt;
   if (const auto known = peer_slots_.find(network); known != peer_slots_.end()) {
+    CHECK(known->second < rows_.size());
     Row& row = rows_[known->second];
+    CHECK(row.count > 0 && row.count <= total_, "a peer has {} of {} connections", row.count,
+          total_);
     if (row.count >= each_max_) return std::nullopt;
     ++row.count;
     ++total_;
@@ -72,20 +75,25 @@ std::optional<std::uint32_t> ConnectionLimits::enter(const PeerAddress& address)
   }
   const std::uint32_t peer_slot = free_.back();
   free_.pop_back();
+  CHECK(rows_[peer_slot].count == 0, "the row of a peer is used twice");
   rows_[peer_slot] = {network, 1};
   peer_slots_.emplace(network, peer_slot);
   ++total_;
+  CHECK(peer_slots_.size() + free_.size() == rows_.size());
   return peer_slot;
 }
 
 void ConnectionLimits::leave(std::uint32_t peer_slot) {
   const std::lock_guard lock(mutex_);
+  CHECK(peer_slot < rows_.size(), "peer {} of {}", peer_slot, rows_.size());
   Row& row = rows_[peer_slot];
   CHECK(row.count > 0, "a peer left twice");
+  CHECK(total_ >= row.count, "a peer has {} of {} connections", row.count, total_);
   --total_;
   if (--row.count > 0) return;
   peer_slots_.erase(row.network);
   free_.push_back(peer_slot);
+  CHECK(peer_slots_.size() + free_.size() == rows_.size());
 }
 
 }  // namespace pawl

@@ -51,7 +51,10 @@ Connections::~Connections() = default;
 
 void Connections::on_response(Request& request) {
   auto& call = *static_cast<PendingCall*>(request.owner);
-  memory_.touch(call.connection->index());
+  const std::uint32_t index = call.connection->index();
+  CHECK(index < rows_.size() && rows_[index].connection.get() == call.connection,
+        "a response for a freed connection");
+  memory_.touch(index);
   call.connection->on_answer(call);
 }
 
@@ -92,9 +95,10 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   if (draining_) {
     ::close(fd);
     limits_of(protocol).leave(peer_slot);
-    context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+    leave_open_count();
     return;
   }
+  CHECK(fd >= 0);
   follow_live();
   std::uint32_t index = 0;
   if (free_.empty()) {
@@ -105,6 +109,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
     free_.pop_back();
   }
   Row& row = rows_[index];
+  CHECK(row.connection == nullptr, "row {} is in use", index);
   row.connection = make(fd, protocol);
   row.bytes = object_bytes(protocol);
   object_bytes_ += row.bytes;
@@ -144,6 +149,7 @@ void Connections::begin_turn(Instant now) {
 void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
   const bool known = tag.index < rows_.size() && rows_[tag.index].connection != nullptr &&
                      rows_[tag.index].generation == tag.generation;
+  CHECK(tag.op == RingOp::receive || tag.op == RingOp::send);
   if (!known) {  // the connection is gone
     if ((flags & IORING_CQE_F_BUFFER) != 0) {
       (void)ring_->buffer(flags, 0);
@@ -172,6 +178,7 @@ void Connections::sum_memory() {
 }
 
 void Connections::evict(Connection& connection) {
+  CHECK(!connection.closing(), "a closing connection is evicted");
   std::size_t& sum = connection.verified() ? counted_ : unverified_;
   sum -= std::min(sum, connection.memory());
   ++evicted_;
@@ -266,13 +273,22 @@ void Connections::flush() {
 
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
+  CHECK(row.connection->freed(), "a connection is freed with operations or calls under way");
   row.limits->leave(row.connection->peer().peer_slot);
   row.connection.reset();
+  CHECK(object_bytes_ >= row.bytes && open_ > 0, "{} connections are open", open_);
   object_bytes_ -= row.bytes;
   row.generation = (row.generation + 1) & 0xFF'FFFF;
   free_.push_back(index);
   --open_;
-  context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+  CHECK(open_ + free_.size() == rows_.size(), "{} open and {} free of {} rows", open_, free_.size(),
+        rows_.size());
+  leave_open_count();
+}
+
+void Connections::leave_open_count() {
+  const std::uint32_t before = context_->open_count->fetch_sub(1, std::memory_order_relaxed);
+  CHECK(before > 0, "the shard has no connection that could end");
 }
 
 void Connections::tick(Instant now) {

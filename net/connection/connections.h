@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/check.h"
 #include "net/connection/connection.h"
 #include "net/connection/connection_host.h"
 #include "net/connection/memory_sums.h"
@@ -32,6 +33,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   // `peer_slot`: the row in limits_of(protocol), left when the connection is freed.
   void add(int fd, Protocol protocol, std::uint32_t peer_slot);
   static std::uint64_t number_of(int fd, Protocol protocol, std::uint32_t peer_slot) {
+    CHECK(fd >= 0 && peer_slot < ConnectionLimits::peer_slots_max);
     return static_cast<std::uint32_t>(fd) |
            std::uint64_t{static_cast<std::uint8_t>(protocol)} << 32 |
            std::uint64_t{peer_slot} << 40;
@@ -76,6 +78,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   }
 
   void free_row(std::uint32_t index);
+  void leave_open_count();
   void follow_live();
   void count_memory();
   void give_back_spare();

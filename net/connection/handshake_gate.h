@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "core/check.h"
 #include "core/time.h"
 
 namespace pawl {
@@ -37,6 +38,7 @@ class HandshakeGate {
     if (count == address_rate_max) return Verdict::next_second;
     ++count;
     ++turn_;
+    CHECK(turn_ <= turn_max && count <= address_rate_max);
     return Verdict::now;
   }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/check.h"
 #include "core/free_memory.h"
 
 namespace pawl {
@@ -29,6 +30,7 @@ class HeldBytes {
   // Takes `count` bytes, at most size().
   void take(std::size_t count) {
     taken_ += std::min(count, size());
+    CHECK(taken_ <= bytes_.size(), "took {} of {} bytes", taken_, bytes_.size());
     if (taken_ > bytes_.size() / 2) bytes_.erase(0, std::exchange(taken_, 0));
   }
   void clear() {

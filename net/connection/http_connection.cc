@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection/http_connection.h"
 
+#include "core/check.h"
 #include "core/free_memory.h"
 #include "net/connection/connection_host.h"
 #include "net/io/kernel_clocks.h"
@@ -85,6 +86,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
 // Answers a request whose body is not accepted, and closes the connection after the response.
 void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view why) {
   name(head);
+  CHECK(call_ == nullptr, "a request begins while another is pending");
   call_ = host().take_http_call();
   call_->deny(head, host().sqs(), status, why, host().next_request_number());
   call_->write_response(out(), host().date(), false);
@@ -113,6 +115,7 @@ bool HttpConnection::take_head(std::size_t at_hand) {
   parser_.limit_body(most);
   if (length && *length <= at_hand) return true;  // begin_call() checks the whole request
   const std::uint64_t number = host().next_request_number();
+  CHECK(call_ == nullptr, "a request begins while another is pending");
   call_ = host().take_http_call();
   if (const std::string why = host().context().guard->refuse(head); !why.empty()) {
     call_->deny(head, host().sqs(), 403, why, number);
@@ -134,6 +137,7 @@ bool HttpConnection::take_head(std::size_t at_hand) {
 
 void HttpConnection::begin_call() {
   HttpRequest request = parser_.request();
+  CHECK(call_ == nullptr && under_way_ == 0, "a request begins while another is pending");
   call_ = host().take_http_call();
   if (const std::string why = host().context().guard->refuse(request); !why.empty()) {
     call_->deny(request, host().sqs(), 403, why, host().next_request_number());
@@ -157,6 +161,7 @@ void HttpConnection::count_call() {
 }
 
 void HttpConnection::end_call() {
+  CHECK(call_ != nullptr && under_way_ == 0, "a call ends while {} routes wait", under_way_);
   call_bytes_ = 0;
   host().give_http_call(std::move(call_));
 }
@@ -171,6 +176,7 @@ void HttpConnection::submit_routes() {
   count_call();
   const std::span<const CallRoute> routes = call_->routes();
   while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
+  CHECK(under_way_ == 0, "{} routes already wait", under_way_);
   under_way_ = routes.size();
   for (std::size_t i = 0; i < routes.size(); ++i) {
     submit(*pending_[i], *routes[i].request, routes[i].target);
@@ -178,6 +184,7 @@ void HttpConnection::submit_routes() {
 }
 
 bool HttpConnection::on_response(PendingCall&) {
+  CHECK(call_ != nullptr && under_way_ > 0, "a response for no request");
   if (--under_way_ > 0) return false;
   count_call();
   if (call_->resume(host().loop().shard().directory()) == HttpCall::Next::route) {

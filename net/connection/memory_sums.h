@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/check.h"
+
 namespace pawl {
 
 class MemorySums {
@@ -31,6 +33,8 @@ class MemorySums {
   void count(Measure&& measure) {
     for (const std::uint32_t index : touched_) {
       Row& row = rows_[index];
+      CHECK(row.touched, "row {} is counted twice", index);
+      CHECK(sums_.verified >= row.bytes.verified && sums_.unverified >= row.bytes.unverified);
       const Bytes now = measure(index);
       sums_.verified += now.verified - row.bytes.verified;
       sums_.unverified += now.unverified - row.bytes.unverified;

@@ -51,6 +51,7 @@ bool OpenFiles::close_one() {
   for (std::uint32_t at = oldest_; at != none; at = rows_[at].newer) {
     Row& row = rows_[at];
     if (row.under_way > 0 || row.writes != row.flushed || row.name == nullptr) continue;
+    CHECK(row.taken && row.descriptor >= 0);
     take_out(at);
     ::close(std::exchange(row.descriptor, -1));
     return true;
@@ -83,6 +84,8 @@ int OpenFiles::descriptor_of(FileId file) {
 }
 
 void OpenFiles::put_first(std::uint32_t at) {
+  CHECK(rows_[at].descriptor >= 0, "file {} has no descriptor", at);
+  CHECK((newest_ == none) == (oldest_ == none));
   rows_[at].older = newest_;
   rows_[at].newer = none;
   (newest_ == none ? oldest_ : rows_[newest_].newer) = at;
@@ -94,7 +97,9 @@ void OpenFiles::take_out(std::uint32_t at) {
   const auto [newer, older] = std::pair(rows_[at].newer, rows_[at].older);
   (newer == none ? newest_ : rows_[newer].older) = older;
   (older == none ? oldest_ : rows_[older].newer) = newer;
+  CHECK(descriptors_ > 0);
   --descriptors_;
+  CHECK((descriptors_ == 0) == (newest_ == none), "{} descriptors are open", descriptors_);
 }
 
 // --- files and their names ---
@@ -114,6 +119,7 @@ Result<FileId> OpenFiles::open(std::string_view name, int flags) {
   }
   const std::uint32_t at = free_.back();
   free_.pop_back();
+  CHECK(!rows_[at].taken, "row {} is in use", at);
   const FileId file{static_cast<std::int32_t>(at)};
   const auto named = names_.emplace(std::move(path), file);
   rows_[at] = {.name = &named->first,
@@ -129,6 +135,7 @@ void OpenFiles::close(FileId file) {
   Row& at = row(file);
   if (at.name != nullptr) {
     auto named = names_.find(*at.name);
+    CHECK(named != names_.end());
     while (named->second != file) ++named;
     names_.erase(named);
   }

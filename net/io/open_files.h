@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "wal/disk.h"
 
 namespace pawl {
@@ -51,7 +52,11 @@ class OpenFiles {
   // The descriptor is valid until the next call for another file, or until end().
   int descriptor_of(FileId file);
   void begin(FileId file) { ++row(file).under_way; }
-  void end(FileId file) { --row(file).under_way; }
+  void end(FileId file) {
+    Row& at = row(file);
+    CHECK(at.under_way > 0, "an operation ends twice");
+    --at.under_way;
+  }
   // An unflushed write has ended.
   void wrote(FileId file) { ++row(file).writes; }
   std::uint32_t writes(FileId file) { return row(file).writes; }

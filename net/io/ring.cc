@@ -77,6 +77,7 @@ Ring::~Ring() {
 
 io_uring_sqe* Ring::sqe(RingTag tag, unsigned together) {
   if (io_uring_sq_space_left(&ring_) < together) submit();
+  CHECK(together > 0 && together <= sq_entries);
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring_);
   CHECK(sqe != nullptr, "the submission queue is full after a submit");
   std::memset(sqe, 0, sizeof *sqe);
@@ -106,12 +107,16 @@ void Ring::wait(std::uint64_t timeout_ns) {
 std::string_view Ring::buffer(std::uint32_t cqe_flags, std::int32_t bytes) const {
   const std::uint32_t id = cqe_flags >> IORING_CQE_BUFFER_SHIFT;
   CHECK((cqe_flags & IORING_CQE_F_BUFFER) != 0 && id < receive_buffers);
+  CHECK(bytes >= 0 && static_cast<unsigned>(bytes) <= receive_buffer_bytes);
   ++buffers_out_;
+  CHECK(buffers_out_ <= receive_buffers, "{} receive buffers are out", buffers_out_);
   return {buffers_ + std::size_t{id} * receive_buffer_bytes, static_cast<std::size_t>(bytes)};
 }
 
 void Ring::recycle(std::uint32_t cqe_flags) {
   const std::uint32_t id = cqe_flags >> IORING_CQE_BUFFER_SHIFT;
+  CHECK((cqe_flags & IORING_CQE_F_BUFFER) != 0 && id < receive_buffers);
+  CHECK(buffers_out_ > 0, "a receive buffer is returned twice");
   io_uring_buf_ring_add(buffer_ring_, buffers_ + std::size_t{id} * receive_buffer_bytes,
                         receive_buffer_bytes, static_cast<std::uint16_t>(id),
                         io_uring_buf_ring_mask(receive_buffers), 0);

@@ -251,6 +251,7 @@ Tls::Read Tls::read(std::span<char> into, std::size_t& count) {
   ERR_clear_error();  // drops errors of other connections on this thread
   count = 0;
   const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
+  CHECK(count <= into.size(), "decrypted {} bytes into {}", count, into.size());
   established_ = SSL_is_init_finished(ssl_) == 1;
   if (done == 1) return Read::data;
   switch (SSL_get_error(ssl_, done)) {
@@ -273,7 +274,10 @@ std::size_t Tls::write(std::string_view plain) {
   ERR_clear_error();
   out_.reserve(out_.size() + plain.size() + plain.size() / 256 + 512);  // a record adds about 22
   std::size_t written = 0;
-  if (SSL_write_ex(ssl_, plain.data(), plain.size(), &written) == 1) return written;
+  if (SSL_write_ex(ssl_, plain.data(), plain.size(), &written) == 1) {
+    CHECK(written <= plain.size(), "encrypted {} of {} bytes", written, plain.size());
+    return written;
+  }
   closed_ = true;
   ERR_clear_error();
   return 0;

@@ -192,6 +192,7 @@ io_uring_sqe* UringDisk::entry(std::uint32_t operation, bool moves_bytes, unsign
 
 void UringDisk::start(std::uint32_t index) {
   Operation& operation = operations_[index];
+  CHECK(operation.io != nullptr && operation.io->armed, "operation {} is not begun", index);
   operation.parts = 1;
   int fd = directory_;
   if (operation.file != FileId::none) {
@@ -280,8 +281,10 @@ void UringDisk::remove(std::string_view name, Io& io) {
 void UringDisk::complete(RingTag tag, std::int32_t result) {
   const bool moves_bytes = (tag.index & bytes_bit) != 0;
   const std::uint32_t index = tag.index & ~bytes_bit;
+  CHECK(index < operations_.size(), "operation {} of {}", index, operations_.size());
   Operation& operation = operations_[index];
   if (operation.io == nullptr || operation.generation != tag.generation) return;
+  CHECK(operation.parts > 0 && operation.io->armed, "a completion for no operation");
   if (operation.waits) return start(index);
   if (moves_bytes && result >= 0 && result < operation.expected) result = -EIO;  // short
   // A failed write cancels its flush; the write's own error is reported.

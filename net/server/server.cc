@@ -101,6 +101,7 @@ std::expected<void, std::string> Server::bind_all() {
     const bool asked = options_.auth == "sigv4" && what.second != Protocol::admin;
     const auto fd = bind_to(flag, *what.first, asked || options_.insecure_no_auth);
     if (!fd) return std::unexpected(fd.error());
+    CHECK(*fd >= 0);
     listeners_.push_back({*fd, what.second, address_text(*fd)});
   }
   return {};

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "core/check.h"
 #include "net/server/absent_log.h"
 #include "net/server/process_limits.h"
 #include "net/server/server.h"
@@ -112,6 +113,7 @@ std::expected<void, std::string> Server::recover() {
   const auto begun = std::chrono::steady_clock::now();
   make_shared_state();
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
+  CHECK(admin != listeners_.end(), "the ports are bound before recovery");
   const StartWatch watch(admin->fd, *admin_guard_, shared_->recoveries);
   make_workers();
   start_threads();
@@ -188,6 +190,7 @@ void Server::make_workers() {
   const std::vector<int> cpus = allowed_cpus();
   const std::uint64_t boot_id = std::random_device{}() | std::uint64_t{std::random_device{}()}
                                                              << 32;
+  CHECK(workers_.empty() && contexts_.empty(), "the workers are made once");
   for (std::uint32_t i = 0; i < data_->identity().shards; ++i) {
     workers_.push_back(std::make_unique<Worker>(worker_options(i, cpus), *shared_));
     contexts_.push_back(context_of(i, boot_id));
@@ -195,6 +198,7 @@ void Server::make_workers() {
 }
 
 void Server::start_threads() {
+  CHECK(threads_.empty(), "the threads are started once");
   ends_at_once(false);  // the threads inherit this mask
   for (std::uint32_t i = 0; i < workers_.size(); ++i)
     threads_.emplace_back([this, i] { run_shard(i); });
@@ -202,6 +206,7 @@ void Server::start_threads() {
 
 // The thread of a shard: opens its log, adopts the shared directory, serves until the server stops.
 void Server::run_shard(std::uint32_t shard) {
+  CHECK(shard < workers_.size() && workers_.size() == contexts_.size());
   Worker& worker = *workers_[shard];
   Phases& phases = *phases_;
   if (shard != 0) phases.calibrated.wait();

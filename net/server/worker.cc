@@ -108,6 +108,7 @@ void Worker::make_engine() {
   ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
   limits.account_queues_max = options_.account_queues_max;
   if (options_.strict_sqs) limits.deleted_name_wait = seconds(60);
+  CHECK(engine_ == nullptr, "a worker is opened twice");
   engine_ = std::make_unique<ShardEngine>(
       ShardEngineOptions{
           .identity = {options_.id, options_.shards, identity.secret, std::random_device{}(),
@@ -138,6 +139,7 @@ std::expected<void, std::string> Worker::open_log() {
 }
 
 std::expected<void, std::string> Worker::adopt() {
+  CHECK(opened(), "the log is opened before the directory is adopted");
   std::string complaint;
   if (const auto adopted = engine_->adopt(shared_->clock.now(), complaint); !adopted)
     return std::unexpected(log_error(complaint, adopted.error()));
@@ -163,6 +165,7 @@ void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners)
 }
 
 void Worker::arm_accept(std::uint32_t listener) {
+  CHECK(listener < listeners_.size(), "listener {} of {}", listener, listeners_.size());
   io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::accept, .index = listener});
   io_uring_prep_multishot_accept(sqe, listeners_[listener].first, nullptr, nullptr, SOCK_CLOEXEC);
 }
@@ -179,6 +182,7 @@ void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
     }
   }
   if (result < 0) return;  // the peer sees the failure
+  CHECK(tag.index < listeners_.size(), "listener {} of {}", tag.index, listeners_.size());
   const Protocol protocol = listeners_[tag.index].second;
   const std::optional<std::uint32_t> peer_slot =
       shared_->limits_of(protocol).enter(peer_of(result));
@@ -218,6 +222,7 @@ void Worker::nudge() const {
 
 void Worker::run(const ConnectionContext& context,
                  const std::vector<std::pair<int, Protocol>>& listeners) {
+  CHECK(opened() && port_ == nullptr, "a worker runs once, after open() and adopt()");
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ = &engine_->begin(*port_, *connections_);
@@ -295,8 +300,9 @@ bool Worker::turn() {
 
 void Worker::wake_others() {
   for (std::uint64_t wakes = loop_->take_wakes(); wakes != 0; wakes &= wakes - 1) {
-    ring_->wake(shared_->ring_fds[static_cast<std::size_t>(std::countr_zero(wakes))].load(
-        std::memory_order_relaxed));
+    const auto other = static_cast<std::size_t>(std::countr_zero(wakes));
+    CHECK(other < options_.shards, "shard {} of {}", other, options_.shards);
+    ring_->wake(shared_->ring_fds[other].load(std::memory_order_relaxed));
   }
 }
 
@@ -445,7 +451,8 @@ bool Worker::drain_step() {
   if (!said_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us) connections_->close_all();
   if (!said_quiet_ && connections_->quiet() && !loop_->asks_others()) {
     said_quiet_ = true;
-    shared_->quiet.fetch_add(1);
+    const std::uint32_t before = shared_->quiet.fetch_add(1);
+    CHECK(before < options_.shards, "{} shards are quiet of {}", before + 1, options_.shards);
   }
   if (shared_->quiet.load() < options_.shards) return false;
   engine_->log().flush_all();
