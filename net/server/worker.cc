@@ -59,7 +59,7 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   if (auto opened = open_ring(); !opened) return opened;
   if (auto opened = open_disk(calibration); !opened) return opened;
   make_engine();
-  return open_log();
+  return recover_log();
 }
 
 std::expected<void, std::string> Worker::open_ring() {
@@ -121,7 +121,7 @@ void Worker::make_engine() {
       shared_->clock.now());
 }
 
-std::expected<void, std::string> Worker::open_log() {
+std::expected<void, std::string> Worker::recover_log() {
   ShardRecovery recovery(engine_->shard(), &shared_->recoveries[raw(options_.id)]);
   std::string complaint;
   if (const auto opened = engine_->open(*disk_, recovery, complaint); !opened) {

@@ -105,7 +105,7 @@ class Worker {
   std::expected<void, std::string> open_ring();
   std::expected<void, std::string> open_disk(const Calibration* calibration);
   void make_engine();
-  std::expected<void, std::string> open_log();
+  std::expected<void, std::string> recover_log();
   void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
   void on_accept(RingTag tag, std::int32_t result, std::uint32_t flags);
   void arm_accept(std::uint32_t listener);
