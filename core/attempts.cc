@@ -3,10 +3,13 @@
 
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 void Attempts::pop() {
   const auto it = by_id_.find(old_.front().id);
+  CHECK(it != by_id_.end(), "an attempt has an age and no messages");
   usage_.drop(attempt_bytes + it->second.size() * sizeof(Attempted));
   by_id_.erase(it);
   old_.pop_front();
@@ -33,6 +36,8 @@ void Attempts::put(const TextKey& id, std::vector<Attempted> messages, Instant n
   const std::uint64_t bytes = attempt_bytes + messages.size() * sizeof(Attempted);
   if (!by_id_.emplace(id, std::move(messages)).second) return;
   old_.push_back({id, now + window});
+  CHECK(old_.size() == by_id_.size(), "{} ages of {} attempts", old_.size(), by_id_.size());
+  CHECK(old_.size() <= attempts_max, "{} attempts", old_.size());
   usage_.add(bytes);
 }
 

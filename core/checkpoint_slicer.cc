@@ -55,6 +55,7 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   using Part = CheckpointWalk::Part;
   const auto it = state_.queues.find(raw(config->id));
   if (walk_.part == Part::settings) {
+    CHECK(left > 0, "a full slice");
     --left;
     if (state_.identity.id == control_shard) {
       ConfigRecord record{config, false};
@@ -155,6 +156,7 @@ bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, 
       continue;
     }
     const Slot& slot = state_.slots[indexed.slot()];
+    CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
     CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
           raw(queue.id));
     tracked.entries.push_back(states_.tracked_message_of(queue, slot));

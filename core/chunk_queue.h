@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/check.h"
 #include "core/ring_queue.h"
 
 namespace pawl {
@@ -34,6 +35,7 @@ class ChunkQueue {
   }
 
   void push_back(T item) {
+    CHECK(head_ < items_a_chunk && head_ + count_ <= chunks_.size() * items_a_chunk);
     if (head_ + count_ == chunks_.size() * items_a_chunk) {
       chunks_.push_back(std::make_unique<Chunk>());
     }

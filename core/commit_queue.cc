@@ -34,10 +34,12 @@ void CommitQueue::sent(Queue& queue, Seq first, bool at_once, Instant now) {
 }
 
 void CommitQueue::reserved(const Queue& queue, Seq reserved) {
+  CHECK(reserved > 0 && reserved <= seq_max, "reserved to {}", reserved);
   push({.queue = queue.id, .reserved = reserved});
 }
 
 void CommitQueue::started(const Queue& queue, std::uint32_t task) {
+  CHECK(task != 0, "a task of queue {} without a number", raw(queue.id));
   push({.queue = queue.id, .task = task});
 }
 

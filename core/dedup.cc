@@ -4,6 +4,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/check.h"
+
 namespace pawl {
 
 TextKey text_key(const Secret& secret, std::string_view text) { return text_key(secret, {}, text); }
@@ -49,6 +51,8 @@ Seq Dedup::find(const TextKey& key, Instant now) {
 }
 
 void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
+  CHECK(key != TextKey{} && seq != 0, "seq {}", seq);
+  CHECK(entries_.size() < numbers, "{} entries", entries_.size());
   const auto number = (first_ + static_cast<std::uint32_t>(entries_.size())) & numbers;
   entries_.push_back({key, seq, sent});
   index_.put(key.low, number, [this](std::uint32_t n) { return entry(n).key.low; });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/deleted_names.h"
 
+#include "core/check.h"
 #include "core/directory.h"
 
 namespace pawl {
@@ -17,8 +18,10 @@ std::size_t memory_of(const QueueConfig& config) {
 void DeletedNames::add(const ConfigPtr& deleted) {
   if (wait_ == Duration{0} || is_topic_account(deleted->account)) return;
   free(deleted->account, deleted->name);
-  names_.insert(deleted);
+  const bool added = names_.insert(deleted).second;
+  CHECK(added, "queue {} is listed twice", raw(deleted->id));
   ages_.push_back(deleted);
+  CHECK(names_.size() <= ages_.size(), "{} names, {} ages", names_.size(), ages_.size());
   memory_ += memory_of(*deleted);
   if (ages_.size() > names_max) forget_oldest();
 }
@@ -41,7 +44,9 @@ void DeletedNames::forget(Instant now, std::size_t max) {
 void DeletedNames::forget_oldest() {
   const ConfigPtr& oldest = ages_.front();
   if (const auto it = names_.find(oldest); it != names_.end() && *it == oldest) names_.erase(it);
-  memory_ -= memory_of(*oldest);
+  const std::size_t memory = memory_of(*oldest);
+  CHECK(memory_ >= memory, "{} bytes of {}", memory, memory_);
+  memory_ -= memory;
   ages_.pop_front();
 }
 

@@ -61,6 +61,17 @@ void Directory::unindex(const QueueConfig& config) {
   if (!target.empty()) sources_.erase({std::string(target), config.name});
 }
 
+void Directory::uncount(const QueueConfig& config) {
+  const std::size_t bytes = bytes_of(config), memory = config_memory_of(config);
+  const std::size_t table = table_memory_of(config);
+  CHECK(bytes_ >= bytes, "{} bytes of {}", bytes, bytes_);
+  CHECK(config_memory_ >= memory, "{} bytes of {}", memory, config_memory_);
+  CHECK(table_memory_ >= table, "{} bytes of {}", table, table_memory_);
+  bytes_ -= bytes;
+  config_memory_ -= memory;
+  table_memory_ -= table;
+}
+
 void Directory::for_each(const std::function<void(const ConfigPtr&)>& visit) const {
   for (const auto& [key, config] : by_name_) visit(config);
 }
@@ -134,11 +145,9 @@ std::size_t Directory::size_of(std::string_view account) const {
 }
 
 void Directory::put(const ConfigPtr& config) {
-  CHECK(config->id != QueueId::none);
+  CHECK(config != nullptr && config->id != QueueId::none);
   if (const ConfigPtr* const before = find(config->id)) {
-    bytes_ -= bytes_of(**before);
-    table_memory_ -= table_memory_of(**before);
-    config_memory_ -= config_memory_of(**before);
+    uncount(**before);
     unindex(**before);
   }
   // A queue whose deletion recovery has not read yet may still have the name.
@@ -151,6 +160,7 @@ void Directory::put(const ConfigPtr& config) {
   index(*config);
   by_name_[{config->account, config->name}] = config;
   by_id_[raw(config->id)] = config;
+  CHECK(by_name_.size() <= by_id_.size(), "{} names of {} queues", by_name_.size(), by_id_.size());
 }
 
 void Directory::change_row(QueueId topic, const AttributeChange& change) {
@@ -170,6 +180,8 @@ void Directory::change_row(QueueId topic, const AttributeChange& change) {
   const RowShare before = share_of_row(config, number);
   config.apply_row(change);
   const RowShare after = share_of_row(config, number);
+  CHECK(bytes_ >= before.bytes && config_memory_ >= before.memory, "row {} of queue {}", number,
+        raw(topic));
   bytes_ += after.bytes - before.bytes;
   config_memory_ += after.memory - before.memory;
 }
@@ -177,10 +189,9 @@ void Directory::change_row(QueueId topic, const AttributeChange& change) {
 void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
-  bytes_ -= bytes_of(*it->second);
-  table_memory_ -= table_memory_of(*it->second);
-  config_memory_ -= config_memory_of(*it->second);
+  uncount(*it->second);
   const auto size = sizes_.find(owner_of(it->second->account));
+  CHECK(size != sizes_.end() && size->second > 0, "queue {} was not counted", raw(id));
   if (--size->second == 0) sizes_.erase(size);
   const auto named = by_name_.find(
       std::pair<std::string_view, std::string_view>(it->second->account, it->second->name));
@@ -190,6 +201,7 @@ void Directory::drop(QueueId id) {
     by_name_.erase(named);
   }
   by_id_.erase(it);
+  CHECK(!by_id_.empty() || (by_name_.empty() && bytes_ == 0), "{} bytes of no queue", bytes_);
 }
 
 ShardId shard_of(std::string_view account, std::string_view name, std::uint32_t shards) {

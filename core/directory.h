@@ -75,6 +75,7 @@ class Directory {
   };
   void index(const QueueConfig& config);
   void unindex(const QueueConfig& config);
+  void uncount(const QueueConfig& config);  // subtracts its bytes from the three sums
   static std::size_t table_memory_of(const QueueConfig& config);
 
   static std::string_view owner_of(std::string_view account) {

@@ -51,6 +51,7 @@ void DirectoryRequests::delete_queue(const QueueConfig& found, Instant now, Effe
 }
 
 void DirectoryRequests::create_queue(Request& request, Instant now, Effects& effects) {
+  CHECK(request.spec != nullptr);
   const QueueSpec& spec = *request.spec;
   if (const ConfigPtr* const found = state_.directory.find(spec.account, spec.name);
       found != nullptr) {
@@ -121,12 +122,15 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
         "queue {} on shard {}", raw(config->id), raw(config->owner));
   const ConfigPtr* const known = state_.directory.find(config->id);
   const ConfigPtr latest = known == nullptr ? nullptr : *known;
+  CHECK(latest == nullptr || latest->owner == config->owner, "queue {} moves to shard {}",
+        raw(config->id), raw(config->owner));
   state_.directory.put(config);
   replays_.note_retention(latest, config);
   const auto it = state_.queues.find(raw(config->id));
   if (it == state_.queues.end()) return;
   Queue& queue = *it->second;
   const ConfigPtr before = std::exchange(queue.config, config);
+  CHECK(before != nullptr && before->id == config->id, "queue {} has no config", raw(config->id));
   retention_.arm_retention(queue);
   if (config->is_fifo() && config->delay() != before->delay() && !MUTANT(forget_delay_anew))
     states_.delay_anew(queue, now);

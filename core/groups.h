@@ -66,7 +66,10 @@ class Groups {
 
   // FIFO: the first message of the next group. The caller changes its state; a group that stays
   // ready is next again.
-  std::uint32_t next_in_order() const { return groups_[first_ready_].first; }
+  std::uint32_t next_in_order() const {
+    CHECK(fifo_ && first_ready_ != 0);
+    return groups_[first_ready_].first;
+  }
   // The next message of the same group, in order; 0: none.
   std::uint32_t after(std::uint32_t slot) const { return (*slots_)[slot].next_in_group; }
   // Standard: a message of the tenant whose turn it is; `in_flight` is the queue's.

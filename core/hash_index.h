@@ -45,6 +45,8 @@ class HashIndex {
     if (parts_.size() == 1 && parts_[0].count == small_max) split(hash_of);
     Part& part = parts_[part_of(hash)];
     if (2 * (part.count + 1) > part.cells.size()) grow(part, hash_of);
+    CHECK(2 * (part.count + 1) <= part.cells.size(), "{} in {} cells", part.count,
+          part.cells.size());
     store(part, hash, number);
     ++part.count;
   }
@@ -52,9 +54,11 @@ class HashIndex {
   template <typename HashOf>
   void erase(std::uint64_t hash, std::uint32_t number, HashOf&& hash_of) {
     Part& part = parts_[part_of(hash)];
+    CHECK(part.count > 0, "number {} in an empty part", number);
     const std::size_t mask = part.cells.size() - 1;
     std::size_t hole = hash & mask;
-    while (part.cells[hole] != number) hole = (hole + 1) & mask;
+    for (; part.cells[hole] != number; hole = (hole + 1) & mask)
+      CHECK(part.cells[hole] != none, "number {} is not present", number);
     for (std::size_t i = (hole + 1) & mask; part.cells[i] != none; i = (i + 1) & mask) {
       const std::size_t home = hash_of(part.cells[i]) & mask;
       if (((i - home) & mask) < ((i - hole) & mask)) continue;  // it is not past its home
@@ -64,6 +68,7 @@ class HashIndex {
     part.cells[hole] = none;
     --part.count;
     if (part.count == 0 && part.cells.size() > cells_kept) {
+      CHECK(cells_ >= part.cells.size());
       cells_ -= part.cells.size();
       std::vector<std::uint32_t>().swap(part.cells);
     }

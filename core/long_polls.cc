@@ -14,6 +14,7 @@ void LongPolls::park(Queue& queue, Request& request, Instant now, Duration wait,
                      bool awaits_moves) {
   const std::uint32_t row = waiters_.take();
   CHECK(row != Slab<Waiter>::none);
+  CHECK(wait.ms > 0, "a wait of {} ms", wait.ms);
   CHECK(request.waiter == 0, "the receive waits already, in row {}", request.waiter);
   Waiter& waiter = waiters_[row];
   waiter.request = &request;
@@ -54,6 +55,7 @@ bool LongPolls::cancel(Request& request) {
   if (request.waiter == 0) return false;
   Queue* const queue = state_.find_queue(request.queue);
   CHECK(queue != nullptr, "a waiter of a queue that is gone");
+  CHECK(waiters_[request.waiter].request == &request, "row {} has another request", request.waiter);
   unpark_early(*queue, request.waiter);
   return true;
 }
@@ -73,6 +75,8 @@ bool LongPolls::live(const TimerEntry& entry) const {
 }
 
 void LongPolls::link(RowList& list, RowLinks Waiter::* links, std::uint32_t row) {
+  CHECK((list.first == 0) == (list.last == 0) && list.last != row, "{} to {}", list.first,
+        list.last);
   waiters_[row].*links = {.prev = list.last, .next = 0};
   (list.empty() ? list.first : (waiters_[list.last].*links).next) = row;
   list.last = row;
@@ -80,6 +84,8 @@ void LongPolls::link(RowList& list, RowLinks Waiter::* links, std::uint32_t row)
 
 void LongPolls::unlink(RowList& list, RowLinks Waiter::* links, std::uint32_t row) {
   const RowLinks of = std::exchange(waiters_[row].*links, {});
+  CHECK(of.prev != 0 || list.first == row, "row {} is not the first", row);
+  CHECK(of.next != 0 || list.last == row, "row {} is not the last", row);
   (of.prev == 0 ? list.first : (waiters_[of.prev].*links).next) = of.next;
   (of.next == 0 ? list.last : (waiters_[of.next].*links).prev) = of.prev;
 }

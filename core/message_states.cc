@@ -47,6 +47,7 @@ std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPo
   const std::uint32_t row = state_.slots.take();
   if (row == Slab<Slot>::none) return row;
   Slot& slot = state_.slots[row];
+  CHECK(slot.state == State::free && !slot.timer_armed, "slot {} is in use", row);
   const std::uint32_t generation = slot.generation;
   slot = Slot();
   slot.position = position;
@@ -71,7 +72,8 @@ std::uint32_t MessageStates::new_slot(Queue& queue, Seq seq, const Content& cont
   const std::uint32_t row = take_slot(queue, seq, State::sent, log_pos_none);
   if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
   queue.index.erase(seq);
-  --queue.slots;
+  count_down(queue.slots);
+  state_.slots[row].state = State::free;
   state_.slots.give(row);
   return Slab<Slot>::none;
 }
@@ -117,8 +119,11 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   if (state == State::in_flight) ++queue.in_flight;
   if (state == State::delayed) ++queue.delayed;
   if (state == State::moving) ++queue.leaving;
+  CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
+        queue.leaving, queue.slots);
   slot.state = state;
   if (slot.group != 0) {
+    CHECK(queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
     queue.groups->changed(row, before);
   } else if (state == State::visible) {
     queue.index.make_ready(
@@ -209,8 +214,9 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
   erase(*queue, seq, indexed, kept);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
   message.position = kept.front();
-  queue->set_aside.insert(std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq),
-                          message);
+  const auto at = std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq);
+  CHECK(at == queue->set_aside.end() || at->seq != seq, "seq {} is set aside twice", seq);
+  queue->set_aside.insert(at, message);
   queue->count_kept();
   ++set_aside_;
 }
@@ -225,11 +231,14 @@ LogPos MessageStates::position_of(QueueId id, Seq seq) {
 }
 
 void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
-  Queue& queue = *state_.find_queue(id);
+  Queue* const found = state_.find_queue(id);
+  CHECK(found != nullptr, "queue {} is gone", raw(id));
+  Queue& queue = *found;
   set_position(queue, seq, queue.index.find(seq), position);
 }
 
 void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position) {
+  CHECK(!indexed.absent() && position != log_pos_none, "seq {} at {}", seq, position);
   if (indexed.is_slot()) {
     state_.slots[indexed.slot()].position = position;
   } else {
@@ -240,6 +249,8 @@ void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogP
 // --- records ---
 
 TrackedMessage MessageStates::tracked_message_of(const Queue& queue, const Slot& slot) const {
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  CHECK(slot.group == 0 || queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
   return {.seq = slot.seq,
           .position = slot.position,
           .deadline = slot.deadline,
@@ -251,6 +262,7 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, const Slot&
 }
 
 void MessageStates::record(const Slot& slot, Effects& effects) const {
+  CHECK(slot.seq != 0 && slot.state != State::free, "seq {} has gone", slot.seq);
   effects.receives.push_back({.queue = slot.queue,
                               .seq = slot.seq,
                               .nonce = slot.nonce,

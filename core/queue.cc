@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 namespace {
@@ -65,6 +67,7 @@ void SendTimes::coarsen(Duration retention) {
       joined.back().last = std::max(joined.back().last, bucket.last);
     }
   }
+  CHECK(joined.size() <= buckets_.size(), "{} of {} buckets", joined.size(), buckets_.size());
   buckets_ = std::move(joined);
   fit();
 }
@@ -89,6 +92,7 @@ void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex* index) {
     looked_at_ = at == entries_.end() ? before_all : *at;
     if (at != entries_.end() && index->find(at->second).absent()) entries_.erase(at);
   }
+  CHECK(seq != 0 && seq <= seq_max, "seq {}", seq);
   entries_.emplace(sent.ms, seq);
   count();
 }
@@ -120,6 +124,7 @@ Instant AgedArrivals::next_expiry(Duration retention) const {
 
 Seq AgedArrivals::expire(Instant now, Duration retention) {
   if (next_expiry(retention) > now) return 0;
+  CHECK(!entries_.empty(), "no message is past retention");
   const Seq seq = entries_.begin()->second;
   entries_.erase(entries_.begin());
   count();
@@ -129,11 +134,13 @@ Seq AgedArrivals::expire(Instant now, Duration retention) {
 // --- Queue ---
 
 void Queue::count_kept() {
+  CHECK(replays.size() <= replays_kept, "{} replay tasks", replays.size());
   std::size_t bytes =
       replays.capacity() * sizeof(ReplayTask) + set_aside.capacity() * sizeof(TrackedMessage);
   for (const ReplayTask& task : replays)
     bytes += memory_of(task.destination) + memory_of(task.filter);
   if (moves) {
+    CHECK(moves->tasks.size() <= tasks_kept, "{} move tasks", moves->tasks.size());
     bytes += sizeof(Moves) + heap_block_bytes + moves->tasks.capacity() * sizeof(MoveTask);
     for (const MoveTask& task : moves->tasks) bytes += memory_of(task.destination);
   }

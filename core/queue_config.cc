@@ -6,6 +6,8 @@
 
 #include "core/mutant.h"
 
+#include "core/check.h"
+
 namespace pawl {
 
 std::string QueueName::text() const {
@@ -22,6 +24,7 @@ QueueName QueueName::from_text(std::string_view text) {
 }
 
 std::string_view QueueConfig::text(Attribute a) const {
+  CHECK(is_text(a), "attribute {} is a number", static_cast<int>(a));
   for (const auto& [key, value] : texts) {
     if (key == a) return value;
   }
@@ -43,6 +46,7 @@ void QueueConfig::apply_row(const AttributeChange& change) {
     if (found) rows.erase(it);
     return;
   }
+  CHECK(change.number > 0, "row {}", change.number);
   auto row = std::make_shared<const TopicRow>(number, change.text);
   if (found) {
     *it = std::move(row);
@@ -54,6 +58,8 @@ void QueueConfig::apply_row(const AttributeChange& change) {
 void QueueConfig::apply(const AttributeChange& change) {
   if (change.attribute == Attribute::topic_row) return apply_row(change);
   if (!is_text(change.attribute)) {
+    CHECK(static_cast<std::size_t>(change.attribute) < number_attributes, "attribute {}",
+          static_cast<int>(change.attribute));
     numbers[static_cast<std::size_t>(change.attribute)] = change.number;
     if (change.attribute == Attribute::sqs_managed_sse_enabled && change.number == 1) {
       apply({Attribute::kms_master_key_id, -1, {}});

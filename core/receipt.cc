@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -34,6 +36,7 @@ Result<Receipt> open_with(std::uint64_t mac, std::uint8_t version, const Receipt
 }  // namespace
 
 ReceiptHandle seal(const SipKey& key, const Receipt& receipt) {
+  CHECK(receipt.seq <= seq_max, "seq {}", receipt.seq);
   ReceiptHandle handle{};
   const std::uint32_t queue = raw(receipt.queue);
   handle[0] = receipt_version;

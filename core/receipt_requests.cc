@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -64,6 +65,7 @@ Errc ReceiptRequests::delete_message(Queue& queue, const ReceiptEntry& entry, Re
                                                 : delete_set_aside(queue, *receipt, effects);
   }
   if (queue.config->is_fifo()) {
+    CHECK(indexed.is_slot(), "seq {} of a FIFO queue has no slot", receipt->seq);
     const Slot& slot = state_.slots[indexed.slot()];
     // It may be with another receiver by now; to take it away from that one would break the order.
     if ((slot.state != State::in_flight || slot.nonce != receipt->nonce) && !MUTANT(obey_expired))
@@ -109,6 +111,8 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
   if (row == Slab<Slot>::none) return Errc::overloaded;
   Slot& slot = state_.slots[row];
+  CHECK(slot.seq == receipt->seq && slot.queue == queue.id, "seq {} is in the slot of seq {}",
+        receipt->seq, slot.seq);
   if (queue.config->is_fifo() && (slot.state != State::in_flight || slot.nonce != receipt->nonce)) {
     return Errc::receipt_expired;
   }
@@ -146,6 +150,7 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     const IndexEntry indexed = queue.index.find(receipt->seq);
     if (!indexed.is_slot()) continue;
     Slot& slot = state_.slots[indexed.slot()];
+    CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
     if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
     if (slot.receive_count == 0) {

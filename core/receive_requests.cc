@@ -60,6 +60,7 @@ std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant n
   } else {
     deliver_any(queue, request, max, now, effects);
   }
+  CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
   if (or_default(request.receive.visibility, queue.config->visibility()).ms > 0)
     return request.delivered;
   // They are back at once, but not twice in one answer.
@@ -76,6 +77,7 @@ void ReceiveRequests::deliver_in_order(Queue& queue, Request& request, std::uint
   std::uint32_t dead_letters = 0;
   while (request.delivered < max && groups.any_ready()) {
     std::uint32_t row = groups.next_in_order();
+    CHECK(row != 0, "a ready group of queue {} has no message", raw(queue.id));
     while (row != 0 && request.delivered < max && state_.slots[row].state == State::visible) {
       const std::uint32_t next = groups.after(row);
       if (transfers_.is_dead_letter(queue, state_.slots[row])) {
@@ -134,6 +136,7 @@ Seq ReceiveRequests::next_ready(Queue& queue, Instant now) {
     choose_returned = returned < fresh && (!slot.just_returned(now) || !queue.chose_returned);
   }
   queue.chose_returned = choose_returned;
+  CHECK(fresh != 0 || returned != 0, "queue {} has no ready message", raw(queue.id));
   return choose_returned ? returned : fresh;
 }
 
@@ -144,6 +147,7 @@ void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request
   const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
   Slot& slot = state_.slots[row];
   CHECK(slot.state == State::visible, "seq {} is not visible", slot.seq);
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   const bool counts = slot.receive_count < UINT32_MAX && !MUTANT(lose_receive_count);
   const std::uint32_t count = slot.receive_count + (counts ? 1 : 0);
   slot.set_received(count, slot.receive_count == 0 ? now : slot.first_received(), now);
@@ -179,6 +183,7 @@ void ReceiveRequests::match(Instant now, Effects& effects) {
     Queue* const existing = state_.existing_queue(raw(id));
     if (existing == nullptr) continue;
     Queue& queue = *existing;
+    CHECK(queue.in_match_list, "queue {} is listed twice", raw(id));
     do {
       serve_waiters(queue, now, effects);
     } while (answer_attempts(queue, now, effects));
@@ -275,7 +280,9 @@ void ReceiveRequests::note_attempt(Queue& queue, const Request& request, Instant
   if (state_.attempts_bytes >= state_.limits.attempts_bytes_max) return;
   std::vector<Attempted> messages;
   for (const Delivery& delivery : request.deliveries.first(request.delivered)) {
-    const Slot& slot = state_.slots[queue.index.find(delivery.seq).slot()];
+    const IndexEntry indexed = queue.index.find(delivery.seq);
+    CHECK(indexed.is_slot(), "seq {} was delivered without a slot", delivery.seq);
+    const Slot& slot = state_.slots[indexed.slot()];
     messages.push_back({slot.seq, slot.nonce, slot.deadline});
   }
   const TextKey attempt = text_key(state_.identity.secret, request.receive.attempt);

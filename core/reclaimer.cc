@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -29,6 +30,7 @@ void Reclaimer::purge(Queue& queue, Request& request, Instant now, Effects& effe
 
 // Deletes all messages of the queue; later turns free their memory.
 void Reclaimer::retire(Queue& queue) {
+  CHECK(queue.low <= queue.next_seq, "from {} to {}", queue.low, queue.next_seq);
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
                       std::move(queue.aged), std::exchange(queue.set_aside, {}),
@@ -50,6 +52,8 @@ void Reclaimer::reclaim(Effects& effects) {
       states_.release(indexed, effects.freed);
     });
     if (any) continue;
+    CHECK(retired.index.size() == 0 && retired.index.ready() == 0, "{} messages are left",
+          retired.index.size());
     if (reclaimed >= state_.limits.retired_a_turn) return;
     const std::size_t rest = state_.limits.retired_a_turn - reclaimed;
     if (retired.fifo) {

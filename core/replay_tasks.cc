@@ -43,7 +43,8 @@ void ReplayTasks::start(Queue& queue, Request& request, Instant now, Effects& ef
   task.copies = asked.copies;
   keep(queue, task);
   if (full) forget_oldest(queue);  // in the place of its own last one
-  running_.insert(queue.id);
+  const bool added = running_.insert(queue.id).second;
+  CHECK(added, "queue {} has a running task", raw(queue.id));
   effects.replays.push_back({task, false});
   asked.number = task.number;
   effects.replies.back().after_flush = true;
@@ -69,6 +70,7 @@ void ReplayTasks::list(Queue& queue, Request& request, Effects& effects) {
 }
 
 void ReplayTasks::keep(Queue& queue, const ReplayTask& task) {
+  CHECK(kept_ >= queue.replays.size(), "{} tasks of {}", queue.replays.size(), kept_);
   kept_ -= queue.replays.size();
   keep_task(queue.replays, task, replays_kept);
   queue.count_kept();
@@ -76,6 +78,7 @@ void ReplayTasks::keep(Queue& queue, const ReplayTask& task) {
 }
 
 void ReplayTasks::forget_all(Queue& queue) {
+  CHECK(kept_ >= queue.replays.size(), "{} tasks of {}", queue.replays.size(), kept_);
   kept_ -= queue.replays.size();
   queue.replays.clear();
   queue.count_kept();
@@ -115,11 +118,16 @@ const ReplayTask* ReplayTasks::under_way() {
   auto at = running_.lower_bound(at_);
   if (at == running_.end()) at = running_.begin();
   at_ = *at;
-  return state_.queues.find(raw(at_))->second->replaying();
+  Queue* const queue = state_.existing_queue(raw(at_));
+  CHECK(queue != nullptr && queue->replaying() != nullptr, "queue {} has no running task",
+        raw(at_));
+  return queue->replaying();
 }
 
 void ReplayTasks::replayed(QueueId id, const ReplayStep& step, Effects& effects) {
-  ReplayTask& task = *state_.find_queue(id)->replaying();
+  ReplayTask* const running = state_.find_queue(id)->replaying();
+  CHECK(running != nullptr, "queue {} has no running task", raw(id));
+  ReplayTask& task = *running;
   CHECK(step.position >= task.position, "from {} back to {}", task.position, step.position);
   task.position = step.position;
   task.sent += step.sent;
@@ -128,7 +136,9 @@ void ReplayTasks::replayed(QueueId id, const ReplayStep& step, Effects& effects)
 }
 
 void ReplayTasks::end(QueueId id, ReplayTask::Status status, Errc failure, Effects& effects) {
-  ReplayTask& task = *state_.find_queue(id)->replaying();
+  ReplayTask* const running = state_.find_queue(id)->replaying();
+  CHECK(running != nullptr, "queue {} has no running task", raw(id));
+  ReplayTask& task = *running;
   task.status = status;
   task.failure = failure;
   const bool was_running = running_.erase(id) > 0;
@@ -152,6 +162,7 @@ void ReplayTasks::note_retention(const ConfigPtr& before, const ConfigPtr& after
   };
   if (const Duration was = wanted(before); was > Duration{0}) {
     const auto at = retentions_.find(was.ms);
+    CHECK(at != retentions_.end() && at->second > 0, "{} ms was not counted", was.ms);
     if (--at->second == 0) retentions_.erase(at);
   }
   if (const Duration is = wanted(after); is > Duration{0}) ++retentions_[is.ms];

@@ -32,6 +32,7 @@ void Retention::arm_retention(Queue& queue) {
 
 void Retention::arm_retention(Queue& queue, Instant due) {
   if (queue.retention_armed != never) state_.timers.cancelled();
+  CHECK(due != never, "queue {} expires never", raw(queue.id));
   queue.retention_armed = due;
   state_.timers.arm(due, timer_retention, raw(queue.id), ++queue.retention_generation);
 }
@@ -83,6 +84,7 @@ void Retention::arm_fifo(Queue& queue, Instant not_before) {
 
 void Retention::expire_fifo(Queue& queue, Instant now) {
   if (!queue.fifo) return;  // purged
+  CHECK(!queue.fifo_armed, "the timer of queue {} is armed", raw(queue.id));
   const bool all = queue.fifo->forget_over(now, state_.limits.forgotten_a_turn);
   arm_fifo(queue, now + (all ? fifo_pause : milliseconds(1)));
 }

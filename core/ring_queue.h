@@ -4,9 +4,12 @@
 // Owner: one thread.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "core/check.h"
 
 namespace pawl {
 
@@ -16,8 +19,14 @@ class RingQueue {
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   std::size_t capacity() const { return items_.size(); }
-  T& front() { return items_[head_]; }
-  const T& front() const { return items_[head_]; }
+  T& front() {
+    CHECK(count_ > 0);
+    return items_[head_];
+  }
+  const T& front() const {
+    CHECK(count_ > 0);
+    return items_[head_];
+  }
   T& back() { return (*this)[count_ - 1]; }
   const T& back() const { return (*this)[count_ - 1]; }
   T& operator[](std::size_t i) { return items_[(head_ + i) & (items_.size() - 1)]; }
@@ -35,10 +44,12 @@ class RingQueue {
   }
   // Inserts before the item at `at`; the items behind it move.
   void insert(std::size_t at, T item) {
+    CHECK(at <= count_, "before item {} of {}", at, count_);
     push_back(std::move(item));
     for (std::size_t i = count_ - 1; i > at; --i) std::swap((*this)[i], (*this)[i - 1]);
   }
   void pop_front() {
+    CHECK(count_ > 0);
     items_[head_] = T();
     head_ = (head_ + 1) & (items_.size() - 1);
     --count_;
@@ -61,6 +72,7 @@ class RingQueue {
 
   void grow() { resize(items_.empty() ? items_min : items_.size() * 2); }
   void resize(std::size_t items) {
+    CHECK(items >= count_ && std::has_single_bit(items), "{} items in {}", count_, items);
     std::vector<T> others(items);
     for (std::size_t i = 0; i < count_; ++i) others[i] = std::move((*this)[i]);
     items_.swap(others);

@@ -28,6 +28,9 @@ void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& ef
         fifo ? send_in_order(queue, entry, now, effects)
              : send_one(queue, entry, entry.delay.ms < 0 ? delay : entry.delay, {}, now, effects);
   }
+  CHECK(queue.next_seq >= first && queue.next_seq <= seq_max, "seq {}", queue.next_seq);
+  CHECK(queue.reserved_durable <= queue.reserved, "{} reserved, {} durable", queue.reserved,
+        queue.reserved_durable);
   if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
     request.durability = durability;
   if (queue.next_seq > first)
@@ -71,6 +74,8 @@ bool SendRequests::send_in_order(Queue& queue, SendEntry& entry, Instant now, Ef
     return false;
   }
   if (!send_one(queue, entry, config.delay(), dedup, now, effects)) return false;
+  CHECK(queue.fifo != nullptr && queue.fifo->dedup.newest() < entry.seq, "seq {} is not the newest",
+        entry.seq);
   queue.fifo->dedup.add(dedup, entry.seq, now);
   retention_.arm_fifo(queue, now);
   return true;
@@ -93,6 +98,7 @@ bool SendRequests::send_one(Queue& queue, SendEntry& entry, Duration delay, cons
   }
   CHECK(queue.next_seq >= queue.low, "seq {} is below {}", queue.next_seq, queue.low);
   entry.seq = queue.next_seq++;
+  CHECK(entry.seq > 0 && entry.seq <= seq_newest_max, "seq {}", entry.seq);
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;

@@ -18,11 +18,13 @@ std::unique_ptr<PagePool::Page> PagePool::take() {
 }
 
 void PagePool::give(std::unique_ptr<Page> page) {
+  CHECK(page != nullptr && made_ > spares_.size(), "{} pages, {} spare", made_, spares_.size());
   if (spares_.size() >= spares_kept_) return drop(std::move(page));
   spares_.push_back(std::move(page));
 }
 
 void PagePool::drop(std::unique_ptr<Page> page) {
+  CHECK(page != nullptr && made_ > 0);
   page.reset();
   --made_;
 }
@@ -36,10 +38,12 @@ PagePool::SparseList PagePool::take_list() {
   }
   list = std::move(spare_lists_.back());
   spare_lists_.pop_back();
+  CHECK(list.empty() && list.capacity() >= list_max, "a spare list of {}", list.size());
   return list;
 }
 
 void PagePool::give_list(SparseList list) {
+  CHECK(lists_made_ > spare_lists_.size(), "{} lists", lists_made_);
   if (spare_lists_.size() == spares_max) {
     --lists_made_;
     return;
@@ -73,6 +77,7 @@ const SeqIndex::Page* SeqIndex::search_page(Seq seq) const {
 SeqIndex::Page& SeqIndex::page_for_put(Seq seq) {
   if (Page* const there = page(seq); there != nullptr) return *there;
   const std::size_t at = search(number(seq));
+  CHECK(at == pages_.size() || pages_[at].number > number(seq), "page of seq {}", seq);
   Page page;
   page.number = number(seq);
   at == 0 ? pages_.push_front(std::move(page)) : pages_.insert(at, std::move(page));
@@ -118,11 +123,17 @@ void SeqIndex::put(Seq seq, IndexEntry entry) {
   } else {
     put_sparse(p, {.index = static_cast<std::uint16_t>(at), .ready = 0, .entry = entry});
   }
-  if (p.live++ == 0) --empty_;
+  CHECK(p.live < page_entries, "page {} is full", p.number);
+  if (p.live++ == 0) {
+    CHECK(empty_ > 0, "page {} was not counted as empty", p.number);
+    --empty_;
+  }
   ++size_;
 }
 
 void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
+  CHECK(page.sparse.size() == page.live && page.live < sparse_max, "{} entries, {} counted",
+        page.sparse.size(), page.live);
   if (page.live == 0) {
     page.sparse = pool_->take_list();
     ++lists_;
@@ -131,6 +142,7 @@ void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
 }
 
 void SeqIndex::expand(Page& page) {
+  CHECK(page.dense == nullptr && page.sparse.size() == page.live, "page {}", page.number);
   page.dense = pool_->take();
   ++dense_;
   for (const Sparse& sparse : page.sparse) {
@@ -144,12 +156,14 @@ void SeqIndex::expand(Page& page) {
 
 void SeqIndex::give_dense(Page& page) {
   if (!page.dense) return;
+  CHECK(dense_ > 0);
   --dense_;
   pool_->give(std::move(page.dense));
 }
 
 void SeqIndex::give_list(Page& page) {
   if (page.sparse.capacity() == 0) return;
+  CHECK(lists_ > 0);
   --lists_;
   pool_->give_list(std::exchange(page.sparse, {}));
 }
@@ -164,6 +178,7 @@ void SeqIndex::erase(Seq seq) {
   } else {
     std::erase_if(p->sparse, [at](const Sparse& sparse) { return sparse.index == at; });
   }
+  CHECK(p->live > 0 && size_ >= p->live, "{} messages in the page, {} in all", p->live, size_);
   --p->live;
   --size_;
   if (p->live == 0) {
@@ -186,6 +201,7 @@ void SeqIndex::shrink(Page& page) {
                            .entry = page.dense->entries[i]});
     page.dense->entries[i] = IndexEntry();
   }
+  CHECK(page.sparse.size() == page.live, "{} entries, {} counted", page.sparse.size(), page.live);
   page.dense->ready = {};
   give_dense(page);
 }
@@ -194,6 +210,7 @@ void SeqIndex::shrink(Page& page) {
 // move of the rest costs little for each.
 void SeqIndex::trim() {
   while (!pages_.empty() && pages_.front().live == 0) {
+    CHECK(empty_ > 0, "page {} was not counted as empty", pages_.front().number);
     pages_.pop_front();
     pool_->drop_row();
     --empty_;
@@ -212,6 +229,7 @@ void SeqIndex::drop_empty() {
       pool_->drop_row();
     }
   }
+  CHECK(kept.size() + empty_ == pages_.size(), "{} of {} pages kept", kept.size(), pages_.size());
   pages_ = std::move(kept);
   empty_ = 0;
 }
@@ -238,6 +256,8 @@ bool SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
   if (before >= 0) {
     const auto set = static_cast<std::size_t>(before);
     if (page.dense) page.dense->ready[set][at / 64] &= ~(std::uint64_t{1} << (at % 64));
+    CHECK(page.ready[set] > 0 && ready_[set] >= page.ready[set], "{} ready in the page, {} in all",
+          page.ready[set], ready_[set]);
     --page.ready[set];
     --ready_[set];
   }
@@ -246,9 +266,14 @@ bool SeqIndex::set_ready(Seq seq, Page& page, int set_or_none) {
     if (page.dense) page.dense->ready[set][at / 64] |= std::uint64_t{1} << (at % 64);
     ++page.ready[set];
     ++ready_[set];
+    CHECK(page.ready[set] <= page.live, "{} ready of {}", page.ready[set], page.live);
     list(page, set);
   }
-  if (!page.dense) find_sparse(page, at)->ready = static_cast<std::uint8_t>(set_or_none + 1);
+  if (!page.dense) {
+    Sparse* const sparse = find_sparse(page, at);
+    CHECK(sparse != nullptr, "seq {} has no entry", seq);
+    sparse->ready = static_cast<std::uint8_t>(set_or_none + 1);
+  }
   return true;
 }
 
@@ -270,6 +295,7 @@ bool SeqIndex::is_ready(Seq seq) const {
 
 void SeqIndex::list(Page& page, std::size_t set) {
   if (std::exchange(page.listed[set], true)) return;
+  CHECK(page.ready[set] > 0, "page {} has no ready message", page.number);
   const std::size_t before = heap_bytes(set);
   with_ready_[set].push_back(page.number);
   pool_->add_heap(heap_bytes(set) - before);

@@ -86,9 +86,15 @@ class PagePool {
     return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes + heap_bytes_;
   }
   void add_row() { ++rows_; }
-  void drop_row() { --rows_; }
+  void drop_row() {
+    CHECK(rows_ > 0);
+    --rows_;
+  }
   void add_heap(std::size_t bytes) { heap_bytes_ += bytes; }
-  void drop_heap(std::size_t bytes) { heap_bytes_ -= bytes; }
+  void drop_heap(std::size_t bytes) {
+    CHECK(heap_bytes_ >= bytes, "{} bytes of {}", bytes, heap_bytes_);
+    heap_bytes_ -= bytes;
+  }
   static constexpr std::size_t row_bytes =
       2 * 48;  // twice a row: the ring of rows can be half empty
 
@@ -233,9 +239,14 @@ bool SeqIndex::drain_page(Visit&& visit) {
   } else {
     for (const Sparse& sparse : page.sparse) visit(base + sparse.index, sparse.entry);
   }
+  CHECK(size_ >= page.live, "{} messages of {}", page.live, size_);
   size_ -= page.live;
-  for (std::size_t set = 0; set < 2; ++set) ready_[set] -= page.ready[set];
+  for (std::size_t set = 0; set < 2; ++set) {
+    CHECK(ready_[set] >= page.ready[set], "{} ready of {}", page.ready[set], ready_[set]);
+    ready_[set] -= page.ready[set];
+  }
   if (page.dense) {
+    CHECK(dense_ > 0);
     --dense_;
     pool_->drop(std::move(page.dense));
   }

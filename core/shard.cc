@@ -12,6 +12,7 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
     : state_(identity, limits, start) {}
 
 void Shard::apply(Request& request, Instant now, Effects& effects) {
+  CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
   if (request.op == Op::create_queue || request.op == Op::delete_queue ||
       request.op == Op::set_attributes) {
     return changes_.apply(request, now, effects);
@@ -65,6 +66,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
 }
 
 void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
+  CHECK(request.transfer != nullptr && &request.transfer->request == &request);
   Transfer& transfer = *request.transfer;
   switch (transfer.stage) {
     case Transfer::Stage::accept:
@@ -91,6 +93,7 @@ void Shard::release_waiters(Effects& effects) {
 // --- time ---
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
+  CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   reclaimer_.reclaim(effects);
   moves_.begin(now, effects);
   const bool more =

@@ -32,6 +32,7 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
              std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)) {
   CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
+  CHECK(limits.first_number >= 1 && limits.first_number <= seq_max, "{}", limits.first_number);
   CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);
 }
 

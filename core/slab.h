@@ -39,18 +39,25 @@ class Slab {
     const std::uint32_t number = block_with_free_row();
     if (number == no_block) return none;
     Block& block = blocks_[number];
-    if (block.taken == 0 && may_go(number)) --empty_;
+    CHECK(block.rows != nullptr && block.taken < rows_of(number), "block {} is full", number);
+    if (block.taken == 0 && may_go(number)) {
+      CHECK(empty_ > 0);
+      --empty_;
+    }
     const std::uint32_t at = block.free;
+    CHECK(at < rows_of(number), "free row {} of block {}", at, number);
     block.free = block.next_free[at];
     if (++block.taken == rows_of(number)) set_free_row(number, false);
     ++taken_;
     return number * block_rows + at + 1;
   }
   void give(std::uint32_t index) {
-    VERIFY(index != none && there(index));
+    CHECK(there(index), "row {} has no memory", index);
     const std::uint32_t number = (index - 1) / block_rows;
     Block& block = blocks_[number];
     const auto at = static_cast<std::uint16_t>((index - 1) % block_rows);
+    CHECK(block.taken > 0 && taken_ >= block.taken, "row {} is not taken", index);
+    CHECK(at < rows_of(number), "row {} of block {}", at, number);
     block.next_free[at] = static_cast<std::uint16_t>(block.free);
     block.free = at;
     --taken_;
@@ -59,6 +66,7 @@ class Slab {
   }
   // True if the row's memory exists; check it before reading a row that may have been freed.
   bool there(std::uint32_t index) const {
+    CHECK(index != none && (index - 1) / block_rows < blocks_.size(), "row {}", index);
     return blocks_[(index - 1) / block_rows].rows != nullptr;
   }
   Row& operator[](std::uint32_t index) {
@@ -112,6 +120,7 @@ class Slab {
     }
     const std::uint32_t rows = rows_of(number);
     Block& block = blocks_[number];
+    CHECK(block.rows == nullptr, "block {} has memory", number);
     block = {.rows = std::make_unique<Row[]>(rows),
              .next_free = std::make_unique_for_overwrite<std::uint16_t[]>(rows)};
     for (std::uint32_t at = 0; at < rows; ++at)
@@ -125,6 +134,8 @@ class Slab {
     return number;
   }
   void release(std::uint32_t number) {
+    CHECK(blocks_[number].taken == 0, "block {} has {} rows", number, blocks_[number].taken);
+    CHECK(empty_ > 0 && bytes_ >= bytes_of(rows_of(number)));
     if constexpr (has_generations) {
       for (const Row& row : std::span(blocks_[number].rows.get(), rows_of(number))) {
         if (static_cast<std::int32_t>(row.generation - generation_) >= 0)

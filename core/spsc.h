@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/check.h"
+
 namespace pawl {
 
 inline constexpr std::size_t cache_line_bytes = 64;
@@ -32,6 +34,7 @@ class SpscRing {
  public:
   // --- producer ---
   bool push(const T& item) {
+    CHECK(tail_local_ - head_seen_ <= capacity, "{} to {}", head_seen_, tail_local_);
     if (tail_local_ - head_seen_ == capacity) {
       head_seen_ = head_.load(std::memory_order_acquire);
       if (tail_local_ - head_seen_ == capacity) return false;
@@ -44,6 +47,7 @@ class SpscRing {
   void publish() { tail_.store(tail_local_, std::memory_order_release); }
   std::size_t free() {
     head_seen_ = head_.load(std::memory_order_acquire);
+    CHECK(tail_local_ - head_seen_ <= capacity, "{} to {}", head_seen_, tail_local_);
     return capacity - (tail_local_ - head_seen_);
   }
 
@@ -55,6 +59,7 @@ class SpscRing {
       tail_seen_ = tail_.load(std::memory_order_acquire);
       if (tail_seen_ == head_local_) return 0;
     }
+    CHECK(tail_seen_ - head_local_ <= capacity, "{} to {}", head_local_, tail_seen_);
     std::size_t taken = 0;
     for (; taken < max && head_local_ != tail_seen_; ++taken, ++head_local_) {
       const T item = items_[head_local_ & (capacity - 1)];

@@ -212,6 +212,7 @@ void StateRestorer::restore(const ForgetTransferRecord& record) {
 // --- the end ---
 
 void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
+  CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   state_.slots.set_max(state_.limits.slots_max);
   // Time has gone on behind the newest frame.
   if (state_.identity.upgraded == never) state_.identity.upgraded = now - milliseconds(1);
@@ -238,6 +239,7 @@ void StateRestorer::abandon(Queue& queue, std::vector<LogPos>& freed) {
   while (
       queue.index.drain_page([&](Seq, IndexEntry indexed) { states_.release(indexed, freed); })) {
   }
+  CHECK(queue.index.size() == 0, "{} messages are left", queue.index.size());
   replays_.forget_all(queue);
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
@@ -252,6 +254,8 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
       return;
     }
     Slot& slot = state_.slots[indexed.slot()];
+    CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
+          slot.seq);
     if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) slot.deadline = end;
     if (slot.deadline > passed) {
       states_.hide(queue, indexed.slot(),

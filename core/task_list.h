@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/check.h"
+
 namespace pawl {
 
 // Replaces the task with the same number, or adds the task; beyond the limit the oldest is dropped.
@@ -22,6 +24,7 @@ void keep_task(std::vector<Task>& tasks, const Task& task, std::size_t most) {
   }
   tasks.insert(at, task);
   if (tasks.size() > most) tasks.erase(tasks.begin());
+  CHECK(tasks.size() <= most, "{} tasks", tasks.size());
 }
 
 // The running task, or null. Only the last may run.
@@ -32,6 +35,7 @@ Task* running_task(std::vector<Task>& tasks) {
 
 template <typename Task>
 std::uint32_t next_number(const std::vector<Task>& tasks) {
+  CHECK(tasks.empty() || tasks.back().number < UINT32_MAX, "the task numbers are used up");
   return tasks.empty() ? 1 : tasks.back().number + 1;
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/check.h"
 #include "core/time.h"
 
 namespace pawl {
@@ -27,6 +28,7 @@ class TaskPace {
     if (!allows(now)) return 0;
     if (rate == 0) return wanted;
     const std::int64_t due = (us(now) - since(now)) * rate / second_us + 1;
+    CHECK(due > 0, "{} messages are due", due);
     return std::min(wanted, static_cast<std::size_t>(due));
   }
   // `count` messages leave.

@@ -44,6 +44,7 @@ TimerWheel::Chunk* TimerWheel::take_chunk() {
     ++chunks_;
     return new Chunk;
   }
+  CHECK(spares_ > 0 && spares_ <= chunks_, "{} spare of {}", spares_, chunks_);
   Chunk* const chunk = spare_;
   spare_ = chunk->next;
   --spares_;
@@ -52,6 +53,7 @@ TimerWheel::Chunk* TimerWheel::take_chunk() {
 
 void TimerWheel::drop_chunk(Chunk* chunk) {
   if (chunk == sweep_after_) sweep_after_ = nullptr;  // the sweep begins this chain again
+  CHECK(spares_ < chunks_ && spares_ <= spares_kept_, "{} spare of {}", spares_, chunks_);
   if (spares_ == spares_kept_) {
     delete chunk;
     --chunks_;
@@ -80,11 +82,13 @@ void TimerWheel::push_back(Lane& lane, TimerEntry entry) {
     (lane.tail != nullptr ? lane.tail->next : lane.head) = chunk;
     lane.tail = chunk;
   }
+  CHECK(lane.head != nullptr && lane.tail->next == nullptr, "the tail is not the last chunk");
   lane.tail->entries[lane.tail->count++] = entry;
 }
 
 void TimerWheel::pop_front(Lane& lane) {
   Chunk* const chunk = lane.head;
+  CHECK(chunk != nullptr && chunk->first < chunk->count, "an empty lane");
   if (++chunk->first < chunk->count) return;
   lane.head = chunk->next;
   if (lane.head == nullptr) lane.tail = nullptr;
@@ -92,6 +96,7 @@ void TimerWheel::pop_front(Lane& lane) {
 }
 
 void TimerWheel::move_if_it_fits(Chunk& from, Chunk& to) {
+  CHECK(from.first == 0 && to.count <= Chunk::capacity, "{} entries", to.count);
   if (from.count > Chunk::capacity - to.count) return;
   std::copy_n(from.entries.begin(), from.count, to.entries.begin() + to.count);
   to.count += from.count;
@@ -108,6 +113,7 @@ void TimerWheel::insert(const TimerEntry& entry) {
   const unsigned level =
       std::min(static_cast<unsigned>(63 - std::countl_zero(differing)) / bits, levels - 1);
   const unsigned slot = static_cast<unsigned>(at >> (level * bits)) & (slots - 1);
+  CHECK(at > elapsed_ && at - elapsed_ <= reach, "{} from {} on", at, elapsed_);
   occupied_[level] |= std::uint64_t{1} << slot;
   due_at(at >> (level * bits) << (level * bits));
   push(wheel_[level][slot], entry);
@@ -156,6 +162,7 @@ TimerWheel::Expiration TimerWheel::next_expiration() const {
 
 TimerWheel::Chunk* TimerWheel::take_slot(unsigned level, unsigned slot) {
   Chunk* const chain = wheel_[level][slot];
+  CHECK(chain != nullptr, "slot {} of level {} is empty", slot, level);
   wheel_[level][slot] = nullptr;
   occupied_[level] &= ~(std::uint64_t{1} << slot);
   if (sweep_at_ == lanes_max + level * slots + slot) sweep_after_ = nullptr;

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/check.h"
 #include "core/time.h"
 
 namespace pawl {
@@ -68,6 +69,7 @@ class TimerWheel {
            std::uint32_t generation);
   // An armed entry has become stale.
   void cancelled() {
+    CHECK(stale_ < size_, "{} stale entries of {}", stale_, size_);
     ++stale_;
     ++cancels_;
   }
@@ -172,6 +174,7 @@ bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
       --budget;
       const TimerEntry entry = front(lane);
       pop_front(lane);
+      CHECK(size_ > 0);
       --size_;
       if (!visit(entry)) forget_stale();
     }
@@ -182,6 +185,7 @@ bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
         if (budget == 0) return true;
         --budget;
         const TimerEntry entry = due_->entries[--due_->count];
+        CHECK(size_ > 0 && entry.deadline <= limit, "deadline {} at {}", entry.deadline + 0, limit);
         --size_;
         if (!visit(entry)) forget_stale();
       }
@@ -223,6 +227,7 @@ void TimerWheel::sweep(std::size_t budget, Live&& live) {
     for (; lane.head != nullptr && left > 0 && !live(front(lane)); --left) {
       next_known_ = false;
       pop_front(lane);
+      CHECK(size_ > 0);
       --size_;
       forget_stale();
     }
@@ -276,6 +281,7 @@ void TimerWheel::drop_garbage(Chunk& chunk, Live&& live) {
       forget_stale();
     }
   }
+  CHECK(kept <= chunk.count - chunk.first, "{} entries kept", kept);
   chunk.first = 0;
   chunk.count = kept;
 }

@@ -63,7 +63,10 @@ Transfer* Transfers::take_transfer() {
   }
   Transfer* const transfer = free_.back();
   free_.pop_back();
+  CHECK(transfer->stage == Transfer::Stage::free && transfer->counted == 0,
+        "a free transfer is under way");
   ++under_way_;
+  CHECK(under_way_ <= pool_.size(), "{} of {} transfers", under_way_, pool_.size());
   transfer->request = Request{.op = Op::transfer, .home = state_.identity.id, .transfer = transfer};
   transfer->id = {};
   transfer->accepted_seq = 0;
@@ -72,12 +75,15 @@ Transfer* Transfers::take_transfer() {
 }
 
 void Transfers::give_transfer(Transfer& transfer) {
+  CHECK(transfer.stage != Transfer::Stage::free, "a transfer ends twice");
   transfer.stage = Transfer::Stage::free;
   std::string().swap(transfer.bytes);
   count_transfer(transfer, 0);
   CHECK(under_way_ > 0, "a transfer ends twice");
   --under_way_;
   free_.push_back(&transfer);
+  CHECK(free_.size() + under_way_ == pool_.size(), "{} free, {} under way of {} transfers",
+        free_.size(), under_way_, pool_.size());
   wake_refused();
 }
 
@@ -120,6 +126,7 @@ bool Transfers::prepare(Queue& queue, std::uint32_t row, std::string_view destin
 
 // `sent`, `id` (zero if it has none of its own) and `content` are what the log has.
 void Transfers::address(Transfer& transfer) {
+  CHECK(transfer.stage == Transfer::Stage::accept, "stage {}", static_cast<int>(transfer.stage));
   count_transfer(transfer, transfer.bytes.capacity());
   if (may_transfer()) wake_refused();
   const std::string_view destination = transfer.destination.empty()
@@ -159,6 +166,8 @@ void Transfers::address(Transfer& transfer) {
 // At the target: sends the message to the queue, whatever its delay.
 void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   Request& request = transfer.request;
+  CHECK(transfer.from.seq != 0 && transfer.accepted_seq == 0, "accepted as {}",
+        transfer.accepted_seq);
   const bool known = unsettled_.contains(transfer.from);
   effects.replies.push_back({&request, !MUTANT(commit_transfer_early)});
   if (known) return;
@@ -213,6 +222,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
 // At the source: the target has the message durably, or refused it.
 Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
   const TransferKey& from = transfer.from;
+  CHECK(from.shard == state_.identity.id, "a transfer of shard {}", raw(from.shard));
   Queue* const queue = state_.find_queue(from.queue);
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(from.seq);
   const bool recovered = transfer.position == log_pos_none;
@@ -262,6 +272,7 @@ void Transfers::finish(Transfer& transfer, Effects& effects) {
 
 // At the target: the source has deleted the message durably.
 void Transfers::forget(Transfer& transfer, Effects& effects) {
+  CHECK(transfer.request.error == Errc::ok, "seq {} was refused", transfer.from.seq);
   effects.forgotten_transfers.push_back({transfer.from});
   unsettled_.erase(transfer.from);
   effects.replies.push_back({&transfer.request, transfer.deleted});
@@ -331,6 +342,7 @@ void Transfers::answer_deletes(const TransferKey& key, Effects& effects) {
 // --- during recovery ---
 
 Transfer& Transfers::resume(const UnsettledTransfer& unsettled, ShardId target) {
+  CHECK(raw(target) < state_.identity.shards, "shard {}", raw(target));
   state_.limits.transfers_max = std::max(state_.limits.transfers_max, under_way_ + 1);
   Transfer& transfer = *take_transfer();
   transfer.stage = Transfer::Stage::commit;

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 inline constexpr std::size_t heap_block_bytes = 16;  // allocator overhead per block
@@ -30,11 +32,15 @@ class UsageCounter {
   UsageCounter& operator=(const UsageCounter&) = delete;
 
   void set(std::uint64_t count) {
+    CHECK(*total_ >= count_, "{} of a total of {}", count_, *total_);
     *total_ += count - count_;
     count_ = count;
   }
   void add(std::uint64_t count) { set(count_ + count); }
-  void drop(std::uint64_t count) { set(count_ - count); }
+  void drop(std::uint64_t count) {
+    CHECK(count <= count_, "{} of {}", count, count_);
+    set(count_ - count);
+  }
 
  private:
   std::uint64_t* total_;

@@ -33,19 +33,6 @@ void PendingCall::return_deliveries() {
   request->receipts = returned;
 }
 
-void PendingCalls::add(PendingCall& call) {
-  call.list_index = static_cast<std::uint32_t>(calls_.size());
-  calls_.push_back(&call);
-}
-
-void PendingCalls::take_out(PendingCall& call) {
-  CHECK(call.list_index < calls_.size() && calls_[call.list_index] == &call,
-        "a call at {} of {} is not pending", call.list_index, calls_.size());
-  calls_[call.list_index] = calls_.back();
-  calls_[call.list_index]->list_index = call.list_index;
-  calls_.pop_back();
-}
-
 ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
     : ring_(&ring),
       context_(&context),

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/request.h"
 #include "core/time.h"
 #include "net/connection/auth_failures.h"
@@ -86,8 +87,16 @@ class PendingCalls {
   bool empty() const { return calls_.empty(); }
   std::size_t size() const { return calls_.size(); }
   PendingCall& operator[](std::size_t index) const { return *calls_[index]; }
-  void add(PendingCall& call);
-  void take_out(PendingCall& call);
+  void add(PendingCall& call) {
+    call.list_index = static_cast<std::uint32_t>(calls_.size());
+    calls_.push_back(&call);
+  }
+  void take_out(PendingCall& call) {
+    CHECK(call.list_index < calls_.size() && calls_[call.list_index] == &call);
+    calls_[call.list_index] = calls_.back();
+    calls_[call.list_index]->list_index = call.list_index;
+    calls_.pop_back();
+  }
 
  private:
   std::vector<PendingCall*> calls_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -40,6 +41,7 @@ void EngineClock::resume(const ClockAnchor& anchor, bool trusted) {
 
 void EngineClock::settle(Instant newest) {
   if (now() <= newest) set_engine_us((newest.ms + 1) * 1000);
+  CHECK(now() > newest, "{} is not after {}", now().ms, newest.ms);
   if (waits_) shift_.set_us(clocks_->wall_us() - clocks_->running_us() - offset_us());
   steady_since_us_ = clocks_->running_us();
   noted_offset_us_ = offset_us();
@@ -72,6 +74,7 @@ EngineClock::Followed EngineClock::follow() {
 
 // Counts the wall clock's advance since the machine went off; 0 if it went back.
 std::int64_t EngineClock::count_time_off() {
+  CHECK(waits_, "the time off is counted twice");
   const std::int64_t counted = std::max<std::int64_t>(0, uncounted_us());
   offset_us_.fetch_add(counted, std::memory_order_relaxed);
   shift_.set_us(shift_.us() - counted);

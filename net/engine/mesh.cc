@@ -13,7 +13,9 @@ Mesh::Mesh(std::uint32_t shards) : shards_(shards), sleepers_(shards) {
   for (std::uint32_t i = 0; i < shards * shards; ++i) rings_.push_back(std::make_unique<Ring>());
 }
 
-MeshPort::MeshPort(Mesh& mesh, ShardId self) : mesh_(&mesh), self_(self), waiting_(mesh.shards()) {}
+MeshPort::MeshPort(Mesh& mesh, ShardId self) : mesh_(&mesh), self_(self), waiting_(mesh.shards()) {
+  CHECK(raw(self) < mesh.shards(), "shard {} of {}", raw(self), mesh.shards());
+}
 
 void MeshPort::send(ShardId to, MeshMessage message) {
   CHECK(to != self_ && raw(to) < mesh_->shards_);
@@ -23,6 +25,7 @@ void MeshPort::send(ShardId to, MeshMessage message) {
   if (MUTANT(drop_when_full)) return;
   waiting.push_back(message);
   ++backlog_;
+  CHECK(backlog_ >= waiting.size(), "{} messages of {}", waiting.size(), backlog_);
 }
 
 std::uint64_t MeshPort::publish() {
@@ -33,6 +36,7 @@ std::uint64_t MeshPort::publish() {
     RingQueue<MeshMessage>& waiting = waiting_[to];
     while (!waiting.empty() && ring.push(waiting.front())) {
       waiting.pop_front();
+      CHECK(backlog_ > 0);
       --backlog_;
     }
     if (waiting.empty()) dirty_ &= ~(std::uint64_t{1} << to);
@@ -40,6 +44,7 @@ std::uint64_t MeshPort::publish() {
     ring.publish();
     published |= std::uint64_t{1} << to;
   }
+  CHECK((dirty_ == 0) == (backlog_ == 0), "{} messages wait", backlog_);
   if (MUTANT(wake_nobody)) return 0;
   std::uint64_t wake = 0;
   for (std::uint64_t left = published; left != 0; left &= left - 1) {

@@ -25,6 +25,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/check.h"
 #include "core/ids.h"
 #include "core/ring_queue.h"
 #include "core/spsc.h"
@@ -64,7 +65,10 @@ class Mesh {
     std::atomic<std::uint32_t> state{awake};
   };
 
-  Ring& ring(std::uint32_t from, std::uint32_t to) { return *rings_[from * shards_ + to]; }
+  Ring& ring(std::uint32_t from, std::uint32_t to) {
+    CHECK(from < shards_ && to < shards_, "from {} to {}", from, to);
+    return *rings_[from * shards_ + to];
+  }
 
   std::uint32_t shards_;
   std::vector<std::unique_ptr<Ring>> rings_;

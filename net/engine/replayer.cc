@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/mutant.h"
 
 namespace pawl {
@@ -49,6 +50,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
     shard_.end_replay(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
     return nullptr;
   }
+  CHECK(entries_.size() <= replay_batch_max, "{} messages", entries_.size());
   request_ = Request{.op = Op::send, .queue = (*found)->id, .sends = entries_};
   target_ = (*found)->owner;
   under_way_ = true;
@@ -63,7 +65,9 @@ bool Replayer::is_current(const ReplayTask* task) const {
 void Replayer::begin(const ReplayTask& task, Instant now) {
   source_ = task.source;
   number_ = task.number;
-  fifo_ = (*shard_.directory().find(task.source))->is_fifo();
+  const ConfigPtr* const source = shard_.directory().find(task.source);
+  CHECK(source != nullptr && entries_.empty(), "queue {} has gone", raw(task.source));
+  fifo_ = (*source)->is_fifo();
   filter_ = task.filter.empty() || make_filter_ == nullptr ? nullptr : make_filter_(task.filter);
   unreadable_ = !task.filter.empty() && filter_ == nullptr;
   pace_.from(now);
@@ -77,6 +81,7 @@ void Replayer::begin(const ReplayTask& task, Instant now) {
 }
 
 void Replayer::leave() {
+  CHECK(!under_way_, "a batch of queue {} is under way", raw(source_));
   source_ = QueueId::none;
   filter_.reset();
   entries_.clear();
@@ -103,6 +108,7 @@ void Replayer::gather(const ReplayTask& task, Instant now) {
     not_before_ = pace_.next();
     return;
   }
+  CHECK(entries_.empty(), "{} messages have not been sent", entries_.size());
   if (std::exchange(large_, false)) pieces_ = std::vector<Piece>(replay_batch_max);
   used_ = bytes_ = 0;
   FoundSend found;
@@ -124,6 +130,7 @@ bool Replayer::wants(const ReplayTask& task, const StoredMessage& message) const
 }
 
 void Replayer::take(const ReplayTask& task, const FoundSend& found) {
+  CHECK(used_ < pieces_.size(), "{} messages", used_);
   if (used_ == 0) first_at_ = found.position;
   Piece& piece = pieces_[used_++];
   piece.keep(found.stored.content);
@@ -146,6 +153,7 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
     return;
   }
   const std::size_t before = entries_.size();
+  CHECK(before > 0, "an empty batch");
   if (request_.error == Errc::ok)
     std::erase_if(entries_, [](const SendEntry& entry) { return entry.error == Errc::ok; });
   const bool used_up = std::ranges::any_of(entries_, [](const SendEntry& entry) {
@@ -169,6 +177,7 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
 void Replayer::note(const ReplayTask& task, Lsn position, std::uint64_t sent, Effects& effects) {
   const std::uint64_t before = passed_over_;
   if (position != task.position) passed_over_ = log_.send_reader().passed_over();
+  CHECK(passed_over_ >= before, "from {} back to {}", before, passed_over_);
   shard_.replayed(source_, {position, sent, passed_over_ - before}, effects);
 }
 

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/effects.h"
 #include "core/kept_content.h"
 #include "core/shard.h"
@@ -59,7 +60,10 @@ class Replayer {
   Request* turn(Instant now, Effects& effects);
   ShardId target() const { return target_; }
   bool owns(const Request& request) const { return &request == &request_; }
-  void on_response() { answered_ = true; }
+  void on_response() {
+    CHECK(under_way_ && !answered_, "no batch is under way");
+    answered_ = true;
+  }
 
   // The next time turn() has work if nothing else happens; Instant{0}: at once.
   Instant next_due() const;

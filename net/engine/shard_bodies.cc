@@ -9,6 +9,7 @@
 namespace pawl {
 
 void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) {
+  CHECK(position != log_pos_none);
   log_->want({position, &request, delivery});
   ++unread_;
 }
@@ -17,6 +18,8 @@ void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) 
 // the bodies are copied, not used in place. If one body is read from the disk, all are copied: its
 // neighbours may leave the memory before it arrives.
 void ShardLoop::fetch(Request& request, bool copy) {
+  CHECK(request.delivered <= request.deliveries.size(), "{} deliveries", request.delivered);
+  CHECK(request.fetched == 0 && request.unread == 0, "{} bodies were fetched", request.fetched);
   stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
   const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
@@ -35,6 +38,7 @@ void ShardLoop::fetch(Request& request, bool copy) {
 // Fetches bodies in order and a few at a time, because the size of a body is known only when it is
 // read.
 void ShardLoop::fetch_on(Request& request) {
+  CHECK(request.fetched <= request.delivered, "{} of {}", request.fetched, request.delivered);
   const auto enough = [&](std::uint64_t bytes) { return bytes >= request.receive.bytes_max; };
   while (request.fetched < request.delivered && request.unread < wants_max &&
          !enough(request.copied.size() + request.unread * request.largest)) {
@@ -48,6 +52,7 @@ void ShardLoop::fetch_on(Request& request) {
     if (request.held) log_->let_go(delivery.position);
     ++request.fetched;
   }
+  CHECK(request.unread <= wants_max, "{} bodies are read", request.unread);
   if (request.unread == 0) resolve(request);
 }
 
@@ -58,6 +63,7 @@ bool ShardLoop::take_bodies() {
   std::span<const std::byte> bytes;
   while (log_->next_body(wanted, bytes)) {
     any = true;
+    CHECK(unread_ > 0, "a body that nobody wants");
     --unread_;
     const std::byte* const record = bytes.empty() ? nullptr : bytes.data();
     Request& request = *wanted.request;
@@ -65,6 +71,8 @@ bool ShardLoop::take_bodies() {
       send_transfer(*request.transfer, record);
       continue;
     }
+    CHECK(request.unread > 0 && wanted.delivery < request.fetched, "body {} of {}", wanted.delivery,
+          request.fetched);
     take_body(request, request.deliveries[wanted.delivery], record, true);
     --request.unread;
     fetch_on(request);
@@ -102,11 +110,13 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
 
 // Completes the request: all bodies are read, or enough bytes.
 void ShardLoop::resolve(Request& request) {
+  CHECK(request.fetched <= request.delivered, "{} of {}", request.fetched, request.delivered);
   const std::span<Delivery> left =
       request.deliveries.first(request.delivered).subspan(request.fetched);
   for (const Delivery& delivery : left)
     if (request.held) log_->let_go(delivery.position);
   request.unfetched = static_cast<std::uint32_t>(left.size());
+  CHECK(stats_.received >= left.size(), "{} of {}", left.size(), stats_.received);
   stats_.received -= left.size();
   std::span<Delivery> fetched = request.deliveries.first(request.fetched);
   const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
@@ -119,6 +129,8 @@ void ShardLoop::resolve(Request& request) {
   }
   if (request.copied.empty()) return;
   for (Delivery& delivery : fetched) {
+    CHECK(delivery.copy < request.copied.size(), "at {} of {}", delivery.copy,
+          request.copied.size());
     const StoredMessage stored =
         trusted_send(reinterpret_cast<const std::byte*>(request.copied.data()) + delivery.copy);
     delivery.take(stored.sent, stored.carried.id, stored.content);
@@ -137,6 +149,7 @@ void ShardLoop::send_transfers() {
 }
 
 void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
+  CHECK(transfer.stage == Transfer::Stage::accept, "stage {}", static_cast<int>(transfer.stage));
   StoredMessage stored;
   if (record != nullptr) stored = trusted_send(record);
   if (stored.queue != transfer.from.queue || stored.seq != transfer.from.seq) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/mutant.h"
 
 namespace pawl {
 
@@ -47,7 +48,7 @@ Result<void> ShardEngine::adopt(Instant now, std::string& complaint) {
 }
 
 ShardLoop& ShardEngine::begin(MeshPort& port, RequestOwner& request_owner) {
-  CHECK(!loop_);
+  CHECK(!loop_ && opened());
   loop_ = std::make_unique<ShardLoop>(shard_, *log_, port, request_owner, options_.memory_max);
   loop_->resume_transfers(std::exchange(unsettled_, {}));
   return *loop_;
@@ -55,6 +56,7 @@ ShardLoop& ShardEngine::begin(MeshPort& port, RequestOwner& request_owner) {
 
 void share_directory(std::span<ShardEngine* const> engines) {
   std::vector<ConfigPtr> directory;
+  CHECK(!engines.empty());
   CHECK(engines.front()->options_.identity.id == control_shard);
   engines.front()->shard_.directory().for_each(
       [&](const ConfigPtr& config) { directory.push_back(config); });
@@ -63,10 +65,30 @@ void share_directory(std::span<ShardEngine* const> engines) {
     engine->queue_ids_end_ = engines.front()->shard_.queue_ids_end();
 }
 
+namespace {
+
+// The transfers that another queue has accepted, by source shard. These messages must be deleted
+// from their sources before any request is served.
+std::vector<std::vector<ResumedTransfer>> unsettled_transfers(
+    std::span<const Shard* const> shards) {
+  std::vector<std::vector<ResumedTransfer>> resumed(shards.size());
+  for (const Shard* const target : shards) {
+    if (MUTANT(forget_unsettled)) break;
+    for (const UnsettledTransfer& unsettled : target->unsettled_transfers()) {
+      CHECK(raw(unsettled.from.shard) < shards.size(), "shard {}", raw(unsettled.from.shard));
+      resumed[raw(unsettled.from.shard)].push_back({unsettled, target->identity().id});
+    }
+  }
+  return resumed;
+}
+
+}  // namespace
+
 void share_transfers(std::span<ShardEngine* const> engines) {
   std::vector<const Shard*> shards;
   for (const ShardEngine* const engine : engines) shards.push_back(&engine->shard_);
   std::vector<std::vector<ResumedTransfer>> unsettled = unsettled_transfers(shards);
+  CHECK(unsettled.size() == engines.size(), "{} of {} shards", unsettled.size(), engines.size());
   for (std::size_t i = 0; i < engines.size(); ++i) engines[i]->unsettled_ = std::move(unsettled[i]);
 }
 

@@ -34,6 +34,7 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, RequestOwner& reque
       replayer_(shard, log) {}
 
 void ShardLoop::submit(Request& request, ShardId target) {
+  CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
   request.home = port_->self();
   request.copied.clear();
   request.fetched = request.unread = request.unreadable = request.unfetched = 0;
@@ -100,6 +101,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
 void ShardLoop::take_messages() {
   from_mesh_ = port_->drain(
       mesh_a_turn, [this](ShardId from, const MeshMessage& message) { take(from, message); });
+  CHECK(from_mesh_ <= mesh_a_turn * (port_->shards() - 1), "{} messages", from_mesh_);
   stats_.from_mesh += from_mesh_;
 }
 
@@ -120,11 +122,13 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
     }
     case Kind::cancelled: {
       Request& request = *static_cast<Request*>(message.pointer);
+      CHECK(request.cancel_under_way, "no cancel is under way");
       request.cancel_under_way = false;
       if (std::exchange(request.answered_meanwhile, false)) request_owner_->on_response(request);
       return;
     }
     case Kind::config:
+      CHECK(from == control_shard, "a change from shard {}", raw(from));
       return take_change(from, *static_cast<ConfigChange*>(message.pointer));
     case Kind::known:
       return known(*static_cast<ConfigChange*>(message.pointer));
@@ -155,6 +159,8 @@ void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
 }
 
 void ShardLoop::back_home(Request& request) {
+  CHECK(request.home == port_->self(), "a response to shard {}", raw(request.home));
+  CHECK(!request.answered_meanwhile, "a request is answered twice");
   if (request.cancel_under_way) {
     request.answered_meanwhile = true;  // the owner may still read it
   } else {
@@ -212,6 +218,7 @@ bool ShardLoop::send(Request& request, Instant now) {
 }
 
 void ShardLoop::hold(const Held& held) {
+  CHECK((held.request != nullptr) != (held.change != nullptr));
   held_.push_back(held);
   if (held.request != nullptr && held.request->stream != nullptr)
     ++held_streams_[held.request->stream];
@@ -244,8 +251,10 @@ bool ShardLoop::retry_held(Instant now) {
     }
     held_.pop_front();
     const auto count = held_streams_.find(stream);
+    CHECK(count == held_streams_.end() || count->second > 0, "a stream holds nothing");
     if (count != held_streams_.end() && --count->second == 0) held_streams_.erase(count);
   }
+  CHECK(!held_.empty() || held_streams_.empty(), "{} streams hold nothing", held_streams_.size());
   return held_.size() != before;
 }
 
@@ -300,6 +309,7 @@ void ShardLoop::append(Instant now) {
     lsn = log_->append(effects_, now);
     stats_.deleted += effects_.deletes.size();
   }
+  CHECK(lsn >= log_->durable(), "{} is durable, {} is appended", log_->durable(), lsn);
   shard_->appended(effects_, lsn);
   send_transfers();
   for (const Reply& reply : effects_.replies) {
@@ -312,6 +322,7 @@ void ShardLoop::append(Instant now) {
     if (request.op == Op::receive)
       fetch(request, request.unflushed || request.home != port_->self());
     if (request.unflushed) {
+      CHECK(waiting_.empty() || waiting_.back().lsn <= lsn, "the log went back to {}", lsn);
       waiting_.push_back({&request, lsn});
       log_->urge();
     } else if (request.unread > 0) {
@@ -386,6 +397,7 @@ void ShardLoop::progress(Instant now) {
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     Request* const request = waiting_.front().request;
     waiting_.pop_front();
+    CHECK(request->unflushed, "a request is answered twice");
     request->unflushed = false;
     if (request->unread == 0) announce(*request);
   }
@@ -399,6 +411,8 @@ void ShardLoop::announce(Request& request) {
                          request.op == Op::set_attributes;
   const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
   if (!directory || !named || port_->shards() == 1 || MUTANT(tell_nobody)) return answer(request);
+  CHECK(port_->self() == control_shard && request.config != nullptr, "shard {}",
+        raw(port_->self()));
   changes_.push_back(std::make_unique<ConfigChange>(
       ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
   for (std::uint32_t to = 0; to < port_->shards(); ++to) {
@@ -409,9 +423,12 @@ void ShardLoop::announce(Request& request) {
 }
 
 void ShardLoop::known(ConfigChange& change) {
+  CHECK(change.unknown_to > 0 && change.request != nullptr, "a change is acknowledged twice");
   if (--change.unknown_to > 0) return;
   Request& request = *change.request;
-  std::erase_if(changes_, [&](const auto& held) { return held.get() == &change; });
+  const auto erased =
+      std::erase_if(changes_, [&](const auto& held) { return held.get() == &change; });
+  CHECK(erased == 1, "{} changes", erased);
   answer(request);
 }
 
@@ -434,6 +451,7 @@ void ShardLoop::pass_on(Transfer& transfer) {
   using Stage = Transfer::Stage;
   const bool was_at_target = transfer.stage == Stage::accept || transfer.stage == Stage::forget;
   const bool refused = transfer.request.error != Errc::ok;
+  CHECK(transfer.stage != Stage::free && transfer.stage != Stage::done, "the transfer has ended");
   transfer.stage = transfer.stage == Stage::accept   ? Stage::commit
                    : transfer.stage == Stage::commit ? Stage::forget
                                                      : Stage::done;
@@ -445,26 +463,15 @@ void ShardLoop::route(Request& request, ShardId target) {
   if (target == port_->self()) {
     queued_.push_back(&request);
   } else {
+    CHECK(raw(target) < port_->shards(), "shard {} of {}", raw(target), port_->shards());
     port_->send(target, {.kind = MeshMessage::Kind::request, .pointer = &request});
   }
 }
 
 void ShardLoop::resume_transfers(const std::vector<ResumedTransfer>& transfers) {
+  CHECK(stats_.turns == 0, "after {} turns", stats_.turns);
   for (const auto& [unsettled, target] : transfers)
     queued_.push_back(&shard_->resume_transfer(unsettled, target).request);
-}
-
-std::vector<std::vector<ResumedTransfer>> unsettled_transfers(
-    std::span<const Shard* const> shards) {
-  std::vector<std::vector<ResumedTransfer>> resumed(shards.size());
-  for (const Shard* const target : shards) {
-    if (MUTANT(forget_unsettled)) break;
-    for (const UnsettledTransfer& unsettled : target->unsettled_transfers()) {
-      CHECK(raw(unsettled.from.shard) < shards.size(), "shard {}", raw(unsettled.from.shard));
-      resumed[raw(unsettled.from.shard)].push_back({unsettled, target->identity().id});
-    }
-  }
-  return resumed;
 }
 
 Instant ShardLoop::next_deadline() {

@@ -98,7 +98,7 @@ class ShardLoop {
   void filter_replays_with(MakeMessageFilter make) { replayer_.filter_with(make); }
 
   // At startup, before the first turn: commits the transfers that other queues have accepted; see
-  // unsettled_transfers().
+  // share_transfers().
   void resume_transfers(const std::vector<ResumedTransfer>& transfers);
 
   // Runs one turn. Returns whether it had anything to do.
@@ -202,10 +202,5 @@ class ShardLoop {
   bool checkpointing_ = false;
   LoopStats stats_;
 };
-
-// The transfers that another queue has accepted, by source shard. Call it at startup, when
-// every shard is recovered and none has had a turn. These messages must be deleted from their
-// sources before any request is served.
-std::vector<std::vector<ResumedTransfer>> unsettled_transfers(std::span<const Shard* const> shards);
 
 }  // namespace pawl
