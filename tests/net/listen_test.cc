@@ -53,7 +53,7 @@ TEST(Listen, NamesTheFlagTheValueAndTheNextStepInEachError) {
       {"http",   "192.0.2.1:0",    true,  "192.0.2.1 is not an addr",  "give one that `ip"    },
       {"http",   "0.0.0.0:0",      false, "without credentials",       "--auth sigv4"         },
       {"binary", "[::]:0",         false, "read and delete messages",  "--insecure-no-auth"   },
-      {"admin",  "0.0.0.0:0",      false, "read health and metrics",      "Bind 127.0.0.1, or pa"},
+      {"admin",  "0.0.0.0:0",      false, "read health and metrics",   "Bind 127.0.0.1, or pa"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.text);

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "tests/wal/pool_fixture.h"
 
 namespace pawl {
