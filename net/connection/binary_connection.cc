@@ -19,7 +19,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       host().free_memory_bytes() > 0 ? config.credit_bytes : short_credit_bytes;
   while (open() && taken < bytes.size() && !congested() && calls() < config.credit_frames &&
          bytes_under_way_ < credit) {
-    const std::string_view rest = bytes.substr(taken);
+    std::string_view rest = bytes.substr(taken);
     // The header first, then the length in it. A frame that arrives whole is parsed in place.
     const std::size_t header_left =
         frame_header_bytes - std::min(frame_header_bytes, partial_.size());
@@ -28,7 +28,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       if (partial_.empty()) partial_since_ = host().now();
       partial_.append(rest.substr(0, n));
       taken += n;
-      continue;
+      if (partial_.size() < frame_header_bytes) continue;
+      rest.remove_prefix(n);  // the frame may be complete: it may have no payload
     }
     const auto header = parse_header(partial_.empty() ? rest : std::string_view(partial_));
     const bool stranger = !session_.greeted();

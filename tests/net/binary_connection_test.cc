@@ -2,9 +2,12 @@
 #include "net/connection/binary_connection.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "proto/binary/frames.h"
 #include "tests/net/live_server.h"
@@ -50,6 +53,38 @@ TEST_F(BinaryConnectionTest, ALargeFrameNeedsAHelloAndEndsInTime) {
     EXPECT_LT(closed_after(slow), 8.0);
     ::close(slow);
   }
+}
+
+// The frame of a PING is its header alone.
+TEST_F(BinaryConnectionTest, AFrameWithoutPayloadIsAnsweredHoweverItIsSplit) {
+  start();
+  const int fd = connect_to(port(Protocol::binary));
+  std::string hello;
+  std::size_t begin = begin_frame(hello, {.op = static_cast<std::uint8_t>(BinaryOp::hello)});
+  put(hello, binary_magic);
+  put(hello, binary_major);
+  put(hello, binary_minor);
+  put(hello, std::uint32_t{0});
+  put(hello, auth_none);
+  put_short(hello, "pieces");
+  finish_frame(hello, begin);
+  send_all(fd, hello);
+  char answer[256];
+  ASSERT_GT(recv(fd, answer, sizeof answer, 0), 0);
+  std::string ping;
+  begin = begin_frame(ping, {.op = static_cast<std::uint8_t>(BinaryOp::ping)});
+  finish_frame(ping, begin);
+  ASSERT_EQ(ping.size(), frame_header_bytes);
+  for (std::size_t split = 1; split < ping.size(); ++split) {
+    SCOPED_TRACE(split);
+    send_all(fd, ping.substr(0, split));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the parts arrive apart
+    send_all(fd, ping.substr(split));
+    pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&readable, 1, 5'000), 1) << "no response";
+    ASSERT_EQ(recv(fd, answer, sizeof answer, 0), static_cast<ssize_t>(frame_header_bytes));
+  }
+  ::close(fd);
 }
 
 TEST_F(BinaryConnectionTest, AnHttpRequestGetsTheAddressOfTheRightPort) {
