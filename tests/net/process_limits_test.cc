@@ -48,6 +48,9 @@ TEST(ProcessLimits, NeedAddressSpaceForEachShard) {
 
 // The limits are far above those of a server, because a sanitizer needs much address space.
 TEST(ProcessLimits, NameTheValueTheNeedAndTheRemedy) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer needs more address space than this limit";
+#endif
   constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
   const AddressSpace limit(100 * tebibyte);
   const auto few = check_process_limits(1, 200 * tebibyte);
