@@ -53,7 +53,7 @@ void CheckpointSlicer::slice_deleted_names(CheckpointSlice& out, std::size_t& le
 bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out,
                                    std::size_t& left) {
   using Part = CheckpointWalk::Part;
-  const auto it = state_.queues.find(raw(config->id));
+  Queue* const existing = state_.existing_queue(raw(config->id));
   if (walk_.part == Part::settings) {
     CHECK(left > 0, "a full slice");
     --left;
@@ -62,8 +62,8 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
       for (const auto& row : config->rows) record.rows.push_back(row->number);
       out.configs.push_back(std::move(record));
     }
-    if (it != state_.queues.end()) {
-      Queue& queue = *it->second;
+    if (existing != nullptr) {
+      Queue& queue = *existing;
       forget_set_aside(queue, out.freed);
       queue.times.forget_below(queue.oldest());
       slice_settings(queue, out);
@@ -71,8 +71,8 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
     }
     walk_.part = Part::aged;
   }
-  if (it == state_.queues.end()) return true;
-  Queue& queue = *it->second;
+  if (existing == nullptr) return true;
+  Queue& queue = *existing;
   if (walk_.part == Part::aged) {
     if (!slice_aged(queue, out, left)) return false;
     walk_.part = Part::dedup;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends, reserved numbers and started move tasks that are not durable yet.
 //
-//   sent, reserved, started --appended(lsn)--> placed --committed(durable >= lsn)--> visible | begun
+//   sent, reserved, started --appended(lsn)--> placed --committed(>= lsn)--> visible | begun
 //            \--at_once--------------------------------committed()----------------> visible
 //
 // Owner:  core/shard.h.

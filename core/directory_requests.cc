@@ -126,9 +126,9 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
         raw(config->id), raw(config->owner));
   state_.directory.put(config);
   replays_.note_retention(latest, config);
-  const auto it = state_.queues.find(raw(config->id));
-  if (it == state_.queues.end()) return;
-  Queue& queue = *it->second;
+  Queue* const existing = state_.existing_queue(raw(config->id));
+  if (existing == nullptr) return;
+  Queue& queue = *existing;
   const ConfigPtr before = std::exchange(queue.config, config);
   CHECK(before != nullptr && before->id == config->id, "queue {} has no config", raw(config->id));
   retention_.arm_retention(queue);

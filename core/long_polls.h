@@ -28,9 +28,9 @@ class LongPolls {
 
   bool full() const { return waiters_.full(); }
   void park(Queue& queue, Request& request, Instant now, Duration wait, bool awaits_moves);
-  // Takes the waiter of this row out of the queue.
+  // Takes the waiter of this row out of the queue when its timer has fired.
   Request* unpark(Queue& queue, std::uint32_t row);
-  // Unparks the first waiter of the list, and cancels its timer.
+  // The same before its timer has fired: cancels the timer.
   Request* unpark_early(Queue& queue, std::uint32_t row);
   // False: the request is not (or no longer) waiting.
   bool cancel(Request& request);

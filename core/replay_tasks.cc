@@ -149,7 +149,7 @@ void ReplayTasks::end(QueueId id, ReplayTask::Status status, Errc failure, Effec
 LogPos ReplayTasks::position() const {
   LogPos first = none;
   for (const QueueId id : running_)
-    first = std::min(first, state_.queues.find(raw(id))->second->replaying()->position);
+    first = std::min(first, state_.existing_queue(raw(id))->replaying()->position);
   return first;
 }
 

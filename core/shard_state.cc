@@ -38,7 +38,7 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
 
 Queue* ShardState::find_queue(QueueId id) {
   if (latest != nullptr && latest->id == id) return latest;
-  if (const auto it = queues.find(raw(id)); it != queues.end()) return latest = it->second.get();
+  if (Queue* const queue = existing_queue(raw(id)); queue != nullptr) return latest = queue;
   const ConfigPtr* const config = directory.find(id);
   if (config == nullptr || (*config)->owner != identity.id) return nullptr;
   Queue& queue = make_queue(id);  // the first message of a queue

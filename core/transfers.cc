@@ -89,10 +89,10 @@ void Transfers::give_transfer(Transfer& transfer) {
 
 void Transfers::wake_refused() {
   for (const QueueId id : std::exchange(refused_, {})) {
-    const auto it = state_.queues.find(raw(id));
-    if (it == state_.queues.end()) continue;
-    it->second->wants_transfer = false;
-    polls_.want_match(*it->second);
+    Queue* const queue = state_.existing_queue(raw(id));
+    if (queue == nullptr) continue;
+    queue->wants_transfer = false;
+    polls_.want_match(*queue);
   }
 }
 
