@@ -42,6 +42,13 @@ class Server:
         self.process.wait(timeout=60)
 
 
+def callgrind(pawl, directory):
+    """A server under callgrind that writes its counts to directory/out.* once a second; its data is in directory/data."""
+    under = ["valgrind", "--tool=callgrind", "--quiet", "--dump-after=pawl::Worker::second_passed()",
+             f"--callgrind-out-file={directory}/out"]
+    return Server(pawl, f"{directory}/data", "--poll", "never", under=under)
+
+
 def bench(pawl, *arguments, cpu=1):
     """The result of one run, and its command; any error ends the program."""
     command = pinned(cpu, [pawl, "bench", *arguments, "--json"])
