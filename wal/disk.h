@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/result.h"
 
 namespace pawl {
@@ -80,6 +81,19 @@ class Disk {
   // Deletes a file that is not open: freeing its space may take 20 ms. `name` ends with a zero byte
   // and stays valid until the operation is done.
   virtual void remove(std::string_view name, Io& io) = 0;
+
+  // The number of asynchronous operations that are done. Without a change, no Io has become done.
+  virtual std::uint64_t finished() const { return finished_; }
+
+ protected:
+  void finish(Io& io, std::int32_t result) {
+    CHECK(io.armed && !io.done, "no operation is under way");
+    io = {.armed = false, .done = true, .result = result};
+    ++finished_;
+  }
+
+ private:
+  std::uint64_t finished_ = 0;
 };
 
 }  // namespace pawl

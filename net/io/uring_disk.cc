@@ -193,7 +193,6 @@ io_uring_sqe* UringDisk::entry(std::uint32_t operation, bool moves_bytes, unsign
 void UringDisk::start(std::uint32_t index) {
   Operation& operation = operations_[index];
   CHECK(operation.io != nullptr && operation.io->armed, "operation {} is not begun", index);
-  operation.parts = 1;
   int fd = directory_;
   if (operation.file != FileId::none) {
     fd = files_.descriptor_of(operation.file);
@@ -232,7 +231,6 @@ void UringDisk::start_write(std::uint32_t index, int fd) {
   Operation& operation = operations_[index];
   const bool flushed = operation.kind == Kind::flushed_write;
   const bool linked = flushed && calibration_.kind == FlushKind::linked;
-  operation.parts = linked ? 2 : 1;
   io_uring_sqe* const sqe = entry(index, true, linked ? 2 : 1);
   io_uring_prep_write(sqe, fd, operation.memory, static_cast<unsigned>(operation.bytes),
                       operation.offset);
@@ -241,8 +239,9 @@ void UringDisk::start_write(std::uint32_t index, int fd) {
     sqe->rw_flags = RWF_DSYNC;
     return;
   }
-  sqe->flags |=
-      IOSQE_IO_LINK;  // a short write breaks the link: the flush is cancelled and the write fails
+  // Only the flush reports success, so that a sleeping shard wakes once. A failed or short write
+  // reports itself and cancels the flush.
+  sqe->flags |= IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
   io_uring_prep_fsync(entry(index, false, 1), fd, IORING_FSYNC_DATASYNC);
 }
 
@@ -284,18 +283,12 @@ void UringDisk::complete(RingTag tag, std::int32_t result) {
   CHECK(index < operations_.size(), "operation {} of {}", index, operations_.size());
   Operation& operation = operations_[index];
   if (operation.io == nullptr || operation.generation != tag.generation) return;
-  CHECK(operation.parts > 0 && operation.io->armed, "a completion for no operation");
+  CHECK(operation.io->armed, "a completion for no operation");
   if (operation.waits) return start(index);
   if (moves_bytes && result >= 0 && result < operation.expected) result = -EIO;  // short
-  // A failed write cancels its flush; the write's own error is reported.
-  if (result < 0 && (operation.result >= 0 || operation.result == -ECANCELED))
-    operation.result = result;
-  if (--operation.parts > 0) return;
+  if (result < 0 && operation.result >= 0) operation.result = result;
   if (operation.file != FileId::none) note_end(operation);
-  Io& io = *operation.io;
-  io.armed = false;
-  io.done = true;
-  io.result = operation.result < 0 ? operation.result : operation.expected;
+  finish(*operation.io, operation.result < 0 ? operation.result : operation.expected);
   operation.io = nullptr;
   operation.generation = (operation.generation + 1) & 0xFF'FFFF;
 }

@@ -87,7 +87,6 @@ class UringDisk final : public Disk {
   struct Operation {
     Io* io = nullptr;
     std::uint32_t generation = 0;
-    std::uint32_t parts = 0;    // completions still to come
     std::int32_t expected = 0;  // bytes of the part that moves bytes
     std::int32_t result = 0;
     Kind kind = Kind::read;

@@ -66,6 +66,7 @@ class QuietDisk final : public Disk {
   void remove(std::string_view name, Io& io) override {
     quietly([&] { disk_.remove(name, io); });
   }
+  std::uint64_t finished() const override { return disk_.finished(); }
 
  private:
   template <typename Call>

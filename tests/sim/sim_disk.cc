@@ -351,10 +351,7 @@ void SimDisk::finish(const Operation& operation) {
         changes_.erase(changes_.begin());
       }
   }
-  CHECK(operation.io->armed);
-  operation.io->result = result;
-  operation.io->armed = false;
-  operation.io->done = true;
+  Disk::finish(*operation.io, result);
 }
 
 std::int32_t SimDisk::finish_write(const Operation& operation) {

@@ -50,9 +50,7 @@ class MemoryDisk final : public Disk {
               ops_.begin() + static_cast<std::ptrdiff_t>(count_),
               ops_.begin() + static_cast<std::ptrdiff_t>(i));
     --count_;
-    done.io->result = result == INT32_MIN ? perform(done) : result;
-    done.io->armed = false;
-    done.io->done = true;
+    Disk::finish(*done.io, result == INT32_MIN ? perform(done) : result);
   }
   void finish_all() {
     while (count_ > 0) finish(0);
