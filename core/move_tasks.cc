@@ -71,7 +71,6 @@ void MoveTasks::list(Queue& queue, Request& request, Effects& effects) {
 
 // Begins the tasks whose start is durable: no crash can undo it, so the moved messages are counted.
 void MoveTasks::begin(Instant now, Effects& effects) {
-  if (!commits_.any_begun()) return;  // in nearly every turn
   for (const auto& [id, number] : commits_.take_begun()) {
     Queue* const queue = state_.find_queue(id);
     const MoveTask* const task = queue == nullptr ? nullptr : queue->moves->running();

@@ -82,6 +82,7 @@ enum class Mutant : std::uint8_t {
   forget_replay_step,        // the progress of a replay task is not logged
   replay_copies,             // a replay task sends copies again without `copies`
   forget_kept,               // a segment retained for replay is reused
+  rest_forever,              // once enough space is ahead of the log, no more is made
   stay_full,                 // memory that was once full counts as full for ever
 };
 

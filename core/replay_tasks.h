@@ -43,6 +43,8 @@ class ReplayTasks {
     return Duration{retentions_.empty() ? 0 : retentions_.rbegin()->first};
   }
   LogPos position() const;
+  // True: a task is running, or a queue has an x-replay-retention.
+  bool any() const { return !running_.empty() || !retentions_.empty(); }
 
   void keep(Queue& queue, const ReplayTask& task);
   void forget_all(Queue& queue);

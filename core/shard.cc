@@ -94,8 +94,8 @@ void Shard::release_waiters(Effects& effects) {
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
-  reclaimer_.reclaim(effects);
-  moves_.begin(now, effects);
+  if (!reclaimer_.idle()) reclaimer_.reclaim(effects);
+  if (commits_.any_begun()) moves_.begin(now, effects);
   const bool more =
       state_.timers.expire(passed, state_.limits.cascade_a_turn,
                            [&](const TimerEntry& entry) { return on_timer(entry, now, effects); });

@@ -112,6 +112,7 @@ class Shard {
   Duration replay_retention() const { return replays_.retention(); }
   static constexpr LogPos replay_none = ReplayTasks::none;
   LogPos replay_position() const { return replays_.position(); }
+  bool keeps_for_replay() const { return replays_.any(); }  // one of both is in use
 
   // --- the directory ---
   const Directory& directory() const { return state_.directory; }

@@ -65,10 +65,13 @@ LogPos Log::relocate(const FoundSend& found, Instant now) {
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   space_.end_turn();
   if (failure_) return;
-  if (const auto failed = writer_.reap(now_us)) {
-    failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
-    return;
+  if (finished_io()) {
+    if (const auto failed = writer_.reap(now_us)) {
+      failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
+      return;
+    }
   }
+  finished_ = disk_->finished();
   if (const auto named = checkpointer_.pump(stopping_); !named) {
     failure_ = LogFailure{named.error().sys, durable(), named.error().what};
     return;
@@ -86,7 +89,8 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
     // On a full disk, segments kept only for replay are eligible too.
     const std::uint64_t in_log = manifest_->current().first;
     const std::uint64_t below = pool_.disk_full() ? in_log : std::min(in_log, pool_.kept_from());
-    relocation_.choose(below, in_log, space_.free(appended(), From::relocation));
+    if (relocation_.must_examine(below))
+      relocation_.choose(below, in_log, space_.free(appended(), From::relocation));
   }
   if (pending()) image_.ready_ahead();
   relocation_.pump(stopping_);
@@ -129,8 +133,9 @@ void Log::note_rest(Instant now) {
 
 // Retires segments that contain no message and that recovery does not read.
 void Log::reclaim() {
-  if (stopping_) return;
-  pool_.retire(manifest_->current().first, durable());
+  const std::uint64_t below = manifest_->current().first;
+  if (stopping_ || !pool_.retire_due(below)) return;
+  pool_.retire(below, durable());
   image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
 }
 

@@ -152,6 +152,7 @@ class Log {
     pool_.keep_for_replay(since,
                           position == UINT64_MAX ? UINT64_MAX : geometry_.segment_of(position));
   }
+  bool keeps_for_replay() const { return pool_.kept_from() != UINT64_MAX; }
   // The position where a search for records written at `since` or later begins.
   Lsn first_since(Instant since) const { return geometry_.segment_base(pool_.first_since(since)); }
   // A position behind all records written at `at` or earlier. After recovery, the time of a segment
@@ -164,7 +165,10 @@ class Log {
 
   // Handles finished I/O, advances durable() and decides whether to write. `idle`: the turn had
   // nothing else to do. `now_us` is a monotonic clock in microseconds, for flush and wait times.
+  // Call it at the end of a turn, and at its begin if finished_io().
   void pump(Instant now, std::uint64_t now_us, bool idle);
+  // True: an operation of the disk is done, and pump() was not called since.
+  bool finished_io() const { return disk_->finished() != finished_; }
   // Writes everything pending, also lazy records, at the next pump() (drain at shutdown).
   void flush_all() { writer_.flush_all(); }
   // A response waits for the records appended so far: they are no longer lazy.
@@ -180,10 +184,11 @@ class Log {
   Instant unflushed_since() const { return writer_.unflushed_since(); }
   bool write_in_flight() const { return writer_.write_in_flight(); }
   bool pending() const { return appended() > durable(); }  // something appended is not yet durable
-  // The latest time for the next pump(): a lazy record or the manifest of a resting log is due, a
-  // full disk is tried again, or a file is deleted; `never` if none.
-  Instant next_lazy() const {
-    return std::min(writer_.next_lazy(),
+  // The latest time for the next pump(): an operation is done, a lazy record or the manifest of a
+  // resting log is due, a full disk is tried again, or a file is deleted; `never` if none.
+  Instant next_due() const {
+    if (finished_io()) return Instant{0};
+    return std::min(writer_.next_due(),
                     stopping_ ? never : std::min(pool_.next_due(), vouch_due()));
   }
 
@@ -275,6 +280,7 @@ class Log {
   SpaceBudget space_;
   Checkpointer checkpointer_;
 
+  std::uint64_t finished_ = 0;  // operations of the disk at the latest pump()
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
   Duration vouch_after_;

@@ -9,9 +9,7 @@
 namespace pawl {
 
 void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t free_bytes) {
-  if (active() || (looked_tail_ == pool_.tail() && looked_below_ == below &&
-                   looked_disk_full_ == pool_.disk_full()))
-    return;
+  CHECK(!active(), "segment {} is being emptied", segment_);
   CHECK(below <= in_log && in_log <= pool_.tail(), "{} of {}, the tail in {}", below, in_log,
         pool_.tail());
   looked_tail_ = pool_.tail();

@@ -50,9 +50,15 @@ class Relocation {
         scan_(geometry) {}
 
   // Begins with a segment below `below` if one is due. Segments from `below` to `in_log` are kept
-  // for replay and are not waste. `free_bytes`: bytes that can be relocated now. Examines the
-  // segments only after a change of the tail segment, of `below` or of the pool's disk_full().
+  // for replay and are not waste. `free_bytes`: bytes that can be relocated now. Call it only if
+  // must_examine(below).
   void choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t free_bytes);
+  // True: no segment is being emptied, and the tail segment, `below` or the pool's disk_full() has
+  // changed since choose() examined the segments.
+  bool must_examine(std::uint64_t below) const {
+    return !active() && (looked_tail_ != pool_.tail() || looked_below_ != below ||
+                         looked_disk_full_ != pool_.disk_full());
+  }
   void set_dead_bytes_max(std::uint64_t bytes) {
     dead_max_ = bytes;
     looked_tail_ = none;

@@ -58,9 +58,7 @@ std::uint64_t SegmentDemand::wanted_files() const {
 // Wanted retired files while the log rests.
 std::uint64_t SegmentDemand::retired_wanted() const {
   const std::uint64_t wanted = wanted_bytes_ + most_beyond();
-  const std::uint64_t there =
-      table_.tail() < table_.ready_end() ? table_.rest_of_tail(end_) + table_.spare_usable() : 0;
-  const std::uint64_t missing = wanted - std::min(wanted, there);
+  const std::uint64_t missing = wanted - std::min(wanted, ready_space());
   return (missing + geometry_.segment_bytes - 1) / geometry_.segment_bytes;
 }
 
@@ -75,6 +73,38 @@ bool SegmentDemand::enough() const {
   const std::uint64_t retired = retired_.filled() * geometry_.segment_bytes;
   return table_.spare_usable() >= spares_ * geometry_.segment_bytes &&
          table_.spare_usable() + retired >= wanted_files() * geometry_.segment_bytes;
+}
+
+// While the log grows, only the number of wanted files counts. At rest, appended bytes and further
+// wanted bytes use the same free space, and a file that is too many goes at shrink_at_ only.
+void SegmentDemand::note_satisfied() {
+  CHECK(enough(), "a segment is wanted");
+  if (end_ == UINT64_MAX) return;
+  const std::uint64_t segment = geometry_.segment_bytes;
+  const auto above = [](std::uint64_t bytes, std::uint64_t less) {
+    return bytes >= less ? bytes - less + 1 : 0;
+  };
+  noted_ = {.tail = table_.tail(),
+            .ready_end = table_.ready_end(),
+            .retired = retired_.size(),
+            .wanted_max = UINT64_MAX,
+            .sum_max = UINT64_MAX,
+            .shrink = next_shrink()};
+  if (grows_) {
+    noted_.wanted_max = (table_.spare_usable() / segment + retired_.filled() - 1) * segment;
+  } else {
+    noted_.sum_max = end_ + free_space_behind(end_) - least_beyond();
+    if (table_.spares() > 0) {
+      const std::uint64_t last = table_.usable_bytes(table_.ready_end() - 1);
+      noted_.wanted_min = above(free_space_behind(end_), most_beyond() + last);
+    }
+  }
+  if (!retired_.empty())
+    noted_.wanted_min = std::max(
+        noted_.wanted_min, above((retired_.size() - 1) * segment + ready_space(), most_beyond()));
+  if (!shrinks_ && noted_.shrink != never) noted_.wanted_min = 0;
+  if (retired_.size() > spares_)
+    noted_.wanted_min = std::max(noted_.wanted_min, above(retired_.size() * segment, 2 * segment));
 }
 
 bool SegmentDemand::is_urgent() const {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/mutant.h"
 #include "core/time.h"
 #include "wal/format.h"
 #include "wal/retired_files.h"
@@ -58,6 +59,17 @@ class SegmentDemand {
   bool too_many_spares() const;
   bool may_shrink() const { return shrinks_; }  // one file may be deleted now
   void shrunk() { shrinks_ = false; }
+  // Notes that no file is to be made, filled or deleted.
+  void note_satisfied();
+  // True: the same still holds before next_look(), without another look at all figures.
+  bool satisfied() const {
+    if (MUTANT(rest_forever)) return true;
+    return noted_.tail == table_.tail() && noted_.ready_end == table_.ready_end() &&
+           noted_.retired == retired_.size() && wanted_bytes_ >= noted_.wanted_min &&
+           wanted_bytes_ <= noted_.wanted_max && wanted_bytes_ + end_ <= noted_.sum_max;
+  }
+  Instant next_look() const { return shrink_at_; }
+  Instant noted_shrink() const { return noted_.shrink; }  // next_shrink() at note_satisfied()
   // The time of the next deletion at rest; `never`: no file is too many.
   Instant next_shrink() const {
     return retired_.size() > retired_wanted() || too_many_spares() ? shrink_at_ : never;
@@ -70,6 +82,11 @@ class SegmentDemand {
     return std::max(small_usable_bytes() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
   }
   std::uint64_t most_beyond() const { return std::max(small_usable_bytes(), least_beyond()); }
+  // Free space behind the end in segments that are ready.
+  std::uint64_t ready_space() const {
+    return table_.tail() < table_.ready_end() ? table_.rest_of_tail(end_) + table_.spare_usable()
+                                              : 0;
+  }
   std::uint64_t wanted_files() const;
   std::uint64_t retired_wanted() const;
 
@@ -83,6 +100,17 @@ class SegmentDemand {
   Lsn end_ = UINT64_MAX;  // end of the log; UINT64_MAX: not known yet
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest note_tail()
   Instant shrink_at_ = never;
+  // The figures at the latest note_satisfied(), and the limits within which it stays true.
+  struct Noted {
+    std::uint64_t tail = UINT64_MAX;
+    std::uint64_t ready_end = 0;
+    std::size_t retired = 0;
+    std::uint64_t wanted_min = 0;  // with fewer wanted bytes a file is too many
+    std::uint64_t wanted_max = 0;
+    std::uint64_t sum_max = 0;  // of the wanted bytes and the end
+    Instant shrink = never;
+  };
+  Noted noted_;
   bool grows_ = false;    // the log does not rest
   bool shrinks_ = false;  // one file may be deleted now
 };

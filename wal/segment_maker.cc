@@ -75,6 +75,7 @@ void SegmentMaker::adopt_set_aside(std::uint64_t number) {
 }
 
 Instant SegmentMaker::next_due() const {
+  if (rests_ && demand_.satisfied()) return std::min(fill_due_, demand_.noted_shrink());
   if (retry_at_ != never) return retry_at_;
   if (step_ != Step::none) return fill_due_;
   if (demand_.too_many_retired() || removing_) return Instant{0};
@@ -83,6 +84,8 @@ Instant SegmentMaker::next_due() const {
 
 Result<void> SegmentMaker::pump(Instant now, bool stopping) {
   if (io_.armed) return {};
+  if (rests_ && demand_.satisfied() && now < std::min(fill_due_, demand_.next_look())) return {};
+  rests_ = false;
   if (io_.done) {
     if (auto ended = end_step(now, std::exchange(io_, {}).result); !ended) return ended;
   }
@@ -101,11 +104,18 @@ Result<void> SegmentMaker::pump(Instant now, bool stopping) {
   if (step_ == Step::none) {
     if (demand_.enough() || removing_) {
       trim();
+      note_rest();
       return {};
     }
     change(Step::begin);
   }
   return issue(now);
+}
+
+void SegmentMaker::note_rest() {
+  const bool fills = table_.first_unfilled_spare() != table_.ready_end();
+  rests_ = step_ == Step::none && !removing_ && (fill_due_ != never || !fills);
+  if (rests_) demand_.note_satisfied();
 }
 
 Result<void> SegmentMaker::end_step(Instant now, std::int32_t result) {

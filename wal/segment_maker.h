@@ -108,6 +108,7 @@ class SegmentMaker {
   Result<void> fill_now();
   void made();
   void trim();
+  void note_rest();
   void make_header();
   void retry_later(Instant now) {
     disk_full_ = true;
@@ -139,6 +140,7 @@ class SegmentMaker {
   bool tried_again_ = false;  // its latest write is a second try
   bool can_allocate_ = true;  // the file system supports it
   Io io_;
+  bool rests_ = false;                   // nothing is to do while the demand is satisfied()
   std::optional<std::string> removing_;  // name of a file to delete
   bool removes_spare_ = false;           // that file is a spare
   bool disk_full_ = false;

@@ -23,6 +23,8 @@ SegmentPool::~SegmentPool() {
 
 void SegmentPool::retire(std::uint64_t below, Lsn durable) {
   CHECK(below <= tail() && below <= ready_end(), "{} of {}", below, tail());
+  retired_below_ = below;
+  retired_kept_ = kept_from();
   table_.retire(std::min(below, kept_from()), durable, retired_);
   // On a full disk, segments kept only for replay are retired, the oldest first.
   for (std::uint64_t n = std::max(kept_from(), first());

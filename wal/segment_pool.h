@@ -25,6 +25,7 @@
 // Owner:  the log of one shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -112,8 +113,13 @@ class SegmentPool {
   // A message of the segment is deleted or released; the record that proves it is below `lsn`.
   void release(std::uint64_t number, Lsn lsn) { table_.release(number, lsn); }
   // Retires segments below `below` that are durably without messages. Segments kept for replay are
-  // retired only on a full disk.
+  // retired only on a full disk. Call it only if retire_due(below).
   void retire(std::uint64_t below, Lsn durable);
+  // True: a segment may have become empty, or a limit has changed, since the latest retire().
+  bool retire_due(std::uint64_t below) const {
+    return table_.looks_below(std::min(below, kept_from())) || below != retired_below_ ||
+           kept_from() != retired_kept_ || disk_full();
+  }
   // The first segment with messages but without a file; ready_end() if none.
   std::uint64_t first_missing() const { return table_.first_missing(); }
 
@@ -156,6 +162,8 @@ class SegmentPool {
   SegmentRetention retention_;
   SegmentDemand demand_;
   SegmentMaker maker_;
+  std::uint64_t retired_below_ = 0;  // the limits at the latest retire()
+  std::uint64_t retired_kept_ = 0;
 };
 
 }  // namespace pawl

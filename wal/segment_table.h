@@ -104,6 +104,8 @@ class SegmentTable {
   std::uint64_t zeros_in(std::uint64_t number) const { return row(number).zeros; }
 
   // --- retiring ---
+  // True: a segment below `below` may be empty and not retired.
+  bool looks_below(std::uint64_t below) const { return looked_below_ < below; }
   // Moves the files of durably empty segments below `below` to `retired`.
   void retire(std::uint64_t below, Lsn durable, RetiredFiles& retired);
   // The same for one segment. False: it is not needed, but not durably yet.

@@ -316,6 +316,8 @@ void Writer::close_frame() {
 // --- writing ---
 
 void Writer::submit(Instant now, std::uint64_t now_us, bool idle) {
+  now_ = now;
+  now_us_ = now_us;
   note_pending(now_us);
   if (urgent_ <= durable_) {
     progress_us_ = 0;
@@ -437,13 +439,13 @@ void Writer::advance() {
   image_.settle(geometry_.extent_of(floor));
 }
 
-Instant Writer::next_lazy() const {
-  // While a write is under way, its completion triggers the next pump.
-  if (lazy_since_ == never || under_way_ > 0 || unwritten() == 0) return never;
-  // The same holds for a segment in preparation.
+Instant Writer::next_due() const {
+  if (unwritten() == 0) return never;
+  // The completion of a segment in preparation, or of a write under way, triggers the next submit.
   const Lsn next = handed_ < frames_.size() ? frames_[handed_].start : frame_start_;
   if (!pool_.ready(geometry_.segment_of(next))) return never;
-  return lazy_since_ + lazy_max_;
+  if (under_way_ > 0) return may_write(now_, now_us_, true) ? Instant{0} : never;
+  return lazy_since_ == never ? never : lazy_since_ + lazy_max_;
 }
 
 }  // namespace pawl

@@ -86,7 +86,9 @@ class Writer {
     return !frames_.empty() ? frames_.front().since : open_ ? frame_since_ : never;
   }
   bool write_in_flight() const { return under_way_ > 0; }
-  Instant next_lazy() const;
+  // The time of the next submit() even if no operation finishes; Instant{0}: at once, in a turn
+  // without other work; `never`: none.
+  Instant next_due() const;
 
   std::uint64_t frames() const { return frames_written_; }
   std::uint64_t records() const { return records_; }
@@ -173,6 +175,8 @@ class Writer {
   std::uint64_t flush_us_ = 0;
   std::uint64_t progress_us_ = 0;  // time of the latest write's begin or end; 0: no response waits
   std::uint64_t gap_us_max_ = 0;
+  Instant now_;  // of the latest submit()
+  std::uint64_t now_us_ = 0;
 
   std::uint64_t frames_written_ = 0;
   std::uint64_t records_ = 0;

@@ -68,6 +68,7 @@ class Replayer {
   // The next time turn() has work if nothing else happens; Instant{0}: at once.
   Instant next_due() const;
   bool under_way() const { return under_way_; }
+  bool active() const { return source_ != QueueId::none || under_way_ || unnoted_; }
   // The server is stopping: no new task or batch begins.
   void stop() { stopping_ = true; }
 

@@ -74,8 +74,8 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   now_ = now;
   const Lsn durable_before = log_->durable();
   share_memory();
-  keep_for_replay(now);
-  log_->pump(now, now_us, false);
+  if (replays()) keep_for_replay(now);
+  if (log_->finished_io()) log_->pump(now, now_us, false);
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
@@ -88,7 +88,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   more_ = shard_->expire(now - timers_late, now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
-  replay(now);
+  if (replays()) replay(now);
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   append(now);
@@ -481,7 +481,8 @@ Instant ShardLoop::next_deadline() {
   }
   const Instant timers = shard_->next_deadline();
   const bool later = timers != Instant{0} && timers != never;
-  return std::min({later ? timers + timers_late : timers, log_->next_lazy(), replayer_.next_due()});
+  return std::min({later ? timers + timers_late : timers, log_->next_due(),
+                   replays() ? replayer_.next_due() : never});
 }
 
 void ShardLoop::begin_drain() {

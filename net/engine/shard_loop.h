@@ -152,6 +152,10 @@ class ShardLoop {
   void change_queue(ShardId from, ConfigChange& change);
   void decide(Request& request, Instant now);
   void share_memory();
+  // True: keep_for_replay() and the replayer have work.
+  bool replays() const {
+    return shard_->keeps_for_replay() || log_->keeps_for_replay() || replayer_.active();
+  }
   void keep_for_replay(Instant now);
   void replay(Instant now);
   void append(Instant now);

@@ -295,7 +295,7 @@ bool Worker::turn() {
   wake_others();
   note_refusals();
   if (now_us_ - second_us_ > 1'000'000) second_passed();
-  return worked || reaped > 0 || connections_->handshakes_wait();
+  return worked || reaped > 0;
 }
 
 void Worker::wake_others() {
@@ -316,10 +316,11 @@ void Worker::idle(bool worked) {
   }
   const bool dedicated = options_.poll == Poll::spin ||
                          (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
-  const bool spin = worked || loop_->next_deadline() <= now_ ||
+  const Instant due = loop_->next_deadline();
+  const bool spin = connections_->handshakes_wait() || due <= now_ ||
                     (dedicated && now_us_ - worked_us_ < options_.spin_us) ||
                     options_.poll == Poll::spin;
-  if (!spin) return sleep();
+  if (!spin) return sleep(due);
   ring_->submit();
   if (!in_flight || now_us_ - write_since_us_ <= yield_after_us) return;
   if (dedicated) {
@@ -350,16 +351,12 @@ void Worker::step_aside() {
   clock_nanosleep(CLOCK_MONOTONIC, 0, &least, nullptr);
 }
 
-void Worker::sleep() {
+void Worker::sleep(Instant due) {
   if (!port_->try_sleep()) return ring_->submit();
   numbers_.sleeps.fetch_add(1, std::memory_order_relaxed);
-  const Instant due = loop_->next_deadline();
   std::uint64_t timeout = draining_ ? drain_sleep_ns : sleep_max_ns;
-  if (due <= now_) {
-    timeout = 0;
-  } else if (due.ms - now_.ms < 1000) {
+  if (due.ms - now_.ms < 1000)
     timeout = std::min(timeout, static_cast<std::uint64_t>(due.ms - now_.ms) * 1'000'000);
-  }
   ring_->wait(timeout);
   port_->awake();
 }

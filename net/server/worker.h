@@ -113,7 +113,7 @@ class Worker {
   void dispatch(RingTag tag, std::int32_t result, std::uint32_t flags);
   bool turn();
   void idle(bool worked);
-  void sleep();
+  void sleep(Instant due);
   void yield();
   void step_aside();
   void wake_others();

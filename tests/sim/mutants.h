@@ -84,6 +84,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_replay_step),
     PAWL_MUTANT_NAME(replay_copies),
     PAWL_MUTANT_NAME(forget_kept),
+    PAWL_MUTANT_NAME(rest_forever),
     PAWL_MUTANT_NAME(stay_full),
 };
 #undef PAWL_MUTANT_NAME

@@ -369,8 +369,8 @@ bool SimulatedBroker::runnable(std::uint32_t shard) const {
   return !machine.asleep || machine.kicked || machine.wake_at <= now_us_ || machine.due <= now();
 }
 
-// Other shards may run between an idle turn and the sleep after it: input that they send meanwhile
-// must be seen.
+// Other shards may run between a turn and the sleep after it: input that they send meanwhile must
+// be seen.
 bool SimulatedBroker::turn(std::uint32_t shard) {
   Machine& machine = *machines_[shard];
   if (machine.asleep) {
@@ -424,7 +424,7 @@ bool SimulatedBroker::turn(std::uint32_t shard) {
     Machine& other = *machines_[static_cast<std::size_t>(std::countr_zero(wakes))];
     other.wake_at = std::min(other.wake_at, now_us_ + random_.between(0, plan_.wake_us_max));
   }
-  machine.drowsy = !worked && due > turn.now && !random_.chance(plan_.extra_turns, 100);
+  machine.drowsy = due > turn.now && !random_.chance(plan_.extra_turns, 100);
   return true;
 }
 

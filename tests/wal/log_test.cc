@@ -137,14 +137,14 @@ TEST_F(Commit, ReceivesAloneWaitForCompany) {
   append_receive(1);
   pump(true);
   EXPECT_EQ(writes(), 0u);
-  EXPECT_EQ(log->next_lazy(), now + options.lazy_max);
+  EXPECT_EQ(log->next_due(), now + options.lazy_max);
   now = now + options.lazy_max - Duration{1};
   pump(true);
   EXPECT_EQ(writes(), 0u);
   now = now + Duration{1};
   pump(false);
   EXPECT_EQ(writes(), 1u);
-  EXPECT_EQ(log->next_lazy(), never);
+  EXPECT_EQ(log->next_due(), never);
 }
 
 TEST_F(Commit, TheLastFrameIsVouchedForWhenTheLogRests) {
@@ -154,14 +154,14 @@ TEST_F(Commit, TheLastFrameIsVouchedForWhenTheLogRests) {
   pump();
   ASSERT_EQ(log->durable(), log->appended());
   const std::uint64_t before = log->stats().manifests;
-  EXPECT_EQ(log->next_lazy(), now + options.vouch_after);
+  EXPECT_EQ(log->next_due(), now + options.vouch_after);
   now = now + options.vouch_after - Duration{1};
   pump();
   EXPECT_EQ(log->stats().manifests, before);
   now = now + Duration{1};
   settle();
   EXPECT_EQ(log->stats().manifests, before + 1);
-  EXPECT_EQ(log->next_lazy(), never) << "once for each rest";
+  EXPECT_EQ(log->next_due(), never) << "once for each rest";
   // One bit of the last frame changes: the frame was acknowledged, so it is not a torn write.
   const LogPos at = alive.at(1);
   disk->content(segment_name(at / options.segment_bytes))[at % options.segment_bytes + 40] ^=
@@ -178,7 +178,7 @@ TEST_F(Commit, ADeleteTakesWaitingReceivesAlong) {
   disk->finish_all();
   pump();
   EXPECT_FALSE(log->pending());
-  EXPECT_EQ(log->next_lazy(), now + options.vouch_after);
+  EXPECT_EQ(log->next_due(), now + options.vouch_after);
 }
 
 TEST_F(Commit, FlushAllWritesReceivesToo) {

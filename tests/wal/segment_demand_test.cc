@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tests/wal/pool_fixture.h"
+#include "tests/wal/records_fixture.h"
 
 namespace pawl {
 namespace {
@@ -61,6 +62,49 @@ TEST_F(Demand, AtRestWhatIsNotWantedGoesOneAtATime) {
   pool->enter(5, now);
   pump(100);
   EXPECT_EQ(pool->spares(), 2u) << "the log grows again";
+}
+
+// Whatever was noted as satisfied, a full look at the figures must confirm it.
+TEST(SegmentDemandLimits, TheNotedLimitsNeverHideAFileThatIsWantedOrTooMany) {
+  constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
+  records_test::Random random(7);
+  int held = 0, passed = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    SegmentTable table(geometry);
+    RetiredFiles retired;
+    table.start(0);
+    const std::uint64_t ready = 1 + random.below(5);
+    for (std::uint64_t n = 0; n < ready; ++n)
+      table.adopt(n, FileId{1}, geometry.segment_bytes, geometry.segment_bytes, {});
+    for (std::uint64_t n = random.below(5); n > 0; --n)
+      retired.add({100 + n, FileId{1}, true, geometry.segment_bytes});
+    SegmentDemand demand(geometry, table, retired, 2, random.chance());
+    Lsn end = block_bytes;
+    std::uint64_t wanted = random.below(4 * geometry.segment_bytes);
+    demand.want(wanted, end);
+    if (random.chance()) demand.grow();
+    demand.note_tail(Instant{1000});
+    if (!demand.enough() || demand.too_many_retired()) continue;
+    demand.note_satisfied();
+    for (int step = 0; step < 50; ++step) {
+      end += random.below(4) * block_bytes;
+      const std::uint64_t by = random.below(geometry.segment_bytes / 8);
+      wanted = random.chance() ? wanted + by : wanted - std::min(wanted, by);
+      demand.want(wanted, end);
+      if (!demand.satisfied()) {
+        ++passed;
+        continue;
+      }
+      ++held;
+      EXPECT_TRUE(demand.enough());
+      EXPECT_FALSE(demand.too_many_retired());
+      if (demand.noted_shrink() == never) {
+        EXPECT_EQ(demand.next_shrink(), never);
+      }
+    }
+  }
+  EXPECT_GT(held, 1000);
+  EXPECT_GT(passed, 1000);
 }
 
 class SmallSegments : public testing::Test {

@@ -90,7 +90,7 @@ TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
   }
   EXPECT_EQ(log->check_free_space(9000), Errc::no_space);
   EXPECT_GE(seq, 4u) << "a spare segment was there, besides what is for deletes";
-  EXPECT_NE(log->next_lazy(), never) << "the disk is to be tried again";
+  EXPECT_NE(log->next_due(), never) << "the disk is to be tried again";
   // The deletes fit, and a segment is free when they are durable.
   for (std::size_t i = 0; i < positions.size(); ++i) {
     append_delete(i + 1);
@@ -113,7 +113,7 @@ TEST_F(Reuse, RecordsBeyondTheLastReadySegmentWaitAndAreNotLost) {
     append_send(++wait, "x"), settle();  // regardless of check_free_space()
   EXPECT_TRUE(log->pending());
   EXPECT_FALSE(log->failure());
-  EXPECT_NE(log->next_lazy(), never);
+  EXPECT_NE(log->next_due(), never);
   disk->capacity = UINT64_MAX;
   now = now + seconds(1);
   settle();

@@ -265,7 +265,7 @@ TEST_F(WriterTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     c.append();
-    const Instant due = writer.next_lazy();
+    const Instant due = writer.next_due();
     submit();
     EXPECT_EQ(disk.under_way(), c.lazy ? 0u : 1u);
     if (c.lazy) {
@@ -278,11 +278,28 @@ TEST_F(WriterTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
       EXPECT_EQ(disk.under_way(), 1u);
     }
     finish_all_writes();
-    EXPECT_EQ(writer.next_lazy(), never);
+    EXPECT_EQ(writer.next_due(), never);
   }
   frames();
   EXPECT_EQ(seen.types, "rshsd");
   EXPECT_EQ(seen.relocated, 1);
+}
+
+TEST_F(WriterTest, ASecondWriteIsDueAtOnceIfOnlyAnIdleTurnIsMissing) {
+  send(1, 10);
+  submit();
+  ASSERT_EQ(disk.under_way(), 1u);
+  send(2, 10);
+  submit();
+  EXPECT_EQ(writer.next_due(), never) << "few bytes that have not waited";
+  for (Seq seq = 3; seq < 7; ++seq) send(seq, 10 << 10);
+  submit();
+  ASSERT_EQ(disk.under_way(), 1u) << "the turn was not idle";
+  EXPECT_EQ(writer.next_due(), Instant{0});
+  writer.submit(now, 0, true);
+  EXPECT_EQ(disk.under_way(), 2u);
+  EXPECT_EQ(writer.next_due(), never);
+  finish_all_writes();
 }
 
 TEST_F(WriterTest, ATasksCountRisesRecordByRecordWithItsDeletes) {
