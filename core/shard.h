@@ -107,8 +107,7 @@ class Shard {
   void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects) {
     replays_.end(source, status, failure, effects);
   }
-  // The log retains records for replay_retention(), and all from replay_position() on; replay_none:
-  // no task is running.
+  // The log retains records for replay_retention(), and all from replay_position() on, if any.
   Duration replay_retention() const { return replays_.retention(); }
   static constexpr LogPos replay_none = ReplayTasks::none;
   LogPos replay_position() const { return replays_.position(); }
