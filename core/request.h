@@ -140,6 +140,19 @@ struct QueueCounts {
 
 struct Transfer;
 
+// The shard loop's notes about a request, also about the one inside a transfer
+// (net/engine/shard_loop.h). Core does not read them.
+struct RequestRoute {
+  std::string copied;               // records of deliveries, when they are not read in place
+  std::uint32_t fetched = 0;        // number of deliveries looked up so far
+  bool held = false;                // the log holds the records of deliveries not fetched yet
+  std::size_t largest = 0;          // largest copied record; before the first, the log's maximum
+  std::uint32_t unread = 0;         // fetched deliveries whose disk read is under way
+  bool unflushed = false;           // the response waits for the log as well
+  bool cancel_under_way = false;    // the queue's shard has been asked to cancel it
+  bool answered_meanwhile = false;  // the response arrived before the result of the cancel
+};
+
 struct Request {
   Op op = Op::none;
   Errc error = Errc::ok;  // out
@@ -175,19 +188,11 @@ struct Request {
   ConfigPtr config;       // out: the queue's config after the request
   Attribute differing{};  // out, with queue_exists: the first attribute that differs
 
-  // net's
   void* owner = nullptr;  // the requester's: receiver of the response
   // The requester's too: requests of one stream for one queue are applied in the order sent; null:
   // in any order.
   const void* stream = nullptr;
-  std::string copied;               // records of deliveries, when they are not read in place
-  std::uint32_t fetched = 0;        // number of deliveries looked up so far
-  bool held = false;                // the log holds the records of deliveries not fetched yet
-  std::size_t largest = 0;          // largest copied record; before the first, the log's maximum
-  std::uint32_t unread = 0;         // fetched deliveries whose disk read is under way
-  bool unflushed = false;           // the response waits for the log as well
-  bool cancel_under_way = false;    // the queue's shard has been asked to cancel it
-  bool answered_meanwhile = false;  // the response arrived before the result of the cancel
+  RequestRoute route;
 };
 
 }  // namespace pawl

@@ -18,42 +18,44 @@ void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) 
 // the bodies are copied, not used in place. If one body is read from the disk, all are copied: its
 // neighbours may leave the memory before it arrives.
 void ShardLoop::fetch(Request& request, bool copy) {
+  RequestRoute& route = request.route;
   CHECK(request.delivered <= request.deliveries.size(), "{} deliveries", request.delivered);
-  CHECK(request.fetched == 0 && request.unread == 0, "{} bodies were fetched", request.fetched);
+  CHECK(route.fetched == 0 && route.unread == 0, "{} bodies were fetched", route.fetched);
   stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
   const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
-  request.held = !std::ranges::all_of(deliveries, in_memory);
-  request.largest = log_->max_record_bytes();
-  if (request.held) {
+  route.held = !std::ranges::all_of(deliveries, in_memory);
+  route.largest = log_->max_record_bytes();
+  if (route.held) {
     for (const Delivery& delivery : deliveries) log_->hold(delivery.position);
   }
-  if (request.held || copy) return fetch_on(request);
+  if (route.held || copy) return fetch_on(request);
   for (Delivery& delivery : deliveries)
     take_body(request, delivery, log_->record(delivery.position), false);
-  request.fetched = request.delivered;
+  route.fetched = request.delivered;
   resolve(request);
 }
 
 // Fetches bodies in order and a few at a time, because the size of a body is known only when it is
 // read.
 void ShardLoop::fetch_on(Request& request) {
-  CHECK(request.fetched <= request.delivered, "{} of {}", request.fetched, request.delivered);
+  RequestRoute& route = request.route;
+  CHECK(route.fetched <= request.delivered, "{} of {}", route.fetched, request.delivered);
   const auto enough = [&](std::uint64_t bytes) { return bytes >= request.receive.bytes_max; };
-  while (request.fetched < request.delivered && request.unread < wants_max &&
-         !enough(request.copied.size() + request.unread * request.largest)) {
-    Delivery& delivery = request.deliveries[request.fetched];
+  while (route.fetched < request.delivered && route.unread < wants_max &&
+         !enough(route.copied.size() + route.unread * route.largest)) {
+    Delivery& delivery = request.deliveries[route.fetched];
     if (log_->in_memory(delivery.position)) {
       take_body(request, delivery, log_->record(delivery.position), true);
     } else {
-      want(delivery.position, request, request.fetched);
-      ++request.unread;
+      want(delivery.position, request, route.fetched);
+      ++route.unread;
     }
-    if (request.held) log_->let_go(delivery.position);
-    ++request.fetched;
+    if (route.held) log_->let_go(delivery.position);
+    ++route.fetched;
   }
-  CHECK(request.unread <= wants_max, "{} bodies are read", request.unread);
-  if (request.unread == 0) resolve(request);
+  CHECK(route.unread <= wants_max, "{} bodies are read", route.unread);
+  if (route.unread == 0) resolve(request);
 }
 
 // Returns whether any body has arrived.
@@ -71,12 +73,12 @@ bool ShardLoop::take_bodies() {
       send_transfer(*request.transfer, record);
       continue;
     }
-    CHECK(request.unread > 0 && wanted.delivery < request.fetched, "body {} of {}", wanted.delivery,
-          request.fetched);
+    CHECK(request.route.unread > 0 && wanted.delivery < request.route.fetched, "body {} of {}",
+          wanted.delivery, request.route.fetched);
     take_body(request, request.deliveries[wanted.delivery], record, true);
-    --request.unread;
+    --request.route.unread;
     fetch_on(request);
-    if (request.unread == 0 && !request.unflushed) answer(request);
+    if (request.route.unread == 0 && !request.route.unflushed) answer(request);
   }
   return any;
 }
@@ -93,9 +95,10 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
     } else if (copy) {
       const std::size_t bytes = record_length(record);
       // The first body replaces the initial maximum.
-      request.largest = std::max(request.copied.empty() ? 0 : request.largest, bytes);
-      delivery.copy = request.copied.size();
-      request.copied.append(reinterpret_cast<const char*>(record), bytes);
+      request.route.largest =
+          std::max(request.route.copied.empty() ? 0 : request.route.largest, bytes);
+      delivery.copy = request.route.copied.size();
+      request.route.copied.append(reinterpret_cast<const char*>(record), bytes);
     } else {
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }
@@ -110,15 +113,16 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
 
 // Completes the request: all bodies are read, or enough bytes.
 void ShardLoop::resolve(Request& request) {
-  CHECK(request.fetched <= request.delivered, "{} of {}", request.fetched, request.delivered);
+  CHECK(request.route.fetched <= request.delivered, "{} of {}", request.route.fetched,
+        request.delivered);
   const std::span<Delivery> left =
-      request.deliveries.first(request.delivered).subspan(request.fetched);
+      request.deliveries.first(request.delivered).subspan(request.route.fetched);
   for (const Delivery& delivery : left)
-    if (request.held) log_->let_go(delivery.position);
+    if (request.route.held) log_->let_go(delivery.position);
   request.unfetched = static_cast<std::uint32_t>(left.size());
   CHECK(stats_.received >= left.size(), "{} of {}", left.size(), stats_.received);
   stats_.received -= left.size();
-  std::span<Delivery> fetched = request.deliveries.first(request.fetched);
+  std::span<Delivery> fetched = request.deliveries.first(request.route.fetched);
   const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
   if (!std::ranges::all_of(fetched, good)) {  // rare, and stable_partition() allocates
     const auto bad = std::ranges::stable_partition(fetched, good);
@@ -127,12 +131,12 @@ void ShardLoop::resolve(Request& request) {
     std::rotate(bad.begin(), bad.end(), left.end());
     request.delivered -= request.unreadable;
   }
-  if (request.copied.empty()) return;
+  if (request.route.copied.empty()) return;
   for (Delivery& delivery : fetched) {
-    CHECK(delivery.copy < request.copied.size(), "at {} of {}", delivery.copy,
-          request.copied.size());
-    const StoredMessage stored =
-        trusted_send(reinterpret_cast<const std::byte*>(request.copied.data()) + delivery.copy);
+    CHECK(delivery.copy < request.route.copied.size(), "at {} of {}", delivery.copy,
+          request.route.copied.size());
+    const StoredMessage stored = trusted_send(
+        reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy);
     delivery.take(stored.sent, stored.carried.id, stored.content);
   }
 }

@@ -36,9 +36,9 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, RequestOwner& reque
 void ShardLoop::submit(Request& request, ShardId target) {
   CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
   request.home = port_->self();
-  request.copied.clear();
-  request.fetched = request.unread = request.unreadable = request.unfetched = 0;
-  request.unflushed = false;
+  request.route.copied.clear();
+  request.route.fetched = request.route.unread = request.unreadable = request.unfetched = 0;
+  request.route.unflushed = false;
   request.durability = Durability::fsync;
   route(request, target);
 }
@@ -48,8 +48,8 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
     forget_wait(request);
     return shard_->cancel(request);
   }
-  if (!request.cancel_under_way) {
-    request.cancel_under_way = true;
+  if (!request.route.cancel_under_way) {
+    request.route.cancel_under_way = true;
     port_->send(target, {.kind = MeshMessage::Kind::cancel, .pointer = &request});
   }
   return false;
@@ -58,8 +58,7 @@ bool ShardLoop::cancel(Request& request, ShardId target) {
 // The receive may still be queued or held and would park after its owner has gone. So its wait time
 // is set to 0 wherever it is.
 void ShardLoop::forget_wait(Request& request) {
-  if (MUTANT(park_cancelled)) return;
-  request.receive.wait = Duration{0};
+  if (!MUTANT(park_cancelled)) request.receive.wait = Duration{0};
 }
 
 void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
@@ -122,9 +121,10 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
     }
     case Kind::cancelled: {
       Request& request = *static_cast<Request*>(message.pointer);
-      CHECK(request.cancel_under_way, "no cancel is under way");
-      request.cancel_under_way = false;
-      if (std::exchange(request.answered_meanwhile, false)) request_owner_->on_response(request);
+      CHECK(request.route.cancel_under_way, "no cancel is under way");
+      request.route.cancel_under_way = false;
+      if (std::exchange(request.route.answered_meanwhile, false))
+        request_owner_->on_response(request);
       return;
     }
     case Kind::config:
@@ -160,9 +160,9 @@ void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
 
 void ShardLoop::back_home(Request& request) {
   CHECK(request.home == port_->self(), "a response to shard {}", raw(request.home));
-  CHECK(!request.answered_meanwhile, "a request is answered twice");
-  if (request.cancel_under_way) {
-    request.answered_meanwhile = true;  // the owner may still read it
+  CHECK(!request.route.answered_meanwhile, "a request is answered twice");
+  if (request.route.cancel_under_way) {
+    request.route.answered_meanwhile = true;  // the owner may still read it
   } else {
     give(request);
   }
@@ -314,18 +314,18 @@ void ShardLoop::append(Instant now) {
   send_transfers();
   for (const Reply& reply : effects_.replies) {
     Request& request = *reply.request;
-    request.unflushed = reply.after_flush && lsn > log_->durable() && !leaves_early(request, now) &&
-                        !MUTANT(ack_before_flush);
-    if (request.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
+    request.route.unflushed = reply.after_flush && lsn > log_->durable() &&
+                              !leaves_early(request, now) && !MUTANT(ack_before_flush);
+    if (request.route.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
     // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
     // for another shard, because it cannot read them here.
     if (request.op == Op::receive)
-      fetch(request, request.unflushed || request.home != port_->self());
-    if (request.unflushed) {
+      fetch(request, request.route.unflushed || request.home != port_->self());
+    if (request.route.unflushed) {
       CHECK(waiting_.empty() || waiting_.back().lsn <= lsn, "the log went back to {}", lsn);
       waiting_.push_back({&request, lsn});
       log_->urge();
-    } else if (request.unread > 0) {
+    } else if (request.route.unread > 0) {
       continue;  // answered when the last body is read
     } else if (reply.after_flush) {
       announce(request);
@@ -397,9 +397,9 @@ void ShardLoop::progress(Instant now) {
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     Request* const request = waiting_.front().request;
     waiting_.pop_front();
-    CHECK(request->unflushed, "a request is answered twice");
-    request->unflushed = false;
-    if (request->unread == 0) announce(*request);
+    CHECK(request->route.unflushed, "a request is answered twice");
+    request->route.unflushed = false;
+    if (request->route.unread == 0) announce(*request);
   }
 }
 
@@ -481,8 +481,8 @@ Instant ShardLoop::next_deadline() {
   }
   const Instant timers = shard_->next_deadline();
   const bool later = timers != Instant{0} && timers != never;
-  return std::min({later ? timers + timers_late : timers, log_->next_due(),
-                   replays() ? replayer_.next_due() : never});
+  const Instant replay = replays() ? replayer_.next_due() : never;
+  return std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
 }
 
 void ShardLoop::begin_drain() {

@@ -137,7 +137,7 @@ class BinaryCall {
   // Bytes of the request and of the prepared deliveries. Only while not routed.
   std::size_t memory() const {
     return frame_.size() + request_.deliveries.size() * sizeof(Delivery) +
-           request_.copied.capacity();
+           request_.route.copied.capacity();
   }
   // Capacity of its buffers in bytes.
   std::size_t capacity() const;

@@ -263,7 +263,7 @@ void BinaryCall::write_deliveries(std::string& out, std::uint32_t count) const {
 std::size_t BinaryCall::capacity() const {
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
   return bytes(frame_) + bytes(answer_) + bytes(prechecks_) + bytes(sends_) + bytes(digests_) +
-         bytes(receipts_) + bytes(deliveries_) + bytes(request_.copied);
+         bytes(receipts_) + bytes(deliveries_) + bytes(request_.route.copied);
 }
 
 void BinaryCall::trim() {

@@ -112,7 +112,7 @@ std::uint16_t SnsCall::status() const {
 
 std::size_t SnsCall::memory() const {
   const SnsState& s = *state_;
-  std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.copied.capacity();
+  std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.route.copied.capacity();
   for (const SnsMessage& message : s.messages)
     bytes += sizeof message + message.text.capacity() + message.attributes.capacity();
   for (const FilterBody& body : s.filter_bodies) bytes += sizeof body + body.memory();

@@ -33,7 +33,7 @@ void SqsState::reset() {
   queue = nullptr;
   queue_name = queue_account = {};
   fifo = false;
-  free_memory(request.copied);  // the assignment below would keep its memory
+  free_memory(request.route.copied);  // the assignment below would keep its memory
   request = {};
   for (SqsEntry& entry : entries) {
     entry.refusal.clear();
@@ -56,7 +56,7 @@ std::size_t SqsState::memory() const {
   std::size_t bytes =
       sizeof(SqsState) + input.memory() + entries.capacity() * sizeof(SqsEntry) +
       sends.capacity() * sizeof(SendEntry) + receipts.capacity() * sizeof(ReceiptEntry) +
-      deliveries.capacity() * sizeof(Delivery) + request.copied.capacity() +
+      deliveries.capacity() * sizeof(Delivery) + request.route.copied.capacity() +
       listed.capacity() * sizeof(ConfigPtr) + scratch.capacity() + result.capacity();
   for (const SqsEntry& entry : entries)
     bytes += entry.message.attributes.capacity() + entry.message.system.capacity();

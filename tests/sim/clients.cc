@@ -186,7 +186,7 @@ void Clients::recognise(Call& call) {
   call.again |= call.request.unreadable > 0;  // the response may be short
   for (std::size_t i = 0; i < all; ++i) {
     Delivery& delivery = call.deliveries[i];
-    if (call.request.unread > 0 || i >= call.request.delivered - call.request.unfetched) {
+    if (call.request.route.unread > 0 || i >= call.request.delivered - call.request.unfetched) {
       const StoredMessage stored = world_->stored(call.target, delivery);
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }

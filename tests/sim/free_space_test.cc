@@ -308,7 +308,7 @@ TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
     const std::size_t there = request.delivered - request.unfetched;
     EXPECT_GE(there, 5u) << "9000 bytes are in these";
     EXPECT_LE(there, 5u + ShardLoop::wants_max) << "and some are always on their way";
-    EXPECT_LT(request.copied.size(), (5u + ShardLoop::wants_max) * 2200);
+    EXPECT_LT(request.route.copied.size(), (5u + ShardLoop::wants_max) * 2200);
     for (std::size_t i = 0; i < there; ++i)
       EXPECT_EQ(deliveries[i].content.body.substr(0, 4), std::to_string(999 + deliveries[i].seq));
     answers.clear();

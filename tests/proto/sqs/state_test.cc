@@ -42,7 +42,7 @@ TEST(SqsState, KeepsNothingOfALargeCall) {
   }
   state.refusal.because(SqsFault::over_limit, "full");
   state.input.arena.copy(std::string(1 << 20, 'x'));
-  state.request.copied.assign(1 << 20, 'x');
+  state.request.route.copied.assign(1 << 20, 'x');
   state.result.assign(1 << 20, 'x');
   state.scratch.assign(1 << 20, 'x');
   state.retries = 3;
