@@ -210,7 +210,7 @@ std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   CHECK(counted, "OpenSSL has allocated memory before it could be counted");
   SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
   CHECK(context != nullptr, "OpenSSL: {}", openssl_reason());
-  const std::shared_ptr<const TlsContext> made(new TlsContext(context));
+  std::shared_ptr<const TlsContext> made(new TlsContext(context));
   set_up(context);
   if (::access(certificate.c_str(), R_OK) != 0)
     return Fault(fmt::format(

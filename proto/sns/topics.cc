@@ -152,7 +152,7 @@ Next create_topic(SnsState& s, const Form& form) {
   }
   AttributeChange change{Attribute::topic, -1, topic.json()};
   if (!check_size(s, change.text.size())) return Next::respond;
-  s.spec.changes.assign(1, std::move(change));
+  s.spec.changes.push_back(std::move(change));
   s.request = {};
   s.request.op = Op::create_queue;
   s.request.spec = &s.spec;

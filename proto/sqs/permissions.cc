@@ -37,7 +37,8 @@ Next remove_permission(SqsState& s) { return begin_change(s); }
 Next change_permissions(SqsState& s) {
   AttributeChange change{Attribute::policy, -1, {}};
   if (!make_policy(s, change.text)) return Next::respond;
-  s.changes.assign(1, std::move(change));
+  s.changes.clear();
+  s.changes.push_back(std::move(change));
   s.request.changes = s.changes;
   s.request.based_on = s.found;
   return s.route(Op::set_attributes, control_shard);

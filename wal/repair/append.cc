@@ -25,10 +25,10 @@ void Appendix::config(const ConfigRecord& config) {
   copy(std::move(record));
   for (const auto& row : config.config->rows) {
     if (config.gone) break;
-    record.resize(row_bytes(row->text));
-    encode_row(record.data(), config.config->id, row->number, row->text,
+    std::vector<std::byte> row_record(row_bytes(row->text));
+    encode_row(row_record.data(), config.config->id, row->number, row->text,
                content_.geometry().stream);
-    copy(record);
+    copy(std::move(row_record));
   }
 }
 

@@ -13,7 +13,7 @@ std::string numbers(const std::set<Seq>& seqs) {
   for (auto it = seqs.begin(); it != seqs.end();) {
     const Seq first = *it;
     Seq last = first;
-    while (++it != seqs.end() && *it == last + 1) last = *it;
+    for (++it; it != seqs.end() && *it == last + 1; ++it) last = *it;
     runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
   }
   return fmt::format("{}", fmt::join(runs, ", "));
