@@ -40,7 +40,7 @@ class Recovery final : private RecordSink {
            std::string& complaint)
       : disk_(disk), options_(options), sink_(sink), report_(report), complaint_(complaint) {}
 
-  ~Recovery();
+  ~Recovery() override;
 
   Result<std::unique_ptr<Log>> run();
 
