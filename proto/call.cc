@@ -236,6 +236,8 @@ void HttpCall::deny(const HttpRequest& http, const CallSettings& settings, int s
 }
 
 std::span<const CallRoute> HttpCall::routes() const {
+  CHECK(state_->api != Api::plain, "a call that routed nothing has no routes");
+  CHECK(state_->api != Api::sns || state_->sns != nullptr, "a call of SNS has no state");
   if (state_->api == Api::sns) return state_->sns->routes();
   return {&state_->sqs.routed, 1};
 }

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "core/check.h"
 #include "proto/call_state.h"
 #include "proto/http/parser.h"
 #include "proto/text/xml.h"
@@ -18,6 +19,7 @@ struct CorsHeaders {
   std::size_t count = 0;
 
   CorsHeaders(const HttpCallState& s, std::span<const HttpHeader> extra) {
+    CHECK(extra.size() + (s.preflight ? 5 : 3) <= headers.size(), "{} headers", extra.size());
     for (const HttpHeader& header : extra) headers[count++] = header;
     if (s.cors_origin.empty()) return;
     headers[count++] = {"Access-Control-Allow-Origin", s.cors_origin};
@@ -48,6 +50,7 @@ std::uint16_t status_of(const HttpCallState& s) {
 }
 
 void write_response(HttpCallState& s, std::string& out, std::string_view date) {
+  CHECK(s.api != Api::sns || s.sns != nullptr, "a call of SNS has no state");
   constexpr std::size_t keep_max = 1 << 20;
   thread_local std::string body;
   const auto append = [&](std::string_view type, std::string_view text,

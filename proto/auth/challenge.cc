@@ -26,6 +26,7 @@ Sha256 prove(std::string_view secret, std::string_view id, const Challenge& chal
 const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
                              std::string_view proof) {
   const Keyring::Found found = keys.find(id);
+  CHECK(found.entry != nullptr, "no placeholder for an unknown key");
   const Sha256 wanted = prove(found.entry->key.secret, id, challenge);
   const bool right = proof.size() == wanted.size() &&
                      CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;

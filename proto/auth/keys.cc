@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -79,6 +81,7 @@ KeyFault Keyring::add(const AccessKey& key) {
   const auto at = at_or_after(digest);
   if (at != entries_.end() && (*at)->id_digest == digest) return KeyFault::duplicate;
   entries_.insert(at, std::make_unique<const Entry>(key));
+  CHECK(find(key.id).known, "an added key is not found");
   return KeyFault::none;
 }
 

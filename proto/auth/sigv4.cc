@@ -185,6 +185,7 @@ struct SignatureVerifier::Derived {
     return scope_size != 0 && std::string_view(scope.data(), scope_size) == in && print == of;
   }
   void set(const Sha256& of, std::string_view in, const Sha256& to) {
+    CHECK(in.size() <= scope.size(), "a scope of {} bytes", in.size());
     print = of;
     key = to;
     scope_size = in.copy(scope.data(), scope.size());

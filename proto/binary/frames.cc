@@ -55,16 +55,19 @@ std::size_t begin_frame(std::string& out, const FrameHeader& header) {
 }
 
 void finish_frame(std::string& out, std::size_t begin) {
+  CHECK(begin + frame_header_bytes <= out.size(), "from {} to {}", begin, out.size());
   const bool checksum = (static_cast<std::uint8_t>(out[begin + 5]) & flag_checksum) != 0;
   const std::size_t length = out.size() - begin + (checksum ? frame_checksum_bytes : 0);
   CHECK(length <= frame_bytes_max, "{}", length);
   const auto word = static_cast<std::uint32_t>(length);
   std::memcpy(out.data() + begin, &word, sizeof word);
   if (checksum) put<std::uint64_t>(out, XXH3_64bits(out.data() + begin, out.size() - begin));
+  CHECK(out.size() - begin == length, "{} bytes of {}", out.size() - begin, length);
 }
 
 void write_refusal(std::string& out, const FrameHeader& request, Status status,
                    std::uint32_t detail) {
+  CHECK(status != Status::ok, "a refusal without a reason");
   FrameHeader header = request;
   header.flags = static_cast<std::uint8_t>((request.flags & flag_checksum) | flag_answer);
   header.status = static_cast<std::uint16_t>(status);

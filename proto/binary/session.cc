@@ -17,9 +17,12 @@ constexpr std::size_t client_name_max = 64;
 // --- BinarySession ---
 
 std::uint32_t BinarySession::intern(const ConfigPtr& config, const Directory& directory) {
+  CHECK(config != nullptr, "a handle for no queue");
   forget_gone(directory);
   const auto known = handles_.find(raw(config->id));
   if (known != handles_.end()) {
+    CHECK(known->second >= 1, "handle {}", known->second);
+    CHECK(known->second <= queues_.size(), "handle {} of {}", known->second, queues_.size());
     queues_[known->second - 1].config = config;
     return known->second;
   }
@@ -27,6 +30,8 @@ std::uint32_t BinarySession::intern(const ConfigPtr& config, const Directory& di
   queues_.push_back({config, directory.find(config->id) != nullptr});
   const auto handle = static_cast<std::uint32_t>(queues_.size());
   handles_.emplace(raw(config->id), handle);
+  CHECK(handle <= handles_max, "handle {}", handle);
+  CHECK(handles_.size() <= queues_.size(), "{} handles of {}", handles_.size(), queues_.size());
   return handle;
 }
 
@@ -41,7 +46,8 @@ void BinarySession::forget_gone(const Directory& directory) {
     if (current != nullptr) {
       opened = {*current, true};
     } else if (opened.known) {
-      handles_.erase(raw(opened.config->id));
+      CHECK(handles_.erase(raw(opened.config->id)) == 1, "queue {} had no handle",
+            raw(opened.config->id));
       opened.config.reset();
     }
   }
@@ -64,6 +70,7 @@ const ConfigPtr* BinarySession::queue(std::uint32_t handle) const {
 
 BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view frame,
                                    const Directory& directory, const BinarySettings& config) {
+  CHECK(request_.op == Op::none, "a call in flight begins again");
   status_ = Status::ok;
   detail_ = no_detail;
   config_ = &config;
@@ -202,6 +209,7 @@ BinaryCall::Next BinaryCall::hello(BinarySession& session, BinaryReader& in,
   put(answer_, config.boot_id);
   put(answer_, raw(config.home));
   put(answer_, config.shards);
+  CHECK(config.shard_ports.size() <= UINT16_MAX, "{} ports", config.shard_ports.size());
   put(answer_, static_cast<std::uint16_t>(config.shard_ports.size()));
   for (const std::uint16_t port : config.shard_ports) put(answer_, port);
   if (session.challenged_) session.challenge_ = challenge();
@@ -212,6 +220,7 @@ BinaryCall::Next BinaryCall::hello(BinarySession& session, BinaryReader& in,
 
 BinaryCall::Next BinaryCall::authenticate(BinarySession& session, BinaryReader& in,
                                           const BinarySettings& config) {
+  CHECK(session.challenged_, "a proof without a challenge");
   const std::string_view id = in.take_short();
   const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
   if (!in.finished()) return hang_up(Status::bad_frame);
@@ -304,17 +313,21 @@ BinaryCall::Next BinaryCall::list_queues(BinarySession& session, BinaryReader& i
 }
 
 BinaryCall::Next BinaryCall::refuse(Status status, std::uint32_t detail) {
+  CHECK(status != Status::ok, "a refusal without a reason");
   status_ = status;
   detail_ = detail;
   return Next::respond;
 }
 
 BinaryCall::Next BinaryCall::hang_up(Status status) {
+  CHECK(status != Status::ok, "a refusal without a reason");
   status_ = status;
   return Next::close;
 }
 
 BinaryCall::Next BinaryCall::route(Op op, ShardId target) {
+  CHECK(op != Op::none, "a call without an operation is routed");
+  CHECK(status_ == Status::ok, "a refused call is routed");
   request_.op = op;
   target_ = target;
   return Next::route;

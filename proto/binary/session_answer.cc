@@ -40,6 +40,7 @@ void give_back(T& buffer, std::size_t keep_max) {
 
 BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& directory,
                                     const BinarySettings&) {
+  CHECK(request_.op != Op::none, "a call that routed nothing is resumed");
   // Messages that could not be returned become visible at their timeout.
   if (undelivering_) return Next::respond;
   // A waiting receive also waits while the in-flight limit is reached.
@@ -87,6 +88,7 @@ BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& dir
 }
 
 BinaryCall::Next BinaryCall::moves_listed() {
+  CHECK(request_.move.tasks.size() <= UINT16_MAX, "{} tasks", request_.move.tasks.size());
   put(answer_, static_cast<std::uint16_t>(request_.move.tasks.size()));
   for (const MoveTask& task : request_.move.tasks) {
     put(answer_, task.number);
@@ -102,6 +104,8 @@ BinaryCall::Next BinaryCall::moves_listed() {
 }
 
 BinaryCall::Next BinaryCall::replays_listed() {
+  CHECK(request_.replay != nullptr, "a list of replays without parameters");
+  CHECK(request_.replay->tasks.size() <= UINT16_MAX, "{} tasks", request_.replay->tasks.size());
   put(answer_, static_cast<std::uint16_t>(request_.replay->tasks.size()));
   for (const ReplayTask& task : request_.replay->tasks) {
     put(answer_, task.number);
@@ -136,6 +140,7 @@ BinaryCall::Next BinaryCall::opened(BinarySession& session, const ConfigPtr& con
 
 // Writes the queue's settings and message counts.
 BinaryCall::Next BinaryCall::described() {
+  CHECK(described_ != nullptr, "a description of no queue");
   const QueueConfig& config = *described_;
   put(answer_, request_.counts.visible);
   put(answer_, request_.counts.in_flight);
@@ -151,6 +156,8 @@ BinaryCall::Next BinaryCall::described() {
 BinaryCall::Next BinaryCall::received() {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
+  CHECK(request_.unfetched <= request_.delivered, "{} of {} are not fetched", request_.unfetched,
+        request_.delivered);
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
   const std::size_t room = std::min<std::size_t>(receive_bytes_max_, answer_room_);
   std::size_t bytes = 0;
@@ -219,6 +226,7 @@ void BinaryCall::write_sent(std::string& out) const {
     Seq seq = 0;
     MessageId id;
     if (status == Status::ok) {
+      CHECK(next < sends_.size(), "{} sends", next);
       const SendEntry& entry = sends_[next++];
       status = status_of(entry.error);
       if (status == Status::ok) {
@@ -229,9 +237,11 @@ void BinaryCall::write_sent(std::string& out) const {
     put_all(out, static_cast<std::uint16_t>(status), seq, std::byteswap(id.high),
             std::byteswap(id.low));
   }
+  CHECK(next == sends_.size(), "{} of {} sends are answered", next, sends_.size());
 }
 
 void BinaryCall::write_deliveries(std::string& out, std::uint32_t count) const {
+  CHECK(count <= deliveries_.size(), "{} of {} deliveries", count, deliveries_.size());
   put(out, count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Delivery& delivery = deliveries_[i];

@@ -2,6 +2,7 @@
 // Queue operations beyond messages: tags, source queues of dead letters, and tasks.
 #include <algorithm>
 
+#include "core/check.h"
 #include "proto/aws/tags.h"
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"
@@ -22,6 +23,7 @@ bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to ==
 
 BinaryCall::Next BinaryCall::get_tags(BinaryReader& in, const QueueConfig& queue) {
   if (!in.finished()) return refuse(Status::bad_frame);
+  CHECK(queue.tags.size() <= UINT16_MAX, "{} tags", queue.tags.size());
   put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
   for (const auto& [key, value] : queue.tags) {
     put_short(answer_, key);
@@ -53,6 +55,7 @@ BinaryCall::Next BinaryCall::set_tags(BinaryReader& in, const ConfigPtr& queue) 
 }
 
 void BinaryCall::put_names(const std::vector<ConfigPtr>& found, std::size_t max) {
+  CHECK(max <= names_max, "{} names in a response", max);
   const std::size_t count = std::min(found.size(), max);
   put(answer_, static_cast<std::uint8_t>(found.size() > count));
   put(answer_, static_cast<std::uint16_t>(count));

@@ -158,7 +158,9 @@ std::string_view name_of(AuthFault fault) {
       "expired",        "not_yet_valid", "body_differs",   "mismatch",
   };
   static_assert(std::size(names) == auth_faults);
-  return names[static_cast<std::size_t>(fault)];
+  const auto index = static_cast<std::size_t>(fault);
+  CHECK(index < std::size(names), "AuthFault {}", index);
+  return names[index];
 }
 
 }  // namespace pawl

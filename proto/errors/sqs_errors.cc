@@ -58,7 +58,11 @@ static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_f
 
 }  // namespace
 
-const SqsFaultInfo& info(SqsFault fault) { return faults[static_cast<std::size_t>(fault)]; }
+const SqsFaultInfo& info(SqsFault fault) {
+  const auto index = static_cast<std::size_t>(fault);
+  CHECK(index < std::size(faults), "SqsFault {}", index);
+  return faults[index];
+}
 
 void Refusal::clear() {
   fault = SqsFault::none;
@@ -119,7 +123,10 @@ void refuse(Refusal& refusal, AuthFault fault) {
        "AWS Secret Access Key and signing method. Consult the service documentation for details."},
   };
   static_assert(std::size(rows) == static_cast<std::size_t>(AuthFault::mismatch) + 1);
-  const Row& row = rows[static_cast<std::size_t>(fault)];
+  const auto index = static_cast<std::size_t>(fault);
+  CHECK(fault != AuthFault::none, "a refusal without a reason");
+  CHECK(index < std::size(rows), "AuthFault {}", index);
+  const Row& row = rows[index];
   refusal.because(row.fault, "{}", row.text);
 }
 

@@ -176,6 +176,7 @@ HttpParser::State HttpParser::Impl::run(std::string_view bytes, std::size_t& con
 // Runs llhttp up to its next stop. True if it paused: it can then continue without more bytes.
 bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   const bool head = part == Part::head;
+  CHECK(!head || buffer.size() <= head_bytes_max, "a head of {} bytes", buffer.size());
   if (head) bytes = bytes.substr(0, head_bytes_max - buffer.size());
   feeding = bytes.data();
   if (!head && !bytes.empty()) continue_due = false;
@@ -320,6 +321,7 @@ void HttpParser::Impl::on_head_end() {
 
 void HttpParser::Impl::on_chunk_line_end() {
   part = http.content_length == 0 ? Part::last_line : Part::body;
+  CHECK(body_size() <= body_max, "{} bytes of a body of {}", body_size(), body_max);
   if (http.content_length <= body_max - body_size()) return;
   publish_if_moved();
   refuse(413, long_chunk_text(http.content_length, body_size(), body_max));
@@ -328,6 +330,8 @@ void HttpParser::Impl::on_chunk_line_end() {
 // Builds the request's views from positions in the buffer.
 void HttpParser::Impl::publish() {
   const std::string_view all = buffer;
+  CHECK(target_at + target_size <= all.size(), "a target of {} bytes at {} of {}", target_size,
+        target_at, all.size());
   headers.clear();
   for (const HeaderSlot& slot : slots) {
     headers.push_back(

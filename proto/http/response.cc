@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -39,6 +41,7 @@ void append_response(std::string& out, int status, std::string_view content_type
                      std::string_view request_id, std::span<const HttpHeader> extra,
                      std::string_view body, bool keep_alive, bool head_only, std::string_view date,
                      int version_minor) {
+  CHECK(status >= 100 && status <= 599, "status {}", status);
   const bool may_have_body = status >= 200 && status != 204 && status != 304;
   out.append("HTTP/1.1 ");
   append_number(out, static_cast<std::size_t>(status));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/check.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"
 #include "proto/text/text.h"
@@ -58,7 +59,11 @@ static_assert(std::size(faults) == static_cast<std::size_t>(SnsFault::internal_e
 
 }  // namespace
 
-const SnsFaultInfo& info(SnsFault fault) { return faults[static_cast<std::size_t>(fault)]; }
+const SnsFaultInfo& info(SnsFault fault) {
+  const auto i = static_cast<std::size_t>(fault);
+  CHECK(i < std::size(faults), "fault {}", i);
+  return faults[i];
+}
 
 bool SnsRefusal::broker(Errc code) {
   Refusal in_words_of_sqs;
@@ -94,10 +99,15 @@ Next SnsCall::begin(const Form& form, std::string_view action, const SnsContext&
   return found->begin(s, form);
 }
 
-std::span<const CallRoute> SnsCall::routes() const { return state_->routes; }
+std::span<const CallRoute> SnsCall::routes() const {
+  CHECK(state_->routes.size() <= routes_max, "{} routes", state_->routes.size());
+  return state_->routes;
+}
 
 Next SnsCall::resume(const Directory& directory) {
   SnsState& s = *state_;
+  CHECK(!s.routes.empty(), "a call that routed nothing is resumed");
+  CHECK(!s.refusal, "a call that was refused is resumed");
   s.directory = &directory;
   return s.messages.empty() ? sns::topic_changed(s) : sns::published(s);
 }
@@ -138,6 +148,7 @@ void SnsCall::write_body(std::string& out) const {
     xml.element("RequestId", s.request_id);
     return xml.close("ErrorResponse");
   }
+  CHECK(s.action != nullptr, "a response to no action");
   const std::string response = std::string(s.action->name) + "Response";
   xml.open(response, xml_namespace);
   if (s.has_result) {

@@ -127,6 +127,7 @@ Next topic_changed(SnsState& s) {
   if (s.request.error == Errc::changed_meanwhile && change_again(s))
     return s.change ? send_change(s) : send_tags(s);
   if (s.request.error == Errc::queue_exists && s.if_exists) {
+    CHECK(s.request.config != nullptr, "a topic that exists has no config");
     s.if_exists(*s.request.config);
   } else if (s.request.error == Errc::no_such_queue) {
     if (!s.may_be_gone) s.refusal.because(F::not_found, "Topic does not exist");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "core/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/sns/call.h"
@@ -96,6 +97,7 @@ bool has_dead_letter_queue(const SnsDelivery& delivery) {
 
 // Moves a message that its queue can never accept to the subscription's dead-letter queue, if any.
 void move_to_dead_letters(SnsState& s, const SnsDelivery& from, std::size_t message) {
+  CHECK(message < s.messages.size(), "message {} of {}", message, s.messages.size());
   if (!has_dead_letter_queue(from)) return;
   auto to = std::ranges::find_if(
       s.deliveries.begin() + static_cast<std::ptrdiff_t>(s.delivering), s.deliveries.end(),
@@ -121,6 +123,9 @@ bool make_request(SnsState& s, SnsDelivery& delivery) {
     }
   }
   if (delivery.sends.empty()) return false;
+  CHECK(queue != nullptr, "{} sends to no queue", delivery.sends.size());
+  CHECK(delivery.sends.size() == delivery.sent.size(), "{} sends of {}", delivery.sends.size(),
+        delivery.sent.size());
   delivery.request.op = Op::send;
   delivery.request.queue = (*queue)->id;
   delivery.request.sends = delivery.sends;
@@ -209,6 +214,8 @@ bool wants(const SnsSubscription& subscription, SnsMessage& m, FilterBody& body,
 // Chooses the messages of each subscription, within the limit of one turn. False: more remain.
 bool choose_deliveries(SnsState& s) {
   const std::size_t messages = s.messages.size();
+  CHECK(s.filter_bodies.size() == messages, "{} bodies of {} messages", s.filter_bodies.size(),
+        messages);
   std::size_t comparisons = 0;
   for (; s.compared < s.topic->subscriptions.size() * messages; ++s.compared) {
     if (comparisons > SnsCall::comparisons_a_turn) return false;
@@ -319,6 +326,9 @@ Next publish_batch(SnsState& s, const Form& form) {
 
 Next published(SnsState& s) {
   if (!s.chosen) return choose(s);
+  CHECK(s.under_way <= s.delivering, "a wave from {} to {}", s.under_way, s.delivering);
+  CHECK(s.delivering <= s.deliveries.size(), "delivery {} of {}", s.delivering,
+        s.deliveries.size());
   for (std::size_t d = s.under_way; d < s.delivering; ++d) {
     SnsDelivery& delivery = s.deliveries[d];
     for (std::size_t i = 0; i < delivery.sent.size(); ++i) {

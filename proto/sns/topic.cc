@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/check.h"
 #include "core/ring_queue.h"
 #include "core/usage.h"
 #include "proto/aws/arn.h"
@@ -290,6 +291,9 @@ class KeptTopics {
         read_topic(*row, known == kept_.end() ? nullptr : &known->second));
     if (known == kept_.end()) order_.push_back(id);
     Kept& kept = kept_[id];
+    CHECK(order_.size() == kept_.size(), "{} topics in order, {} kept", order_.size(),
+          kept_.size());
+    CHECK(bytes_ >= kept.bytes, "{} bytes of {}", kept.bytes, bytes_);
     bytes_ -= kept.bytes;
     kept = {.row = row, .topic = topic, .bytes = memory_of_kept(*row, *topic)};
     bytes_ += kept.bytes;
@@ -308,6 +312,8 @@ class KeptTopics {
   }
   void forget_first() {
     const auto first = kept_.find(order_.front());
+    CHECK(first != kept_.end(), "topic {} is not kept", order_.front());
+    CHECK(bytes_ >= first->second.bytes, "{} bytes of {}", first->second.bytes, bytes_);
     order_.pop_front();
     bytes_ -= first->second.bytes;
     kept_.erase(first);

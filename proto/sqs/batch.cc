@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/check.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/text.h"
 
@@ -36,6 +37,8 @@ bool check_ids(SqsState& s) {
 }
 
 Errc outcome_of(const SqsState& s, const SqsEntry& entry) {
+  CHECK(entry.slot < (s.request.op == Op::send ? s.sends.size() : s.receipts.size()), "entry {}",
+        entry.slot);
   return s.request.op == Op::send ? s.sends[entry.slot].error : s.receipts[entry.slot].error;
 }
 
@@ -75,6 +78,7 @@ CallStep route_batch(SqsState& s, Op op, bool any) {
 }
 
 void settle_batch(SqsState& s) {
+  CHECK(s.input.entries.size() <= s.entries.size(), "{} entries", s.input.entries.size());
   for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
     SqsEntry& entry = s.entries[i];
     if (entry.refusal) continue;
@@ -87,6 +91,7 @@ void settle_batch(SqsState& s) {
 
 void write_batch(SqsState& s, SqsResult& result, std::string_view xml_name,
                  void (*success)(SqsState&, const SqsEntry&, SqsResult&)) {
+  CHECK(s.input.entries.size() <= s.entries.size(), "{} entries", s.input.entries.size());
   const auto given = std::span(s.input.entries);
   const auto entries = std::span(s.entries).first(given.size());
   const auto failed = [](const SqsEntry& entry) { return static_cast<bool>(entry.refusal); };

@@ -32,6 +32,8 @@ bool find_queue(SqsState& s, const QueuePath& path) {
 CallStep start(SqsState& s, const QueuePath& path) {
   const SqsActionInfo& action = info(s.action);
   if (s.input.entries.size() > s.entries.size()) s.entries.resize(s.input.entries.size());
+  CHECK(s.is_batch() || s.input.entries.size() == 1, "{} entries of a single",
+        s.input.entries.size());
   if (action.on_queue && !find_queue(s, path)) return CallStep::respond;
   return handler(s.action).begin(s);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "core/check.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -26,6 +27,8 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
                            "Number of message attributes [{}] exceeds the allowed maximum [{}].",
                            entry.attributes.given, message_attributes_max);
   }
+  CHECK(entry.attributes.kept <= message_attributes_max, "{} attributes are kept",
+        entry.attributes.kept);
   std::array<MessageAttribute, message_attributes_max> attributes;
   std::size_t count = 0;
   for (const AttributeInput& given : kept(input, entry.attributes)) {

@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -104,7 +106,11 @@ static_assert(std::size(members) == static_cast<std::size_t>(M::entries) + 1);
 
 const SqsMemberInfo& info(SqsMember member) { return members[static_cast<std::size_t>(member)]; }
 
-const SqsActionInfo& info(SqsAction action) { return actions[static_cast<std::size_t>(action)]; }
+const SqsActionInfo& info(SqsAction action) {
+  const auto i = static_cast<std::size_t>(action);
+  CHECK(i < std::size(actions), "action {}", i);
+  return actions[i];
+}
 
 SqsAction action_named(std::string_view name) {
   if (name.empty()) return SqsAction::none;

@@ -103,6 +103,7 @@ void write_list(SqsState& s, std::string_view json_name, SqsResult& result) {
   }
   result.end_list();
   if (!s.more_listed) return;
+  CHECK(!s.listed.empty(), "a page without queues has a next page");
   const std::string& last = s.listed.back()->name;
   text.clear();
   append_base64(text, {reinterpret_cast<const std::uint8_t*>(last.data()), last.size()});
@@ -142,6 +143,7 @@ Next create_queue(SqsState& s) {
 }
 
 void create_queue_result(SqsState& s, SqsResult& result) {
+  CHECK(s.request.config != nullptr, "a created queue has no settings");
   write_queue_url(s, *s.request.config, result);
 }
 
@@ -157,7 +159,10 @@ Next get_queue_url(SqsState& s) {
   return Next::respond;
 }
 
-void get_queue_url_result(SqsState& s, SqsResult& result) { write_queue_url(s, *s.found, result); }
+void get_queue_url_result(SqsState& s, SqsResult& result) {
+  CHECK(s.found != nullptr, "the URL of no queue");
+  write_queue_url(s, *s.found, result);
+}
 
 Next list_queues(SqsState& s) {
   return list(s, [&](std::string_view after, std::size_t max) {
@@ -193,6 +198,7 @@ Next get_queue_attributes(SqsState& s) {
 }
 
 void get_queue_attributes_result(SqsState& s, SqsResult& result) {
+  CHECK(s.found != nullptr, "the attributes of no queue");
   write_queue_attributes(s.selected, *s.found, s.request.counts, *s.config, result);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "proto/aws/arn.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
@@ -244,6 +245,10 @@ Next receive_message(SqsState& s) {
 Next give_back_rest(SqsState& s) {
   if (s.request.op == Op::undeliver)
     return Next::respond;  // messages not returned become visible after their timeout
+  CHECK(s.request.unfetched <= s.request.delivered, "{} of {} are not fetched", s.request.unfetched,
+        s.request.delivered);
+  CHECK(s.request.delivered <= s.request.deliveries.size(), "{} of {} deliveries",
+        s.request.delivered, s.request.deliveries.size());
   const std::uint32_t fetched = s.request.delivered - s.request.unfetched;
   std::uint64_t bytes = 0;
   s.answered = 0;

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -23,7 +25,8 @@ constexpr std::array<std::uint8_t, 256> values = [] {
 }  // namespace
 
 void append_base64(std::string& out, std::span<const std::uint8_t> bytes) {
-  out.reserve(out.size() + (bytes.size() + 2) / 3 * 4);
+  const std::size_t end = out.size() + (bytes.size() + 2) / 3 * 4;
+  out.reserve(end);
   std::size_t i = 0;
   for (; i + 3 <= bytes.size(); i += 3) {
     const std::uint32_t group = std::uint32_t{bytes[i]} << 16 | std::uint32_t{bytes[i + 1]} << 8 |
@@ -39,6 +42,7 @@ void append_base64(std::string& out, std::span<const std::uint8_t> bytes) {
   const char text[4] = {alphabet[group >> 18], alphabet[group >> 12 & 63],
                         left == 2 ? alphabet[group >> 6 & 63] : '=', '='};
   out.append(text, 4);
+  CHECK(out.size() == end, "{} bytes of {}", out.size(), end);
 }
 
 bool decode_base64(std::string_view in, std::string& out) {
@@ -66,6 +70,7 @@ bool decode_base64(std::string_view in, std::string& out) {
     out.resize(before);
     return false;
   }
+  CHECK(out.size() - before == digits.size() * 3 / 4, "{} bytes", out.size() - before);
   return true;
 }
 

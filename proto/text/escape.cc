@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -64,7 +66,9 @@ void EscapeTable::append(std::string& out, std::string_view text) const {
     const std::size_t most = before + part.size() * bytes_max + block;
     if (most > out.capacity()) out.reserve(std::max(most, out.capacity() * 2));
     out.resize_and_overwrite(most, [&](char* bytes, std::size_t) {
-      return static_cast<std::size_t>(write(bytes + before, part) - bytes);
+      const auto size = static_cast<std::size_t>(write(bytes + before, part) - bytes);
+      CHECK(size >= before && size <= most, "{} bytes of {}", size, most);
+      return size;
     });
   }
 }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -147,6 +149,8 @@ Form::Fault Form::parse(std::string_view body) {
     out = value_end;
   }
 
+  CHECK(out <= arena_.get() + arena_bytes_, "the parameters are longer than the form");
+  CHECK(params_.size() <= params_max, "{} parameters", params_.size());
   by_key_.resize(params_.size());
   std::iota(by_key_.begin(), by_key_.end(), std::uint16_t{0});
   const auto key_of = [this](std::uint16_t i) { return params_[i].key; };

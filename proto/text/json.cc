@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "core/check.h"
 #include "proto/text/escape.h"
 
 namespace pawl {
@@ -38,14 +39,20 @@ void JsonWriter::begin_object() {
   out_.push_back('{');
 }
 
-void JsonWriter::end_object() { out_.push_back('}'); }
+void JsonWriter::end_object() {
+  CHECK(out_.back() != ':', "the last member has no value");
+  out_.push_back('}');
+}
 
 void JsonWriter::begin_array() {
   comma();
   out_.push_back('[');
 }
 
-void JsonWriter::end_array() { out_.push_back(']'); }
+void JsonWriter::end_array() {
+  CHECK(out_.back() != ':', "the last member has no value");
+  out_.push_back(']');
+}
 
 void JsonWriter::key(std::string_view name) {
   comma();

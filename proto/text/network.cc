@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/check.h"
+
 namespace pawl {
 
 std::optional<Network> Network::parse(std::string_view text) {
@@ -35,6 +37,7 @@ std::optional<Network> Network::parse(std::string_view text) {
 }
 
 bool Network::contains(const PeerAddress& peer) const {
+  CHECK(bits <= 8 * address.size(), "{} bits of an address", bits);
   const unsigned whole = bits / 8;
   if (!std::equal(address.begin(), address.begin() + whole, peer.begin())) return false;
   if (bits % 8 == 0) return true;

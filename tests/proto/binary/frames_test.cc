@@ -127,5 +127,15 @@ TEST(BinaryReader, TakesCountedTexts) {
   EXPECT_FALSE(cut.ok());
 }
 
+TEST(WriteRefusal, RequiresAReason) {
+  std::string out;
+  EXPECT_DEATH(write_refusal(out, {}, Status::ok), "a refusal without a reason");
+}
+
+TEST(FinishFrame, RequiresItsHeader) {
+  std::string out(frame_header_bytes, '\0');
+  EXPECT_DEATH(finish_frame(out, 1), "from 1 to 16");
+}
+
 }  // namespace
 }  // namespace pawl

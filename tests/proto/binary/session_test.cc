@@ -382,5 +382,11 @@ TEST_F(BinarySessionTest, KeepsNothingOfQueuesThatHaveGone) {
   EXPECT_EQ(begin(BinaryOp::purge, "", q), Next::route);
 }
 
+TEST_F(BinarySessionTest, ResumesNoCallThatRoutedNothing) {
+  greet_and_open();
+  ASSERT_EQ(begin(BinaryOp::ping, ""), Next::respond);
+  EXPECT_DEATH(resume(), "a call that routed nothing is resumed");
+}
+
 }  // namespace
 }  // namespace pawl

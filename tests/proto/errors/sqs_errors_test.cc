@@ -96,5 +96,9 @@ TEST(Shown, CutsATextAtWholeCharacters) {
   EXPECT_EQ(shown(""), "");
 }
 
+TEST(SqsFault, HasARowForEachValueAlone) {
+  EXPECT_DEATH(static_cast<void>(info(static_cast<SqsFault>(0xFF))), "SqsFault 255");
+}
+
 }  // namespace
 }  // namespace pawl

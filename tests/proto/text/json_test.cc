@@ -78,5 +78,13 @@ TEST(JsonWriter, WritesEveryNumberInFull) {
   EXPECT_EQ(out, "[0,-9223372036854775808,9223372036854775807,18446744073709551615,7]");
 }
 
+TEST(JsonWriter, RequiresAValueForEachKey) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.key("a");
+  EXPECT_DEATH(json.end_object(), "the last member has no value");
+}
+
 }  // namespace
 }  // namespace pawl

@@ -48,5 +48,11 @@ TEST(Network, RemembersWhetherItWasWrittenAsIpv4) {
   EXPECT_EQ(address("::ffff:192.0.2.7"), address("192.0.2.7"));
 }
 
+TEST(Network, HasAtMostAllBitsOfAnAddress) {
+  Network network = *Network::parse("192.0.2.0/24");
+  network.bits = 129;
+  EXPECT_DEATH(static_cast<void>(network.contains(address("192.0.2.1"))), "129 bits");
+}
+
 }  // namespace
 }  // namespace pawl
