@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/check.h"
+#include "core/request.h"
 #include "proto/binary/frames.h"
 
 namespace pawl::client {
@@ -27,6 +29,7 @@ std::array<std::uint8_t, Size> take_array(BinaryReader& in) {
 // Appends attributes in the order of the wire, by name. The server checks their texts against SQS's
 // rules.
 bool put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
+  CHECK(attributes.size() <= attributes_max, "{} attributes", attributes.size());
   std::array<std::uint8_t, attributes_max> order{};
   const auto used = std::span(order).first(attributes.size());
   std::iota(used.begin(), used.end(), std::uint8_t{0});
@@ -91,6 +94,7 @@ void put_receive(std::string& out, const Client::ReceiveOptions& options) {
 
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
                   std::optional<milliseconds> visibility) {
+  CHECK(receipts.size() <= entries_max, "{} receipts", receipts.size());
   put(out, static_cast<std::uint32_t>(receipts.size()));
   for (const Client::Receipt& receipt : receipts) {
     out.append(reinterpret_cast<const char*>(receipt.data()), receipt.size());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/check.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
 #include "net/client/pawl/client.h"
@@ -342,6 +343,7 @@ Client::Message::Message(const MessageView& view) : MessageView(view) {
     *part = {at, part->size()};
     at += part->size();
   }
+  CHECK(at == bytes_.get() + size, "{} bytes are copied of {}", at - bytes_.get(), size);
 }
 
 }  // namespace pawl

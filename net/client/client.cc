@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "core/check.h"
 #include "core/enum_name.h"
 #include "core/request.h"
 #include "net/client/answers.h"
@@ -93,7 +94,9 @@ Client::Result<Answer> Client::Impl::await(const Result<Ticket>& ticket, Millis 
     if (left.count() <= 0) pipeline.fail(error_of(Code::timed_out, ETIMEDOUT));
     pipeline.turn(answers_, left);
   }
+  CHECK(answers_.size() == 1, "{} responses to one request", answers_.size());
   const Answer& answer = answers_.front();
+  CHECK(answer.ticket == *ticket, "the response to another request");
   if (answer.error.code != Code::ok) return std::unexpected(answer.error);
   return answer;
 }

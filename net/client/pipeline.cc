@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl::client {
 namespace {
 
@@ -38,6 +40,7 @@ Pipeline::Pipeline(Socket socket, const Client::Options& options)
 }
 
 void Pipeline::grant(std::uint32_t frames, std::uint32_t bytes) {
+  CHECK(outstanding_ == 0, "credit is granted while {} requests are in flight", outstanding_);
   frames = std::clamp(frames, 1u, slots_max);
   bytes_max_ = bytes;
   slots_.assign(frames, Slot{});
@@ -53,7 +56,10 @@ std::optional<Client::Error> Pipeline::obstacle() const {
 }
 
 std::string& Pipeline::begin(BinaryOp op, std::uint32_t queue) {
+  CHECK(!failure_, "a request begins on a broken connection");
+  CHECK(!free_.empty(), "a request begins without credit");
   const std::uint16_t index = free_.back();
+  CHECK(slots_[index].bytes == 0, "slot {} is in use", index);
   slots_[index].op = op;
   FrameHeader header;
   header.op = static_cast<std::uint8_t>(op);
@@ -64,10 +70,16 @@ std::string& Pipeline::begin(BinaryOp op, std::uint32_t queue) {
   return socket_.out();
 }
 
-void Pipeline::abandon() { socket_.out().resize(frame_begin_); }
+void Pipeline::abandon() {
+  CHECK(frame_begin_ <= socket_.out().size(), "a frame begins at {} of {} bytes", frame_begin_,
+        socket_.out().size());
+  socket_.out().resize(frame_begin_);
+}
 
 std::expected<Client::Ticket, Client::Error> Pipeline::finish() {
   std::string& out = socket_.out();
+  CHECK(frame_begin_ + frame_header_bytes <= out.size(), "a frame begins at {} of {} bytes",
+        frame_begin_, out.size());
   const std::size_t size = out.size() - frame_begin_ + (checksum_ ? frame_checksum_bytes : 0);
   const bool too_large = size > frame_bytes_max;
   if (too_large || (outstanding_ > 0 && bytes_ + size > bytes_max_)) {
@@ -81,6 +93,8 @@ std::expected<Client::Ticket, Client::Error> Pipeline::finish() {
   slots_[index].bytes = static_cast<std::uint32_t>(size);
   bytes_ += size;
   ++outstanding_;
+  CHECK(outstanding_ + free_.size() == slots_.size(), "{} requests and {} free slots of {}",
+        outstanding_, free_.size(), slots_.size());
   const Client::Ticket ticket = index | std::uint32_t{slots_[index].uses} << 16;
   if (out.size() >= gather_bytes_max) flush();
   return ticket;
@@ -162,6 +176,8 @@ bool Pipeline::take_frame(const FrameHeader& header, std::string_view frame,
     answer.error = refusal(header, *payload);
     answer.payload = {};
   }
+  CHECK(outstanding_ > 0, "a slot in use without a request in flight");
+  CHECK(bytes_ >= slot.bytes, "a request of {} bytes of {}", slot.bytes, bytes_);
   answers.push_back(answer);
   bytes_ -= std::exchange(slot.bytes, 0);
   ++slot.uses;
@@ -179,6 +195,7 @@ void Pipeline::break_all(std::vector<Answer>& answers) {
     slot.bytes = 0;
     --outstanding_;
   }
+  CHECK(outstanding_ == 0, "{} requests in flight have no slot", outstanding_);
   bytes_ = 0;
 }
 

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "core/check.h"
+
 namespace pawl::client {
 namespace {
 
@@ -73,6 +75,7 @@ Secure::~Secure() {
 }
 
 bool Secure::set_up(int descriptor, const TlsOptions& options) {
+  CHECK(context_ == nullptr, "TLS is set up twice");
   context_ = SSL_CTX_new(TLS_client_method());
   if (context_ == nullptr) return false;
   SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
@@ -144,6 +147,7 @@ std::expected<std::size_t, int> Secure::write(std::string_view bytes) {
   ERR_clear_error();
   errno = 0;
   const int done = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &count);
+  CHECK(count <= bytes.size(), "encrypted {} of {} bytes", count, bytes.size());
   return outcome(done, count);
 }
 
@@ -152,6 +156,7 @@ std::expected<std::size_t, int> Secure::read(std::span<char> into) {
   ERR_clear_error();
   errno = 0;
   const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
+  CHECK(count <= into.size(), "decrypted {} bytes into {}", count, into.size());
   return outcome(done, count);
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/check.h"
 #include "net/client/loopback.h"
 
 namespace pawl::client {
@@ -100,6 +101,9 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 Socket::~Socket() { close(); }
 
 bool Socket::start_tls(const TlsOptions& options, std::chrono::milliseconds timeout) {
+  CHECK(secure_ == nullptr, "TLS is started twice");
+  CHECK(out_.empty(), "TLS is started after {} bytes were sent", out_.size());
+  CHECK(filled_ == 0, "TLS is started after {} bytes were received", filled_);
   secure_ = Secure::start(descriptor_, options, timeout);
   return secure_ != nullptr;
 }
@@ -137,6 +141,7 @@ SystemResult Socket::flush() {
     const auto sent = send_some(std::string_view(out_).substr(sent_));
     if (!sent) return std::unexpected(sent.error());
     sent_ += *sent;
+    CHECK(sent_ <= out_.size(), "{} bytes are sent of {}", sent_, out_.size());
     if (*sent > 0) continue;
     // Sent bytes are dropped here: a client that keeps appending never empties the buffer.
     if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
@@ -149,6 +154,7 @@ SystemResult Socket::flush() {
 }
 
 std::expected<bool, int> Socket::receive(std::size_t bytes) {
+  CHECK(taken_ <= filled_, "{} bytes are consumed of {}", taken_, filled_);
   const std::size_t held = filled_ - taken_;
   if (taken_ > 0) {
     std::memmove(in_.data(), in_.data() + taken_, held);
@@ -166,6 +172,7 @@ std::expected<bool, int> Socket::receive(std::size_t bytes) {
     const auto got = receive_some(std::span(in_).subspan(filled_));
     if (!got) return std::unexpected(got.error());
     filled_ += *got;
+    CHECK(filled_ <= in_.size(), "{} bytes are received into {}", filled_, in_.size());
     // Bytes buffered inside TLS must be read now: a wait on the socket would not see them.
     const std::size_t inside = secure_ ? secure_->pending() : 0;
     if (inside == 0) return filled_ > before;

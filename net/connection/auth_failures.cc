@@ -5,11 +5,15 @@
 
 #include <utility>
 
+#include "core/check.h"
+
 namespace pawl {
 
 std::string AuthFailures::add(AuthFault fault, std::string_view port, const PeerAddress& peer,
                               Instant now) {
-  ++counts_[static_cast<std::size_t>(fault)];
+  const auto reason = static_cast<std::size_t>(fault);
+  CHECK(reason < counts_.size(), "AuthFault {}", reason);
+  ++counts_[reason];
   if (logged_ && now - logged_at_ < log_interval_min) {
     ++not_logged_;
     return {};

@@ -175,6 +175,7 @@ void HttpConnection::own_spare() {
 void HttpConnection::submit_routes() {
   count_call();
   const std::span<const CallRoute> routes = call_->routes();
+  CHECK(!routes.empty(), "a call that waits for nothing");
   while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
   CHECK(under_way_ == 0, "{} routes already wait", under_way_);
   under_way_ = routes.size();

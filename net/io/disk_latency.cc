@@ -63,10 +63,12 @@ class Probe {
 
   // One durable write; its time in microseconds.
   Result<double> write(Kind kind) {
+    CHECK(ring_open_, "a write before open()");
     const auto start = Clock::now();
     const std::uint64_t offset = next_++ % file_blocks * block;
     const unsigned wanted = kind == Kind::flush ? 2 : 1;
     io_uring_sqe* const write = io_uring_get_sqe(&ring_);
+    CHECK(write != nullptr, "the submission queue is full");
     io_uring_prep_write(write, file_, block_.get(), block, offset);
     if (kind == Kind::flush) {
       write->flags |= IOSQE_IO_LINK;

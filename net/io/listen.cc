@@ -13,6 +13,8 @@
 #include <cstring>
 #include <memory>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -96,7 +98,8 @@ std::string advice_for(int error, const std::string& host) {
 std::string address_text(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;
-  getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length);
+  CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) == 0, "getsockname: {}",
+        std::strerror(errno));
   char host[INET6_ADDRSTRLEN] = "";
   if (storage.ss_family == AF_INET6) {
     const auto& address = reinterpret_cast<const sockaddr_in6&>(storage);

@@ -247,6 +247,7 @@ void UringDisk::start_write(std::uint32_t index, int fd) {
 
 void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::byte> from,
                       Flush flush, Io& io) {
+  CHECK(from.size() <= INT32_MAX, "a write of {} bytes", from.size());
   begin(io, {.expected = static_cast<std::int32_t>(from.size()),
              .kind = flush == Flush::yes ? Kind::flushed_write : Kind::write,
              .file = file,
@@ -256,6 +257,7 @@ void UringDisk::write(FileId file, std::uint64_t offset, std::span<const std::by
 }
 
 void UringDisk::read(FileId file, std::uint64_t offset, std::span<std::byte> into, Io& io) {
+  CHECK(into.size() <= INT32_MAX, "a read of {} bytes", into.size());
   begin(io, {.expected = static_cast<std::int32_t>(into.size()),
              .kind = Kind::read,
              .file = file,

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -51,6 +53,8 @@ std::string list_of(std::span<const std::string> names) {
 std::string describe_absent_log(const std::string& data, const DataIdentity& identity,
                                 std::uint32_t shard, const RecoveryReport& report,
                                 std::span<const Shard* const> shards) {
+  CHECK(report.absence != LogAbsence::none, "the log of shard {} is not absent", shard);
+  CHECK(shards.size() == identity.shards, "{} of {} shards", shards.size(), identity.shards);
   const std::string directory = fmt::format("{}/{}", data, log_name(shard));
   const std::string ways = fmt::format(
       "Restore {0} from the same copy as the rest of {1}. Or continue without it: `pawl wal repair "

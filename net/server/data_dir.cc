@@ -18,6 +18,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/check.h"
 #include "net/server/remedy.h"
 #include "wal/format.h"
 
@@ -224,10 +225,13 @@ void DataDir::note_process() const {
 }
 
 std::string DataDir::shard_path(std::uint32_t shard) const {
+  CHECK(shard < identity_.shards, "shard {} of {}", shard, identity_.shards);
   return fmt::format("{}/s{:02}", path_, shard);
 }
 
 Done DataDir::write(DataIdentity next) {
+  CHECK(next.data_id == identity_.data_id, "the identity of another data directory");
+  CHECK(next.shards == identity_.shards, "{} shards instead of {}", next.shards, identity_.shards);
   const std::string name = path_ + "/PAWL";
   const int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return failed("cannot open", name);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/check.h"
 #include "proto/sns/filter_policy.h"
 
 namespace pawl {
@@ -11,7 +12,9 @@ namespace {
 
 class PolicyFilter final : public MessageFilter {
  public:
-  explicit PolicyFilter(std::shared_ptr<const FilterPolicy> policy) : policy_(std::move(policy)) {}
+  explicit PolicyFilter(std::shared_ptr<const FilterPolicy> policy) : policy_(std::move(policy)) {
+    CHECK(policy_ != nullptr, "a filter without a policy");
+  }
   bool wants(const Content& content) const override {
     return policy_->matches(content.attributes, content.body);
   }

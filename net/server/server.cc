@@ -129,6 +129,7 @@ std::expected<void, std::string> Server::make_guards() {
   };
   for (const auto& [protocol, guard] : wanted) {
     HttpGuardRules rules;
+    CHECK(*guard == nullptr, "the guards are made once");
     rules.ask = protocol == Protocol::admin || options_.auth == "none";
     rules.hosts = options_.allow_hosts;
     rules.origins = options_.allow_origins;
@@ -172,6 +173,8 @@ void Server::follow_clock() {
 }
 
 std::expected<void, std::string> Server::launch() {
+  CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
+        workers_.size());
   for (const Listener& listener : listeners_) {
     const int error = listen_on(listener.fd, 4096);
     if (error == 0) continue;
@@ -198,6 +201,7 @@ std::string Server::ready_line() const {
 }
 
 int Server::run() {
+  CHECK(!threads_.empty(), "a server runs after its start");
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

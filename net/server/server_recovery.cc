@@ -75,11 +75,15 @@ std::string calibration_text(const Calibration& calibration) {
 }  // namespace
 
 std::uint64_t Server::memory_of_shard() const {
+  CHECK(data_->identity().shards > 0, "a data directory without shards");
   return (options_.memory != 0 ? options_.memory : default_memory()) / data_->identity().shards;
 }
 
 ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id) {
   const DataIdentity& identity = data_->identity();
+  CHECK(shard < identity.shards, "shard {} of {}", shard, identity.shards);
+  CHECK(guard_ != nullptr, "the guards are made before recovery");
+  CHECK(admin_guard_ != nullptr, "the guards are made before recovery");
   ConnectionContext context;
   context.sqs.account = options_.account;
   context.sqs.region = options_.region;
@@ -144,6 +148,7 @@ std::expected<void, std::string> Server::recover() {
 }
 
 void Server::make_shared_state() {
+  CHECK(shared_ == nullptr, "the shared state is made once");
   const DataIdentity& identity = data_->identity();
   const std::uint32_t all = connections_allowed(options_.connections_max);
   const std::uint32_t each = options_.address_connections_max;
@@ -155,6 +160,7 @@ void Server::make_shared_state() {
 
 WorkerOptions Server::worker_options(std::uint32_t shard, const std::vector<int>& cpus) const {
   const DataIdentity& identity = data_->identity();
+  CHECK(shard < identity.shards, "shard {} of {}", shard, identity.shards);
   WorkerOptions worker;
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0)
@@ -206,7 +212,9 @@ void Server::start_threads() {
 
 // The thread of a shard: opens its log, adopts the shared directory, serves until the server stops.
 void Server::run_shard(std::uint32_t shard) {
-  CHECK(shard < workers_.size() && workers_.size() == contexts_.size());
+  CHECK(shard < workers_.size(), "shard {} of {}", shard, workers_.size());
+  CHECK(workers_.size() == contexts_.size(), "{} contexts of {} shards", contexts_.size(),
+        workers_.size());
   Worker& worker = *workers_[shard];
   Phases& phases = *phases_;
   if (shard != 0) phases.calibrated.wait();
@@ -250,6 +258,7 @@ std::vector<ShardEngine*> Server::engines() const {
 void Server::report_recoveries() const {
   fmt::print(stderr, "{}", calibration_text(workers_[0]->calibration()));
   for (std::size_t i = 0; i < workers_.size(); ++i) {
+    CHECK(workers_[i]->opened(), "shard {} has no log", i);
     const RecoveryReport& report = workers_[i]->engine().report();
     for (const std::uint64_t segment : report.unreadable_segments) {
       fmt::print(stderr,
@@ -316,6 +325,7 @@ void Server::note_unserved_accounts() const {
 std::expected<void, std::string> Server::note_start() {
   EngineClock& clock = shared_->clock;
   DataIdentity next = data_->identity();
+  CHECK(next.shards == workers_.size(), "{} of {} logs are open", workers_.size(), next.shards);
   ++next.starts;
   next.made = next.all_shards();
   next.clock = clock.anchor();

@@ -43,7 +43,11 @@ constexpr std::uint64_t drain_patience_us = 15'000'000;  // for peers that do no
 
 Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
     : options_(options), shared_(&shared) {
+  CHECK(raw(options.id) < options.shards, "shard {} of {}", raw(options.id), options.shards);
+  CHECK(options.shards == shared.open_counts.size(), "{} shards share the state of {}",
+        options.shards, shared.open_counts.size());
   event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(event_fd_ >= 0, "eventfd: {}", std::strerror(errno));
 }
 
 Worker::~Worker() { ::close(event_fd_); }
@@ -160,6 +164,7 @@ std::string Worker::log_error(const std::string& complaint, const Error& error) 
 // --- accepting -----------------------------------------------------------------------------------
 
 void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners) {
+  CHECK(listeners_.empty(), "{} listeners accept already", listeners_.size());
   listeners_ = listeners;
   for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm_accept(i);
 }
@@ -240,6 +245,7 @@ void Worker::run(const ConnectionContext& context,
 
 // Marks the log as cleanly closed, after its background work (preparing a segment) has ended.
 void Worker::close_log() {
+  CHECK(loop_->drained(), "the log is closed while requests need it");
   const std::uint64_t begun = steady_now_us();
   Result<void> closed = engine_->log().close_clean();
   while (!closed && closed.error().code == Errc::not_ready &&
@@ -282,7 +288,8 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
 
 bool Worker::turn() {
   now_ = std::max(now_, shared_->clock.now());
-  now_us_ = steady_now_us();
+  const std::uint64_t before_us = std::exchange(now_us_, steady_now_us());
+  CHECK(now_us_ >= before_us, "the time goes back from {} to {} us", before_us, now_us_);
   connections_->begin_turn(now_);
   const unsigned reaped = ring_->reap(
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
@@ -365,6 +372,7 @@ void Worker::sleep(Instant due) {
 void Worker::note_refusals() {
   const std::uint64_t refused = loop_->stats().refused_for_space;
   if (refused == refused_for_space_) return;
+  CHECK(refused > refused_for_space_, "{} refusals after {}", refused, refused_for_space_);
   refused_for_space_ = refused;
   refused_us_ = now_us_;
   if (out_of_space_) return;
@@ -407,6 +415,8 @@ void Worker::note_files_set_aside() {
 void Worker::note_unreadable() {
   const LoopStats& stats = loop_->stats();
   if (stats.unreadable == unreadable_) return;
+  CHECK(stats.unreadable > unreadable_, "{} unreadable messages after {}", stats.unreadable,
+        unreadable_);
   const ConfigPtr* const queue = engine_->shard().directory().find(stats.unreadable_queue);
   fmt::print(stderr,
              "pawl: shard {}: {} messages cannot be read and are set aside; the latest is sequence "

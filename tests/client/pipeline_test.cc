@@ -233,5 +233,18 @@ TEST(Pipeline, CompletesEachTicketOnceAfterTheFirstFailure) {
   EXPECT_EQ(line.pipeline.obstacle()->code, Code::broken);
 }
 
+TEST(Pipeline, GrantsNoCreditToRequestsInFlight) {
+  Line line;
+  ASSERT_TRUE(line.submit("one"));
+  EXPECT_DEATH(line.pipeline.grant(2, 1000), "1 requests are in flight");
+}
+
+TEST(Pipeline, BeginsNoRequestWithoutCredit) {
+  Line line;
+  ASSERT_TRUE(line.submit("one"));
+  ASSERT_TRUE(line.submit("two"));
+  EXPECT_DEATH(line.pipeline.begin(BinaryOp::ping, 7), "without credit");
+}
+
 }  // namespace
 }  // namespace pawl::client
