@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -31,7 +33,9 @@ std::uint64_t Histogram::highest_in(std::size_t index) {
 }
 
 void Histogram::record(std::uint64_t value, std::uint64_t times) {
-  buckets_[index_of(std::min(value, value_max))] += times;
+  const std::size_t index = index_of(std::min(value, value_max));
+  CHECK(index < buckets_.size(), "bucket {} of {}", index, buckets_.size());
+  buckets_[index] += times;
   count_ += times;
   max_ = std::max(max_, value);
   sum_ += static_cast<double>(value) * static_cast<double>(times);
@@ -97,6 +101,7 @@ void Histogram::write_hgrm(std::FILE* out) const {
       if (1 - level < 1 / static_cast<double>(count_) / 2) level = 1;
     }
   }
+  CHECK(seen == count_, "the buckets have {} of {} values", seen, count_);
   std::fprintf(out, "%12.3f %2.12f %10llu\n", static_cast<double>(max_) / us, 1.0,
                static_cast<unsigned long long>(count_));
   std::fprintf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", mean() / us,

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "bench/load_run.h"
+#include "core/check.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {
@@ -21,7 +22,9 @@ constexpr std::uint64_t frame_overhead = 64;
 
 const char* name_of(Workload workload) {
   constexpr const char* names[] = {"send", "receive", "e2e"};
-  return names[static_cast<int>(workload)];
+  const auto index = static_cast<std::size_t>(workload);
+  CHECK(index < std::size(names), "workload {}", index);
+  return names[index];
 }
 
 // An error text about the options; empty: none.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bench/load_codec.h"
+#include "core/check.h"
 #include "net/client/answers.h"
 #include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"
@@ -20,6 +21,7 @@ constexpr std::size_t delivered_fixed = 16 + 8 + 8 + 8 + 4;  // between the rece
 
 template <typename T>
 void patch(std::string& out, std::size_t at, T value) {
+  CHECK(at + sizeof value <= out.size(), "a value at {} of {} bytes", at, out.size());
   std::memcpy(out.data() + at, &value, sizeof value);
 }
 
@@ -159,6 +161,8 @@ class BinaryCodec : public Codec {
       send_.append(body);
     }
     finish_frame(send_, 0);
+    const std::size_t size = frame_header_bytes + 4 + options_.batch * (4 + body.size());
+    CHECK(send_.size() == size, "a send of {} bytes instead of {}", send_.size(), size);
     receive_.clear();
     begin_frame(receive_, {.op = static_cast<std::uint8_t>(BinaryOp::receive), .queue = queue_});
     put(receive_, options_.batch);
@@ -166,6 +170,7 @@ class BinaryCodec : public Codec {
     put(receive_, binary_queue_default);
     put(receive_, std::uint32_t{0});
     finish_frame(receive_, 0);
+    CHECK(receive_.size() == frame_header_bytes + 16, "a receive of {} bytes", receive_.size());
   }
 
   bool read(BinaryOp op, std::string_view payload, Reply& reply,

@@ -6,6 +6,7 @@
 #include <list>
 
 #include "bench/load_codec.h"
+#include "core/check.h"
 
 // The codec of SQS over HTTP/1.1: JSON protocol, keep-alive, any endpoint. Requests are built from
 // prepared bytes; responses are parsed only as far as needed. Responses arrive in the order of
@@ -300,8 +301,12 @@ class HttpCodec : public Codec {
     return std::string(type) + ": " + std::string(message.substr(0, 200));
   }
 
-  void push(const Pending& pending) { pending_[(first_ + waiting_++) % pending_.size()] = pending; }
+  void push(const Pending& pending) {
+    CHECK(waiting_ < pending_.size(), "more than {} requests in flight", pending_.size());
+    pending_[(first_ + waiting_++) % pending_.size()] = pending;
+  }
   Pending pop() {
+    CHECK(waiting_ > 0, "a response without a request");
     const Pending pending = pending_[first_];
     first_ = (first_ + 1) % pending_.size();
     --waiting_;

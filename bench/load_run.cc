@@ -70,6 +70,7 @@ std::uint64_t monotonic_ns() {
 }
 
 std::uint32_t Run::SlotRing::pop() {
+  CHECK(count > 0, "a slot is taken from an empty list");
   const std::uint32_t item = items[first];
   first = (first + 1) % items.size();
   --count;
@@ -131,6 +132,7 @@ std::string Run::open_line(bool consumer) {
 // --- the loop ---
 
 std::string Run::go(const std::function<void(const Interval&)>& each_second) {
+  CHECK(epoll_ >= 0, "a run begins before connect()");
   start_ = last_progress_ = monotonic_ns();
   deadline_ = start_ + static_cast<std::uint64_t>(options_.seconds * 1e9);
   next_report_ = start_ + second_ns;
@@ -196,6 +198,7 @@ std::string Run::poll(std::uint64_t now) {
   if (count < 0 && errno != EINTR) return system_text("epoll_pwait2");
   for (int i = 0; i < count; ++i) {
     const std::uint32_t line = events[i].data.u32;
+    CHECK(line < lines_.size(), "connection {} of {}", line, lines_.size());
     std::string fault;
     if (events[i].events & ~std::uint32_t{EPOLLOUT}) fault = read(line);
     if (fault.empty() && (events[i].events & EPOLLOUT)) fault = flush(lines_[line]);
@@ -249,6 +252,7 @@ void Run::issue_sends(std::uint64_t now) {
     const std::uint32_t item = free_.pop();
     const std::uint32_t line = item / options_.depth;
     const std::uint32_t slot = item % options_.depth;
+    CHECK(lines_[line].slots[slot].doing == Doing::nothing, "slot {} is in use", slot);
     lines_[line].slots[slot] = {.since = due, .doing = Doing::sending};
     lines_[line].codec->append_send(lines_[line].out, slot, due);
     undelivered_ += options_.batch;
@@ -261,6 +265,7 @@ void Run::issue_sends(std::uint64_t now) {
 void Run::receive(std::uint32_t line, std::uint32_t slot, std::uint64_t now) {
   const bool e2e = options_.workload == LoadOptions::Workload::e2e;
   Slot& self = lines_[line].slots[slot];
+  CHECK(self.doing == Doing::nothing, "slot {} is in use", slot);
   self.since = now;
   self.doing = Doing::receiving;
   // A long poll (e2e) does not delay the end of the run.
@@ -294,6 +299,7 @@ std::string Run::flush(Line& line) {
     if (n < 0 && errno == EAGAIN) break;
     if (n < 0) return system_text("a connection broke");
     line.sent += static_cast<std::size_t>(n);
+    CHECK(line.sent <= line.out.size(), "{} bytes are sent of {}", line.sent, line.out.size());
   }
   const bool blocked = line.sent < line.out.size();
   if (!blocked) {
@@ -328,6 +334,7 @@ std::string Run::read(std::uint32_t index) {
   const std::size_t taken =
       line.codec->parse({line.in.data(), line.filled}, replies_, delivered_list_);
   if (taken == Codec::broken) return "the server sent an invalid response";
+  CHECK(taken <= line.filled, "{} bytes are parsed of {}", taken, line.filled);
   for (const Reply& reply : replies_) {
     if (reply.slot >= line.slots.size()) return "the server sent a response without a request";
     answered(index, reply, now);
@@ -349,6 +356,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       if (!e2e) --busy_;
       return reply.good > 0 ? delivered(line, reply, now) : nothing_there(line, reply, now);
     case Doing::sending:
+      CHECK(busy_ > 0, "a response to a send while no request is in flight");
       --busy_;
       slot.doing = Doing::nothing;
       undelivered_ -= e2e ? options_.batch - reply.good : options_.batch;
@@ -357,6 +365,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       if (reply.good > 0) second_.record(now - slot.since);
       break;
     case Doing::deleting:
+      CHECK(busy_ > 0, "a response to a delete while no request is in flight");
       --busy_;
       slot.doing = Doing::nothing;
       if (!stopping_ || e2e) receive(line, reply.slot, now);
@@ -370,6 +379,8 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   const bool e2e = options_.workload == LoadOptions::Workload::e2e;
   Slot& slot = lines_[line].slots[reply.slot];
   const Delivered* first = delivered_list_.data() + reply.first_delivered;
+  CHECK(slot.doing == Doing::receiving, "messages for slot {}, which has no receive in flight",
+        reply.slot);
   slot.empty_answers = 0;
   if (!e2e) second_.record(now - slot.since);
   for (std::uint32_t i = 0; e2e && i < reply.good; ++i) {
@@ -387,6 +398,8 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
 void Run::nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   const bool e2e = options_.workload == LoadOptions::Workload::e2e;
   Slot& slot = lines_[line].slots[reply.slot];
+  CHECK(slot.doing == Doing::receiving,
+        "an empty response for slot {}, which has no receive in flight", reply.slot);
   slot.doing = Doing::nothing;
   if (e2e && reply.failed == 0) return receive(line, reply.slot, now);
   if (!e2e && ++slot.empty_answers == empty_answers_max) {

@@ -22,6 +22,7 @@
 #include "bench/histogram.h"
 #include "bench/load_codec.h"
 #include "bench/load_schedule.h"
+#include "core/check.h"
 
 namespace pawl::load {
 
@@ -74,7 +75,10 @@ class Run {
     std::vector<std::uint32_t> items;
     std::size_t first = 0;
     std::size_t count = 0;
-    void push(std::uint32_t item) { items[(first + count++) % items.size()] = item; }
+    void push(std::uint32_t item) {
+      CHECK(count < items.size(), "more than {} slots in a list", items.size());
+      items[(first + count++) % items.size()] = item;
+    }
     std::uint32_t pop();
   };
 

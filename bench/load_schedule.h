@@ -12,12 +12,16 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/check.h"
+
 namespace pawl::load {
 
 class LoadSchedule {
  public:
   // `rate` requests per second; 0: closed loop.
-  LoadSchedule(double rate, std::uint64_t start) : rate_(rate), start_(start) {}
+  LoadSchedule(double rate, std::uint64_t start) : rate_(rate), start_(start) {
+    CHECK(rate >= 0, "a rate of {}", rate);
+  }
 
   bool open() const { return rate_ > 0; }
   // Due time of the next request.
@@ -29,6 +33,7 @@ class LoadSchedule {
   // Number of requests that fall due before `end` and are not issued.
   std::uint64_t left(std::uint64_t end) const {
     if (!open()) return 0;
+    CHECK(end >= start_, "the end {} is before the start {}", end, start_);
     const double due = std::ceil(static_cast<double>(end - start_) / 1e9 * rate_);
     return due > static_cast<double>(issued_) ? static_cast<std::uint64_t>(due) - issued_ : 0;
   }

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -96,8 +98,9 @@ KeyOptions key_of_environment() {
 }
 
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
-  const Address address = address_of(options.binary).value_or(Address{});  // check_address() passed
-  Client::Options asked{.host = address.host, .port = address.port, .name = name};
+  const std::optional<Address> address = address_of(options.binary);
+  CHECK(address.has_value(), "check_address() accepts \"{}\"", options.binary);
+  Client::Options asked{.host = address->host, .port = address->port, .name = name};
   const KeyOptions key = key_of_environment();
   asked.key_id = key.id;
   asked.secret = key.secret;

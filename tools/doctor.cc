@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/check.h"
 #include "net/io/disk_latency.h"
 #include "net/server/machine.h"
 
@@ -205,7 +206,7 @@ std::optional<Finding> check_setting(const char* name, const std::string& path,
   return Finding{name, fine ? Status::ok : Status::warn, value, fine ? "" : remedy};
 }
 
-std::string nearest_directory(std::string path) {
+std::string nearest_directory(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path at = std::filesystem::absolute(path, ignored).lexically_normal();
   while (!std::filesystem::is_directory(at, ignored) && at.has_relative_path())
@@ -217,7 +218,9 @@ std::string nearest_directory(std::string path) {
 
 std::string_view name_of(Finding::Status status) {
   constexpr std::string_view names[] = {"ok", "warn", "fail"};
-  return names[static_cast<std::size_t>(status)];
+  const auto index = static_cast<std::size_t>(status);
+  CHECK(index < std::size(names), "status {}", index);
+  return names[index];
 }
 
 std::optional<double> cpu_quota(const std::string& root) {

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/replay_task.h"
 #include "proto/sns/filter_policy.h"
 #include "proto/text/json.h"
@@ -154,11 +156,18 @@ int with_queue(const Asked& asked, Act&& act) {
   return act(*client, *queue);
 }
 
+// The time of a flag that check_time() has accepted.
+std::int64_t time_of(const std::string& text, std::int64_t now) {
+  const std::optional<std::int64_t> time = point_in_time(text, now);
+  CHECK(time.has_value(), "check_time() accepts \"{}\"", text);
+  return *time;
+}
+
 int start(const Asked& asked) {
   const std::int64_t now = wall_clock_ms();
   Client::ReplayOptions options;
-  if (!asked.from.empty()) options.from = point_in_time(asked.from, now).value_or(0);
-  if (!asked.to.empty()) options.to = point_in_time(asked.to, now).value_or(0);
+  if (!asked.from.empty()) options.from = time_of(asked.from, now);
+  if (!asked.to.empty()) options.to = time_of(asked.to, now);
   options.destination = asked.into;
   options.rate = asked.rate;
   options.filter = asked.filter;

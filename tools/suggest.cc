@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -15,6 +17,7 @@ constexpr std::size_t word_max = 64;
 // The number of insertions, deletions, substitutions and swaps of neighbours between two words
 // (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
+  CHECK(a.size() <= word_max, "a word of {} characters", a.size());
   std::vector<std::vector<std::size_t>> at(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) at[i][0] = i;
   for (std::size_t j = 0; j <= b.size(); ++j) at[0][j] = j;
