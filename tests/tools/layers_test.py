@@ -90,6 +90,8 @@ CASES = [
     ("proto/a.cc", "<pawl/b.h>", "proto may include only core, proto"),
     ("core/a.cc", '"b.h"', "by their path from the root"),
     ("core/a.cc", '"core/missing.h"', "by their path from the root"),
+    ("core/b.cc", '"core/b.h"', ""),
+    ("core/b.cc", "<vector>", "core/b.h comes first"),
 ]
 
 
