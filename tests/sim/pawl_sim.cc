@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/mutant.h"
@@ -179,49 +181,66 @@ struct Hunt {
   char how[120] = {};
 };
 
-// Runs in a child process, because a mutant may end the process.
-void hunt(Options options, Mutant mutant, Hunt& hunt) {
+// Starts a child process, because a mutant may end the process; `hunt` is in shared memory.
+pid_t start_hunt(const Options& options, Mutant mutant, Hunt& hunt) {
+  std::fflush(stdout);
   const pid_t child = fork();
-  if (child == 0) {
-    alarm(mutant_seconds_max);
-    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
-    signal(SIGABRT, SIG_DFL);
-    active_mutant = mutant;
-    std::strncpy(hunt.how, "the process died", sizeof hunt.how - 1);
-    for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
-      ++hunt.seeds;
-      const Outcome outcome = run_seed(options, seed);
-      if (outcome.ok) continue;
-      hunt.found = true;
-      std::strncpy(hunt.how, outcome.invariant.c_str(), sizeof hunt.how - 1);
-      break;
-    }
-    _exit(0);
+  if (child != 0) return child;
+  alarm(mutant_seconds_max);
+  if (freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
+  signal(SIGABRT, SIG_DFL);
+  active_mutant = mutant;
+  std::strncpy(hunt.how, "the process died", sizeof hunt.how - 1);
+  for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+    ++hunt.seeds;
+    const Outcome outcome = run_seed(options, seed);
+    if (outcome.ok) continue;
+    hunt.found = true;
+    std::strncpy(hunt.how, outcome.invariant.c_str(), sizeof hunt.how - 1);
+    break;
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  _exit(0);
+}
+
+void end_hunt(int status, Hunt& hunt) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     std::strncpy(hunt.how, "no end in time", sizeof hunt.how - 1);
   if (!WIFEXITED(status)) hunt.found = true;
 }
 
+// One child process for each core. The results are printed in the order of `mutant_names`.
 int hunt_mutants(const Options& options) {
-  void* const shared = mmap(nullptr, sizeof(Hunt) * std::size(mutant_names), PROT_READ | PROT_WRITE,
+  constexpr std::size_t count = std::size(mutant_names);
+  void* const shared = mmap(nullptr, sizeof(Hunt) * count, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 3;
   auto* const hunts = static_cast<Hunt*>(shared);
-  std::size_t found = 0;
+  std::array<pid_t, count> children{};  // 0 once it has ended
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::size_t started = 0, ended = 0, printed = 0, found = 0;
   fmt::print("{:<26} {:>6}  {}\n", "mutant", "seeds", "found as");
-  for (std::size_t i = 0; i < std::size(mutant_names); ++i) {
-    hunts[i] = {};
-    std::fflush(stdout);
-    hunt(options, mutant_names[i].mutant, hunts[i]);
-    found += hunts[i].found ? 1 : 0;
-    fmt::print("{:<26} {:>6}  {}\n", mutant_names[i].name, hunts[i].seeds,
-               hunts[i].found ? std::string_view(hunts[i].how) : "NOT FOUND");
+  while (ended < count) {
+    while (started < count && started - ended < cores) {
+      hunts[started] = {};
+      children[started] = start_hunt(options, mutant_names[started].mutant, hunts[started]);
+      if (children[started] < 0) return 3;
+      ++started;
+    }
+    int status = 0;
+    const auto child = std::find(children.begin(), children.end(), wait(&status));
+    if (child == children.end()) return 3;
+    *child = 0;
+    ++ended;
+    end_hunt(status, hunts[child - children.begin()]);
+    for (; printed < started && children[printed] == 0; ++printed) {
+      const Hunt& hunt = hunts[printed];
+      found += hunt.found ? 1 : 0;
+      fmt::print("{:<26} {:>6}  {}\n", mutant_names[printed].name, hunt.seeds,
+                 hunt.found ? std::string_view(hunt.how) : "NOT FOUND");
+    }
   }
-  fmt::print("{} passed, {} failed\n", found, std::size(mutant_names) - found);
-  return found == std::size(mutant_names) ? 0 : 1;
+  fmt::print("{} passed, {} failed\n", found, count - found);
+  return found == count ? 0 : 1;
 }
 
 }  // namespace
