@@ -57,7 +57,7 @@ TEST_F(SocketTest, KeepsReceivedBytesUntilTheyAreConsumed) {
   EXPECT_EQ(socket_.in(), "world!");
 }
 
-TEST_F(SocketTest, MakesRoomForAFrameLargerThanItsBuffer) {
+TEST_F(SocketTest, GrowsForAFrameLargerThanItsBuffer) {
   std::string frame(3 << 20, 'x');
   for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<char>('a' + i % 23);
   for (std::size_t at = 0; at < frame.size(); at += 64 << 10) {

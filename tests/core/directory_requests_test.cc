@@ -113,7 +113,7 @@ TEST(CreateQueue, WaitsAfterADeleteOfTheNameWhenAskedTo) {
   EXPECT_EQ(create(usual, "1", "q"), Errc::ok);
 }
 
-TEST(CreateQueue, HasRoomForAllQueuesWithTheLongestNames) {
+TEST(CreateQueue, TakesAllQueuesWithTheLongestNames) {
   QueueConfig config;
   config.account = std::string(12, '0');
   config.name = std::string(80, 'n');

@@ -39,7 +39,7 @@ TEST(LogPos, OfNoRecordIsThatOfAnExtentsBegin) {
   EXPECT_NE(log_pos(wrap + 64), log_pos_none);
 }
 
-TEST(Ids, ANewestNumberLeavesRoomForTheOneAfterItIn48Bits) {
+TEST(Ids, TheNumberAfterTheNewestOneFitsIn48Bits) {
   EXPECT_EQ(seq_newest_max + 1, seq_max);
   EXPECT_EQ(seq_max >> 48, 0u);
 }

@@ -142,7 +142,7 @@ TEST(MoveTasks, FailsWhenItCannotGoOn) {
       "moves d -> 1:failed:1/3:no_such_queue | count d -> 2/0/0");
 }
 
-TEST(MoveTasks, WaitsForRoomInItsTarget) {
+TEST(MoveTasks, WaitsWhileItsTargetIsFull) {
   run("queue d | queue t | send t x y delay=20 | send d a b | move d to=t | advance 19s | "
       "moves d -> 1:running:0/2 | advance 1s | receive t max=10 -> x#1 y#1 | delete t x#1 y#1 | "
       "advance 1s | moves d -> 1:completed:2/2 | receive t max=10 -> a#1 b#1",

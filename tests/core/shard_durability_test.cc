@@ -50,7 +50,7 @@ TEST(Durability, ACheckpointSaysWhichNumbersAreReserved) {
       "receive q max=10 -> a#1 c#1");
 }
 
-TEST(Durability, NumbersAreReservedAgainAfterAStart) {
+TEST(Durability, NumbersAreReservedAgainAfterRecovery) {
   run("queue q durability=1 | send q a | restart | hold | send q b -> pending | flush | hold | "
       "send q c | flush | receive q max=10 -> a#1 b#1 c#1");
 }

@@ -17,13 +17,13 @@ TEST(InFlightLimit, RefusesAShortPollAtTheLimit) {
       "advance 1s | receive q max=10 -> x#2 | receive q -> over_in_flight");
 }
 
-TEST(InFlightLimit, LetsALongPollWaitUntilADeleteMakesRoom) {
+TEST(InFlightLimit, LetsALongPollWaitUntilADelete) {
   run("queue q visibility=12h | fill q 119999 | take q 119999 | send q last next | "
       "receive q max=10 -> last#1 | receive q wait=20 as w | w -> pending | delete q last#1 | "
       "w -> next#1");
 }
 
-TEST(InFlightLimit, LetsALongPollWaitUntilAVisibilityTimeoutMakesRoom) {
+TEST(InFlightLimit, LetsALongPollWaitUntilAVisibilityTimeoutEnds) {
   run("queue q visibility=12h | fill q 119999 | take q 119999 | send q last next | "
       "receive q visibility=5 -> last#1 | receive q wait=20 as w | advance 5s | w -> last#2");
 }
@@ -125,7 +125,7 @@ TEST(Memory, IsNotHeldByWhatIsLongGone) {
   EXPECT_LE(world.shard().memory().index, before + 16'384) << "20 pages, 68 times of sending";
 }
 
-TEST(Memory, OfADeletedQueueIsNotCountedAfterAStart) {
+TEST(Memory, OfADeletedQueueIsNotCountedAfterRecovery) {
   Script script;
   script.run("queue q | fill q 5000 | queue p | rotate");
   ShardHarness& world = script.world();

@@ -24,7 +24,7 @@ TEST(UsedUp, TheNewestMessageHasTheNumberBeforeTheLast) {
   EXPECT_EQ(ask.sends[0].seq, seq_newest_max);
 }
 
-TEST(UsedUp, ItStaysUsedUpAfterAStart) {
+TEST(UsedUp, ItStaysUsedUpAfterRecovery) {
   run("queue q | numbers_left q 2 | rotate | send q a | restart | send q b | restart | "
       "send q c -> message_numbers_used_up | rotate | restart | "
       "send q c -> message_numbers_used_up | receive q max=10 -> a#1 b#1 | delete q a#1 b#1 | "

@@ -25,7 +25,7 @@ TEST(Time, AnInstantMovesByADurationAndTwoAreADurationApart) {
   EXPECT_LT(noon, noon + milliseconds(1));
 }
 
-TEST(Time, NeverIsBehindEveryInstantAndLeavesRoomForSums) {
+TEST(Time, NeverIsAfterEveryInstantAndSumsDoNotOverflow) {
   constexpr Instant last{(std::int64_t{1} << 48) - 1};  // in the year 10889
   EXPECT_GT(never, last);
   EXPECT_GT(never - last, seconds(0));

@@ -279,7 +279,7 @@ TEST(DeadLetter, OfOneQueueDoesNotLeaveAnotherWaitingForEver) {
       {.transfers_max = 1});
 }
 
-TEST(DeadLetter, ThatItsTargetHasNoRoomForStaysAndTriesAgain) {
+TEST(DeadLetter, ThatItsFullTargetRefusesStaysAndIsRetried) {
   run("queue d delay=900 | queue q visibility=30 max_receive=1 dlq=d | send q a | receive q -> a#1 "
       "| "
       "advance 30s | send d b | receive q -> none | count d -> 0/0/1 | advance 1s | count q -> "

@@ -85,7 +85,7 @@ std::uint64_t answering_one_of(std::size_t count, bool fifo) {
 
 // Instructions to move a dead letter and to answer the short poll that waits for it behind `count`
 // long polls.
-std::uint64_t settling_behind(std::size_t count) {
+std::uint64_t moving_behind(std::size_t count) {
   ShardHarness world(few_timers());
   world.create("dead", {});
   const QueueId queue = world
@@ -95,17 +95,17 @@ std::uint64_t settling_behind(std::size_t count) {
                                         {Attribute::dead_letter_target, -1, "000000000000/dead"}
   })
                             .request.config->id;
-  const auto settle = [&](std::size_t polls) {
+  const auto move_behind = [&](std::size_t polls) {
     world.send(queue, {"body"});
     EXPECT_EQ(world.receive(queue, {.visibility = Duration{0}}).request.delivered, 1u);
     world.hold();
     for (std::size_t n = 0; n < polls; ++n) world.receive(queue, {.wait = seconds(20)});
     return &world.receive(queue, {});
   };
-  settle(1);  // warm-up: first calls resolve function addresses
+  move_behind(1);  // warm-up: first calls resolve function addresses
   world.flush();
   world.advance(seconds(21));
-  const Ask* const poll = settle(count);
+  const Ask* const poll = move_behind(count);
   EXPECT_FALSE(poll->answered);
   return instructions([&] {
     world.flush();
@@ -121,8 +121,8 @@ TEST(Cost, OfAnsweringALongPollDoesNotGrowWithOthersThatWait) {
   EXPECT_LT(answering_one_of(2'000, false), answering_one_of(10, false) + 5'000);
 }
 
-TEST(Cost, OfAnsweringAShortPollThatSettlesDoesNotGrowWithLongPolls) {
-  EXPECT_LT(settling_behind(2'000), settling_behind(10) + 5'000);
+TEST(Cost, OfAShortPollThatMovesADeadLetterDoesNotGrowWithLongPolls) {
+  EXPECT_LT(moving_behind(2'000), moving_behind(10) + 5'000);
 }
 
 TEST(Cost, OfAnsweringALongPollDoesNotGrowWithAttemptsThatWait) {

@@ -15,7 +15,7 @@ namespace pawl::sim {
 namespace {
 
 // The broker crashed after the source's delete was on disk, and before the target knew of it.
-TEST(FoundInTheShard, WhatATaskHasMovedIsNotCountedAgainAtAStart) {
+TEST(FoundInTheShard, ATaskDoesNotCountItsMessagesAgainAfterRecovery) {
   const Instant now{1'700'000'000'000};
   Shard shard({.id = zero, .shards = 1}, {}, now);
   auto config = std::make_shared<QueueConfig>();

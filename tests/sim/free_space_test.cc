@@ -7,7 +7,7 @@
 namespace pawl::sim {
 namespace {
 
-class RoomTest : public ShardLoopTest {
+class FreeSpaceTest : public ShardLoopTest {
  protected:
   void send_many(QueueId queue, int count, std::size_t bytes) {
     for (int i = 0; i < count; ++i) send(queue, std::string(bytes, 'x'));
@@ -72,7 +72,7 @@ class RoomTest : public ShardLoopTest {
   }
 };
 
-TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
+TEST_F(FreeSpaceTest, SendsWaitForASegmentThatIsBeingMade) {
   start(1);
   const QueueId queue = make_queue(zero);
   send_many(queue, 200, 2000);  // six segments at once; two exist
@@ -85,7 +85,7 @@ TEST_F(RoomTest, SendsWaitForASegmentThatIsBeingMade) {
 
 // Sends of a connection wait for space, and later requests of that connection for the queue wait
 // behind them. Other requests do not wait.
-TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
+TEST_F(FreeSpaceTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
   for (const Op op : {Op::purge, Op::receive, Op::delete_queue}) {
     for (const ShardId owner : {zero, ShardId{1}}) {
       SCOPED_TRACE(testing::Message() << "op " << static_cast<int>(op) << ", shard " << raw(owner));
@@ -133,7 +133,7 @@ TEST_F(RoomTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
 
 // Changes of a queue keep their order, also when one waits behind sends and these are gone before
 // the next change comes.
-TEST_F(RoomTest, ADeleteDoesNotOvertakeAChangeThatWaits) {
+TEST_F(FreeSpaceTest, ADeleteDoesNotOvertakeAChangeThatWaits) {
   start(2);
   const ShardId owner{1};
   const QueueId queue = make_queue(owner), other = make_queue(owner, "other");
@@ -161,7 +161,7 @@ TEST_F(RoomTest, ADeleteDoesNotOvertakeAChangeThatWaits) {
   EXPECT_EQ(counted.error, Errc::no_such_queue);
 }
 
-TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
+TEST_F(FreeSpaceTest, AFullDiskRefusesWaitingSendsToo) {
   start(1);
   const QueueId queue = make_queue(zero);
   world->disk(0).set_capacity(world->disk(0).bytes_used());
@@ -183,7 +183,7 @@ TEST_F(RoomTest, AFullDiskRefusesAlsoThoseWhoWait) {
 
 // Each message takes 120 bytes, and two blocks of 4 KiB until it is gone: for the records of its
 // receive and its delete.
-TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
+TEST_F(FreeSpaceTest, AFullDiskIsDrainedMessageByMessage) {
   start(1);
   const QueueId queue = make_queue(zero);
   const std::size_t sent = fill_with_small(queue);
@@ -204,7 +204,7 @@ TEST_F(RoomTest, AFullDiskIsDrainedMessageByMessage) {
 
 // Each segment keeps small messages of another queue, so many that they need all the space held
 // back from senders. Without relocation no space would be freed.
-TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
+TEST_F(FreeSpaceTest, AFullDiskAcceptsSendsAfterDeletesOfSparseSegments) {
   start(1);
   const QueueId queue = make_queue(zero), other = make_queue(zero, "other");
   std::size_t kept = 0;
@@ -222,7 +222,7 @@ TEST_F(RoomTest, AFullDiskOfWhichLittleIsLeftTakesSendsAgain) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
-TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
+TEST_F(FreeSpaceTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
   start(1);
   const QueueId queue = make_queue(zero);
   const std::size_t sent = fill_with_small(queue);
@@ -235,7 +235,7 @@ TEST_F(RoomTest, AFullDiskIsAskedForMessagesThatNobodyDeletes) {
   ASSERT_EQ(world->start(0), Start::up);
 }
 
-TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
+TEST_F(FreeSpaceTest, StateThatFillsTheMemoryRefusesSends) {
   Plan plan = calm_plan(1);
   plan.memory = 256 << 10;
   start(plan);
@@ -257,7 +257,7 @@ TEST_F(RoomTest, StateThatFillsTheMemoryRefusesSends) {
   EXPECT_EQ(with(Errc::ok), 1u);
 }
 
-TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
+TEST_F(FreeSpaceTest, PurgedDelayedMessagesFreeMemory) {
   Plan plan = calm_plan(1);
   plan.memory = 384 << 10;
   start(plan);
@@ -282,7 +282,7 @@ TEST_F(RoomTest, WhatWasInFlightOrDelayedMakesRoomWhenItIsGone) {
 }
 
 // Bodies on the disk, also for a receive of another shard: no more bytes are copied than requested.
-TEST_F(RoomTest, AReceiveCopiesNoMoreThanItAskedFor) {
+TEST_F(FreeSpaceTest, AReceiveCopiesNoMoreThanItAskedFor) {
   Plan plan = calm_plan(2);
   plan.log.memory_max = 6 * plan.log.extent_bytes;
   start(plan);

@@ -305,7 +305,7 @@ TEST_P(Upgrade, AReplayTaskGoesOn) {
   EXPECT_EQ(bodies(receive(played)), Bodies(std::begin(tunes), std::end(tunes)));
 }
 
-TEST_P(Upgrade, ACheckpointIsWhereAStartBeginsAndOlderSegmentsHaveGaps) {
+TEST_P(Upgrade, RecoveryBeginsAtACheckpointAndOlderSegmentsHaveGaps) {
   if (version() < 2) return;  // no earlier fixture has checkpoints
   const Manifest manifest = newest_manifest(fixture.disk);
   EXPECT_EQ(manifest.first, manifest.checkpoint / manifest.segment_bytes);

@@ -290,7 +290,7 @@ TEST(CheckpointRecords, WhatWasSentInSegmentsComesBack) {
   EXPECT_EQ(seen.segments, all);
 }
 
-TEST(CheckpointRecords, APlaceOfACheckpointTakesTwoBytes) {
+TEST(CheckpointRecords, AnIndexEntryTakesTwoBytes) {
   std::vector<IndexEntriesRecord::Entry> entries;
   for (Seq seq = 1'000'000; entries.size() < index_entries_max; ++seq)
     entries.push_back({seq, 1'000'000'000 + seq * 176});

@@ -123,7 +123,7 @@ class Checkpoints : public LogTest {
 
 // --- bytes read ---
 
-TEST_F(Checkpoints, AStartReadsFromTheLatestOneOn) {
+TEST_F(Checkpoints, RecoveryReadsFromTheLatestOneOn) {
   send_some(5);
   checkpoint_durably();
   send_some(5);

@@ -22,7 +22,7 @@ TEST(Image, APositionFindsItsByte) {
   EXPECT_EQ(image.bytes(), 2 * extent_bytes);
 }
 
-TEST(Image, AnExtentIsFreedWhenItIsSettledAndEmptyWhicheverComesLast) {
+TEST(Image, AnExtentIsFreedOnceItIsSettledAndEmptyInEitherOrder) {
   Image image(extent_bytes, memory_max);
   image.open(0);
   image.open(1);
@@ -37,7 +37,7 @@ TEST(Image, AnExtentIsFreedWhenItIsSettledAndEmptyWhicheverComesLast) {
   EXPECT_EQ(image.bytes(), 0u);
 }
 
-TEST(Image, WhatIsHeldAtAStartIsOnDiskUntilItIsLoaded) {
+TEST(Image, RecoveredExtentsAreOnDiskUntilTheyAreLoaded) {
   Image image(extent_bytes, memory_max);
   image.start(5);
   image.skip_to(9);
@@ -71,7 +71,7 @@ void fill(Image& image, std::uint64_t first, std::uint64_t count) {
   }
 }
 
-TEST(Image, TheLongestUntouchedMakesRoomAndWhatWasTouchedHasASecondChance) {
+TEST(Image, EvictsTheLongestUntouchedAndGivesTouchedOnesASecondChance) {
   Image image(extent_bytes, memory_max);
   fill(image, 0, 4);
   image.settle(4);

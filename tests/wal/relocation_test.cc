@@ -93,7 +93,7 @@ TEST_F(Relocations, EmptySegmentsWithLittleLeftInThem) {
   expect_all();
 }
 
-TEST_F(Relocations, AStartBehindTheNextCheckpointKnowsTheNewPlaces) {
+TEST_F(Relocations, RecoveryFromTheNextCheckpointKnowsTheNewPositions) {
   leave_few();
   relocate_all();
   checkpoint();
@@ -195,7 +195,7 @@ TEST_F(Relocations, WhatIsDamagedStaysAndIsLeftAlone) {
   EXPECT_LT(moved, before + 20) << "it is not tried for ever";
 }
 
-TEST_F(Relocations, KnowAfterAStartHowMuchWasSentInASegment) {
+TEST_F(Relocations, KnowAfterRecoveryHowMuchWasSentInASegment) {
   options.dead_bytes_max = std::uint64_t{1} << 30;
   open();
   leave_few();
@@ -207,7 +207,7 @@ TEST_F(Relocations, KnowAfterAStartHowMuchWasSentInASegment) {
   expect_all();
 }
 
-TEST_F(Relocations, MakeRoomOnADiskThatIsFull) {
+TEST_F(Relocations, FreeSpaceOnAFullDisk) {
   options.dead_bytes_max = std::uint64_t{1} << 30;
   open();
   leave_few();

@@ -135,7 +135,7 @@ class SmallSegments : public testing::Test {
   Instant now{1000};
 };
 
-TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsRoomAhead) {
+TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsSpaceAhead) {
   come_to(block_bytes);
   EXPECT_EQ(pool->ready_end(), 1u);
   EXPECT_EQ(pool->bytes(), small);

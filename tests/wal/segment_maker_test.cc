@@ -62,7 +62,7 @@ TEST_F(Maker, AFileSystemThatCannotAllocateIsAskedOnce) {
             1);
 }
 
-TEST_F(Maker, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
+TEST_F(Maker, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsFreeSpace) {
   pool.reset();
   begin(SegmentPool::fill_every_default);
   pump(3);
@@ -81,7 +81,7 @@ TEST_F(Maker, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsRoom) {
   EXPECT_GE(pool->spares(), 2u) << "space that is needed is made at once";
 }
 
-TEST_F(Maker, WhenRoomIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
+TEST_F(Maker, WhenSpaceIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
   pool->want_ahead(56 << 10, 60 << 10);
   pump(9);
   EXPECT_EQ(pool->spares(), 2u);
@@ -175,7 +175,7 @@ TEST_F(Maker, AfterSomeFilesSetAsideAnErrorIsFinal) {
   EXPECT_FALSE(disk.files.contains(set_aside_name(1)));
 }
 
-TEST_F(Maker, NoTurnWaitsForAFileToBeRemovedAndOneThatCannotBeIsTriedAgain) {
+TEST_F(Maker, NoTurnWaitsForTheDeletionOfAFileAndAFailedOneIsRepeated) {
   pump(100);
   for (std::uint64_t i = 1; i <= 4; ++i) {
     pool->enter(i);
@@ -259,7 +259,7 @@ TEST_F(Maker, AFlushOfTheDirectoryThatFailsIsFinal) {
   EXPECT_EQ(pumped.error().sys, EIO);
 }
 
-TEST_F(Maker, AFlushOfTheDirectoryThatFindsNoRoomIsFinalToo) {
+TEST_F(Maker, AFlushOfTheDirectoryThatFindsNoSpaceIsFinalToo) {
   disk.hold = true;
   const auto finish = [&](MemoryDisk::Kind kind, std::int32_t result) {
     for (int i = 0; i < 100; ++i) {

@@ -92,7 +92,7 @@ TEST_F(SendReaderTest, WhatIsYoungEnoughIsKeptThoughNothingIsLeftInIt) {
   expect_from(30, read_since(since));
 }
 
-TEST_F(SendReaderTest, AndThroughAStart) {
+TEST_F(SendReaderTest, ReadsTheSameMessagesAfterRecovery) {
   send_and_delete(1, 60);
   const Instant since = now - seconds(30);
   log->keep_for_replay(since, no_position);

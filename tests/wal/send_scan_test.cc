@@ -163,7 +163,7 @@ TEST_F(SendScanTest, SkipsAFrameOfAnOlderEpochThanOneBeforeIt) {
   EXPECT_EQ(scan(2), (Seqs{4, 5})) << "a new scan knows no epoch";
 }
 
-TEST_F(SendScanTest, SkipsAFrameOfAnotherLogOrFromAnotherPlace) {
+TEST_F(SendScanTest, SkipsAFrameOfAnotherLogOrFromAnotherPosition) {
   const Lsn second = put({begin_, {1}, 1, geometry.stream + 1});
   const Lsn third = put({second, {2}});
   std::memcpy(at(third), at(second), block_bytes);

@@ -78,7 +78,7 @@ TEST_F(Budget, NothingIsFreeWhenTheReserveIsReached) {
   EXPECT_EQ(space.free(last - 100, From::queue), 0u);
 }
 
-TEST_F(Reuse, OnAFullDiskSendsAreRefusedWhileDeletesGoOnAndMakeRoomAgain) {
+TEST_F(Reuse, OnAFullDiskSendsAreRefusedAndDeletesFreeSpace) {
   disk->capacity = 0;
   for (const auto& [name, bytes] : disk->files) disk->capacity += bytes->size();
   std::vector<LogPos> positions;

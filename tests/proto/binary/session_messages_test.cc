@@ -244,7 +244,7 @@ TEST_F(BinarySessionTest, GivesBackWhatWasNotFetched) {
   EXPECT_EQ(BinaryReader(answer().payload).take<std::uint32_t>(), 1u);
 }
 
-TEST_F(BinarySessionTest, GivesAllBackWhenThereIsNoRoomForAnAnswer) {
+TEST_F(BinarySessionTest, ReturnsAllMessagesWhenTheOutputIsFull) {
   const std::uint32_t q = greet_and_open();
   ASSERT_EQ(begin(BinaryOp::receive, receive(10), q), Next::route);
   call_.request().deliveries[0] = delivery(1, "x");

@@ -80,7 +80,7 @@ TEST_F(SqsSend, AFormSaysTheSameInOtherWords) {
       << answer.body;
 }
 
-TEST_F(SqsSend, AFormHasRoomForAMessageOfEscapes) {
+TEST_F(SqsSend, AFormMayHoldAMessageOfEscapes) {
   std::string form = "Action=SendMessage&QueueUrl=q&MessageBody=";
   for (std::size_t i = 0; i < 1 << 20; ++i) form += "%61";
   EXPECT_LE(form.size(), HttpCall::form_bytes_max);
