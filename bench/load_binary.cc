@@ -66,9 +66,10 @@ class BinaryCodec : public Codec {
 
   void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                      std::uint32_t count) override {
-    const std::size_t begin = begin_frame(
-        out,
-        {.op = static_cast<std::uint8_t>(BinaryOp::remove), .correlation = slot, .queue = queue_});
+    const std::size_t begin =
+        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::delete_message),
+                          .correlation = slot,
+                          .queue = queue_});
     put(out, count);
     for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
     finish_frame(out, begin);

@@ -17,7 +17,7 @@ void live(benchmark::State& state, Cycle& cycle) {
   const auto round = [&] {
     cycle.send_in_groups(10, groups);
     if (cycle.receive(10) != 10) state.SkipWithError("not delivered");
-    cycle.use_handles(Op::remove);
+    cycle.use_handles(Op::delete_message);
   };
   for (int i = 0; i < 10'000; ++i) round();
   Allocations allocations(state);

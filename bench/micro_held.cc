@@ -85,7 +85,7 @@ void receive_attempts(benchmark::State& state) {
     if (attempt.request.delivered != 1) state.SkipWithError("not delivered");
     ReceiptEntry receipt{.handle = attempt.delivery.handle};
     Request deletion{
-        .op = Op::remove, .queue = cycle.queue(), .receipts = {&receipt, 1}
+        .op = Op::delete_message, .queue = cycle.queue(), .receipts = {&receipt, 1}
     };
     cycle.turn(&deletion);
     wait(attempt);
@@ -224,7 +224,7 @@ class DeadLetters {
   bool delete_message(QueueId queue, const ReceiptHandle& handle) {
     ReceiptEntry receipt{.handle = handle};
     Request request{
-        .op = Op::remove, .queue = queue, .receipts = {&receipt, 1}
+        .op = Op::delete_message, .queue = queue, .receipts = {&receipt, 1}
     };
     turn(&request);
     return answered_ == &request;
@@ -328,7 +328,7 @@ void answer_held_delete(benchmark::State& state) {
     if (!move_one(held.delivery)) return false;
     held.receipt = {.handle = held.delivery.handle};
     held.request = Request{
-        .op = Op::remove, .queue = dead_letters.queue(), .receipts = {&held.receipt, 1}
+        .op = Op::delete_message, .queue = dead_letters.queue(), .receipts = {&held.receipt, 1}
     };
     dead_letters.turn(&held.request);
     return dead_letters.answered() != &held.request;

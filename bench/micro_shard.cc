@@ -15,7 +15,7 @@ void shard_send_receive_delete(benchmark::State& state) {
   const auto round = [&] {
     cycle.send(10);
     if (cycle.receive(10) != 10) state.SkipWithError("not delivered");
-    cycle.use_handles(Op::remove);
+    cycle.use_handles(Op::delete_message);
   };
   for (int i = 0; i < 10'000; ++i) round();
   Allocations allocations(state);
@@ -32,7 +32,7 @@ void shard_long_poll(benchmark::State& state) {
     cycle.send(1);
     cycle.turn(nullptr);
     if (cycle.delivered() != 1) state.SkipWithError("not delivered");
-    cycle.use_handles(Op::remove);
+    cycle.use_handles(Op::delete_message);
   };
   for (int i = 0; i < 10'000; ++i) round();
   Allocations allocations(state);

@@ -39,7 +39,7 @@ enum class Op : std::uint8_t {
   // to the shard that owns the queue
   send,
   receive,
-  remove,  // DeleteMessage
+  delete_message,
   change_visibility,
   undeliver,  // a delivery that did not reach its receiver: visible again, receive count restored
   purge,
@@ -161,7 +161,7 @@ struct Request {
   std::uint32_t waiter = 0;  // core's: row in the table of waiters while parked, else 0
 
   std::span<SendEntry> sends;
-  std::span<ReceiptEntry> receipts;  // remove, change_visibility, undeliver
+  std::span<ReceiptEntry> receipts;  // delete_message, change_visibility, undeliver
 
   ReceiveParams receive;
   std::span<Delivery>

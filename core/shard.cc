@@ -29,7 +29,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       return sends_.send(*queue, request, now, effects);
     case Op::receive:
       return receives_.receive(*queue, request, now, effects);
-    case Op::remove:
+    case Op::delete_message:
       return receipts_.delete_messages(*queue, request, now, effects);
     case Op::change_visibility:
       return receipts_.change_visibility(*queue, request, now, effects);

@@ -202,7 +202,7 @@ Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
                                                      std::span<const Receipt> receipts) {
   if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(BinaryOp::remove, queue, [&](std::string& out) {
+  return impl_->submit(BinaryOp::delete_message, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, std::nullopt);
     return Code::ok;
   });

@@ -81,8 +81,8 @@ enum class BinaryOp : std::uint8_t {
   authenticate = 15,
   send = 16,
   receive = 17,
-  remove = 18,  // DELETE
-  change = 19,  // CHANGE of a visibility timeout
+  delete_message = 18,  // DELETE
+  change = 19,          // CHANGE of a visibility timeout
   start_move = 20,
   cancel_move = 21,
   list_moves = 22,

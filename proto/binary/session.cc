@@ -121,14 +121,14 @@ BinaryCall::Next BinaryCall::run(BinarySession& session, std::string_view payloa
 BinaryCall::Next BinaryCall::run_on_queue(BinarySession& session, BinaryReader& in,
                                           const Directory& directory) {
   const auto op = static_cast<BinaryOp>(header_.op);
-  const bool known = op == BinaryOp::delete_queue || op == BinaryOp::set_attributes ||
-                     op == BinaryOp::get_attributes || op == BinaryOp::purge ||
-                     op == BinaryOp::stats || op == BinaryOp::send || op == BinaryOp::receive ||
-                     op == BinaryOp::remove || op == BinaryOp::change || op == BinaryOp::get_tags ||
-                     op == BinaryOp::set_tags || op == BinaryOp::list_sources ||
-                     op == BinaryOp::start_move || op == BinaryOp::cancel_move ||
-                     op == BinaryOp::list_moves || op == BinaryOp::start_replay ||
-                     op == BinaryOp::cancel_replay || op == BinaryOp::list_replays;
+  const bool known =
+      op == BinaryOp::delete_queue || op == BinaryOp::set_attributes ||
+      op == BinaryOp::get_attributes || op == BinaryOp::purge || op == BinaryOp::stats ||
+      op == BinaryOp::send || op == BinaryOp::receive || op == BinaryOp::delete_message ||
+      op == BinaryOp::change || op == BinaryOp::get_tags || op == BinaryOp::set_tags ||
+      op == BinaryOp::list_sources || op == BinaryOp::start_move || op == BinaryOp::cancel_move ||
+      op == BinaryOp::list_moves || op == BinaryOp::start_replay || op == BinaryOp::cancel_replay ||
+      op == BinaryOp::list_replays;
   if (!known) return refuse(Status::unknown_op);
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
@@ -146,8 +146,8 @@ BinaryCall::Next BinaryCall::run_on_queue(BinarySession& session, BinaryReader& 
       return send(in, queue);
     case BinaryOp::receive:
       return receive(session, in, queue);
-    case BinaryOp::remove:
-      return receipts(in, queue, Op::remove);
+    case BinaryOp::delete_message:
+      return receipts(in, queue, Op::delete_message);
     case BinaryOp::change:
       return receipts(in, queue, Op::change_visibility);
     case BinaryOp::set_attributes:

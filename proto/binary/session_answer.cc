@@ -206,7 +206,7 @@ void BinaryCall::write_payload(std::string& out) const {
       return write_sent(out);
     case BinaryOp::receive:
       return write_deliveries(out, request_.delivered);
-    case BinaryOp::remove:
+    case BinaryOp::delete_message:
     case BinaryOp::change:
       put(out, static_cast<std::uint32_t>(request_.receipts.size()));
       for (const ReceiptEntry& entry : request_.receipts)

@@ -78,8 +78,8 @@ Next batch(SqsState& s, Op op) {
 
 }  // namespace
 
-Next delete_message(SqsState& s) { return single(s, Op::remove); }
-Next delete_message_batch(SqsState& s) { return batch(s, Op::remove); }
+Next delete_message(SqsState& s) { return single(s, Op::delete_message); }
+Next delete_message_batch(SqsState& s) { return batch(s, Op::delete_message); }
 Next change_message_visibility(SqsState& s) { return single(s, Op::change_visibility); }
 Next change_message_visibility_batch(SqsState& s) { return batch(s, Op::change_visibility); }
 

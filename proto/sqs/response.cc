@@ -143,7 +143,7 @@ void make_texts_printable(SqsState& s) {
 SqsHeaders::SqsHeaders(const SqsState& s) {
   if (!s.refusal) {
     // The durability of a send or delete.
-    if (s.request.op != Op::send && s.request.op != Op::remove) return;
+    if (s.request.op != Op::send && s.request.op != Op::delete_message) return;
     headers[count++] = {"x-pawl-durability",
                         durability_words[static_cast<std::size_t>(s.request.durability)]};
     return;

@@ -62,9 +62,9 @@ TEST(BinaryCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   const std::string body(128, 'b');
   const std::string opening[] = {frame(BinaryOp::hello, hello_payload()),
                                  frame(BinaryOp::open_queue, std::string_view("\0\0\1\0q", 5))};
-  const std::string steady[] = {frame(BinaryOp::send, send, 1),
-                                frame(BinaryOp::receive, receive, 1),
-                                frame(BinaryOp::remove, remove, 1), frame(BinaryOp::stats, "", 1)};
+  const std::string steady[] = {
+      frame(BinaryOp::send, send, 1), frame(BinaryOp::receive, receive, 1),
+      frame(BinaryOp::delete_message, remove, 1), frame(BinaryOp::stats, "", 1)};
   const auto run = [&](const std::string& bytes) {
     out.clear();
     BinaryCall::Next next = call.begin(session, bytes, directory, config);

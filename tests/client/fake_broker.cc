@@ -21,7 +21,7 @@ bool FakeBroker::apply(Request& request, Instant now) {
       return true;
     case Op::receive:
       return receive(request, *config, messages, now);
-    case Op::remove:
+    case Op::delete_message:
     case Op::change_visibility:
     case Op::undeliver:
       with_receipts(request, messages, now);
@@ -135,7 +135,7 @@ void FakeBroker::with_receipts(Request& request, Messages& messages, Instant now
       if (request.op == Op::change_visibility) entry.error = Errc::message_gone;
       continue;
     }
-    if (request.op == Op::remove) {
+    if (request.op == Op::delete_message) {
       messages.erase(found);
     } else {
       const bool undeliver = request.op == Op::undeliver;

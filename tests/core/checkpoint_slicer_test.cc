@@ -163,7 +163,7 @@ TEST(Checkpoint, OfAQueueThatIsEmptyNowAndThenIsSmall) {
     world.send(q, {"x"});
     const Ask& got = world.receive(q, {.max = 1, .wait = Duration{0}});
     ASSERT_EQ(got.request.delivered, 1u);
-    world.receipts(Op::remove, q, {got.deliveries[0].handle});
+    world.receipts(Op::delete_message, q, {got.deliveries[0].handle});
     world.advance(seconds(60));
   }
   CheckpointSlice slice;

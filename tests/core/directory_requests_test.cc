@@ -231,7 +231,7 @@ TEST(OtherShard, RefusesHandlesOfTheSameQueueOnAnotherShard) {
   script.run("queue q | send q a | receive q -> a#1");
   const ReceiptHandle handle = seal(
       test_receipt_key(), {.shard = ShardId{1}, .queue = script.queue("q"), .seq = 1, .nonce = 0});
-  Ask& ask = script.world().receipts(Op::remove, script.queue("q"), {handle});
+  Ask& ask = script.world().receipts(Op::delete_message, script.queue("q"), {handle});
   EXPECT_EQ(ask.receipts[0].error, Errc::receipt_invalid);
 }
 

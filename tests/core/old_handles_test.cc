@@ -26,7 +26,7 @@ ReceiptHandle of_version_1(ReceiptHandle handle) {
 
 struct OldHandles : testing::Test {
   Errc delete_message(const std::string& name) {
-    Ask& ask = script.world().receipts(Op::remove, script.queue("q"),
+    Ask& ask = script.world().receipts(Op::delete_message, script.queue("q"),
                                        {of_version_1(script.handle(name))}, Duration{});
     return ask.request.receipts[0].error;
   }

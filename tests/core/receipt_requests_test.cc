@@ -136,7 +136,7 @@ TEST(Delete, LeavesAnEntryAloneThatWasRefusedBefore) {
   Script script;
   script.run("queue q | send q a | receive q -> a#1");
   Ask ask;
-  ask.request.op = Op::remove;
+  ask.request.op = Op::delete_message;
   ask.request.queue = script.queue("q");
   ask.receipts = {
       {.handle = script.handle("a#1"), .error = Errc::receipt_invalid}

@@ -56,7 +56,7 @@ TEST(Receive, HandsOutFreshMessagesAtHalfTheRateBesideAHundredThatNobodyCanProce
     for (const Delivery& delivery : ask.deliveries)
       if (delivery.receive_count == 1) done.push_back(delivery.handle);
     fresh += static_cast<std::uint32_t>(done.size());
-    world.receipts(Op::remove, q, done);
+    world.receipts(Op::delete_message, q, done);
   }
   EXPECT_EQ(fresh, 100u);
 }

@@ -173,7 +173,7 @@ std::string Script::perform_request(const Step& step) {
   }
   if (step.verb == "receive") return receive(step);
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
-  if (step.verb == "delete") return with_handles(Op::remove, step);
+  if (step.verb == "delete") return with_handles(Op::delete_message, step);
   if (step.verb == "change") return with_handles(Op::change_visibility, step);
   if (step.verb == "undeliver") return with_handles(Op::undeliver, step);
   return perform_move(step);

@@ -104,7 +104,7 @@ TEST_F(Fair, ATenantIsQuietAgainWhenItsMessagesAreDone) {
   for (const Delivery& delivery : ask.deliveries) handles.push_back(delivery.handle);
   send("b", 10);
   EXPECT_EQ(next(2), "bb");
-  script.world().receipts(Op::remove, script.queue("q"), handles);
+  script.world().receipts(Op::delete_message, script.queue("q"), handles);
   EXPECT_EQ(next(2), "ab");
 }
 

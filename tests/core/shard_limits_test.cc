@@ -119,7 +119,7 @@ TEST(Memory, IsNotHeldByWhatIsLongGone) {
     world.send(q, {"x"});
     const Ask& got = world.receive(q, {.max = 1, .wait = Duration{0}});
     ASSERT_EQ(got.request.delivered, 1u);
-    world.receipts(Op::remove, q, {got.deliveries[0].handle});
+    world.receipts(Op::delete_message, q, {got.deliveries[0].handle});
     world.advance(milliseconds(1000));
   }
   EXPECT_LE(world.shard().memory().index, before + 16'384) << "20 pages, 68 times of sending";

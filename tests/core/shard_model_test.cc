@@ -124,7 +124,7 @@ class Model {
     const bool latest = at == known.handles.size() - 1;
     const ReceiptHandle handle = known.handles[at];
     if (dice < 70) {
-      EXPECT_EQ(world_.receipts(Op::remove, queue_, {handle}).receipts[0].error, Errc::ok);
+      EXPECT_EQ(world_.receipts(Op::delete_message, queue_, {handle}).receipts[0].error, Errc::ok);
       messages_.erase(body);
     } else if (dice < 82) {
       const Duration visibility = milliseconds(random_.chance(1, 4) ? 0 : up_to(20'000));

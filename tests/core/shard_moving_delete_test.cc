@@ -24,7 +24,8 @@ class MovingDelete : public testing::Test {
   }
   void begin_move() { script->run("hold | receive q wait=20 as w | w -> pending"); }
   Ask& delete_it() {
-    return script->world().receipts(Op::remove, script->queue("q"), {script->handle("a#1")});
+    return script->world().receipts(Op::delete_message, script->queue("q"),
+                                    {script->handle("a#1")});
   }
   // True: one of the queues delivers a message within a minute.
   bool comes_back() {
@@ -107,7 +108,7 @@ TEST_F(MovingDelete, InABatchIsAnsweredWithTheWholeBatch) {
       "receive q max=3 -> a#1 b#1 c#1 | change q 12h c#1 | advance 30s");
   begin_move();
   Ask& deletion = script->world().receipts(
-      Op::remove, script->queue("q"),
+      Op::delete_message, script->queue("q"),
       {script->handle("a#1"), script->handle("b#1"), script->handle("b#1"), script->handle("c#1")});
   script->world().flush_one();
   EXPECT_FALSE(deletion.answered);

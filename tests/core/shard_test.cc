@@ -51,7 +51,7 @@ class BareShard {
   }
   void delete_received() {
     ReceiptEntry entry{.handle = deliveries[0].handle};
-    Request request{.op = Op::remove, .queue = queue};
+    Request request{.op = Op::delete_message, .queue = queue};
     request.receipts = {&entry, 1};
     turn(&request);
   }

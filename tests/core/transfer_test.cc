@@ -72,7 +72,7 @@ TEST(TransferCrash, BringsNothingBackThatWasDeletedInItsTarget) {
         "queue d visibility=1 | queue q visibility=1 max_receive=1 dlq=d | send q a | take q 1 | "
         "advance 1s | hold | receive q wait=1 as w | flush_one | receive d -> a#2");
     const Ask& deletion =
-        script.world().receipts(Op::remove, script.queue("d"), {script.handle("a#2")});
+        script.world().receipts(Op::delete_message, script.queue("d"), {script.handle("a#2")});
     for (int i = 0; i < flushes; ++i) script.run("flush_one");
     const bool answered = deletion.answered;
     EXPECT_TRUE(answered || flushes < 7);

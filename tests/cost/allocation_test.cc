@@ -38,7 +38,7 @@ TEST(SteadyState, OfAQueueThatIsMostlyEmptyAllocatesNothing) {
                             [&] {
                               cycle.send(10);
                               ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::remove);
+                              cycle.use_handles(Op::delete_message);
                             }),
             0u);
   EXPECT_EQ(cycle.freed(), 450'000u);
@@ -51,7 +51,7 @@ TEST(SteadyState, OfAQueueWithABacklogAllocatesNothing) {
                             [&] {
                               cycle.send(10);
                               ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::remove);
+                              cycle.use_handles(Op::delete_message);
                             }),
             0u);
 }
@@ -64,7 +64,7 @@ TEST(SteadyState, OfLongPollsAllocatesNothing) {
                               cycle.send(1);
                               cycle.turn(nullptr);  // delivers the messages that became durable
                               ASSERT_EQ(cycle.delivered(), 1u);
-                              cycle.use_handles(Op::remove);
+                              cycle.use_handles(Op::delete_message);
                             }),
             0u);
 }
@@ -78,7 +78,7 @@ TEST(SteadyState, OfDelaysAndChangesOfVisibilityAllocatesNothing) {
                               cycle.advance(milliseconds(10));
                               ASSERT_EQ(cycle.receive(10), 10u);
                               cycle.use_handles(Op::change_visibility, seconds(60));
-                              cycle.use_handles(Op::remove);
+                              cycle.use_handles(Op::delete_message);
                             }),
             0u);
 }
@@ -103,7 +103,7 @@ TEST(SteadyState, OfAFifoQueueAllocatesNothing) {
                                 cycle.advance(milliseconds(20));
                                 cycle.send_in_groups(10, groups);
                                 ASSERT_EQ(cycle.receive(10), 10u);
-                                cycle.use_handles(Op::remove);
+                                cycle.use_handles(Op::delete_message);
                               }),
               0u);
   }
@@ -116,7 +116,7 @@ TEST(SteadyState, OfTenantsAllocatesNothing) {
                             [&] {
                               cycle.send_in_groups(10, 1'000);
                               ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::remove);
+                              cycle.use_handles(Op::delete_message);
                             }),
             0u);
 }

@@ -86,7 +86,7 @@ TEST_F(Account, CoversStragglers) {
     send(queue, 1020);
     const std::vector<ReceiptHandle> handles = receive(queue, 1020);
     for (std::size_t i = 10; i < handles.size(); ++i)
-      world_.receipts(Op::remove, queue, {handles[i]});
+      world_.receipts(Op::delete_message, queue, {handles[i]});
   }
   expect_covered("stragglers");
 }

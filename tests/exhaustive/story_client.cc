@@ -143,7 +143,7 @@ void StoryClient::receive(std::size_t queue, std::uint32_t max, Duration visibil
 
 void StoryClient::delete_messages(const std::vector<Held>& held) {
   if (dead_ || held.empty()) return;
-  Call& call = make(Op::remove, held.front().queue);
+  Call& call = make(Op::delete_message, held.front().queue);
   for (const Held& one : held) {
     call.receipts.push_back({.handle = one.handle});
     ask_gone(call, one.message);
@@ -205,7 +205,7 @@ void StoryClient::on_response(Request& request) {
       hear_gone(call, request.error == Errc::ok);
       break;
     case Op::purge:
-    case Op::remove:
+    case Op::delete_message:
       hear_gone(call, request.error == Errc::ok);
       break;
     case Op::send:

@@ -75,7 +75,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
       receive(client, queue);
       return true;
     case Act::delete_message:
-      return delete_under_way(client) || with_handles(Op::remove, client);
+      return delete_under_way(client) || with_handles(Op::delete_message, client);
     case Act::change:
       return with_handles(Op::change_visibility, client);
     case Act::count:
@@ -197,7 +197,7 @@ bool Clients::delete_under_way(std::uint32_t client) {
   const Held held = *at;
   held_.erase(at);
   receive(client, held.queue);
-  Call& call = make(Op::remove, client, held.queue);
+  Call& call = make(Op::delete_message, client, held.queue);
   call.receipts.push_back({.handle = held.handle});
   call.messages.push_back(held.message);
   submit(call);
@@ -215,7 +215,7 @@ bool Clients::with_handles(Op op, std::uint32_t client) {
     if (op == Op::change_visibility)
       entry.visibility = milliseconds(timeouts[random_.below(std::size(timeouts))]);
     std::uint32_t message = held.message;
-    if (op == Op::remove && random_.chance(1, 100)) {
+    if (op == Op::delete_message && random_.chance(1, 100)) {
       entry.handle[random_.below(entry.handle.size())] ^= 0x10;
       message = no_message;
     }
@@ -489,7 +489,7 @@ bool Clients::delete_held() {
   while (!held_.empty()) {
     const Held held = held_.back();
     held_.pop_back();
-    Call& deletion = make(Op::remove, plan_.clients, held.queue);
+    Call& deletion = make(Op::delete_message, plan_.clients, held.queue);
     deletion.receipts.push_back({.handle = held.handle});
     deletion.messages.push_back(held.message);
     submit(deletion);

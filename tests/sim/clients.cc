@@ -97,7 +97,7 @@ void Clients::on_turn(const Turn& turn) {
     if (call->exact && call->decided_step == 0) {
       call->decided_step = turn.step;
       call->decided_at = turn.now;
-      if (call->op == Op::remove) model_->decided_delete(*call, turn);
+      if (call->op == Op::delete_message) model_->decided_delete(*call, turn);
     }
     if (call->op != Op::send || call->undecided == 0) continue;
     model_->decided_sends(*call, false, turn);
@@ -112,7 +112,7 @@ void Clients::on_turn(const Turn& turn) {
     // A delete that did not wait for the disk may have been decided after a receive of the same
     // turn.
     const bool at_once =
-        call->request.op == Op::remove && call->request.durability != Durability::fsync;
+        call->request.op == Op::delete_message && call->request.durability != Durability::fsync;
     return !at_once && call->request.op != Op::receive &&
            call->request.op != Op::change_visibility && call->request.op != Op::undeliver &&
            call->request.op != Op::count;

@@ -60,7 +60,7 @@ class FreeSpaceTest : public ShardLoopTest {
     ReceiptEntry receipt;
     receipt.handle = delivery.handle;
     Request request;
-    request.op = Op::remove;
+    request.op = Op::delete_message;
     request.queue = queue;
     request.receipts = {&receipt, 1};
     return ask(request);

@@ -273,7 +273,7 @@ void Model::asked(Call& call) {
       if (call.attempt != 0) queue.attempts_asked.insert(call.attempt);
       queue.receives.push_back(&call);
       return;
-    case Op::remove:
+    case Op::delete_message:
       for (const std::uint32_t id : call.messages)
         if (is_message(id)) ++messages_[id].deletes;
       return;
@@ -338,7 +338,7 @@ void Model::answered(Call& call, const Turn& turn) {
       return answered_send(call, turn);
     case Op::receive:
       return answered_receive(call, turn);
-    case Op::remove:
+    case Op::delete_message:
       return answered_delete_messages(call, turn);
     case Op::change_visibility:
       return answered_change(call, turn);

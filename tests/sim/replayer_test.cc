@@ -650,7 +650,7 @@ class BusyReplay : public ReplayTest, public testing::WithParamInterface<std::ui
       if (!random.chance(1, 20)) entries.push_back({.handle = r.handle});
     if (entries.empty()) return;
     Request deletion;
-    deletion.op = Op::remove;
+    deletion.op = Op::delete_message;
     deletion.queue = source;
     deletion.receipts = entries;
     ask_or_die(deletion, zero);

@@ -124,7 +124,7 @@ TEST_F(DurabilityTest, WhatIsOnTheDiskAlreadyIsCalledSo) {
   Receipt none{.queue = queue, .seq = 99};
   ReceiptEntry entry{.handle = seal(world->receipt_key(), none)};
   Request deletion;
-  deletion.op = Op::remove;
+  deletion.op = Op::delete_message;
   deletion.queue = queue;
   deletion.receipts = {&entry, 1};
   world->submit(deletion, zero, zero);

@@ -53,7 +53,7 @@ class SteadyTest : public ShardLoopTest {
     std::vector<ReceiptEntry> receipts(receive.delivered);
     for (std::uint32_t i = 0; i < receive.delivered; ++i) receipts[i].handle = deliveries[i].handle;
     Request deletion;
-    deletion.op = Op::remove;
+    deletion.op = Op::delete_message;
     deletion.queue = queue;
     deletion.receipts = receipts;
     ask(deletion);

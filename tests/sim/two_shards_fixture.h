@@ -119,7 +119,7 @@ class TwoShards : public testing::Test, public BrokerObserver {
     std::vector<ReceiptEntry> entries;
     for (const Received& message : messages) entries.push_back({.handle = message.handle});
     Request request;
-    request.op = Op::remove;
+    request.op = Op::delete_message;
     request.queue = queue;
     request.receipts = entries;
     EXPECT_TRUE(ask(request, owner));

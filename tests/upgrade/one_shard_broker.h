@@ -139,7 +139,7 @@ class OneShardBroker final : public RequestOwner {
   }
   Errc delete_message(QueueId queue, const ReceiptHandle& handle) {
     ReceiptEntry entry{.handle = handle};
-    Request request{.op = Op::remove, .queue = queue};
+    Request request{.op = Op::delete_message, .queue = queue};
     request.receipts = {&entry, 1};
     CHECK(ask(request) == Errc::ok);
     return entry.error;

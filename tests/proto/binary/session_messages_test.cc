@@ -301,8 +301,8 @@ TEST_F(BinarySessionTest, DeletesAndChangesByReceiptAndAnswersEach) {
   const std::uint32_t q = greet_and_open();
   const std::string a(receipt_bytes, 'a');
   const std::string b(receipt_bytes, 'b');
-  ASSERT_EQ(begin(BinaryOp::remove, batch({a, b}), q), Next::route);
-  EXPECT_EQ(call_.request().op, Op::remove);
+  ASSERT_EQ(begin(BinaryOp::delete_message, batch({a, b}), q), Next::route);
+  EXPECT_EQ(call_.request().op, Op::delete_message);
   ASSERT_EQ(call_.request().receipts.size(), 2u);
   EXPECT_EQ(call_.request().receipts[1].handle[0], 'b');
   call_.request().receipts[1].error = Errc::receipt_invalid;

@@ -129,7 +129,7 @@ TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOpera
       {BinaryOp::send, batch({entry("a", attribute("n", "String", "v"), {}, 5), entry("b")}),
        Next::route},
       {BinaryOp::receive, receive(5, 0, 0), Next::route},
-      {BinaryOp::remove, batch({receipt, receipt}), Next::route},
+      {BinaryOp::delete_message, batch({receipt, receipt}), Next::route},
       {BinaryOp::change, batch({receipt + std::string(4, '\0')}), Next::route},
   };
   for (const Case& c : cases) {
@@ -144,7 +144,7 @@ TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOpera
 
 TEST_F(BinarySessionTest, RefusesCountsThatPromiseMoreThanThereIs) {
   const std::uint32_t q = greet_and_open();
-  for (const BinaryOp op : {BinaryOp::send, BinaryOp::remove, BinaryOp::change}) {
+  for (const BinaryOp op : {BinaryOp::send, BinaryOp::delete_message, BinaryOp::change}) {
     for (const std::uint32_t count : {0u, 1025u, 0xFFFF'FFFFu}) {
       std::string payload;
       put(payload, count);

@@ -85,7 +85,7 @@ class FakeBroker {
         return send(request);
       case Op::receive:
         return receive(request);
-      case Op::remove:
+      case Op::delete_message:
       case Op::change_visibility:
         return receipts(request);
       case Op::undeliver:

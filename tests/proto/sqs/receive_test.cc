@@ -238,7 +238,7 @@ TEST_F(SqsReceive, AHandleIsGivenBackAsTheBytesThatWereHandedOut) {
   EXPECT_EQ(on_queue("DeleteMessage", fmt::format(R"("ReceiptHandle":"{}")", handle_1)).body, "");
   ReceiptHandle want;
   want.fill(1);
-  EXPECT_EQ(broker.seen[Op::remove], 1);
+  EXPECT_EQ(broker.seen[Op::delete_message], 1);
   EXPECT_EQ(call.routes().front().request->receipts[0].handle, want);
   EXPECT_EQ(query(fmt::format("Action=ChangeMessageVisibility&QueueUrl=q&VisibilityTimeout=43200"
                               "&ReceiptHandle={}",
@@ -261,7 +261,7 @@ TEST_F(SqsReceive, WhatIsNoHandleNeverReachesTheBroker) {
                           fmt::format(R"("ReceiptHandle":"{}","VisibilityTimeout":1)", bad)),
                  404, "com.amazonaws.sqs#ReceiptHandleIsInvalid", text);
   }
-  EXPECT_EQ(broker.seen[Op::remove] + broker.seen[Op::change_visibility], 0);
+  EXPECT_EQ(broker.seen[Op::delete_message] + broker.seen[Op::change_visibility], 0);
 }
 
 TEST_F(SqsReceive, WhatIsMissingIsNamed) {
