@@ -52,7 +52,7 @@ class Codec {
   // Empty: success.
   virtual std::string prepare(int socket, bool create) = 0;
 
-  // A SEND of `batch` messages; `stamp` is written into each body that has room for it.
+  // A SEND of `batch` messages; `stamp` is written into each body that is long enough for it.
   virtual void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) = 0;
   // A RECEIVE of up to `batch`; waits up to a second for a message if `wait`.
   virtual void append_receive(std::string& out, std::uint32_t slot, bool wait) = 0;

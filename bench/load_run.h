@@ -70,7 +70,7 @@ class Run {
     std::size_t filled = 0;
     std::vector<Slot> slots;
   };
-  // A first-in first-out list of slots, as line * depth + slot, with room for all slots.
+  // A first-in first-out list of slots, as line * depth + slot, with space for all slots.
   struct SlotRing {
     std::vector<std::uint32_t> items;
     std::size_t first = 0;

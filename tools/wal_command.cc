@@ -73,7 +73,7 @@ class Printer final : public RecordSink {
         record.progress ? "as before" : fmt::format("{}", static_cast<int>(record.task.status)));
   }
   void forget_transfer(const ForgetTransferRecord& record) override {
-    fmt::print("  settled shard {} queue {} seq {}\n", raw(record.from.shard),
+    fmt::print("  forget  shard {} queue {} seq {}\n", raw(record.from.shard),
                raw(record.from.queue), record.from.seq);
   }
   void checkpoint(const CheckpointRecord& record) override {
@@ -85,7 +85,7 @@ class Printer final : public RecordSink {
 
  private:
   static void print(const IndexEntriesRecord& record) {
-    fmt::print("  places  queue {} messages {} from seq {}\n", raw(record.queue),
+    fmt::print("  index   queue {} messages {} from seq {}\n", raw(record.queue),
                record.entries.size(), record.entries.empty() ? 0 : record.entries.front().seq);
   }
   static void print(const TrackedMessagesRecord& record) {
@@ -110,7 +110,7 @@ class Printer final : public RecordSink {
 void print_frame(const Manifest& manifest, const LogFrameHeader& header,
                  std::span<const std::byte> records) {
   if (header.lsn == manifest.checkpoint)
-    fmt::print("{} checkpoint: a start reads from here\n", manifest.checkpoint);
+    fmt::print("{} checkpoint: recovery begins here\n", manifest.checkpoint);
   fmt::print("{} frame {} B epoch {} at {} durable {}\n", header.lsn, header.length, header.epoch,
              header.wall_ms, header.durable);
   Printer printer;

@@ -403,7 +403,7 @@ void Worker::note_files_set_aside() {
   files_set_aside_ = log.files_set_aside;
   fmt::print(stderr,
              "pawl: shard {}: {} new file{} of the log could not be written ({}) and {} set aside "
-             "in {} with names ending in .bad. The disk has bad places: replace it. After {} such "
+             "in {} with names ending in .bad. The disk has bad blocks: replace it. After {} such "
              "files the shard fails.\n",
              raw(options_.id), log.files_set_aside, log.files_set_aside == 1 ? "" : "s",
              log.set_aside_errno != 0 ? std::strerror(log.set_aside_errno) : "before this start",

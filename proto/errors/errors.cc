@@ -67,10 +67,11 @@ constexpr ErrorRow errors[] = {
     never(Errc::queue_ids_used_up, Status::queue_ids_used_up, F::unsupported_operation,
           "All {queue_ids_max} queue ids of this data directory were used: no more queues can be "
           "created in it. Move to a new data directory."),
-    never(Errc::directory_full, Status::directory_full, F::over_limit,
-          "There is no room for it: {queues_max} queues and topics may be there, those of one "
-          "account up to its limit (--max-queues-per-account), and {directory_mib} MiB of their "
-          "names, attributes, tags and subscriptions. Delete queues that are not used."),
+    never(
+        Errc::directory_full, Status::directory_full, F::over_limit,
+        "The directory of queues is full. Limits: {queues_max} queues and topics, those of one "
+        "account up to its own limit (--max-queues-per-account), and {directory_mib} MiB of their "
+        "names, attributes, tags and subscriptions. Delete queues that are not used."),
     never(Errc::not_supported, Status::not_supported, F::unsupported_operation,
           "This version of pawl does not do this."),
     later(Errc::overloaded, Status::overloaded, 10, F::request_throttled, 200,
@@ -79,7 +80,7 @@ constexpr ErrorRow errors[] = {
           "The memory for message bodies is used up. Receive and delete messages, or give the "
           "broker more memory, and retry."),
     later(Errc::no_space, Status::no_space, 1000, F::request_throttled, 5000,
-          "The broker's disk is full. Receive and delete messages, or make room on the disk, and "
+          "The broker's disk is full. Receive and delete messages, or free space on the disk, and "
           "retry."),
     later(Errc::not_ready, Status::not_ready, 250, F::request_throttled, 1000,
           "The broker is starting or stopping. Retry in a moment."),

@@ -124,17 +124,18 @@ bool read_position(SnsState& s, std::string_view token, Position& out) {
   return s.refusal.parameter("NextToken");
 }
 
-// Writes one topic's subscriptions from `from` on while the page has room. False: the page is full.
-bool write_page(SnsState& s, XmlWriter& xml, std::size_t from, std::size_t& room,
+// Writes one topic's subscriptions from `from` on; `left` is the free entries of the page. False:
+// the page is full.
+bool write_page(SnsState& s, XmlWriter& xml, std::size_t from, std::size_t& left,
                 std::string& token) {
   const auto topic = topic_of(s.row);
   for (std::size_t i = from; i < topic->subscriptions.size(); ++i) {
-    if (room == 0) {
+    if (left == 0) {
       token = fmt::format("{} {}", s.row->name, i);
       return false;
     }
     write_subscription(s, xml, topic->subscriptions[i]);
-    --room;
+    --left;
   }
   return true;
 }
@@ -196,11 +197,11 @@ Next list_subscriptions(SnsState& s, const Form& form) {
   XmlWriter xml = s.answer();
   xml.open("Subscriptions");
   std::string token;
-  std::size_t room = SnsCall::page_max;
+  std::size_t left = SnsCall::page_max;
   const auto visit = [&](const ConfigPtr& row, std::size_t first) {
     s.row = row;
     s.topic_arn = topic_arn_of(s, s.account, row->name);
-    return write_page(s, xml, first, room, token);
+    return write_page(s, xml, first, left, token);
   };
   const std::string account = topic_account(s.account);
   bool more = true;
@@ -228,8 +229,8 @@ Next list_subscriptions_by_topic(SnsState& s, const Form& form) {
   XmlWriter xml = s.answer();
   xml.open("Subscriptions");
   std::string token;
-  std::size_t room = SnsCall::page_max;
-  write_page(s, xml, from.number, room, token);
+  std::size_t left = SnsCall::page_max;
+  write_page(s, xml, from.number, left, token);
   xml.close("Subscriptions");
   if (!token.empty()) xml.element("NextToken", token);
   return Next::respond;

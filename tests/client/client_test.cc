@@ -263,7 +263,7 @@ TEST_F(ClientToServer, CountsBytesAgainstItsCreditToo) {
   ASSERT_TRUE(client.submit_send(*queue, one));
   EXPECT_EQ(client.submit_send(*queue, one).error().code, Code::would_block);
   const Client::Outgoing small[] = {{.body = "a"}};
-  EXPECT_TRUE(client.submit_send(*queue, small)) << "there is room for this one";
+  EXPECT_TRUE(client.submit_send(*queue, small)) << "the credit is enough for this one";
   std::vector<Client::Completion> completions;
   while (client.outstanding() > 0) ASSERT_TRUE(client.poll(completions, 5s));
   const std::string more(1 << 20, 'a');  // with its frame, beyond the credit of 1 MiB

@@ -128,8 +128,9 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "All 4294967294 queue ids of this data directory were used: no more queues can be created "
        "in it. Move to a new data directory."                                                                                                                   },
       {Errc::directory_full,          403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
-       "There is no room for it: 100000 queues and topics may be there, those of one account up to "
-       "its limit "
+       "The directory of queues is full. Limits: 100000 queues and topics, those of one account up "
+       "to "
+       "its own limit "
        "(--max-queues-per-account), and 32 MiB of their names, attributes, tags and subscriptions. "
        "Delete queues that are "
        "not used."                                                                                                                                                                                                          },
@@ -141,7 +142,7 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "The memory for message bodies is used up. Receive and delete messages, or give the broker "
        "more memory, and retry."                                                                                                                                                                                            },
       {Errc::no_space,                429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
-       "The broker's disk is full. Receive and delete messages, or make room on the disk, and "
+       "The broker's disk is full. Receive and delete messages, or free space on the disk, and "
        "retry."                                                                                                                                                                                                             },
       {Errc::not_ready,               429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",
        "The broker is starting or stopping. Retry in a moment."                                                                                                                                                             },

@@ -138,7 +138,7 @@ class WalCommandOnCheckpoints(unittest.TestCase):
         """Where frames begin, and where the checkpoint begins and ends."""
         dump = self.wal("dump").stdout
         frames = [int(lsn) for lsn in re.findall(r"^(\d+) frame ", dump, re.M)]
-        (begin,) = re.findall(r"^(\d+) checkpoint: a start reads from here$", dump, re.M)
+        (begin,) = re.findall(r"^(\d+) checkpoint: recovery begins here$", dump, re.M)
         (end,) = re.findall(r"^(\d+) checkpoint ends$", dump, re.M)
         return frames, int(begin), int(end)
 

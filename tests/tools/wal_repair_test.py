@@ -252,7 +252,7 @@ class WalRepairOnCheckpoints(Repair):
 
     def checkpoint(self):
         dump = self.run_pawl("wal", "dump", self.data).stdout
-        (begin,) = re.findall(r"^(\d+) checkpoint: a start reads from here$", dump, re.M)
+        (begin,) = re.findall(r"^(\d+) checkpoint: recovery begins here$", dump, re.M)
         (end,) = re.findall(r"^(\d+) checkpoint ends$", dump, re.M)
         return int(begin), int(end)
 

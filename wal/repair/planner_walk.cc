@@ -176,7 +176,7 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
                             });
   } else {
     salvage.frame.resize(log_frame_header_bytes);
-    salvage.lost_bytes = salvage.lost.untold_bytes = to - from;
+    salvage.lost_bytes = salvage.lost.unrecognized_bytes = to - from;
   }
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(salvage.frame.size());

@@ -31,8 +31,8 @@ std::string describe_guess(const Guess& guess) {
     parts.push_back(fmt::format("{} {}{}", count, type,
                                 which.empty() ? "" : fmt::format(" ({})", fmt::join(which, "; "))));
   }
-  if (guess.untold_bytes > 0)
-    parts.push_back(fmt::format("{} bytes that cannot be told", guess.untold_bytes));
+  if (guess.unrecognized_bytes > 0)
+    parts.push_back(fmt::format("{} unrecognized bytes", guess.unrecognized_bytes));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -17,7 +17,7 @@ using MessageList = std::map<QueueId, std::set<Seq>>;
 
 // "1-3, 7": all numbers without a limit, because a repair shows each message that it drops.
 std::string numbers(const std::set<Seq>& seqs);
-// "1 send (queue 1: 7), 300 bytes that cannot be told"; empty: no loss.
+// "1 send (queue 1: 7), 300 unrecognized bytes"; empty: no loss.
 std::string describe_guess(const Guess& guess);
 
 }  // namespace pawl

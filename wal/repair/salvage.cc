@@ -19,7 +19,7 @@ constexpr std::size_t record_head_bytes = 12;
 constexpr std::size_t record_bytes_min = forget_transfer_bytes;  // with padding
 constexpr std::array<const char*, 17> type_names{
     "?",     "send",    "delete",   "receive", "purge",       "settings",
-    "heads", "task",    "settled",  "places",  "states",      "times",
+    "heads", "task",    "forget",   "index",   "states",      "times",
     "dedup", "arrived", "segments", "replay",  "subscription"};
 
 struct Head {
@@ -88,11 +88,11 @@ void guess_hole(std::span<const std::byte> hole, Guess& guess) {
     guess_record(hole, guess);
     hole = hole.subspan(std::min(align_record(head->length), hole.size()));
   }
-  guess.untold_bytes += hole.size();
+  guess.unrecognized_bytes += hole.size();
 }
 
 // Fills `out` with records without effect. `bytes` is a multiple of 8 and not less than the
-// shortest record. Where HEADS do not fit exactly, a SETTLED takes a part of the space.
+// shortest record. Where HEADS do not fit exactly, a FORGET_TRANSFER takes a part of the space.
 std::uint32_t fill(std::byte* out, std::size_t bytes, std::uint64_t stream) {
   constexpr std::size_t heads_fixed = 16, entry = 10;
   CHECK(bytes % 8 == 0 && bytes >= record_bytes_min, "{}", bytes);
@@ -118,7 +118,7 @@ void Guess::add(const Guess& other) {
     for (const auto& [queue, seqs] : queues) messages[type][queue].insert(seqs.begin(), seqs.end());
   }
   settings.insert(other.settings.begin(), other.settings.end());
-  untold_bytes += other.untold_bytes;
+  unrecognized_bytes += other.unrecognized_bytes;
 }
 
 Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool exact,

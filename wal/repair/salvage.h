@@ -2,7 +2,8 @@
 // Salvage: keeps the whole records of a damaged frame, in a new frame at the same place.
 //
 // Each record has its own hash. Whole records keep their place, so that all positions stay valid.
-// The bytes between them become records without effect: HEADS of no queue, SETTLED of no message.
+// The bytes between them become records without effect: HEADS of no queue, FORGET_TRANSFER of no
+// message.
 //
 // Owner:  values.
 // Source: wal/FORMAT.md, "A record".
@@ -25,10 +26,10 @@ namespace pawl {
 struct Guess {
   std::map<std::string, std::uint64_t> records;  // by type name
   std::map<std::string, std::map<QueueId, std::set<Seq>>> messages;
-  std::set<std::string> settings;  // "queue 3"
-  std::uint64_t untold_bytes = 0;  // bytes in which no record is recognizable
+  std::set<std::string> settings;        // "queue 3"
+  std::uint64_t unrecognized_bytes = 0;  // bytes in which no record is recognizable
 
-  bool empty() const { return records.empty() && untold_bytes == 0; }
+  bool empty() const { return records.empty() && unrecognized_bytes == 0; }
   void add(const Guess& other);
 };
 
