@@ -7,6 +7,7 @@
 
 #include "bench/load_codec.h"
 #include "core/check.h"
+#include "proto/text/text.h"
 
 // The codec of SQS over HTTP/1.1: JSON protocol, keep-alive, any endpoint. Requests are built from
 // prepared bytes; responses are parsed only as far as needed. Responses arrive in the order of
@@ -24,15 +25,6 @@ struct Response {
   std::size_t bytes = 0;  // with headers; 0: not complete yet
   bool broken = false;
 };
-
-bool starts_with_ignoring_case(std::string_view line, std::string_view lower) {
-  if (line.size() < lower.size()) return false;
-  for (std::size_t i = 0; i < lower.size(); ++i) {
-    const char c = line[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c) != lower[i]) return false;
-  }
-  return true;
-}
 
 // The body's length according to the headers; chunked takes precedence.
 struct Length {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/secure.h"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -13,6 +12,7 @@
 #include <cstdint>
 
 #include "core/check.h"
+#include "proto/text/network.h"
 
 namespace pawl::client {
 namespace {
@@ -54,12 +54,6 @@ BIO* make_bio(int descriptor) {
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
   BIO_set_init(bio, 1);
   return bio;
-}
-
-bool is_address(const std::string& host) {
-  unsigned char bytes[16];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), bytes) == 1;
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ bool lists(std::string_view names, std::string_view wanted) {
 
 bool is_amz(std::string_view name) {
   constexpr std::string_view head = "x-amz-";
-  return name.size() > head.size() && equals_ignoring_case(name.substr(0, head.size()), head);
+  return name.size() > head.size() && starts_with_ignoring_case(name, head);
 }
 
 }  // namespace

@@ -16,13 +16,6 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool begins_with_any_case(std::string_view text, std::string_view lower) {
-  if (text.size() < lower.size()) return false;
-  return std::equal(lower.begin(), lower.end(), text.begin(), [](char want, char c) {
-    return want == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  });
-}
-
 // AWS accepts some letters beyond ASCII, against its own documentation. Without a Unicode table
 // this accepts all characters from the Latin-1 letters on, except signs: the two operators among
 // those letters, the blocks of punctuation and symbols, the private and special blocks.
@@ -163,7 +156,7 @@ AttributeFault check_attribute(const MessageAttribute& attribute) {
   const std::string_view name = attribute.name;
   if (name.empty()) return AttributeFault::name_empty;
   if (name.size() > attribute_name_max) return AttributeFault::name_long;
-  if (begins_with_any_case(name, "aws.") || begins_with_any_case(name, "amazon.")) {
+  if (starts_with_ignoring_case(name, "aws.") || starts_with_ignoring_case(name, "amazon.")) {
     return AttributeFault::name_reserved;
   }
   if (!good_name_characters(name)) return AttributeFault::name_characters;

@@ -55,8 +55,7 @@ bool check_attribute(SnsState& s, std::string_view name, std::string& value, boo
     return s.refusal.parameter("{} can only be set for FIFO topics", name);
   }
   if (row->kind == Kind::truth) {
-    std::ranges::transform(value, value.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c | 0x20) : c; });
+    std::ranges::transform(value, value.begin(), lower);
     if (value == "true" || value == "false") return true;
     return s.refusal.parameter("{}: must be true or false", name);
   }

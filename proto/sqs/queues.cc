@@ -46,14 +46,9 @@ bool check_new_name(SqsState& s, std::string_view name, bool fifo) {
                            "to 80 in length");
 }
 
-bool is_true(std::string_view text) {
-  return std::ranges::equal(text, std::string_view("true"),
-                            [](char c, char want) { return (c | 0x20) == want; });
-}
-
 bool wants_fifo(const SqsInput& input) {
   return std::ranges::any_of(input.queue_attributes, [](const SqsInput::Pair& pair) {
-    return pair.first == "FifoQueue" && is_true(pair.second);
+    return pair.first == "FifoQueue" && equals_ignoring_case(pair.second, "true");
   });
 }
 

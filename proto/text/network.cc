@@ -11,28 +11,39 @@
 #include "core/check.h"
 
 namespace pawl {
+namespace {
 
-std::optional<Network> Network::parse(std::string_view text) {
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const std::string host(text.substr(0, slash));
+// The range that contains this address alone.
+std::optional<Network> parse_address(std::string_view text) {
+  const std::string host(text);
   Network made;
-  unsigned bits_max = 128;
   in_addr v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
     made.address[10] = made.address[11] = 0xFF;
     std::memcpy(made.address.data() + 12, &v4, sizeof v4);
     made.v4 = true;
-    bits_max = 32;
   } else if (inet_pton(AF_INET6, host.c_str(), made.address.data()) != 1) {
     return std::nullopt;
   }
+  return made;
+}
+
+}  // namespace
+
+bool is_address(std::string_view text) { return parse_address(text).has_value(); }
+
+std::optional<Network> Network::parse(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  auto made = parse_address(text.substr(0, slash));
+  if (!made) return std::nullopt;
+  const unsigned bits_max = made->v4 ? 32 : 128;
   unsigned bits = bits_max;
   if (slash < text.size()) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
     if (error != std::errc() || stop != end || bits > bits_max) return std::nullopt;
   }
-  made.bits = 128 - bits_max + bits;
+  made->bits = 128 - bits_max + bits;
   return made;
 }
 

@@ -16,6 +16,9 @@ namespace pawl {
 // An IPv6 address in network byte order; IPv4 as ::ffff:a.b.c.d.
 using PeerAddress = std::array<std::uint8_t, 16>;
 
+// True for one address, as "192.0.2.7" or "2001:db8::1".
+bool is_address(std::string_view text);
+
 // A range of addresses: "10.0.0.0/8", "192.0.2.7", "2001:db8::/32".
 struct Network {
   PeerAddress address{};

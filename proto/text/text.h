@@ -33,6 +33,9 @@ bool same_letters(std::string_view a, std::string_view b);  // of equal length
 inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && same_letters(a, b);
 }
+inline bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && same_letters(text.substr(0, prefix.size()), prefix);
+}
 
 // True: not empty, and only ASCII letters, digits, - and _. Names of queues and topics and ids of
 // batch entries have this form.

@@ -34,6 +34,14 @@ TEST(Network, ContainsWhatItsBitsSay) {
   }
 }
 
+TEST(Network, AnAddressIsNoRange) {
+  for (const char* text : {"192.0.2.7", "0.0.0.0", "::1", "2001:db8::", "::ffff:10.9.9.9"})
+    EXPECT_TRUE(is_address(text)) << text;
+  for (const char* text :
+       {"", "192.0.2.7/32", "::1/128", "[::1]", "192.0.2", "localhost", "::1%lo"})
+    EXPECT_FALSE(is_address(text)) << text;
+}
+
 TEST(Network, IsNotReadFromAnythingElse) {
   for (const char* text :
        {"", "/", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "::1/129", "10.0.0.0/8x",

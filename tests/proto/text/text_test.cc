@@ -83,5 +83,14 @@ TEST(Text, BytesThatAreNotUtf8AreRefused) {
   }
 }
 
+TEST(Text, APrefixIsFoundInAnyCaseOfAsciiLetters) {
+  EXPECT_TRUE(starts_with_ignoring_case("X-Amz-Date", "x-amz-"));
+  EXPECT_TRUE(starts_with_ignoring_case("aws.", "AWS."));
+  EXPECT_TRUE(starts_with_ignoring_case("", ""));
+  EXPECT_FALSE(starts_with_ignoring_case("aws", "aws."));
+  EXPECT_FALSE(starts_with_ignoring_case("@ws.", "`ws."));
+  EXPECT_FALSE(starts_with_ignoring_case("\xC4ws", "\xE4ws"));
+}
+
 }  // namespace
 }  // namespace pawl
