@@ -79,8 +79,8 @@ std::size_t JsonValue::size() const {
   return value.get_object().get(members) == SUCCESS ? members.size() : 0;
 }
 
-JsonItems JsonValue::items() const {
-  JsonItems items;
+JsonRange<JsonValue> JsonValue::items() const {
+  JsonRange<JsonValue> items;
   array list;
   if (from_handle<element>(handle_).get_array().get(list) == SUCCESS) {
     items.begin_.at_ = handle_of(list.begin());
@@ -89,8 +89,8 @@ JsonItems JsonValue::items() const {
   return items;
 }
 
-JsonMembers JsonValue::members() const {
-  JsonMembers members;
+JsonRange<JsonField> JsonValue::members() const {
+  JsonRange<JsonField> members;
   object of;
   if (from_handle<element>(handle_).get_object().get(of) == SUCCESS) {
     members.begin_.at_ = handle_of(of.begin());
@@ -111,31 +111,25 @@ std::optional<JsonValue> JsonValue::member(std::string_view key) const {
 
 std::string JsonValue::compact() const { return simdjson::minify(from_handle<element>(handle_)); }
 
-JsonValue JsonItems::iterator::operator*() const {
+template <>
+JsonValue JsonRange<JsonValue>::iterator::operator*() const {
   return JsonValue(handle_of(*from_handle<array::iterator>(at_)));
 }
-JsonItems::iterator& JsonItems::iterator::operator++() {
+template <>
+JsonRange<JsonValue>::iterator& JsonRange<JsonValue>::iterator::operator++() {
   at_ = handle_of(++from_handle<array::iterator>(at_));
   return *this;
 }
-JsonItems::iterator JsonItems::iterator::operator++(int) {
-  const iterator before = *this;
-  ++*this;
-  return before;
-}
 
-JsonField JsonMembers::iterator::operator*() const {
+template <>
+JsonField JsonRange<JsonField>::iterator::operator*() const {
   const auto here = from_handle<object::iterator>(at_);
   return {here.key(), JsonValue(handle_of(here.value()))};
 }
-JsonMembers::iterator& JsonMembers::iterator::operator++() {
+template <>
+JsonRange<JsonField>::iterator& JsonRange<JsonField>::iterator::operator++() {
   at_ = handle_of(++from_handle<object::iterator>(at_));
   return *this;
-}
-JsonMembers::iterator JsonMembers::iterator::operator++(int) {
-  const iterator before = *this;
-  ++*this;
-  return before;
 }
 
 struct JsonDom::Impl {

@@ -29,8 +29,9 @@
 
 namespace pawl {
 
-class JsonItems;
-class JsonMembers;
+struct JsonField;
+template <typename Entry>
+class JsonRange;
 
 // A value of a document, as small as a string_view.
 class JsonValue {
@@ -52,45 +53,20 @@ class JsonValue {
   // Elements of a list, members of an object; 0 for other kinds.
   std::size_t size() const;
   // Empty ranges for other kinds.
-  JsonItems items() const;
-  JsonMembers members() const;
+  JsonRange<JsonValue> items() const;
+  JsonRange<JsonField> members() const;
   std::optional<JsonValue> member(std::string_view key) const;
 
   std::string compact() const;  // as JSON without white space
 
  private:
   friend class JsonDom;
-  friend class JsonItems;
-  friend class JsonMembers;
+  template <typename Entry>
+  friend class JsonRange;
   using Handle = std::array<std::uintptr_t, 2>;  // simdjson's document and position
   explicit JsonValue(Handle handle) : handle_(handle) {}
 
   Handle handle_{};
-};
-
-class JsonItems {
- public:
-  class iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = JsonValue;
-    using difference_type = std::ptrdiff_t;
-
-    JsonValue operator*() const;
-    iterator& operator++();
-    iterator operator++(int);
-    bool operator==(const iterator&) const = default;
-
-   private:
-    friend class JsonValue;
-    JsonValue::Handle at_{};
-  };
-  iterator begin() const { return begin_; }
-  iterator end() const { return end_; }
-
- private:
-  friend class JsonValue;
-  iterator begin_, end_;
 };
 
 struct JsonField {
@@ -98,17 +74,23 @@ struct JsonField {
   JsonValue value;
 };
 
-class JsonMembers {
+// The elements of a list (JsonValue), or the members of an object (JsonField).
+template <typename Entry>
+class JsonRange {
  public:
   class iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = JsonField;
+    using value_type = Entry;
     using difference_type = std::ptrdiff_t;
 
-    JsonField operator*() const;
+    Entry operator*() const;
     iterator& operator++();
-    iterator operator++(int);
+    iterator operator++(int) {
+      const iterator before = *this;
+      ++*this;
+      return before;
+    }
     bool operator==(const iterator&) const = default;
 
    private:
@@ -122,6 +104,15 @@ class JsonMembers {
   friend class JsonValue;
   iterator begin_, end_;
 };
+
+template <>
+JsonValue JsonRange<JsonValue>::iterator::operator*() const;
+template <>
+JsonRange<JsonValue>::iterator& JsonRange<JsonValue>::iterator::operator++();
+template <>
+JsonField JsonRange<JsonField>::iterator::operator*() const;
+template <>
+JsonRange<JsonField>::iterator& JsonRange<JsonField>::iterator::operator++();
 
 class JsonDom {
  public:
