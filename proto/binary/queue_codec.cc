@@ -14,26 +14,6 @@ namespace {
 
 constexpr std::size_t queue_name_max = 80;
 
-constexpr Attribute all[] = {
-    Attribute::delay_seconds,
-    Attribute::maximum_message_size,
-    Attribute::message_retention_period,
-    Attribute::receive_message_wait_time_seconds,
-    Attribute::visibility_timeout,
-    Attribute::kms_data_key_reuse_period_seconds,
-    Attribute::sqs_managed_sse_enabled,
-    Attribute::policy,
-    Attribute::redrive_policy,
-    Attribute::redrive_allow_policy,
-    Attribute::kms_master_key_id,
-    Attribute::fifo_queue,
-    Attribute::content_based_deduplication,
-    Attribute::deduplication_scope,
-    Attribute::fifo_throughput_limit,
-    Attribute::durability,
-    Attribute::replay_retention,
-};
-
 }  // namespace
 
 Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
@@ -71,7 +51,7 @@ void put_queue_attributes(std::string& out, const QueueConfig& config) {
   const std::size_t begin = out.size();
   std::uint16_t count = 0;
   put(out, count);
-  for (const Attribute attribute : all) {
+  for (const Attribute attribute : settable_attributes()) {
     const std::string value = text_of(attribute, config);
     if (value.empty()) continue;
     put_short(out, name_of(attribute));

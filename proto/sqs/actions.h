@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The actions, each in two halves: the checks before the broker, and the writer of the result.
-// handler() in actions.cc lists them.
+// The table in actions.cc lists them, with their names and members.
 //
 // The first half returns `respond` after filling state.refusal, or when no shard is needed, and
 // `route` after filling state.request. The queue has been found already.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SQS API as tables: its actions and their members, with the names in both protocols.
 //
-// An action is written once, over SqsInput (input.h). From these tables the readers of JSON and
-// Query fill the input, and the response takes its name.
+// An action is written once, over SqsInput (input.h), as the functions of its row, which is in
+// actions.cc. From these tables the readers of JSON and Query fill the input, and the response
+// takes its name.
 //
 // Owner:  constants.
 // Source: SQS API Reference 2012-11-05; botocore's service model for the names in Query.
@@ -13,6 +14,10 @@
 #include <string_view>
 
 namespace pawl {
+
+struct SqsState;
+class SqsResult;
+enum class CallStep : std::uint8_t;
 
 enum class SqsMember : std::uint8_t {
   // scalars of a message or batch entry
@@ -100,13 +105,25 @@ enum class SqsAction : std::uint8_t {
   list_message_move_tasks,
 };
 
+// The functions of an action, before and after the broker.
+struct SqsHandler {
+  // Validates and fills `request`. For an action on a queue, `queue` is already set.
+  CallStep (*begin)(SqsState&) = nullptr;
+  // Writes the members of the result. Null for an action without a result.
+  void (*result)(SqsState&, SqsResult&) = nullptr;
+  // Recomputes a change of tags or permissions from `found`. Null for other actions.
+  CallStep (*change)(SqsState&) = nullptr;
+};
+
 struct SqsActionInfo {
   std::string_view name;
+  SqsHandler handler;
   SqsMemberSet members = 0;        // of the request
   SqsMemberSet entry_members = 0;  // of each entry of a batch
   bool on_queue = false;           // acts on the queue of QueueUrl or of the request path
 };
 const SqsActionInfo& info(SqsAction action);
+const SqsHandler& handler(SqsAction action);  // not of `none`
 
 // The action with that name; `none` if there is no such action.
 SqsAction action_named(std::string_view name);

@@ -91,6 +91,15 @@ constexpr Row table[] = {
 };
 static_assert(std::size(table) <= 32);
 
+constexpr bool is_settable(const Row& row) { return row.kind != Kind::computed; }
+constexpr auto settable = [] {
+  std::array<Attribute, std::ranges::count_if(table, is_settable)> all{};
+  std::size_t at = 0;
+  for (const Row& row : table)
+    if (is_settable(row)) all[at++] = row.attribute;
+  return all;
+}();
+
 // Positions of the computed rows in the table.
 enum Computed : std::size_t { visible, in_flight, delayed, created, modified, arn };
 
@@ -101,7 +110,7 @@ const Row* find(std::string_view name) {
 
 const Row* find(Attribute attribute) {
   const auto row = std::ranges::find_if(
-      table, [&](const Row& r) { return r.attribute == attribute && r.kind != Kind::computed; });
+      table, [&](const Row& r) { return r.attribute == attribute && is_settable(r); });
   return row == std::end(table) ? nullptr : row;
 }
 
@@ -133,12 +142,9 @@ bool read_integer(const Row& row, std::string_view value, AttributeChange& out) 
 }
 
 bool read_truth(std::string_view value, AttributeChange& out) {
-  std::string lower;
-  for (const char c : value.substr(0, 6)) {
-    lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  out.number = lower == "true" ? 1 : 0;
-  return lower == "true" || lower == "false";
+  const bool truth = equals_ignoring_case(value, "true");
+  out.number = truth ? 1 : 0;
+  return truth || equals_ignoring_case(value, "false");
 }
 
 bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
@@ -310,6 +316,8 @@ bool refuse_fifo_name(Refusal& refusal) {
                          "hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in "
                          "length");
 }
+
+std::span<const Attribute> settable_attributes() { return settable; }
 
 std::string_view name_of(Attribute attribute) {
   if (attribute == A::dead_letter_target || attribute == A::max_receive_count) {

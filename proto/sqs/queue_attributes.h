@@ -28,6 +28,9 @@ struct CallSettings;  // proto/aws/call_types.h
 
 inline constexpr std::size_t attribute_text_max = 8192;  // AWS's quota for a policy
 
+// The attributes that SetQueueAttributes or CreateQueue can set, each once.
+std::span<const Attribute> settable_attributes();
+
 // SQS's name; RedrivePolicy for the attributes that are derived from it.
 std::string_view name_of(Attribute attribute);
 

@@ -101,17 +101,6 @@ struct SqsState {
   }
 };
 
-// The functions of an action, before and after the broker.
-struct SqsHandler {
-  // Validates and fills `request`. For an action on a queue, `queue` is already set.
-  CallStep (*begin)(SqsState&) = nullptr;
-  // Writes the members of the result. Null for an action without a result.
-  void (*result)(SqsState&, SqsResult&) = nullptr;
-  // Recomputes a change of tags or permissions from `found`. Null for other actions.
-  CallStep (*change)(SqsState&) = nullptr;
-};
-const SqsHandler& handler(SqsAction action);
-
 // Account and name at the end of a queue URL or of a request path. Either may be empty.
 struct QueuePath {
   std::string_view account, name;

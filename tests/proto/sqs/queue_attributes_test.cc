@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -142,6 +143,13 @@ TEST_F(QueueAttributesTest, DoNotChangeTheTypeOfAQueue) {
   EXPECT_TRUE(refusal_.text.contains("Modifying queue type is not supported")) << refusal_.text;
   read("FifoQueue", "false", true);
   EXPECT_EQ(refusal_.text, "Invalid value for the parameter FifoQueue.");
+}
+
+TEST_F(QueueAttributesTest, ThatCanBeSetAreListedOnce) {
+  const auto all = settable_attributes();
+  EXPECT_EQ(std::set(all.begin(), all.end()),
+            std::set(std::begin(attributes), std::end(attributes)));
+  EXPECT_EQ(all.size(), std::size(attributes));
 }
 
 TEST_F(QueueAttributesTest, ThatAreComputedOrUnknownCannotBeSet) {
