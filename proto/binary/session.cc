@@ -2,6 +2,7 @@
 #include "proto/binary/session.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/check.h"
 #include "proto/auth/sigv4.h"
@@ -11,6 +12,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t client_name_max = 64;
+const ConfigPtr no_queue;
 
 }  // namespace
 
@@ -76,13 +78,14 @@ BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view fram
   config_ = &config;
   groups_ = session.groups_;
   undelivering_ = false;
-  answer_room_ = SIZE_MAX;
+  answer_bytes_max_ = SIZE_MAX;
   wait_later_ = Duration{0};
   answer_.clear();
   request_ = Request{};
   replay_.reset();
   request_.home = config.home;
   header_ = FrameHeader{};
+  verb_ = nullptr;
   frame_.assign(frame);
 
   const auto header = frame_.size() < frame_header_bytes ? std::nullopt : parse_header(frame_);
@@ -93,94 +96,68 @@ BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view fram
   if ((header_.flags & ~flag_checksum) != 0 || header_.status != 0)
     return refuse(Status::bad_frame);
   if (!session.expects(static_cast<BinaryOp>(header_.op))) return hang_up(Status::out_of_order);
-  return run(session, *payload, directory, config);
+  verb_ = verb(header_.op);
+  if (verb_ == nullptr) return refuse(Status::unknown_op);
+  BinaryReader in(*payload);
+  return run(*verb_, session, in, directory, config);
 }
 
-BinaryCall::Next BinaryCall::run(BinarySession& session, std::string_view payload,
+// The verbs. A new one is a row here, an enumerator in frames.h, and its functions.
+const BinaryCall::Verb* BinaryCall::verb(std::uint8_t op) {
+  using Call = BinaryCall;
+  static constexpr Verb rows[] = {
+      {BinaryOp::hello, Handle::none, &Call::hello},
+      {BinaryOp::ping, Handle::none, &Call::ping},
+      {BinaryOp::open_queue, Handle::none, &Call::open_queue},
+      {BinaryOp::create_queue, Handle::none, &Call::create_queue, &Call::created},
+      {BinaryOp::delete_queue, Handle::queue, &Call::delete_queue},
+      {BinaryOp::set_attributes, Handle::queue, &Call::set_attributes},
+      {BinaryOp::get_attributes, Handle::queue, &Call::get_attributes, &Call::described},
+      {BinaryOp::list_queues, Handle::none, &Call::list_queues},
+      {BinaryOp::purge, Handle::queue, &Call::purge},
+      {BinaryOp::stats, Handle::queue, &Call::stats, &Call::counted},
+      {BinaryOp::get_tags, Handle::known, &Call::get_tags},
+      {BinaryOp::set_tags, Handle::queue, &Call::set_tags},
+      {BinaryOp::list_sources, Handle::known, &Call::list_sources},
+      {BinaryOp::authenticate, Handle::none, &Call::authenticate},
+      {BinaryOp::send, Handle::queue, &Call::send, nullptr, &Call::write_sent},
+      {BinaryOp::receive, Handle::queue, &Call::receive, &Call::received, &Call::write_received},
+      {BinaryOp::delete_message, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
+      {BinaryOp::change, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
+      {BinaryOp::start_move, Handle::queue, &Call::start_move, &Call::move_answered},
+      {BinaryOp::cancel_move, Handle::queue, &Call::cancel_move, &Call::move_answered},
+      {BinaryOp::list_moves, Handle::queue, &Call::list_moves, &Call::moves_listed},
+      {BinaryOp::start_replay, Handle::queue, &Call::start_replay, &Call::replay_answered},
+      {BinaryOp::cancel_replay, Handle::queue, &Call::cancel_replay, &Call::replay_answered},
+      {BinaryOp::list_replays, Handle::queue, &Call::list_replays, &Call::replays_listed},
+  };
+  static constexpr auto by_op = [] {
+    std::array<const Verb*, 256> all{};
+    for (const Verb& row : rows) all[static_cast<std::uint8_t>(row.op)] = &row;
+    return all;
+  }();
+  return by_op[op];
+}
+
+BinaryCall::Next BinaryCall::run(const Verb& verb, BinarySession& session, BinaryReader& in,
                                  const Directory& directory, const BinarySettings& config) {
-  BinaryReader in(payload);
-  switch (static_cast<BinaryOp>(header_.op)) {
-    case BinaryOp::hello:
-      return hello(session, in, config);
-    case BinaryOp::authenticate:
-      return authenticate(session, in, config);
-    case BinaryOp::ping:
-      return in.finished() ? Next::respond : refuse(Status::bad_frame);
-    case BinaryOp::open_queue:
-      return open_queue(session, in, directory, config);
-    case BinaryOp::create_queue:
-      return create_queue(session, in, directory, config);
-    case BinaryOp::list_queues:
-      return list_queues(session, in, directory, config);
-    default:
-      return run_on_queue(session, in, directory);
-  }
-}
-
-// Operations that name their queue by the handle in the header.
-BinaryCall::Next BinaryCall::run_on_queue(BinarySession& session, BinaryReader& in,
-                                          const Directory& directory) {
-  const auto op = static_cast<BinaryOp>(header_.op);
-  const bool known =
-      op == BinaryOp::delete_queue || op == BinaryOp::set_attributes ||
-      op == BinaryOp::get_attributes || op == BinaryOp::purge || op == BinaryOp::stats ||
-      op == BinaryOp::send || op == BinaryOp::receive || op == BinaryOp::delete_message ||
-      op == BinaryOp::change || op == BinaryOp::get_tags || op == BinaryOp::set_tags ||
-      op == BinaryOp::list_sources || op == BinaryOp::start_move || op == BinaryOp::cancel_move ||
-      op == BinaryOp::list_moves || op == BinaryOp::start_replay || op == BinaryOp::cancel_replay ||
-      op == BinaryOp::list_replays;
-  if (!known) return refuse(Status::unknown_op);
+  if (verb.handle == Handle::none)
+    return (this->*verb.begin)({session, directory, config, in, no_queue});
   const ConfigPtr* opened = session.queue(header_.queue);
   if (!opened) return refuse(Status::bad_handle);
   if (*opened == nullptr) return refuse(Status::no_such_queue);
   // This shard may not know the queue yet, or it is deleted: the owner knows which, and responds.
   const ConfigPtr* current = directory.find((*opened)->id);
   if (current) opened = current;
-  const bool answered_here = op == BinaryOp::get_tags || op == BinaryOp::list_sources;
-  if (!current && answered_here) return refuse(Status::no_such_queue);
-  const QueueConfig& queue = **opened;
-  request_.queue = queue.id;
-
-  switch (op) {
-    case BinaryOp::send:
-      return send(in, queue);
-    case BinaryOp::receive:
-      return receive(session, in, queue);
-    case BinaryOp::delete_message:
-      return receipts(in, queue, Op::delete_message);
-    case BinaryOp::change:
-      return receipts(in, queue, Op::change_visibility);
-    case BinaryOp::set_attributes:
-      return set_attributes(in, directory, queue);
-    case BinaryOp::get_tags:
-      return get_tags(in, queue);
-    case BinaryOp::set_tags:
-      return set_tags(in, *opened);
-    case BinaryOp::list_sources:
-      return list_sources(in, directory, queue);
-    case BinaryOp::start_move:
-      return start_move(in, directory, queue);
-    case BinaryOp::cancel_move:
-      return cancel_move(in, queue);
-    case BinaryOp::start_replay:
-      return start_replay(in, directory, queue);
-    case BinaryOp::cancel_replay:
-      return cancel_replay(in, queue);
-    case BinaryOp::list_replays:
-      return list_replays(in, queue);
-    default:
-      break;
-  }
-  if (!in.finished()) return refuse(Status::bad_frame);
-  if (op == BinaryOp::delete_queue) return route(Op::delete_queue, control_shard);
-  if (op == BinaryOp::purge) return route(Op::purge, queue.owner);
-  if (op == BinaryOp::list_moves) return route(Op::list_moves, queue.owner);
-  if (op == BinaryOp::get_attributes) described_ = *opened;
-  return route(Op::count, queue.owner);
+  if (!current && verb.handle == Handle::known) return refuse(Status::no_such_queue);
+  request_.queue = (*opened)->id;
+  return (this->*verb.begin)({session, directory, config, in, *opened});
 }
 
-BinaryCall::Next BinaryCall::hello(BinarySession& session, BinaryReader& in,
-                                   const BinarySettings& config) {
+BinaryCall::Next BinaryCall::hello(const Context& call) {
+  BinarySession& session = call.session;
+  const BinarySettings& config = call.config;
+  BinaryReader& in = call.in;
   const auto magic = in.take<std::uint32_t>();
   const auto major = in.take<std::uint16_t>();
   session.minor_ = in.take<std::uint16_t>();
@@ -218,8 +195,10 @@ BinaryCall::Next BinaryCall::hello(BinarySession& session, BinaryReader& in,
   return Next::respond;
 }
 
-BinaryCall::Next BinaryCall::authenticate(BinarySession& session, BinaryReader& in,
-                                          const BinarySettings& config) {
+BinaryCall::Next BinaryCall::authenticate(const Context& call) {
+  BinarySession& session = call.session;
+  const BinarySettings& config = call.config;
+  BinaryReader& in = call.in;
   CHECK(session.challenged_, "a proof without a challenge");
   const std::string_view id = in.take_short();
   const std::string_view proof = in.take_bytes(std::tuple_size_v<Sha256>);
@@ -237,8 +216,15 @@ BinaryCall::Next BinaryCall::authenticate(BinarySession& session, BinaryReader& 
   return Next::respond;
 }
 
-BinaryCall::Next BinaryCall::open_queue(BinarySession& session, BinaryReader& in,
-                                        const Directory& directory, const BinarySettings& config) {
+BinaryCall::Next BinaryCall::ping(const Context& call) {
+  return call.in.finished() ? Next::respond : refuse(Status::bad_frame);
+}
+
+BinaryCall::Next BinaryCall::open_queue(const Context& call) {
+  BinarySession& session = call.session;
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const BinarySettings& config = call.config;
   const std::string_view account = in.take_short();
   const std::string_view name = in.take_short();
   if (!in.finished()) return refuse(Status::bad_frame);
@@ -254,10 +240,11 @@ BinaryCall::Next BinaryCall::open_queue(BinarySession& session, BinaryReader& in
   return opened(session, *found, directory);
 }
 
-BinaryCall::Next BinaryCall::create_queue(BinarySession& session, BinaryReader& in,
-                                          const Directory& directory,
-                                          const BinarySettings& config) {
-  spec_.account = session.account_or(config);
+BinaryCall::Next BinaryCall::create_queue(const Context& call) {
+  BinarySession& session = call.session;
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  spec_.account = session.account_or(call.config);
   spec_.name = in.take_short();
   spec_.changes.clear();
   spec_.tags.clear();
@@ -282,10 +269,11 @@ BinaryCall::Next BinaryCall::create_queue(BinarySession& session, BinaryReader& 
   return route(Op::create_queue, control_shard);
 }
 
-BinaryCall::Next BinaryCall::set_attributes(BinaryReader& in, const Directory& directory,
-                                            const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::set_attributes(const Context& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = call.queue();
   changes_.clear();
-  const AttributeSubject of{.directory = directory,
+  const AttributeSubject of{.directory = call.directory,
                             .account = queue.account,
                             .name = queue.name,
                             .fifo = queue.is_fifo(),
@@ -298,16 +286,34 @@ BinaryCall::Next BinaryCall::set_attributes(BinaryReader& in, const Directory& d
   return route(Op::set_attributes, control_shard);
 }
 
-BinaryCall::Next BinaryCall::list_queues(BinarySession& session, BinaryReader& in,
-                                         const Directory& directory, const BinarySettings& config) {
+BinaryCall::Next BinaryCall::get_attributes(const Context& call) {
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  described_ = call.opened;
+  return route(Op::count, call.queue().owner);
+}
+
+BinaryCall::Next BinaryCall::delete_queue(const Context& call) {
+  return call.in.finished() ? route(Op::delete_queue, control_shard) : refuse(Status::bad_frame);
+}
+
+BinaryCall::Next BinaryCall::purge(const Context& call) {
+  return call.in.finished() ? route(Op::purge, call.queue().owner) : refuse(Status::bad_frame);
+}
+
+BinaryCall::Next BinaryCall::stats(const Context& call) {
+  return call.in.finished() ? route(Op::count, call.queue().owner) : refuse(Status::bad_frame);
+}
+
+BinaryCall::Next BinaryCall::list_queues(const Context& call) {
+  BinaryReader& in = call.in;
   const std::string_view prefix = in.take_short();
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   if (max < 1 || max > names_max) return refuse(Status::invalid);
   // One more than requested shows whether there are more.
-  const std::vector<ConfigPtr> found =
-      directory.list(session.account_or(config), prefix, after, std::size_t{max} + 1);
+  const std::vector<ConfigPtr> found = call.directory.list(call.session.account_or(call.config),
+                                                           prefix, after, std::size_t{max} + 1);
   put_names(found, max);
   return Next::respond;
 }

@@ -144,7 +144,7 @@ class BinaryCall {
   // Most message bytes in the response of a RECEIVE; 0 for other operations.
   std::size_t promised() const { return request_.op == Op::receive ? receive_bytes_max_ : 0; }
   // Call before resume(): bytes free for the response. 0: all deliveries return to their queue.
-  void limit_answer(std::size_t bytes) { answer_room_ = bytes; }
+  void limit_answer(std::size_t bytes) { answer_bytes_max_ = bytes; }
 
   // Continues after the request has returned. Contents of RECEIVE deliveries are read here and in
   // write_response(), and must stay valid until that returns.
@@ -158,55 +158,91 @@ class BinaryCall {
   }
 
  private:
-  // Request side: each function handles one operation or a family of operations.
-  Next run(BinarySession& session, std::string_view payload, const Directory& directory,
+  // The arguments of a verb's functions.
+  struct Context {
+    BinarySession& session;
+    const Directory& directory;
+    const BinarySettings& config;
+    BinaryReader& in;         // the rest of the payload
+    const ConfigPtr& opened;  // the queue of the frame's handle; null for a verb without one
+    const QueueConfig& queue() const { return *opened; }
+  };
+  using Begin = Next (BinaryCall::*)(const Context& call);
+  using Resumed = Next (BinaryCall::*)(BinarySession& session, const Directory& directory);
+  using Write = void (BinaryCall::*)(std::string& out) const;
+  enum class Handle : std::uint8_t {
+    none,   // the verb ignores the handle in the header
+    queue,  // an opened queue, which this shard may not know yet
+    known,  // an opened queue that this shard knows: it answers alone
+  };
+  // A row of the table of verbs.
+  struct Verb {
+    BinaryOp op{};
+    Handle handle{};
+    Begin begin = nullptr;      // reads the payload
+    Resumed resumed = nullptr;  // after the shard: prepares the response; null: it is empty
+    Write write = nullptr;      // writes a response that is not prepared in answer_
+  };
+  static const Verb* verb(std::uint8_t op);
+
+  // Request side.
+  Next run(const Verb& verb, BinarySession& session, BinaryReader& in, const Directory& directory,
            const BinarySettings& config);
-  Next run_on_queue(BinarySession& session, BinaryReader& in, const Directory& directory);
-  Next hello(BinarySession& session, BinaryReader& in, const BinarySettings& config);
-  Next authenticate(BinarySession& session, BinaryReader& in, const BinarySettings& config);
-  Next open_queue(BinarySession& session, BinaryReader& in, const Directory& directory,
-                  const BinarySettings& config);
-  Next create_queue(BinarySession& session, BinaryReader& in, const Directory& directory,
-                    const BinarySettings& config);
-  Next list_queues(BinarySession& session, BinaryReader& in, const Directory& directory,
-                   const BinarySettings& config);
-  Next set_attributes(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
-  Next send(BinaryReader& in, const QueueConfig& queue);
-  Next receive(const BinarySession& session, BinaryReader& in, const QueueConfig& queue);
+  Next hello(const Context& call);
+  Next authenticate(const Context& call);
+  Next ping(const Context& call);
+  Next open_queue(const Context& call);
+  Next create_queue(const Context& call);
+  Next delete_queue(const Context& call);
+  Next list_queues(const Context& call);
+  Next set_attributes(const Context& call);
+  Next get_attributes(const Context& call);
+  Next purge(const Context& call);
+  Next stats(const Context& call);
+  Next send(const Context& call);
+  Next receive(const Context& call);
   Next wait_for_some();
-  Next get_tags(BinaryReader& in, const QueueConfig& queue);
-  Next set_tags(BinaryReader& in, const ConfigPtr& queue);
-  Next list_sources(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
-  Next start_move(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
-  Next cancel_move(BinaryReader& in, const QueueConfig& queue);
-  Next start_replay(BinaryReader& in, const Directory& directory, const QueueConfig& queue);
-  Next cancel_replay(BinaryReader& in, const QueueConfig& queue);
-  Next list_replays(BinaryReader& in, const QueueConfig& queue);
+  Next receipts(const Context& call);  // DELETE, CHANGE
+  Next get_tags(const Context& call);
+  Next set_tags(const Context& call);
+  Next list_sources(const Context& call);
+  Next start_move(const Context& call);
+  Next cancel_move(const Context& call);
+  Next list_moves(const Context& call);
+  Next start_replay(const Context& call);
+  Next cancel_replay(const Context& call);
+  Next list_replays(const Context& call);
   ReplayParams& about_replays();
   void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
-  Next receipts(BinaryReader& in, const QueueConfig& queue, Op op);
   Next route(Op op, ShardId target);
   // Handling of returned requests.
+  Next created(BinarySession& session, const Directory& directory);
   Next opened(BinarySession& session, const ConfigPtr& config, const Directory& directory);
-  Next described();
-  Next moves_listed();
-  Next replays_listed();
-  Next received();
+  Next described(BinarySession& session, const Directory& directory);
+  Next counted(BinarySession& session, const Directory& directory);
+  Next move_answered(BinarySession& session, const Directory& directory);
+  Next moves_listed(BinarySession& session, const Directory& directory);
+  Next replay_answered(BinarySession& session, const Directory& directory);
+  Next replays_listed(BinarySession& session, const Directory& directory);
+  Next received(BinarySession& session, const Directory& directory);
   Next refuse(Status status, std::uint32_t detail = no_detail);
   Next hang_up(Status status);
   // Writing of responses.
   void write_payload(std::string& out) const;
   void write_sent(std::string& out) const;
+  void write_received(std::string& out) const { write_deliveries(out, request_.delivered); }
   void write_deliveries(std::string& out, std::uint32_t count) const;
+  void write_receipts(std::string& out) const;
   void trim();
 
   FrameHeader header_;
+  const Verb* verb_ = nullptr;
   Status status_ = Status::ok;
   std::uint32_t detail_ = no_detail;
   ShardId target_{};
   const BinarySettings* config_ = nullptr;
   std::uint32_t receive_bytes_max_ = 0;
-  std::size_t answer_room_ = SIZE_MAX;
+  std::size_t answer_bytes_max_ = SIZE_MAX;
   Duration wait_later_{0};  // a large RECEIVE first looks without waiting, for all its messages
   bool groups_ = false;
   bool undelivering_ = false;  // returning deliveries that did not fit into the response

@@ -53,41 +53,35 @@ BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& dir
     return refuse(status_of(request_.error),
                   differs ? static_cast<std::uint32_t>(request_.differing) : no_detail);
   }
-  switch (static_cast<BinaryOp>(header_.op)) {
-    case BinaryOp::create_queue:
-      return opened(session, request_.config, directory);
-    case BinaryOp::get_attributes:
-      return described();
-    case BinaryOp::stats:
-      put(answer_, request_.counts.visible);
-      put(answer_, request_.counts.in_flight);
-      put(answer_, request_.counts.delayed);
-      if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
-      return Next::respond;
-    case BinaryOp::receive:
-      return received();
-    case BinaryOp::start_move:
-      put(answer_, request_.move.number);
-      return Next::respond;
-    case BinaryOp::cancel_move:
-      put(answer_, request_.move.moved);
-      return Next::respond;
-    case BinaryOp::list_moves:
-      return moves_listed();
-    case BinaryOp::start_replay:
-      put(answer_, request_.replay->number);
-      return Next::respond;
-    case BinaryOp::cancel_replay:
-      put(answer_, request_.replay->sent);
-      return Next::respond;
-    case BinaryOp::list_replays:
-      return replays_listed();
-    default:
-      return Next::respond;
-  }
+  return verb_->resumed == nullptr ? Next::respond : (this->*verb_->resumed)(session, directory);
 }
 
-BinaryCall::Next BinaryCall::moves_listed() {
+BinaryCall::Next BinaryCall::counted(BinarySession& session, const Directory&) {
+  put(answer_, request_.counts.visible);
+  put(answer_, request_.counts.in_flight);
+  put(answer_, request_.counts.delayed);
+  if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
+  return Next::respond;
+}
+
+// The number of a started task, or the count of a cancelled one.
+BinaryCall::Next BinaryCall::move_answered(BinarySession&, const Directory&) {
+  if (request_.op == Op::start_move)
+    put(answer_, request_.move.number);
+  else
+    put(answer_, request_.move.moved);
+  return Next::respond;
+}
+
+BinaryCall::Next BinaryCall::replay_answered(BinarySession&, const Directory&) {
+  if (request_.op == Op::start_replay)
+    put(answer_, request_.replay->number);
+  else
+    put(answer_, request_.replay->sent);
+  return Next::respond;
+}
+
+BinaryCall::Next BinaryCall::moves_listed(BinarySession&, const Directory&) {
   CHECK(request_.move.tasks.size() <= UINT16_MAX, "{} tasks", request_.move.tasks.size());
   put(answer_, static_cast<std::uint16_t>(request_.move.tasks.size()));
   for (const MoveTask& task : request_.move.tasks) {
@@ -103,7 +97,7 @@ BinaryCall::Next BinaryCall::moves_listed() {
   return Next::respond;
 }
 
-BinaryCall::Next BinaryCall::replays_listed() {
+BinaryCall::Next BinaryCall::replays_listed(BinarySession&, const Directory&) {
   CHECK(request_.replay != nullptr, "a list of replays without parameters");
   CHECK(request_.replay->tasks.size() <= UINT16_MAX, "{} tasks", request_.replay->tasks.size());
   put(answer_, static_cast<std::uint16_t>(request_.replay->tasks.size()));
@@ -123,6 +117,10 @@ BinaryCall::Next BinaryCall::replays_listed() {
   return Next::respond;
 }
 
+BinaryCall::Next BinaryCall::created(BinarySession& session, const Directory& directory) {
+  return opened(session, request_.config, directory);
+}
+
 // Assigns a handle to the queue and writes its settings.
 BinaryCall::Next BinaryCall::opened(BinarySession& session, const ConfigPtr& config,
                                     const Directory& directory) {
@@ -139,7 +137,7 @@ BinaryCall::Next BinaryCall::opened(BinarySession& session, const ConfigPtr& con
 }
 
 // Writes the queue's settings and message counts.
-BinaryCall::Next BinaryCall::described() {
+BinaryCall::Next BinaryCall::described(BinarySession&, const Directory&) {
   CHECK(described_ != nullptr, "a description of no queue");
   const QueueConfig& config = *described_;
   put(answer_, request_.counts.visible);
@@ -153,18 +151,18 @@ BinaryCall::Next BinaryCall::described() {
 }
 
 // Messages that do not fit into the response return to the queue, as if never delivered.
-BinaryCall::Next BinaryCall::received() {
+BinaryCall::Next BinaryCall::received(BinarySession&, const Directory&) {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
   CHECK(request_.unfetched <= request_.delivered, "{} of {} are not fetched", request_.unfetched,
         request_.delivered);
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
-  const std::size_t room = std::min<std::size_t>(receive_bytes_max_, answer_room_);
+  const std::size_t bytes_max = std::min<std::size_t>(receive_bytes_max_, answer_bytes_max_);
   std::size_t bytes = 0;
   std::uint32_t fit = 0;
   while (fit < fetched) {
     bytes += delivery_bytes(deliveries_[fit].content);
-    if ((fit > 0 || room == 0) && bytes > room) break;
+    if ((fit > 0 || bytes_max == 0) && bytes > bytes_max) break;
     ++fit;
   }
   if (fit == request_.delivered) return Next::respond;
@@ -201,20 +199,13 @@ void BinaryCall::write_payload(std::string& out) const {
     out.append(answer_);
     return;
   }
-  switch (static_cast<BinaryOp>(header_.op)) {
-    case BinaryOp::send:
-      return write_sent(out);
-    case BinaryOp::receive:
-      return write_deliveries(out, request_.delivered);
-    case BinaryOp::delete_message:
-    case BinaryOp::change:
-      put(out, static_cast<std::uint32_t>(request_.receipts.size()));
-      for (const ReceiptEntry& entry : request_.receipts)
-        put(out, static_cast<std::uint16_t>(status_of(entry.error)));
-      return;
-    default:
-      return;
-  }
+  if (verb_->write != nullptr) (this->*verb_->write)(out);
+}
+
+void BinaryCall::write_receipts(std::string& out) const {
+  put(out, static_cast<std::uint32_t>(request_.receipts.size()));
+  for (const ReceiptEntry& entry : request_.receipts)
+    put(out, static_cast<std::uint16_t>(status_of(entry.error)));
 }
 
 // Ids are the 16 bytes of the UUID that SQS clients receive.

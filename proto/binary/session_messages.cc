@@ -59,7 +59,9 @@ Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& 
 
 }  // namespace
 
-BinaryCall::Next BinaryCall::send(BinaryReader& in, const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::send(const Context& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = call.queue();
   const auto count = in.take<std::uint32_t>();
   if (count < 1 || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);
@@ -99,8 +101,9 @@ BinaryCall::Next BinaryCall::send(BinaryReader& in, const QueueConfig& queue) {
   return route(Op::send, queue.owner);
 }
 
-BinaryCall::Next BinaryCall::receive(const BinarySession& session, BinaryReader& in,
-                                     const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::receive(const Context& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = call.queue();
   const auto max = in.take<std::uint32_t>();
   const auto wait_ms = in.take<std::uint32_t>();
   const auto visibility_ms = in.take<std::uint32_t>();
@@ -112,7 +115,7 @@ BinaryCall::Next BinaryCall::receive(const BinarySession& session, BinaryReader&
                     (attempt.empty() || good_message_id(attempt));
   if (!fits) return refuse(Status::invalid);
   const std::size_t left = BinarySettings::receive_bytes_promised -
-                           std::min(session.promised_, BinarySettings::receive_bytes_promised);
+                           std::min(call.session.promised_, BinarySettings::receive_bytes_promised);
   const auto fair = static_cast<std::uint32_t>(left / 4);
   receive_bytes_max_ =
       std::min(config_->receive_bytes_max, std::max(fair, BinarySettings::receive_bytes_min));
@@ -122,12 +125,12 @@ BinaryCall::Next BinaryCall::receive(const BinarySession& session, BinaryReader&
       max > waiting_max && (wait == queue_default ? queue.wait() : wait) > Duration{0};
   // A RECEIVE with an attempt id is issued once: a second would return the first one's result.
   const bool looks_first = waits_for_many && attempt.empty();
-  const std::uint32_t room = waits_for_many && !looks_first ? waiting_max : max;
+  const std::uint32_t capacity = waits_for_many && !looks_first ? waiting_max : max;
   if (looks_first) wait_later_ = wait;
   // Only grows: the owner overwrites each delivery it fills.
-  if (deliveries_.size() < room) deliveries_.resize(room);
-  request_.deliveries = std::span(deliveries_).first(room);
-  request_.receive = {.max = room,
+  if (deliveries_.size() < capacity) deliveries_.resize(capacity);
+  request_.deliveries = std::span(deliveries_).first(capacity);
+  request_.receive = {.max = capacity,
                       .visibility = duration(visibility_ms),
                       .wait = looks_first ? Duration{0} : wait,
                       .attempt = queue.is_fifo() ? attempt : std::string_view(),
@@ -144,7 +147,9 @@ BinaryCall::Next BinaryCall::wait_for_some() {
   return route(Op::receive, target_);
 }
 
-BinaryCall::Next BinaryCall::receipts(BinaryReader& in, const QueueConfig& queue, Op op) {
+BinaryCall::Next BinaryCall::receipts(const Context& call) {
+  BinaryReader& in = call.in;
+  const bool change = header_.op == static_cast<std::uint8_t>(BinaryOp::change);
   const auto count = in.take<std::uint32_t>();
   if (count < 1 || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);
@@ -154,7 +159,7 @@ BinaryCall::Next BinaryCall::receipts(BinaryReader& in, const QueueConfig& queue
     const std::string_view handle = in.take_bytes(receipt_bytes);
     if (!in.ok()) return refuse(Status::bad_frame);
     std::memcpy(entry.handle.data(), handle.data(), receipt_bytes);
-    if (op == Op::change_visibility) {
+    if (change) {
       const auto visibility_ms = in.take<std::uint32_t>();
       if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
       entry.visibility = milliseconds(visibility_ms);
@@ -163,7 +168,7 @@ BinaryCall::Next BinaryCall::receipts(BinaryReader& in, const QueueConfig& queue
   }
   if (!in.finished()) return refuse(Status::bad_frame);
   request_.receipts = receipts_;
-  return route(op, queue.owner);
+  return route(change ? Op::change_visibility : Op::delete_message, call.queue().owner);
 }
 
 }  // namespace pawl

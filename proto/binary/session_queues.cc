@@ -21,11 +21,12 @@ bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to ==
 
 }  // namespace
 
-BinaryCall::Next BinaryCall::get_tags(BinaryReader& in, const QueueConfig& queue) {
-  if (!in.finished()) return refuse(Status::bad_frame);
-  CHECK(queue.tags.size() <= UINT16_MAX, "{} tags", queue.tags.size());
-  put(answer_, static_cast<std::uint16_t>(queue.tags.size()));
-  for (const auto& [key, value] : queue.tags) {
+BinaryCall::Next BinaryCall::get_tags(const Context& call) {
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  const Tags& tags = call.queue().tags;
+  CHECK(tags.size() <= UINT16_MAX, "{} tags", tags.size());
+  put(answer_, static_cast<std::uint16_t>(tags.size()));
+  for (const auto& [key, value] : tags) {
     put_short(answer_, key);
     put_short(answer_, value);
   }
@@ -33,7 +34,8 @@ BinaryCall::Next BinaryCall::get_tags(BinaryReader& in, const QueueConfig& queue
 }
 
 // Sets some tags and deletes others; the rest is unchanged.
-BinaryCall::Next BinaryCall::set_tags(BinaryReader& in, const ConfigPtr& queue) {
+BinaryCall::Next BinaryCall::set_tags(const Context& call) {
+  BinaryReader& in = call.in;
   Tags set;
   const Status status = binary::take_tags(in, set);
   std::vector<std::string_view> removed;
@@ -41,7 +43,7 @@ BinaryCall::Next BinaryCall::set_tags(BinaryReader& in, const ConfigPtr& queue) 
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) removed.push_back(in.take_short());
   if (!in.finished()) return refuse(Status::bad_frame);
   if (status != Status::ok) return refuse(status);
-  tags_ = queue->tags;
+  tags_ = call.queue().tags;
   std::erase_if(tags_, [&](const auto& tag) {
     return std::ranges::find(removed, tag.first) != removed.end() ||
            std::ranges::find(set, tag.first, &Tags::value_type::first) != set.end();
@@ -50,7 +52,7 @@ BinaryCall::Next BinaryCall::set_tags(BinaryReader& in, const ConfigPtr& queue) 
   std::ranges::sort(tags_);
   if (tags_.size() > tags_max) return refuse(Status::invalid);
   request_.tags = &tags_;
-  request_.based_on = queue;
+  request_.based_on = call.opened;
   return route(Op::set_attributes, control_shard);
 }
 
@@ -62,20 +64,23 @@ void BinaryCall::put_names(const std::vector<ConfigPtr>& found, std::size_t max)
   for (std::size_t i = 0; i < count; ++i) put_short(answer_, found[i]->name);
 }
 
-BinaryCall::Next BinaryCall::list_sources(BinaryReader& in, const Directory& directory,
-                                          const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::list_sources(const Context& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = call.queue();
   const std::string_view after = in.take_short();
   const auto max = in.take<std::uint16_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
   if (max < 1 || max > names_max) return refuse(Status::invalid);
-  put_names(directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1), max);
+  put_names(call.directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1), max);
   return Next::respond;
 }
 
 // --- move tasks ---
 
-BinaryCall::Next BinaryCall::start_move(BinaryReader& in, const Directory& directory,
-                                        const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::start_move(const Context& call) {
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const QueueConfig& queue = call.queue();
   const std::string_view destination = in.take_short();
   const auto rate = in.take<std::uint32_t>();
   if (!in.finished()) return refuse(Status::bad_frame);
@@ -94,16 +99,22 @@ BinaryCall::Next BinaryCall::start_move(BinaryReader& in, const Directory& direc
   return route(Op::start_move, queue.owner);
 }
 
-BinaryCall::Next BinaryCall::cancel_move(BinaryReader& in, const QueueConfig& queue) {
-  request_.move.number = in.take<std::uint32_t>();
-  if (!in.finished()) return refuse(Status::bad_frame);
-  return route(Op::cancel_move, queue.owner);
+BinaryCall::Next BinaryCall::cancel_move(const Context& call) {
+  request_.move.number = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  return route(Op::cancel_move, call.queue().owner);
+}
+
+BinaryCall::Next BinaryCall::list_moves(const Context& call) {
+  return call.in.finished() ? route(Op::list_moves, call.queue().owner) : refuse(Status::bad_frame);
 }
 
 // --- replay tasks ---
 
-BinaryCall::Next BinaryCall::start_replay(BinaryReader& in, const Directory& directory,
-                                          const QueueConfig& queue) {
+BinaryCall::Next BinaryCall::start_replay(const Context& call) {
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const QueueConfig& queue = call.queue();
   const std::string_view destination = in.take_short();
   const auto rate = in.take<std::uint32_t>();
   const auto from = in.take<std::int64_t>();
@@ -131,17 +142,17 @@ BinaryCall::Next BinaryCall::start_replay(BinaryReader& in, const Directory& dir
   return route(Op::start_replay, queue.owner);
 }
 
-BinaryCall::Next BinaryCall::cancel_replay(BinaryReader& in, const QueueConfig& queue) {
-  const auto number = in.take<std::uint32_t>();
-  if (!in.finished()) return refuse(Status::bad_frame);
+BinaryCall::Next BinaryCall::cancel_replay(const Context& call) {
+  const auto number = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return refuse(Status::bad_frame);
   about_replays().number = number;
-  return route(Op::cancel_replay, queue.owner);
+  return route(Op::cancel_replay, call.queue().owner);
 }
 
-BinaryCall::Next BinaryCall::list_replays(BinaryReader& in, const QueueConfig& queue) {
-  if (!in.finished()) return refuse(Status::bad_frame);
+BinaryCall::Next BinaryCall::list_replays(const Context& call) {
+  if (!call.in.finished()) return refuse(Status::bad_frame);
   about_replays();
-  return route(Op::list_replays, queue.owner);
+  return route(Op::list_replays, call.queue().owner);
 }
 
 // Allocates the parameters that the request points to while it is in flight.
