@@ -17,6 +17,7 @@
 #include "tools/wal_repair_command.h"
 #include "wal/records.h"
 #include "wal/repair/content.h"
+#include "wal/repair/directory_disk.h"
 #include "wal/repair/manifests.h"
 #include "wal/repair/walk.h"
 
@@ -140,7 +141,8 @@ bool report_missed(const std::string& directory, const WalkReport& report,
 
 // `queues`: those in the logs examined before. The first log of a data directory lists all queues.
 int examine_log(const std::string& directory, bool print, std::set<QueueId>& queues) {
-  const auto report = walk_log(directory, print ? print_frame : FrameVisitor{});
+  DirectoryDisk disk(directory);
+  const auto report = walk_log(disk, print ? print_frame : FrameVisitor{});
   if (!report) {
     const Error& error = report.error();
     fmt::print(stderr, "error: {}: {}{}{}\n", directory, error.what, error.sys != 0 ? ": " : "",
@@ -158,7 +160,7 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
                  ? ", closed in order"
              : report->torn ? ", a torn tail follows"
                             : "");
-  if (const std::uint64_t files = files_set_aside_in(directory); files > 0)
+  if (const std::uint64_t files = files_set_aside_in(disk); files > 0)
     fmt::print(
         "{}: {} new file{} could not be written and {} set aside with names ending in .bad: the "
         "disk has bad blocks\n",
@@ -168,10 +170,11 @@ int examine_log(const std::string& directory, bool print, std::set<QueueId>& que
 
 // The reason why a shard's log is lost or not the expected one; empty: it is the expected one.
 std::string misplaced(const DataIdentity& identity, std::uint32_t shard, const std::string& log) {
-  const auto manifests = read_manifests(log);
+  DirectoryDisk disk(log);
+  const auto manifests = read_manifests(disk);
   if (!manifests) return manifests.error().what;
   const std::optional<Manifest>& manifest = manifests->newest;
-  switch (absence_of(manifest, !segments_in(log).empty(), identity.stream_of(shard),
+  switch (absence_of(manifest, !segments_in(disk).empty(), identity.stream_of(shard),
                      identity.membership_of(shard))) {
     case LogAbsence::none:
       return {};
@@ -203,7 +206,8 @@ int examine_directory(const std::string& directory, bool print) {
   for (std::uint32_t shard = 0; shard < identity->shards; ++shard) {
     const std::string log = fmt::format("{}/{}", directory, log_name(shard));
     std::string wrong = misplaced(*identity, shard, log);
-    if (wrong.empty() && logs_below(log).empty() && !segments_in(log).empty())
+    DirectoryDisk disk(log);
+    if (wrong.empty() && logs_below(log).empty() && !segments_in(disk).empty())
       wrong = "MANIFEST.a and MANIFEST.b are both missing; `pawl wal repair` rebuilds them";
     if (wrong.empty() && !identity->is_made(shard) && logs_below(log).empty()) {
       fmt::print("{}: not made yet\n", log);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <expected>
 #include <filesystem>
 #include <set>
@@ -15,8 +16,9 @@
 #include "net/server/data_dir.h"
 #include "tools/commands.h"
 #include "wal/repair/apply.h"
+#include "wal/repair/directory_disk.h"
 #include "wal/repair/repair.h"
-#include "wal/repair/walk.h"
+#include "wal/repair/repair_copy.h"
 
 namespace pawl {
 namespace {
@@ -35,9 +37,12 @@ struct Known {
   std::set<ShardId> lost;
 };
 
-std::expected<RepairPlan, std::string> plan_of(const DataDir& data, std::uint32_t shard,
-                                               const Known& known) {
-  RepairRequest request{.directory = data.shard_path(shard),
+// The directories of all logs, for reading; they outlive the plans.
+using Disks = std::deque<DirectoryDisk>;
+
+std::expected<RepairPlan, std::string> plan_of(const DataDir& data, Disks& disks,
+                                               std::uint32_t shard, const Known& known) {
+  RepairRequest request{.disk = disks[shard],
                         .shard = ShardId{static_cast<std::uint8_t>(shard)},
                         .stream = data.identity().stream_of(shard),
                         .segment_bytes = data.identity().segment_bytes,
@@ -52,18 +57,18 @@ std::expected<RepairPlan, std::string> plan_of(const DataDir& data, std::uint32_
   if (plan) return std::move(*plan);
   const Error& error = plan.error();
   return std::unexpected(fmt::format(
-      "{}: {}{}", request.directory,
+      "{}: {}{}", data.shard_path(shard),
       error.code == Errc::version ? "written by a newer version: " : "",
       error.sys != 0 ? fmt::format("{}: {}", error.what, std::strerror(error.sys)) : error.what));
 }
 
 // Plans the control log first, because it lists all queues. If it needs a repair or a log is lost,
 // it is planned again with the lost logs and all queue ids.
-std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data) {
+std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data, Disks& disks) {
   std::vector<RepairPlan> plans;
   Known known;
   for (std::uint32_t shard = 0; shard < data.identity().shards; ++shard) {
-    auto plan = plan_of(data, shard, {.control = shard > 0 ? &plans[0] : nullptr});
+    auto plan = plan_of(data, disks, shard, {.control = shard > 0 ? &plans[0] : nullptr});
     if (!plan) return std::unexpected(plan.error());
     known.queue_ids_end = std::max(known.queue_ids_end, plan->queue_ids_end);
     if (plan->log_lost) {
@@ -77,7 +82,7 @@ std::expected<std::vector<RepairPlan>, std::string> plan_all(const DataDir& data
     plans.push_back(std::move(*plan));
   }
   if (!plans[0].log_lost && (plans[0].needed() || !known.lost.empty())) {
-    auto plan = plan_of(data, 0, known);
+    auto plan = plan_of(data, disks, 0, known);
     if (!plan) return std::unexpected(plan.error());
     plans[0] = std::move(*plan);
   }
@@ -109,9 +114,12 @@ std::expected<std::string, std::string> apply_all(DataDir& data, const std::stri
   }
   auto copied = copy.finish();
   if (!copied) return copied;
-  for (const RepairPlan& plan : plans) {
-    if (!plan.needed()) continue;
-    if (auto done = apply_repair(plan); !done) return std::unexpected(done.error());
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
+    if (!plans[i].needed()) continue;
+    const std::string directory = data.shard_path(i);
+    DirectoryDisk disk(directory, DirectoryDisk::Access::write);
+    if (auto done = apply_repair(plans[i], disk, directory); !done)
+      return std::unexpected(done.error());
   }
   if (auto done = give_up_lost(data, plans); !done) return std::unexpected(done.error());
   return copied;
@@ -129,7 +137,10 @@ int repair_logs(const std::string& data_dir, bool apply) {
   }
   const auto data = DataDir::open(data_dir, 0, 0);
   if (!data) return complain(data.error());
-  const auto plans = plan_all(**data);
+  Disks disks;
+  for (std::uint32_t shard = 0; shard < (*data)->identity().shards; ++shard)
+    disks.emplace_back((*data)->shard_path(shard));
+  const auto plans = plan_all(**data, disks);
   if (!plans) return complain(plans.error());
   bool needed = false, refused = false;
   for (std::size_t i = 0; i < plans->size(); ++i) {

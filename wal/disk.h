@@ -3,8 +3,9 @@
 // tests/sim/ implements it in memory, and loses, tears and reorders writes that were not flushed.
 //
 // There are two kinds of calls. Blocking calls are for startup and for rare metadata changes
-// (20-200 us). Asynchronous calls take an Io. The disk only marks it done, and the owner checks it
-// in its own turn: no completion runs another object's code.
+// (20-200 us); they are BlockingDisk, which is all that a repair needs. Asynchronous calls take an
+// Io. The disk only marks it done, and the owner checks it in its own turn: no completion runs
+// another object's code.
 //
 // Durability: a finished write with Flush::yes is on the medium, and so is every byte of that file
 //             whose write finished before it was submitted. A created, renamed or deleted name is
@@ -47,12 +48,9 @@ struct FileInfo {
   std::uint64_t bytes = 0;
 };
 
-class Disk {
+class BlockingDisk {
  public:
-  static constexpr std::size_t ios_max = 64;
-  virtual ~Disk() = default;
-
-  // --- blocking ---
+  virtual ~BlockingDisk() = default;
   virtual Result<std::vector<FileInfo>> list() = 0;
   // open() opens an existing file for reading and writing; create() makes a file, which must not
   // exist.
@@ -68,6 +66,12 @@ class Disk {
                                  std::span<const std::byte> from) = 0;
   virtual Result<void> sync_now(FileId file) = 0;
   virtual Result<void> sync_dir_now() = 0;
+};
+
+class Disk : public BlockingDisk {
+ public:
+  static constexpr std::size_t ios_max = 64;
+  using BlockingDisk::remove;
 
   // --- asynchronous: at most one system call each, finished some turns later ---
   virtual void write(FileId file, std::uint64_t offset, std::span<const std::byte> from,

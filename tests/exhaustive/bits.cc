@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every bit of segments and manifests flipped, one at a time. Segments are also cut at each 512
 // bytes, and each block is zeroed, swapped with its neighbour, or replaced by the other segment's.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <filesystem>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/check.h"
 #include "tests/exhaustive/inspect.h"
 #include "tests/exhaustive/part.h"
 #include "tests/exhaustive/power_cut.h"
 #include "tests/exhaustive/stories.h"
+#include "tests/wal/memory_disk.h"
 #include "wal/format.h"
 #include "wal/repair/walk.h"
 
@@ -140,41 +141,25 @@ class Judge {
   std::vector<sim::PowerCut> cut_;
 };
 
-// A copy of the files in a directory, where `pawl wal verify` can walk them.
+// A copy of the files of a disk, for the walk of `pawl wal verify`.
 class Walked {
  public:
   explicit Walked(sim::SimDisk& disk) {
-    char name[] = "/dev/shm/pawl_exhaustive.XXXXXX";
-    char other[] = "/tmp/pawl_exhaustive.XXXXXX";
-    const char* made = mkdtemp(name);
-    if (made == nullptr) made = mkdtemp(other);
-    CHECK(made != nullptr);
-    directory_ = made;
     const auto files = disk.list();
     CHECK(files.has_value());
-    for (const FileInfo& info : files.value()) {
-      const auto content = disk.content(info.name);
-      write(info.name, 0, content);
-    }
+    for (const FileInfo& info : files.value())
+      copy_.files[info.name] = std::make_shared<std::vector<std::byte>>(disk.content(info.name));
   }
-  ~Walked() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-  bool finds() const {
-    const auto report = walk_log(directory_);
+  bool finds() {
+    const auto report = walk_log(copy_);
     return !report || !report->damage.empty() || !report->missed.empty();
   }
-  void write(const std::string& file, std::uint64_t at, std::span<const std::byte> bytes) const {
-    const int fd = ::open((directory_ + "/" + file).c_str(), O_CREAT | O_WRONLY, 0600);
-    CHECK(fd >= 0);
-    CHECK(pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at)) ==
-          static_cast<ssize_t>(bytes.size()));
-    ::close(fd);
+  void flip_bit(const std::string& file, std::uint64_t at, unsigned bit) {
+    copy_.content(file).at(at) ^= std::byte(1u << bit);
   }
 
  private:
-  std::string directory_;
+  MemoryDisk copy_;
 };
 
 std::string again(const std::string& file, std::string_view what, std::uint64_t at) {
@@ -218,17 +203,15 @@ class Files {
   // Flips one bit of every byte, or of every (stride / 8)-th, and reports how many `wal verify`
   // finds.
   std::string walk(sim::SimDisk& disk) {
-    const Walked walked(disk);
+    Walked walked(disk);
     CHECK(!walked.finds(), "damage in a log that has none");
-    const auto content = disk.content(file_);
     std::uint64_t found = 0, all = 0;
     for (std::uint64_t at = 0; at < bytes_;
          at += std::max<std::uint64_t>(part_.settings().stride / 8, 1)) {
-      const std::byte flipped = content[at] ^ std::byte(1u << (at % 8));
-      walked.write(file_, at, {&flipped, 1});
+      walked.flip_bit(file_, at, static_cast<unsigned>(at % 8));
       found += walked.finds();
       ++all;
-      walked.write(file_, at, {&content[at], 1});
+      walked.flip_bit(file_, at, static_cast<unsigned>(at % 8));
     }
     return fmt::format("{} {}: wal verify finds {} of {}", file_, "walk", found, all);
   }

@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/repair/content.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "core/check.h"
 
 namespace pawl {
+namespace {
 
-Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
-                                         std::size_t bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return fail(Errc::io, "open", errno);
+std::vector<FileInfo> files_of(BlockingDisk& disk) {
+  return disk.list().value_or(std::vector<FileInfo>());
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(BlockingDisk& disk, std::string_view name,
+                                         std::uint64_t offset, std::size_t bytes) {
+  const auto file = disk.open(name);
+  if (!file) return std::unexpected(file.error());
   std::vector<std::byte> content(bytes);
-  std::size_t done = 0;
-  int error = 0;
-  while (done < bytes) {
-    const ssize_t n =
-        pread(file, content.data() + done, bytes - done, static_cast<off_t>(offset + done));
-    if (n < 0) error = errno;
-    if (n <= 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  ::close(file);
-  if (error != 0) return fail(Errc::io, "read", error);
-  content.resize(done);
+  const auto read = disk.read_now(*file, offset, content);
+  disk.close(*file);
+  if (!read) return std::unexpected(read.error());
+  content.resize(*read);
   return content;
 }
 
@@ -40,31 +34,27 @@ std::string describe(const Geometry& at, Lsn lsn) {
                      lsn);
 }
 
-std::vector<std::uint64_t> segments_in(const std::string& directory) {
+std::vector<std::uint64_t> segments_in(BlockingDisk& disk) {
   std::vector<std::uint64_t> numbers;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::int64_t number = segment_number(entry.path().filename().string());
+  for (const FileInfo& file : files_of(disk)) {
+    const std::int64_t number = segment_number(file.name);
     if (number >= 0) numbers.push_back(static_cast<std::uint64_t>(number));
   }
   std::ranges::sort(numbers);
   return numbers;
 }
 
-std::uint64_t files_set_aside_in(const std::string& directory) {
-  std::uint64_t files = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
-    files += set_aside_number(entry.path().filename().string()) >= 0 ? 1 : 0;
-  return files;
+std::uint64_t files_set_aside_in(BlockingDisk& disk) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      files_of(disk), [](const FileInfo& file) { return set_aside_number(file.name) >= 0; }));
 }
 
 Result<void> LogContent::open() {
-  for (const std::uint64_t number : segments_in(directory_)) {
-    const std::string path = directory_ + "/" + segment_name(number);
-    std::error_code error;
-    File file{.bytes = std::filesystem::file_size(path, error)};
-    const auto block = read_file(path, 0, block_bytes);
+  for (const FileInfo& info : files_of(*disk_)) {
+    if (segment_number(info.name) < 0) continue;
+    const auto number = static_cast<std::uint64_t>(segment_number(info.name));
+    File file{.bytes = info.bytes};
+    const auto block = read_file(*disk_, info.name, 0, block_bytes);
     if (!block) return std::unexpected(block.error());
     if (block->size() == block_bytes) {
       const auto header = read_segment_header(ConstBlock(block->data(), block_bytes));
@@ -103,7 +93,7 @@ Result<void> LogContent::load(std::uint64_t number) {
   number_ = UINT64_MAX;
   segment_.clear();
   if (there(number)) {
-    auto content = read_file(directory_ + "/" + segment_name(number), 0, at_.segment_bytes);
+    auto content = read_file(*disk_, segment_name(number), 0, at_.segment_bytes);
     if (!content) return std::unexpected(content.error());
     segment_ = std::move(*content);
   }

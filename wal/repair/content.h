@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogContent: the bytes of a log that is not open, with planned changes over them.
+// LogContent: the bytes of a log that is not open, with planned changes over them. A few functions
+// read the files of such a log.
 //
 // A segment is read as a whole; zeros stand for the bytes that are missing. put() lays new bytes
 // over it in memory; wal/repair/apply.h writes them to the disk.
@@ -7,7 +8,7 @@
 // Units:  bytes; Lsn as in wal/format.h.
 // Limits: one segment is in memory at a time, and all bytes of put().
 // Errors: Errc::io.
-// Owner:  one thread.
+// Owner:  one thread; the disk outlives it.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,26 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
+#include "wal/disk.h"
 #include "wal/format.h"
 
 namespace pawl {
 
 // Reads `bytes`; fewer at the end of the file.
-Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t offset,
-                                         std::size_t bytes);
+Result<std::vector<std::byte>> read_file(BlockingDisk& disk, std::string_view name,
+                                         std::uint64_t offset, std::size_t bytes);
 
 // The text for a position: segment, byte and lsn.
 std::string describe(const Geometry& at, Lsn lsn);
 
-// The numbers in the names of segment files, in ascending order.
-std::vector<std::uint64_t> segments_in(const std::string& directory);
+// The numbers in the names of segment files, in ascending order; none if the disk cannot be listed.
+std::vector<std::uint64_t> segments_in(BlockingDisk& disk);
 // The number of new files that the disk could not write.
-std::uint64_t files_set_aside_in(const std::string& directory);
+std::uint64_t files_set_aside_in(BlockingDisk& disk);
 
 class LogContent {
  public:
@@ -43,13 +46,11 @@ class LogContent {
     std::int64_t is_another = -1;  // the header's number if it differs from the name's
   };
 
-  LogContent(std::string directory, const Geometry& geometry)
-      : directory_(std::move(directory)), at_(geometry) {}
+  LogContent(BlockingDisk& disk, const Geometry& geometry) : disk_(&disk), at_(geometry) {}
 
   Result<void> open();
 
   const Geometry& geometry() const { return at_; }
-  const std::string& directory() const { return directory_; }
   const std::map<std::uint64_t, File>& files() const { return files_; }
   bool there(std::uint64_t number) const { return files_.contains(number); }
   // The first position, at `lsn` or after it, where a frame may begin.
@@ -73,7 +74,7 @@ class LogContent {
   Result<void> load(std::uint64_t number);
   void lay_over(Lsn lsn, std::span<const std::byte> bytes);
 
-  std::string directory_;
+  BlockingDisk* disk_;
   Geometry at_;
   std::map<std::uint64_t, File> files_;
   std::map<std::uint64_t, std::uint64_t> usable_;

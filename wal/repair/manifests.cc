@@ -7,12 +7,13 @@
 
 namespace pawl {
 
-Result<Manifests> read_manifests(const std::string& directory) {
+Result<Manifests> read_manifests(BlockingDisk& disk) {
   Manifests found;
   for (const std::string_view name : manifest_names) {
-    const auto content = read_file(directory + "/" + std::string(name), 0, block_bytes);
+    const auto content = read_file(disk, name, 0, block_bytes);
     if (!content && content.error().sys == ENOENT) continue;
     if (!content) return std::unexpected(content.error());
+    ++found.files;
     if (content->size() < block_bytes) continue;
     const auto manifest = read_manifest(ConstBlock(content->data(), block_bytes));
     if (!manifest && manifest.error().code == Errc::version)

@@ -6,18 +6,19 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "core/result.h"
+#include "wal/disk.h"
 #include "wal/format.h"
 
 namespace pawl {
 
 struct Manifests {
   std::optional<Manifest> newest;
-  int whole = 0;  // number of whole manifests, 0 to 2
+  int files = 0;  // number of manifest files, 0 to 2
+  int whole = 0;  // number of whole manifests among them
 };
 
-Result<Manifests> read_manifests(const std::string& directory);
+Result<Manifests> read_manifests(BlockingDisk& disk);
 
 }  // namespace pawl

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "wal/disk.h"
 #include "wal/format.h"
 #include "wal/manifest.h"
 #include "wal/repair/content.h"
@@ -19,7 +20,7 @@
 namespace pawl {
 
 struct RepairRequest {
-  std::string directory;  // of the log
+  BlockingDisk& disk;  // the directory of the log
   ShardId shard{};
   std::uint64_t stream = 0;
   std::uint64_t segment_bytes = 0;

@@ -17,8 +17,8 @@ namespace {
 // Plans a repair with the given manifest.
 Result<RepairPlan> plan_with(const RepairRequest& request, const Manifest& manifest, bool made_anew,
                              bool doubtful) {
-  RepairPlan plan(LogContent(request.directory,
-                             {manifest.stream, manifest.segment_bytes, manifest.extent_bytes}));
+  RepairPlan plan(
+      LogContent(request.disk, {manifest.stream, manifest.segment_bytes, manifest.extent_bytes}));
   if (auto opened = plan.content.open(); !opened) return std::unexpected(opened.error());
   auto frames = whole_frames(plan.content);
   if (!frames) return std::unexpected(frames.error());
@@ -35,7 +35,7 @@ Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const 
   const std::uint64_t extent = std::min<std::uint64_t>(
       LogOptions{}.extent_bytes, request.segment_bytes & (~request.segment_bytes + 1));
   const Geometry geometry{request.stream, request.segment_bytes, extent};
-  LogContent content(request.directory, geometry);
+  LogContent content(request.disk, geometry);
   if (auto opened = content.open(); !opened) return std::unexpected(opened.error());
   auto frames = whole_frames(content);
   if (!frames) return std::unexpected(frames.error());
@@ -64,10 +64,10 @@ Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const 
 }  // namespace
 
 Result<RepairPlan> plan_repair(const RepairRequest& request) {
-  const auto manifests = read_manifests(request.directory);
+  const auto manifests = read_manifests(request.disk);
   if (!manifests) return std::unexpected(manifests.error());
-  RepairPlan empty(LogContent(request.directory, {request.stream, request.segment_bytes, 0}));
-  const LogAbsence absence = absence_of(manifests->newest, !segments_in(request.directory).empty(),
+  RepairPlan empty(LogContent(request.disk, {request.stream, request.segment_bytes, 0}));
+  const LogAbsence absence = absence_of(manifests->newest, !segments_in(request.disk).empty(),
                                         request.stream, request.membership);
   if (absence == LogAbsence::another_log) {
     empty.refused =
@@ -94,7 +94,7 @@ Result<RepairPlan> plan_repair(const RepairRequest& request) {
                       (!plan || !plan->refused.empty() || (*anew)->lost < plan->lost);
   if (better) return std::move(**anew);
   if (plan) return std::move(*plan);
-  if (!segments_in(request.directory).empty())
+  if (!segments_in(request.disk).empty())
     empty.refused = "neither a manifest nor a frame of this log is whole";
   return empty;
 }

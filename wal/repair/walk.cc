@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -86,8 +84,8 @@ class Contents final : public QuietSink {
 
 class Walk {
  public:
-  Walk(const std::string& directory, const FrameVisitor& visit, WalkReport& report)
-      : directory_(directory),
+  Walk(BlockingDisk& disk, const FrameVisitor& visit, WalkReport& report)
+      : disk_(disk),
         visit_(visit),
         report_(report),
         at_{report.manifest.stream, report.manifest.segment_bytes, report.manifest.extent_bytes},
@@ -119,7 +117,7 @@ class Walk {
   // beginning of the checkpoint's segment.
   void walk_older() {
     const std::uint64_t first = report_.manifest.first;
-    for (const std::uint64_t number : segments_in(directory_)) {
+    for (const std::uint64_t number : segments_in(disk_)) {
       if (number >= first) break;
       if (!enter(number, false)) continue;
       if (at_.segment_of(last_.lsn) + 1 != number) chained_ = false;
@@ -166,7 +164,7 @@ class Walk {
   // Opens a segment. False: it is missing, too short, or without a right header.
   bool enter(std::uint64_t number, bool needed) {
     const std::string name = segment_name(number);
-    const auto content = read_file(directory_ + "/" + name, 0, at_.segment_bytes);
+    const auto content = read_file(disk_, name, 0, at_.segment_bytes);
     const Lsn base = at_.segment_base(number);
     std::string fault;
     if (!content)
@@ -264,7 +262,7 @@ class Walk {
 
   std::string describe(Lsn lsn) const { return pawl::describe(at_, lsn); }
 
-  const std::string& directory_;
+  BlockingDisk& disk_;
   const FrameVisitor& visit_;
   WalkReport& report_;
   const Geometry at_;
@@ -276,34 +274,17 @@ class Walk {
   bool chained_ = false;  // the next frame must follow last_
 };
 
-bool holds_manifest(const std::filesystem::path& directory) {
-  return std::any_of(
-      std::begin(manifest_names), std::end(manifest_names),
-      [&](std::string_view name) { return std::filesystem::exists(directory / name); });
-}
-
 }  // namespace
 
-Result<WalkReport> walk_log(const std::string& directory, const FrameVisitor& visit) {
-  if (!holds_manifest(directory)) return fail(Errc::invalid, "no log in this directory");
-  const auto manifests = read_manifests(directory);
+Result<WalkReport> walk_log(BlockingDisk& disk, const FrameVisitor& visit) {
+  const auto manifests = read_manifests(disk);
   if (!manifests) return std::unexpected(manifests.error());
+  if (manifests->files == 0) return fail(Errc::invalid, "no log in this directory");
   if (!manifests->newest) return fail(Errc::corrupt, "neither manifest is whole");
   WalkReport report{.manifest = *manifests->newest};
-  Walk walk(directory, visit, report);
+  Walk walk(disk, visit, report);
   if (const auto done = walk.run(); !done) return std::unexpected(done.error());
   return report;
-}
-
-std::vector<std::string> logs_below(const std::string& directory) {
-  if (holds_manifest(directory)) return {directory};
-  std::vector<std::string> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
-    if (entry.is_directory() && holds_manifest(entry.path()))
-      found.push_back(entry.path().string());
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 }  // namespace pawl

@@ -9,7 +9,7 @@
 // a missing or damaged segment, the walk knows how many messages it should hold. It does not know
 // whether their queues were deleted: that is in the log of shard 0.
 //
-// Errors: Errc::invalid for a directory without a log; Errc::version for a newer manifest; Errc::io
+// Errors: Errc::invalid for a disk without a log; Errc::version for a newer manifest; Errc::io
 //         for an unreadable one; Errc::corrupt if neither is whole, or for an impossible geometry.
 //         Damage to segments is no error: it is in the report.
 // Owner:  one thread; nothing is kept after the call.
@@ -27,6 +27,7 @@
 
 #include "core/ids.h"
 #include "core/result.h"
+#include "wal/disk.h"
 #include "wal/format.h"
 
 namespace pawl {
@@ -53,9 +54,6 @@ using FrameVisitor =
     std::function<void(const Manifest&, const LogFrameHeader&, std::span<const std::byte>)>;
 
 // Without a visitor, the walk only makes the report.
-Result<WalkReport> walk_log(const std::string& directory, const FrameVisitor& visit = {});
-
-// The directory itself if it holds a manifest, or else its subdirectories that do, sorted.
-std::vector<std::string> logs_below(const std::string& directory);
+Result<WalkReport> walk_log(BlockingDisk& disk, const FrameVisitor& visit = {});
 
 }  // namespace pawl
