@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "core/check.h"
 
@@ -26,6 +29,13 @@ bool is_loopback(const sockaddr* address) {
     return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
   }
   return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc() && stop == end;
 }
 
 void set_reuse(int fd, int on) { setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); }
@@ -120,11 +130,18 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   }
   std::string host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const std::string port = text.substr(colon + 1);
+  if (!is_port(port)) {  // getaddrinfo() would take its lower 16 bits
+    return std::unexpected(fmt::format(
+        "cannot bind --{} {}: port {} is not a number from 0 to 65535; give one that is "
+        "free (port 0 picks a free one)",
+        flag, text, port));
+  }
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found) != 0) {
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
     return std::unexpected(fmt::format(
         "cannot bind --{} {}: {} has no address; give an address of this machine that `ip addr` "
         "shows, or 127.0.0.1",
@@ -133,7 +150,7 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
   if (!guarded && !is_loopback(found->ai_addr)) {
     return std::unexpected(fmt::format(
-        "error[B2103]: cannot bind --{} {} without credentials: every machine that reaches it "
+        "cannot bind --{} {} without credentials: every machine that reaches it "
         "could {}. Bind 127.0.0.1, {}or pass --insecure-no-auth to accept the risk",
         flag, text, flag == "admin" ? "read health and metrics" : "read and delete messages",
         flag == "admin" ? "" : "require signatures with --auth sigv4 --keys FILE, "));
