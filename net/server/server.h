@@ -28,6 +28,7 @@ namespace pawl {
 using KeyLoader = std::function<std::expected<std::shared_ptr<const Keyring>, std::string>()>;
 
 struct ServerOptions {
+  static constexpr std::uint32_t connections_default = 20'000;
   std::string data = "./pawl-data";
   std::string http = "127.0.0.1:9324";
   std::string admin = "127.0.0.1:9325";
@@ -39,10 +40,10 @@ struct ServerOptions {
   bool insecure_no_auth = false;
   std::string tls_certificate;  // PEM files; both or neither. http and binary then accept only TLS
   std::string tls_key;
-  std::vector<std::string> allow_hosts;       // without auth: more names of this server
-  std::vector<std::string> allow_origins;     // without auth: pages that may send requests
-  std::vector<std::string> trusted_proxies;   // addresses or networks
-  std::uint32_t connections_max = 20'000;     // of all shards together
+  std::vector<std::string> allow_hosts;      // without auth: more names of this server
+  std::vector<std::string> allow_origins;    // without auth: pages that may send requests
+  std::vector<std::string> trusted_proxies;  // addresses or networks
+  std::uint32_t connections_max = 0;  // of all shards together; 0: connections_default, or fewer
   std::uint32_t address_connections_max = 0;  // from one address; 0: three quarters of all
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.

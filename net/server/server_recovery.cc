@@ -39,15 +39,16 @@ std::uint64_t default_memory() {
 }
 
 // Most connections: the open files limit, less a quarter for the logs (log_descriptors()) and the
-// share of the admin port.
-std::uint32_t connections_allowed(std::uint32_t asked) {
+// share of the admin port. `explicit_max`: 0 if there is none.
+std::uint32_t connections_allowed(std::uint32_t explicit_max) {
+  const std::uint32_t asked = explicit_max != 0 ? explicit_max : ServerOptions::connections_default;
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return asked;
   constexpr std::uint64_t admin = WorkerShared::admin_connections_max;
   const std::uint64_t share = files.rlim_cur - files.rlim_cur / 4;
   const std::uint64_t most = share > 2 * admin ? share - admin : share;
   if (asked <= most) return asked;
-  if (asked != ServerOptions{}.connections_max)  // only an explicit number deserves a warning
+  if (explicit_max != 0)
     fmt::print(stderr,
                "pawl: the limit of connections is {} instead of {}: this process may open {} "
                "files, of which a quarter is for the logs and {} for the admin port. Raise the "

@@ -25,6 +25,11 @@ STRANGER = 54321  # a user with no other process; limits of processes do not hol
 MIB = 1 << 20
 
 
+class LimitedPawl(Pawl):
+    def command(self):
+        return ["bash", "-c", 'ulimit -n 1000; exec "$0" "$@"', *super().command()]
+
+
 class Start(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.mkdtemp(prefix="pawl-start-")
@@ -104,6 +109,17 @@ class Start(unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (512 * MIB, 512 * MIB))
         self.refused(self.serve(before=limit, words=["--shards", "1", "--memory", "1GiB"]), 1, "--memory is 1024 MiB")
+
+    def test_a_limit_of_connections_that_is_asked_for_and_cannot_be_had_is_a_warning(self):
+        """20000 is the default too, which is lowered without a word."""
+        for asked, warned in ((), False), (("20000",), True), (("300",), False):
+            with self.subTest(asked=asked):
+                words = [word for number in asked for word in ("--max-connections", number)]
+                server = LimitedPawl(PAWL, data=self.data + "".join(asked), extra=words).start()
+                self.addCleanup(lambda pawl=server: pawl.process.poll() is None and pawl.kill())
+                server.stop()
+                said = "the limit of connections is 718 instead of 20000: this process may open 1000 files" in server.errors()
+                self.assertEqual((said, "ulimit -n" in server.errors()), (warned, warned), server.errors())
 
     def test_queues_of_an_account_that_is_not_served_are_named(self):
         one, other = "111111111111", "222222222222"
