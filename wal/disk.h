@@ -12,11 +12,13 @@
 //             durable after sync_dir. Nothing else is promised.
 // Units:  bytes. Writes and reads are aligned to block_bytes in offset, length and memory.
 // Limits: ios_max asynchronous operations at once.
-// Errors: Errc::io with errno, or Errc::no_space on a full disk; Io::result is -errno. A short
-//         write is -EIO. A read beyond the end of the file is -EIO or short.
+// Errors: Errc::io with errno; of open, create and write_now Errc::no_space with ENOSPC on a full
+//         disk. Io::result is -errno. A short write is -EIO. A read beyond the end of the file is
+//         -EIO or short.
 // Owner:  one shard; not thread-safe.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,6 +44,11 @@ struct Io {
   bool done = false;        // finished; the owner clears it after reading the result
   std::int32_t result = 0;  // bytes, or -errno
 };
+
+// The error of a blocking call that may need free space: open, create, write_now.
+inline std::unexpected<Error> fail_for_space(const char* what, int sys) {
+  return fail(sys == ENOSPC ? Errc::no_space : Errc::io, what, sys);
+}
 
 struct FileInfo {
   std::string name;

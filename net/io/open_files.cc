@@ -111,7 +111,7 @@ Result<FileId> OpenFiles::open(std::string_view name, int flags) {
   const int error = fd < 0 ? -fd : fstat(fd, &info) != 0 ? errno : 0;
   if (error != 0) {
     if (fd >= 0) ::close(fd);
-    return fail(error == ENOSPC ? Errc::no_space : Errc::io, "open", error);
+    return fail_for_space("open", error);
   }
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(rows_.size()));

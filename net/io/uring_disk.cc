@@ -145,8 +145,7 @@ Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
     const ssize_t n =
         pwrite(*fd, from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "write", n == 0 ? EIO : errno);
+    if (n <= 0) return fail_for_space("write", n == 0 ? EIO : errno);
     done += static_cast<std::size_t>(n);
   }
   return {};

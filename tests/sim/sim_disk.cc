@@ -108,8 +108,10 @@ int SimDisk::fault(IoKind kind) {
 
 std::optional<Error> SimDisk::refused(IoKind kind, const char* what) {
   if (!spend_power()) return Error{Errc::io, EIO, "the disk has no power"};
-  if (const int error = fault(kind)) return Error{Errc::io, error, what};
-  return std::nullopt;
+  const int error = fault(kind);
+  if (error == 0) return std::nullopt;
+  const bool needs_space = kind == IoKind::open || kind == IoKind::create;
+  return needs_space ? fail_for_space(what, error).error() : Error{Errc::io, error, what};
 }
 
 // --- names ---
@@ -215,14 +217,14 @@ Result<void> SimDisk::write_now(FileId file, std::uint64_t offset,
                                 std::span<const std::byte> from) {
   Inode& onto = *inode(file);
   if (!spend_power()) return pawl::fail(Errc::io, "the disk has no power", EIO);
-  if (!fits(onto, offset + from.size())) return pawl::fail(Errc::io, "write", ENOSPC);
+  if (!fits(onto, offset + from.size())) return fail_for_space("write", ENOSPC);
   counter_ += 2;
   Pending pending = pending_of(counter_ - 1, counter_, offset, from);
   if (const int error = fault(IoKind::write)) {
     for (const Pending& piece : tear(pending, 512)) put(onto.cache, piece);
     pending.orphaned = true;
     onto.pending.push_back(std::move(pending));
-    return pawl::fail(Errc::io, "write", error);
+    return fail_for_space("write", error);
   }
   ++stats_.writes;
   stats_.bytes_written += from.size();

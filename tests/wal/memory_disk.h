@@ -79,8 +79,8 @@ class MemoryDisk final : public Disk {
   }
   Result<FileId> create(std::string_view name) override {
     if (files.contains(std::string(name))) return fail(Errc::io, "create", EEXIST);
-    if (fail_create != 0) return fail(Errc::io, "create", fail_create);
-    if (full(1)) return fail(Errc::io, "create", ENOSPC);
+    if (fail_create != 0) return fail_for_space("create", fail_create);
+    if (full(1)) return fail_for_space("create", ENOSPC);
     if (trace) note("create " + std::string(name));
     return handle(std::string(name),
                   files[std::string(name)] = std::make_shared<std::vector<std::byte>>());
@@ -115,7 +115,7 @@ class MemoryDisk final : public Disk {
                          std::span<const std::byte> from) override {
     if (trace) note("write_now " + at(file).name);
     const std::int32_t result = put(file, offset, from);
-    if (result < 0) return fail(Errc::io, "write_now", -result);
+    if (result < 0) return fail_for_space("write_now", -result);
     return {};
   }
   Result<void> sync_now(FileId) override { return {}; }

@@ -52,7 +52,7 @@ Result<std::vector<FileInfo>> DirectoryDisk::list() {
 Result<FileId> DirectoryDisk::open_with(std::string_view name, int flags) {
   const int access = access_ == Access::read ? O_RDONLY : O_RDWR | O_NOFOLLOW;
   const int fd = ::open(path_of(name).c_str(), access | O_CLOEXEC | flags, 0600);
-  if (fd < 0) return fail(errno == ENOSPC ? Errc::no_space : Errc::io, "open", errno);
+  if (fd < 0) return fail_for_space("open", errno);
   open_.push_back(fd);
   return FileId{fd};
 }
@@ -101,9 +101,7 @@ Result<void> DirectoryDisk::write_now(FileId file, std::uint64_t offset,
     const ssize_t n = ::pwrite(descriptor(file), from.data() + done, from.size() - done,
                                static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      return fail(n < 0 && errno == ENOSPC ? Errc::no_space : Errc::io, "write",
-                  n == 0 ? EIO : errno);
+    if (n <= 0) return fail_for_space("write", n == 0 ? EIO : errno);
     done += static_cast<std::size_t>(n);
   }
   return {};
