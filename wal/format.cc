@@ -86,7 +86,7 @@ std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed) {
 bool Geometry::valid() const {
   return std::has_single_bit(extent_bytes) && extent_bytes >= extent_bytes_min &&
          extent_bytes <= extent_bytes_max && segment_bytes >= segment_bytes_min &&
-         segment_bytes % extent_bytes == 0 && segment_bytes <= (std::uint64_t{1} << 40);
+         segment_bytes % extent_bytes == 0 && segment_bytes <= segment_bytes_max;
 }
 
 void seal_frame(std::span<std::byte> frame) {

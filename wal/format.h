@@ -46,6 +46,8 @@ inline constexpr std::size_t log_frame_bytes_max = 1 << 20;  // unless one recor
 inline constexpr std::size_t extent_bytes_min = 16 << 10;
 inline constexpr std::size_t extent_bytes_max = 1 << 30;
 inline constexpr std::size_t segment_bytes_min = 64 << 10;
+// Neighbouring frames are less than a segment apart: LogFrameHeader::prev holds their distance.
+inline constexpr std::uint64_t segment_bytes_max = UINT32_MAX;
 
 constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t unit) {
   return (n + unit - 1) / unit * unit;

@@ -5,11 +5,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "core/check.h"
 
 namespace pawl {
+namespace {
+
+std::string sizes_text(const Geometry& sizes) {
+  return fmt::format(
+      "segments of {} bytes in extents of {}. An extent is a power of two from {} to {} bytes, a "
+      "segment a multiple of it from {} to {}",
+      sizes.segment_bytes, sizes.extent_bytes, extent_bytes_min, extent_bytes_max,
+      segment_bytes_min, segment_bytes_max);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Log>> open_log(Disk& disk, const LogOptions& options, RecoverySink& sink,
                                       RecoveryReport& report, std::string& complaint) {
@@ -25,8 +37,10 @@ Recovery::~Recovery() {
 Result<std::unique_ptr<Log>> Recovery::run() {
   CHECK(!log_, "recovery runs once");
   const Geometry asked{options_.stream, options_.segment_bytes, options_.extent_bytes};
-  if (!asked.valid() || options_.spare_segments == 0)
-    return refuse(Errc::invalid, "the log's options are out of range");
+  if (options_.spare_segments == 0)
+    return refuse(Errc::invalid, "the log needs at least one spare segment");
+  if (!asked.valid())
+    return refuse(Errc::invalid, "the log's options are out of range: " + sizes_text(asked));
   const auto listed = disk_.list();
   if (!listed) return pass_on(listed.error(), "listing the directory");
   auto files = std::make_unique<ManifestFiles>(disk_);
@@ -49,7 +63,9 @@ Result<std::unique_ptr<Log>> Recovery::run() {
 
   manifest_ = **manifest;
   geometry_ = {manifest_.stream, manifest_.segment_bytes, manifest_.extent_bytes};
-  if (!geometry_.valid()) return refuse(Errc::corrupt, "the manifest's sizes are out of range");
+  if (!geometry_.valid())
+    return refuse(Errc::corrupt, "the manifest's sizes are out of range: " + sizes_text(geometry_) +
+                                     "; restore the directory from a copy");
   log_.reset(new Log(disk_, geometry_, options_, std::move(files)));
   if (auto opened = open_segments(*listed); !opened) return std::unexpected(opened.error());
   if (auto adopted = adopt_segments(); !adopted) return std::unexpected(adopted.error());

@@ -293,6 +293,8 @@ void Writer::close_frame() {
   CHECK(tail_ > frame_start_ + log_frame_header_bytes, "a frame from {} to {}", frame_start_,
         tail_);
   CHECK(last_frame_ < frame_start_, "a frame at {} after {}", frame_start_, last_frame_);
+  CHECK(last_frame_ == 0 || frame_start_ - last_frame_ < segment_bytes_max,
+        "a frame at {} after {}", frame_start_, last_frame_);
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(tail_ - frame_start_);
   header.lsn = frame_start_;

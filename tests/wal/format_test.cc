@@ -150,6 +150,24 @@ TEST(Format, TheBlocksComeBackAndEveryFlippedBitOfThemIsNoticed) {
   }
 }
 
+// From the first frame of a segment of few usable bytes to that of the next, `prev` is nearly a
+// whole segment.
+TEST(Format, SegmentsAreSoSmallThatPrevHoldsTheDistanceOfNeighbours) {
+  constexpr std::uint64_t too_large = std::uint64_t{1} << 32;
+  for (const std::size_t extent : {extent_bytes_min, extent_bytes_max}) {
+    SCOPED_TRACE(extent);
+    const Geometry largest{1, too_large - extent, extent};
+    EXPECT_TRUE(largest.valid());
+    const Lsn first = largest.frame_position(0);
+    const Lsn next = largest.frame_position(largest.segment_base(1));
+    LogFrameHeader header;
+    header.prev = static_cast<std::uint32_t>(next - first);
+    EXPECT_EQ(next - header.prev, first);
+    EXPECT_FALSE((Geometry{1, too_large, extent}.valid()));
+    EXPECT_FALSE((Geometry{1, 2 * too_large, extent}.valid()));
+  }
+}
+
 TEST(Format, ABlockOfANewerVersionIsCalledThat) {
   std::vector<std::byte> bytes(block_bytes);
   write_manifest(Block(bytes.data(), block_bytes), {});

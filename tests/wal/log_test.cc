@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -361,11 +362,12 @@ TEST(Options, OutOfRangeAreRefused) {
     std::uint32_t spares;
   };
   constexpr Case cases[] = {
-      {"extent too small",          64 << 10, 8 << 10,  2},
-      {"extent not a power of two", 96 << 10, 24 << 10, 2},
-      {"segment too small",         32 << 10, 16 << 10, 2},
-      {"segment not whole extents", 72 << 10, 16 << 10, 2},
-      {"no spare segment",          64 << 10, 16 << 10, 0},
+      {"extent too small",          64 << 10,               8 << 10,  2},
+      {"extent not a power of two", 96 << 10,               24 << 10, 2},
+      {"segment too small",         32 << 10,               16 << 10, 2},
+      {"segment not whole extents", 72 << 10,               16 << 10, 2},
+      {"segment of 4 GiB",          std::uint64_t{4} << 30, 16 << 10, 2},
+      {"no spare segment",          64 << 10,               16 << 10, 0},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -381,6 +383,9 @@ TEST(Options, OutOfRangeAreRefused) {
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Errc::invalid);
     EXPECT_TRUE(disk.files.empty());
+    const std::string named =
+        c.spares == 0 ? "spare segment" : fmt::format("segments of {} bytes", c.segment);
+    EXPECT_TRUE(complaint.contains(named)) << complaint;
   }
 }
 
