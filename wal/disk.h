@@ -10,7 +10,7 @@
 // Durability: a finished write with Flush::yes is on the medium, and so is every byte of that file
 //             whose write finished before it was submitted. A created, renamed or deleted name is
 //             durable after sync_dir. Nothing else is promised.
-// Units:  bytes. Writes and reads are aligned to block_bytes in offset, length and memory.
+// Units:  bytes. Reads and writes of a Disk have aligned offset, length and memory (block_bytes).
 // Limits: ios_max asynchronous operations at once.
 // Errors: Errc::io with errno; of open, create and write_now Errc::no_space with ENOSPC on a full
 //         disk. Io::result is -errno. A short write is -EIO. A read beyond the end of the file is
