@@ -57,11 +57,10 @@ class Slab {
     Block& block = blocks_[number];
     const auto at = static_cast<std::uint16_t>((index - 1) % block_rows);
     CHECK(block.taken > 0 && taken_ >= block.taken, "row {} is not taken", index);
-    CHECK(at < rows_of(number), "row {} of block {}", at, number);
     block.next_free[at] = static_cast<std::uint16_t>(block.free);
     block.free = at;
     --taken_;
-    set_free_row(number, true);
+    if (block.taken == rows_of(number)) set_free_row(number, true);
     if (--block.taken == 0 && may_go(number) && ++empty_ > spare_blocks_) release(number);
   }
   // True if the row's memory exists; check it before reading a row that may have been freed.

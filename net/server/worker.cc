@@ -47,10 +47,12 @@ Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
   CHECK(options.shards == shared.open_counts.size(), "{} shards share the state of {}",
         options.shards, shared.open_counts.size());
   event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CHECK(event_fd_ >= 0, "eventfd: {}", std::strerror(errno));
+  if (event_fd_ < 0) event_errno_ = errno;  // open() reports it
 }
 
-Worker::~Worker() { ::close(event_fd_); }
+Worker::~Worker() {
+  if (event_fd_ >= 0) ::close(event_fd_);
+}
 
 // Opens the ring, the disk and the log, in this order.
 std::expected<void, std::string> Worker::open(const Calibration* calibration) {
@@ -59,6 +61,10 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
     CPU_ZERO(&cpus);
     CPU_SET(static_cast<std::size_t>(options_.cpu), &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  if (event_errno_ != 0) {
+    return std::unexpected(fmt::format("cannot make an eventfd: {}.{}", std::strerror(event_errno_),
+                                       remedy_for(event_errno_)));
   }
   if (auto opened = open_ring(); !opened) return opened;
   if (auto opened = open_disk(calibration); !opened) return opened;
@@ -217,6 +223,7 @@ void Worker::arm_event() {
 }
 
 void Worker::nudge() const {
+  if (event_errno_ != 0) return;  // the worker never runs
   const std::uint64_t one = 1;
   // EAGAIN: the counter is full, so the eventfd is readable already.
   if (::write(event_fd_, &one, sizeof one) < 0)
@@ -235,7 +242,7 @@ void Worker::run(const ConnectionContext& context,
   connections_->use(*loop_);
   arm_accepts(listeners);
   arm_event();
-  while (!stopped_) {
+  for (;;) {
     const bool worked = turn();
     if (shared_->stopping.load(std::memory_order_relaxed) && drain_step()) break;
     idle(worked);

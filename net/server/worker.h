@@ -140,6 +140,7 @@ class Worker {
   std::vector<std::pair<int, Protocol>> listeners_;
   std::vector<std::uint32_t> postponed_accepts_;  // no descriptors or memory: retried each second
   int event_fd_ = -1;
+  int event_errno_ = 0;  // of a failed eventfd()
   Instant now_;
   std::uint64_t now_us_ = 0;
   std::uint64_t worked_us_ = 0;       // time of the latest work
@@ -156,7 +157,6 @@ class Worker {
   bool draining_ = false;
   std::uint64_t drain_begun_us_ = 0;
   bool said_quiet_ = false;
-  bool stopped_ = false;
   ShardNumbers numbers_;
 };
 

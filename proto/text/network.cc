@@ -16,6 +16,7 @@ namespace {
 // The range that contains this address alone.
 std::optional<Network> parse_address(std::string_view text) {
   const std::string host(text);
+  if (host.contains('\0')) return std::nullopt;  // inet_pton would read only what is before it
   Network made;
   in_addr v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {

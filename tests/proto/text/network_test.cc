@@ -50,6 +50,12 @@ TEST(Network, IsNotReadFromAnythingElse) {
   }
 }
 
+TEST(Network, AZeroByteIsNoEndOfAnAddress) {
+  EXPECT_FALSE(is_address(std::string_view("10.0.0.1\0", 9)));
+  EXPECT_FALSE(Network::parse(std::string_view("10.0.0.1\0x", 10)));
+  EXPECT_FALSE(Network::parse(std::string_view("10.0.0.0\0/8", 11)));
+}
+
 TEST(Network, RemembersWhetherItWasWrittenAsIpv4) {
   EXPECT_TRUE(Network::parse("192.0.2.7")->v4);
   EXPECT_FALSE(Network::parse("::ffff:192.0.2.7")->v4);
