@@ -105,6 +105,8 @@ void SegmentDemand::note_satisfied() {
   if (!shrinks_ && noted_.shrink != never) noted_.wanted_min = 0;
   if (retired_.size() > spares_)
     noted_.wanted_min = std::max(noted_.wanted_min, above(retired_.size() * segment, 2 * segment));
+  CHECK(satisfied(), "{} wanted of {} to {}, the end at {}", wanted_bytes_, noted_.wanted_min,
+        noted_.wanted_max, end_);
 }
 
 bool SegmentDemand::is_urgent() const {
