@@ -167,7 +167,7 @@ class Log {
   // nothing else to do. `now_us` is a monotonic clock in microseconds, for flush and wait times.
   // Call it at the end of a turn, and at its begin if finished_io().
   void pump(Instant now, std::uint64_t now_us, bool idle);
-  // True: an operation of the disk is done, and pump() was not called since.
+  // True: an operation of the disk is done, or the log was opened, and pump() was not called since.
   bool finished_io() const { return disk_->finished() != finished_; }
   // Writes everything pending, also lazy records, at the next pump() (drain at shutdown).
   void flush_all() { writer_.flush_all(); }
@@ -280,7 +280,7 @@ class Log {
   SpaceBudget space_;
   Checkpointer checkpointer_;
 
-  std::uint64_t finished_ = 0;  // operations of the disk at the latest pump()
+  std::uint64_t finished_ = UINT64_MAX;  // operations of the disk at the latest pump()
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
   Duration vouch_after_;

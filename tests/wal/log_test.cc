@@ -100,6 +100,18 @@ TEST_F(Commit, WhenIdleEnoughBytesStartASecondWriteAtOnceButNeverAThird) {
   EXPECT_FALSE(log->pending());
 }
 
+// A send in the first turn after a start would be refused, although a segment can be made.
+TEST_F(Commit, AnOpenedLogIsPumpedBeforeItsFirstAppend) {
+  log.reset();
+  auto opened = open_log(*disk, options, found, report, complaint);
+  ASSERT_TRUE(opened) << complaint;
+  log = std::move(*opened);
+  EXPECT_TRUE(log->finished_io());
+  EXPECT_EQ(log->next_due(), Instant{0});
+  settle();
+  EXPECT_FALSE(log->finished_io());
+}
+
 TEST_F(Commit, DurableWaitsForTheOlderOfTwoWrites) {
   append_send(1, "first");
   const Lsn first = appended;
