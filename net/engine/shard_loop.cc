@@ -90,6 +90,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   if (replays()) replay(now);
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
+  more_ |= worked && !held_.empty();  // this turn may have freed or used what they wait for
   append(now);
   relocate(now, !worked);
   log_->pump(now, now_us, !worked);
@@ -108,8 +109,7 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
   using Kind = MeshMessage::Kind;
   switch (message.kind) {
     case Kind::request:
-      queued_.push_back(static_cast<Request*>(message.pointer));
-      return;
+      return queued_.push_back(static_cast<Request*>(message.pointer));
     case Kind::response:
       return back_home(*static_cast<Request*>(message.pointer));
     case Kind::cancel: {
