@@ -83,6 +83,19 @@ TEST_F(FreeSpaceTest, SendsWaitForASegmentThatIsBeingMade) {
   EXPECT_EQ(world->loop(0).stats().refused, 0u);
 }
 
+// A refused send has no record: its turn writes nothing whose end would wake the shard. Seed 173443
+// of the simulator found it with duplicates in place of refused sends.
+TEST_F(FreeSpaceTest, SendsThatOnlyRefusedOnesMadeWaitAreTriedAgain) {
+  start(1);
+  const QueueId queue = make_queue(zero);
+  run(2'000'000);  // no segment is being made
+  for (int i = 0; i < 50; ++i) send(QueueId{999}, std::string(10'000, 'x'));
+  send(queue, "x");
+  run(100'000);
+  EXPECT_EQ(with(Errc::no_such_queue), 50u);
+  EXPECT_EQ(with(Errc::ok), 1u);
+}
+
 // Sends of a connection wait for space, and later requests of that connection for the queue wait
 // behind them. Other requests do not wait.
 TEST_F(FreeSpaceTest, SendsThatWaitForSpaceAreNotOvertakenByTheirConnection) {
