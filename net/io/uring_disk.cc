@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "wal/file_io.h"
 #include "wal/segment_pool.h"
 
 namespace pawl {
@@ -123,16 +124,7 @@ Result<std::size_t> UringDisk::read_now(FileId file, std::uint64_t offset,
                                         std::span<std::byte> into) {
   const Result<int> fd = descriptor_of(file);
   if (!fd) return std::unexpected(fd.error());
-  std::size_t done = 0;
-  while (done < into.size()) {
-    const ssize_t n =
-        pread(*fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(Errc::io, "read", errno);
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  return done;
+  return read_file(*fd, offset, into);
 }
 
 Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
@@ -140,15 +132,7 @@ Result<void> UringDisk::write_now(FileId file, std::uint64_t offset,
   const Result<int> fd = descriptor_of(file);
   if (!fd) return std::unexpected(fd.error());
   files_.wrote(file);
-  std::size_t done = 0;
-  while (done < from.size()) {
-    const ssize_t n =
-        pwrite(*fd, from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail_for_space("write", n == 0 ? EIO : errno);
-    done += static_cast<std::size_t>(n);
-  }
-  return {};
+  return write_file(*fd, offset, from);
 }
 
 Result<void> UringDisk::sync_now(FileId file) {

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "core/check.h"
+#include "wal/file_io.h"
 #include "wal/format.h"
 
 namespace pawl {
@@ -82,29 +83,12 @@ Result<void> DirectoryDisk::remove(std::string_view name) {
 
 Result<std::size_t> DirectoryDisk::read_now(FileId file, std::uint64_t offset,
                                             std::span<std::byte> into) {
-  std::size_t done = 0;
-  while (done < into.size()) {
-    const ssize_t n = ::pread(descriptor(file), into.data() + done, into.size() - done,
-                              static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(Errc::io, "read", errno);
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  return done;
+  return read_file(descriptor(file), offset, into);
 }
 
 Result<void> DirectoryDisk::write_now(FileId file, std::uint64_t offset,
                                       std::span<const std::byte> from) {
-  std::size_t done = 0;
-  while (done < from.size()) {
-    const ssize_t n = ::pwrite(descriptor(file), from.data() + done, from.size() - done,
-                               static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail_for_space("write", n == 0 ? EIO : errno);
-    done += static_cast<std::size_t>(n);
-  }
-  return {};
+  return write_file(descriptor(file), offset, from);
 }
 
 Result<void> DirectoryDisk::sync_now(FileId file) {

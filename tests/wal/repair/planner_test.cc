@@ -51,13 +51,7 @@ TEST_F(Planner, FillsAGapAndAppendsTheDeleteOfTheLostMessage) {
 }
 
 TEST_F(Planner, LeavesATornEndAlone) {
-  fill(3);
-  const Files before = keep();
-  send(4, body_of(4, 40));
-  log.reset();
-  for (const std::string_view name : manifest_names)
-    disk->content(std::string(name)) = before.at(std::string(name));
-  damage(first_segment, frame(3) + 100);
+  fill_with_torn_end();
   EXPECT_FALSE(run().needed());
 }
 

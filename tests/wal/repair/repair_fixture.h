@@ -69,6 +69,16 @@ class RepairTest : public Recover {
     log->append(slice, now);
     log->end_checkpoint();
   }
+  // A log with a torn fourth frame, at frame(3), that no manifest proves durable.
+  void fill_with_torn_end() {
+    fill(3);
+    const Files before = keep();
+    send(4, body_of(4, 40));
+    log.reset();
+    for (const std::string_view name : manifest_names)
+      disk->content(std::string(name)) = before.at(std::string(name));
+    damage(first_segment, frame(3) + 100);
+  }
   // Fills segments 0 and 1, and begins the log of a later recovery with a checkpoint in segment 2
   // or later. Returns the number of messages.
   Seq fill_segments() {
