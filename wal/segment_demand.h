@@ -40,6 +40,7 @@ class SegmentDemand {
   // Sets the free bytes wanted ahead of `end`, the current end of the log, in addition to one
   // segment being filled.
   void want(std::uint64_t bytes, Lsn end);
+  Lsn end() const { return end_ == UINT64_MAX ? 0 : end_; }  // of the log; 0: not known yet
   void grow() { grows_ = true; }
   void note_tail(Instant now);
 

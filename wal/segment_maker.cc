@@ -84,7 +84,9 @@ Instant SegmentMaker::next_due() const {
 
 Result<void> SegmentMaker::pump(Instant now, bool stopping) {
   if (io_.armed) return {};
-  if (rests_ && demand_.satisfied() && now < std::min(fill_due_, demand_.next_look())) return {};
+  const bool fills = fill_due_ != never && demand_.end() >= next_fill_end_;
+  if (rests_ && demand_.satisfied() && !fills && now < std::min(fill_due_, demand_.next_look()))
+    return {};
   rests_ = false;
   if (io_.done) {
     if (auto ended = end_step(now, std::exchange(io_, {}).result); !ended) return ended;
@@ -208,9 +210,18 @@ Result<void> SegmentMaker::set_file_aside(int sys) {
   return {};
 }
 
+std::uint64_t SegmentMaker::piece_bytes() const {
+  return std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
+}
+
+void SegmentMaker::note_fill(Instant now) {
+  next_fill_at_ = now + fill_every_;
+  next_fill_end_ = demand_.end() + piece_bytes() / 8;
+}
+
 // True: filling waits, so that the tail has the disk most of the time.
 bool SegmentMaker::fill_waits(Instant now) {
-  if (now >= next_fill_at_) return false;
+  if (now >= next_fill_at_ || demand_.end() >= next_fill_end_) return false;
   fill_due_ = next_fill_at_;
   return true;
 }
@@ -277,7 +288,7 @@ Result<void> SegmentMaker::issue(Instant now) {
     case Step::fill:
       CHECK(making_ != FileId::none, "no file is being made");
       CHECK(filled_bytes_ % block_bytes == 0, "{}", filled_bytes_);
-      next_fill_at_ = now + fill_every_;
+      note_fill(now);
       disk_.write(making_, fill_piece().at, fill_piece().bytes,
                   MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
       break;
@@ -292,7 +303,7 @@ Result<void> SegmentMaker::issue(Instant now) {
       disk_.sync_dir(io_);
       break;
     case Step::top_up: {
-      next_fill_at_ = now + fill_every_;
+      note_fill(now);
       const std::uint64_t n = table_.filling();
       const Piece piece = next_zeros(table_.zeros_in(n), table_.usable_bytes(n));
       disk_.write(table_.file_being_filled(), piece.at, piece.bytes, Flush::yes, io_);
@@ -373,8 +384,7 @@ SegmentMaker::Piece SegmentMaker::fill_piece() const {
 
 SegmentMaker::Piece SegmentMaker::next_zeros(std::uint64_t from, std::uint64_t end) const {
   CHECK(from < end, "zeros from {} to {}", from, end);
-  const std::uint64_t most = std::min<std::uint64_t>(zeros.size(), geometry_.segment_bytes / 4);
-  const std::uint64_t bytes = std::min(most, end - from);
+  const std::uint64_t bytes = std::min(piece_bytes(), end - from);
   return {from, std::span(zeros).first(bytes), from + bytes};
 }
 

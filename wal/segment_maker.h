@@ -12,9 +12,10 @@
 // rising order, so that none can be missing before an existing one. A turn waits at most for a
 // create or a rename; on a full disk also for a delete.
 //
-// Zeros are written in small durable pieces, one each fill_every, so that the tail has the disk
-// most of the time. When requests would soon wait for free space, a segment is ready as soon as its
-// space is allocated. It is filled afterwards, while the tail is not in it.
+// Zeros are written in small durable pieces: one each fill_every, and one whenever the log has
+// grown by an eighth of a piece. So the tail has the disk most of the time, and zeros ahead of it.
+// When requests would soon wait for free space, a segment is ready as soon as its space is
+// allocated. It is filled afterwards, while the tail is not in it.
 //
 // A file is set aside if a write or flush fails in it before it is ready: its bad place is not
 // reused. It gets the name set_aside_name(), and another file is made.
@@ -118,6 +119,8 @@ class SegmentMaker {
   Piece fill_piece() const;
   Piece next_zeros(std::uint64_t from, std::uint64_t end) const;
   bool fill_waits(Instant now);
+  void note_fill(Instant now);
+  std::uint64_t piece_bytes() const;
   void begin_top_up(Instant now);
   void end_top_up(std::int32_t result);
 
@@ -133,9 +136,11 @@ class SegmentMaker {
   FileId making_ = FileId::none;
   std::uint64_t filled_bytes_ = 0;
   std::uint64_t zeros_end_ =
-      0;                      // end of its zeros; filled_bytes_ is past it if the rest is postponed
-  bool allocated_ = false;    // all of its space is allocated
-  Instant next_fill_at_;      // earliest next write of zeros
+      0;                    // end of its zeros; filled_bytes_ is past it if the rest is postponed
+  bool allocated_ = false;  // all of its space is allocated
+  // The next write of zeros is due at this time, or when the log's end is here.
+  Instant next_fill_at_;
+  Lsn next_fill_end_ = 0;
   Instant fill_due_ = never;  // time of a postponed write of zeros
   bool tried_again_ = false;  // its latest write is a second try
   bool can_allocate_ = true;  // the file system supports it
