@@ -27,15 +27,6 @@ namespace pawl {
 namespace {
 
 constexpr unsigned completions_a_turn = 256;
-constexpr std::uint64_t yield_after_us = 50;  // age of a log write in flight
-// A shard spins so many times longer for the end of a write: most writes end within that time.
-constexpr std::uint64_t write_spins = 4;
-constexpr std::uint64_t yield_too_long_us = 500;
-// A single slow yield proves no neighbour: a kernel thread that allocates or removes a file takes
-// as long.
-constexpr std::uint64_t slow_yields_within_us = 20'000;
-constexpr std::uint64_t contended_us = 1'000'000;
-constexpr std::uint64_t step_aside_every_us = 200;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
 constexpr std::uint64_t drain_sleep_ns = 1'000'000;
 constexpr std::uint64_t close_patience_us = 5'000'000;
@@ -44,7 +35,7 @@ constexpr std::uint64_t drain_patience_us = 15'000'000;  // for peers that do no
 }  // namespace
 
 Worker::Worker(const WorkerOptions& options, WorkerShared& shared)
-    : options_(options), shared_(&shared) {
+    : options_(options), shared_(&shared), idle_policy_(options.poll, options.spin_us) {
   CHECK(raw(options.id) < options.shards, "shard {} of {}", raw(options.id), options.shards);
   CHECK(options.shards == shared.open_counts.size(), "{} shards share the state of {}",
         options.shards, shared.open_counts.size());
@@ -323,46 +314,31 @@ void Worker::wake_others() {
 }
 
 void Worker::idle(bool worked) {
-  if (worked) worked_us_ = now_us_;
-  const bool in_flight = loop_->write_in_flight();
-  if (!in_flight) {
-    write_since_us_ = 0;
-  } else if (write_since_us_ == 0) {
-    write_since_us_ = now_us_;
-  }
-  const bool dedicated = options_.poll == Poll::spin ||
-                         (options_.poll == Poll::automatic && now_us_ >= contended_until_us_);
   const Instant due = loop_->next_deadline();
-  const std::uint64_t spin_us = in_flight ? write_spins * options_.spin_us : options_.spin_us;
-  const bool spin = connections_->handshakes_wait() || due <= now_ ||
-                    (dedicated && now_us_ - worked_us_ < spin_us) || options_.poll == Poll::spin;
-  if (!spin) return sleep(due);
+  const IdlePolicy::Next next =
+      idle_policy_.after({.now_us = now_us_,
+                          .worked = worked,
+                          .due = due <= now_ || connections_->handshakes_wait(),
+                          .writing = loop_->write_in_flight(),
+                          .requests = loop_->stats().requests});
+  if (next == IdlePolicy::Next::sleep) return sleep(due);
   ring_->submit();
-  if (!in_flight || now_us_ - write_since_us_ <= yield_after_us) return;
-  if (dedicated) {
-    yield();
-  } else {
-    step_aside();
-  }
+  if (next == IdlePolicy::Next::yield) yield();
+  if (next == IdlePolicy::Next::step_aside) step_aside();
 }
 
 void Worker::yield() {
   const std::uint64_t before = steady_now_us();
   sched_yield();
-  const std::uint64_t took = steady_now_us() - before;
-  if (took > numbers_.yield_us_max.load(std::memory_order_relaxed))
-    numbers_.yield_us_max.store(took, std::memory_order_relaxed);
-  if (took <= yield_too_long_us) return;
-  const std::uint64_t now = before + took;
-  if (now - slow_yield_us_ < slow_yields_within_us) contended_until_us_ = now + contended_us;
-  slow_yield_us_ = now;
+  const std::uint64_t now = steady_now_us();
+  if (now - before > numbers_.yield_us_max.load(std::memory_order_relaxed))
+    numbers_.yield_us_max.store(now - before, std::memory_order_relaxed);
+  idle_policy_.yielded(now, now - before);
 }
 
 // Sleeps briefly instead of yielding: beside a busy thread a yield costs whole ticks. Kernel
 // threads that flush for this shard may need this core.
 void Worker::step_aside() {
-  if (now_us_ - stepped_aside_us_ < step_aside_every_us) return;
-  stepped_aside_us_ = now_us_;
   const timespec least{.tv_sec = 0, .tv_nsec = 1};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &least, nullptr);
 }

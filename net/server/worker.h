@@ -28,13 +28,12 @@
 #include "net/io/kernel_clocks.h"
 #include "net/io/ring.h"
 #include "net/io/uring_disk.h"
+#include "net/server/idle_policy.h"
 #include "net/server/metrics.h"
 #include "wal/log.h"
 #include "wal/recovery.h"
 
 namespace pawl {
-
-enum class Poll : std::uint8_t { automatic, spin, block };
 
 struct WorkerOptions {
   ShardId id{};
@@ -143,11 +142,7 @@ class Worker {
   int event_errno_ = 0;  // of a failed eventfd()
   Instant now_;
   std::uint64_t now_us_ = 0;
-  std::uint64_t worked_us_ = 0;       // time of the latest work
-  std::uint64_t write_since_us_ = 0;  // start of the log writes in flight; 0: none
-  std::uint64_t contended_until_us_ = 0;
-  std::uint64_t slow_yield_us_ = 0;  // end of the latest slow yield
-  std::uint64_t stepped_aside_us_ = 0;
+  IdlePolicy idle_policy_;
   std::uint64_t second_us_ = 0;
   std::uint64_t files_set_aside_ = 0;    // as last logged
   bool out_of_space_ = false;            // a send was refused for lack of disk; no space since
