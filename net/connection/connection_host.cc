@@ -78,8 +78,8 @@ std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {
   spare.pop_back();
   CHECK(call->receive == receive && call->bytes == 0 && call->held == 0,
         "a spare call charges its connection");
-  const std::size_t bytes = call->memory();
-  CHECK(spare_bytes_ >= bytes, "a spare call has {} of {} bytes", bytes, spare_bytes_);
+  const std::size_t bytes = std::exchange(call->spare, 0);
+  CHECK(bytes > 0 && spare_bytes_ >= bytes, "a spare call has {} of {} bytes", bytes, spare_bytes_);
   spare_bytes_ -= bytes;
   // Its bytes are counted with its connection again.
   const std::size_t of_late = std::min(grown_, bytes);
@@ -91,7 +91,7 @@ std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {
 void ConnectionHost::give_call(std::unique_ptr<PendingBinaryCall> call) {
   CHECK(call != nullptr && call->bytes == 0 && call->held == 0 && call->promised == 0,
         "a call is kept while it charges its connection");
-  const std::size_t bytes = call->memory();
+  const std::size_t bytes = call->spare = call->memory();
   if (spare_bytes_ + bytes > spare_bytes_max) return;
   spare_bytes_ += bytes;
   (call->receive ? spare_receives_ : spare_calls_).push_back(std::move(call));

@@ -109,6 +109,7 @@ class PendingBinaryCall final : public PendingCall {
   std::size_t bytes = 0;     // charged against the credit
   std::size_t held = 0;      // charged memory of the call
   std::size_t promised = 0;  // most message bytes of its response
+  std::size_t spare = 0;     // memory() while it is kept for reuse
 
   std::size_t memory() const { return sizeof(PendingBinaryCall) + binary.capacity(); }
 };

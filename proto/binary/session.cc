@@ -72,7 +72,8 @@ const ConfigPtr* BinarySession::queue(std::uint32_t handle) const {
 
 BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view frame,
                                    const Directory& directory, const BinarySettings& config) {
-  CHECK(request_.op == Op::none, "a call in flight begins again");
+  CHECK(empty_, "a call in flight begins again");
+  empty_ = false;
   status_ = Status::ok;
   detail_ = no_detail;
   config_ = &config;
@@ -81,8 +82,6 @@ BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view fram
   answer_bytes_max_ = SIZE_MAX;
   wait_later_ = Duration{0};
   answer_.clear();
-  request_ = Request{};
-  replay_.reset();
   request_.home = config.home;
   header_ = FrameHeader{};
   verb_ = nullptr;

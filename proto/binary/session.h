@@ -154,7 +154,7 @@ class BinaryCall {
   void write_response(std::string& out);
   // Discards an unwanted response. A call whose response was written is already empty.
   void drop() {
-    if (request_.op != Op::none) trim();
+    if (!empty_) trim();
   }
 
  private:
@@ -234,6 +234,7 @@ class BinaryCall {
   void write_deliveries(std::string& out, std::uint32_t count) const;
   void write_receipts(std::string& out) const;
   void trim();
+  void clear_request();
 
   FrameHeader header_;
   const Verb* verb_ = nullptr;
@@ -246,6 +247,7 @@ class BinaryCall {
   Duration wait_later_{0};  // a large RECEIVE first looks without waiting, for all its messages
   bool groups_ = false;
   bool undelivering_ = false;  // returning deliveries that did not fit into the response
+  bool empty_ = true;          // no call: request_ is as constructed
 
   Request request_;
   std::string frame_;              // bytes that the request points into
