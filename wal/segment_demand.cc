@@ -109,8 +109,10 @@ void SegmentDemand::note_satisfied() {
         noted_.wanted_max, end_);
 }
 
+// A retired file is free space, but it is ready only after the segment that is being made.
 bool SegmentDemand::is_urgent() const {
-  return end_ != UINT64_MAX && free_space_behind(end_) < wanted_bytes_ + least_beyond();
+  if (end_ == UINT64_MAX) return false;
+  return ready_space() < least_beyond() || free_space_behind(end_) < wanted_bytes_ + least_beyond();
 }
 
 }  // namespace pawl

@@ -119,6 +119,23 @@ TEST_F(Maker, WhenSpaceIsWantedASegmentIsReadyAtOnceAndFilledAfterwards) {
   }
 }
 
+// Filled retired files are free space, but they are ready only after the segment being made.
+TEST_F(Maker, ASegmentThatTheLogWaitsForIsReadyAtOnceThoughFilledFilesAreRetired) {
+  pool.reset();
+  begin(SegmentPool::fill_every_default);
+  for (; pool->spares() < 2; now = now + Duration{1}) pump();
+  pool->enter(1, now);
+  now = now + SegmentPool::fill_every_default;
+  pump(10);
+  EXPECT_EQ(disk.calls.back(), "write 000000000003.seg 0 16384");
+  pool->enter(2, now);
+  pool->retire(2, 0);
+  pool->enter(3, now);
+  pool->want_ahead(0, geometry.segment_base(3) + block_bytes);
+  pump(10);
+  EXPECT_TRUE(pool->ready(3));
+}
+
 TEST_F(Maker, ASegmentIsNotReadyWhileZerosAreWrittenToItAndNotFilledWhenTheTailIsInIt) {
   pool->want_ahead(56 << 10, 60 << 10);
   pump(8);
