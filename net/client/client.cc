@@ -9,8 +9,8 @@
 #include "core/enum_name.h"
 #include "core/request.h"
 #include "net/client/answers.h"
+#include "net/client/connecting.h"
 #include "net/client/impl.h"
-#include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {
@@ -41,47 +41,6 @@ std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpecte
 std::uint64_t Client::Impl::next_number() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-Client::Result<void> Client::Impl::greet() {
-  const auto ticket = submit(BinaryOp::hello, 0, [&](std::string& out) {
-    put(out, binary_magic);
-    put(out, binary_major);
-    put(out, binary_minor);
-    put(out, feature_groups | (options_.checksum ? feature_checksum : 0));
-    put(out, options_.key_id.empty() ? auth_none : auth_key);
-    put_short(out, std::string_view(options_.name).substr(0, 64));
-    return Code::ok;
-  });
-  const auto answer = await(ticket, options_.connect_timeout);
-  if (!answer) return std::unexpected(answer.error());
-  std::uint32_t features = 0;
-  std::string_view challenge;
-  if (!client::take_server(answer->payload, server, features, challenge))
-    return failed(Code::bad_answer);
-  if (!challenge.empty()) {
-    if (const auto known = authenticate(challenge); !known) return known;
-  }
-  pipeline.grant(server.credit_frames, server.credit_bytes);
-  pipeline.use_checksum((features & feature_checksum) != 0);
-  groups = (features & feature_groups) != 0;
-  return {};
-}
-
-Client::Result<void> Client::Impl::authenticate(std::string_view asked) {
-  Challenge challenge;
-  if (asked.size() != challenge.size()) return failed(Code::bad_answer);
-  std::ranges::copy(asked, challenge.begin());
-  const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
-  const auto ticket = submit(BinaryOp::authenticate, 0, [&](std::string& out) {
-    if (options_.key_id.size() > Keyring::id_max) return Code::invalid;
-    put_short(out, options_.key_id);
-    out.append(proof.begin(), proof.end());
-    return Code::ok;
-  });
-  const auto answer = await(ticket, options_.connect_timeout);
-  if (!answer) return std::unexpected(answer.error());
-  return {};
 }
 
 Client::Result<Answer> Client::Impl::await(const Result<Ticket>& ticket, Millis timeout) {
@@ -151,15 +110,17 @@ Client::Result<std::size_t> Client::Impl::poll(std::vector<Completion>& completi
 // --- life ---
 
 Client::Result<Client> Client::connect(const Options& options) {
-  auto socket = client::Socket::connect(options.host, options.port, options.connect_timeout);
-  if (!socket) return std::unexpected(error_of(Code::unreachable, socket.error()));
-  if (options.tls) {
-    const client::TlsOptions tls{options.host, options.ca_file, options.tls_verify};
-    if (!socket->start_tls(tls, options.connect_timeout)) return failed(Code::untrusted);
+  client::Connecting connecting(options, SteadyClock::now());
+  while (!connecting.ended()) {
+    const auto left =
+        std::chrono::duration_cast<microseconds>(connecting.deadline() - SteadyClock::now());
+    // A failed wait is followed by a step that reports the failure.
+    client::wait_for(connecting.descriptor(), connecting.events(), left);
+    connecting.on_ready(SteadyClock::now());
   }
-  Client client(std::make_unique<Impl>(std::move(*socket), options));
-  if (const auto greeted = client.impl_->greet(); !greeted) return std::unexpected(greeted.error());
-  return client;
+  if (connecting.state() == client::Connecting::State::failed)
+    return std::unexpected(connecting.error());
+  return Client(std::make_unique<Impl>(connecting.take(), options));
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

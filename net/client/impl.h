@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/client/connecting.h"
 #include "net/client/pawl/client.h"
 #include "net/client/pipeline.h"
 #include "proto/binary/frames.h"
@@ -17,11 +18,11 @@ namespace pawl {
 
 class Client::Impl {
  public:
-  Impl(client::Socket socket, const Options& options)
-      : pipeline(std::move(socket), options), options_(options) {}
-
-  Result<void> greet();
-  Result<void> authenticate(std::string_view asked);
+  Impl(client::Greeted greeted, const Options& options)
+      : pipeline(std::move(greeted.pipeline)),
+        server(std::move(greeted.server)),
+        groups(greeted.groups),
+        options_(options) {}
 
   // Submits the payload appended by `write`. A Code other than ok from `write` abandons the
   // request.
@@ -62,7 +63,7 @@ class Client::Impl {
   client::Pipeline pipeline;
   const std::uint64_t number = next_number();  // unique in this process
   Server server;
-  bool groups = false;  // the server supports groups and attempts
+  bool groups;  // the server supports groups and attempts
 
  private:
   // The ends of a response's entries in the arrays below, which may move until all are taken.

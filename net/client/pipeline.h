@@ -59,6 +59,7 @@ class Pipeline {
   std::size_t outstanding() const { return outstanding_; }
   const std::optional<Client::Error>& failure() const { return failure_; }
   int descriptor() const { return socket_.descriptor(); }
+  bool unsent() const { return socket_.unsent(); }
   void fail(Client::Error error);
 
  private:

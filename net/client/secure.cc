@@ -5,19 +5,17 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include "core/check.h"
 #include "proto/text/network.h"
 
 namespace pawl::client {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 int descriptor_of(BIO* bio) {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
@@ -97,27 +95,23 @@ bool Secure::set_up(int descriptor, const TlsOptions& options) {
   return ready;
 }
 
-std::unique_ptr<Secure> Secure::start(int descriptor, const TlsOptions& options,
-                                      std::chrono::milliseconds timeout) {
-  const auto deadline = Clock::now() + timeout;
+std::unique_ptr<Secure> Secure::begin(int descriptor, const TlsOptions& options) {
   std::unique_ptr<Secure> made(new Secure);
   ERR_clear_error();
-  if (!made->set_up(descriptor, options)) return nullptr;
-  while (true) {
-    ERR_clear_error();
-    const int done = SSL_do_handshake(made->ssl_);
-    if (done == 1) return made;
-    const int error = SSL_get_error(made->ssl_, done);
-    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) break;
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) break;
-    const short events = error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
-    pollfd entry{.fd = descriptor, .events = events, .revents = 0};
-    ::poll(&entry, 1, static_cast<int>(left.count()));
-  }
+  const bool ready = made->set_up(descriptor, options);
   ERR_clear_error();
-  return nullptr;
+  return ready ? std::move(made) : nullptr;
+}
+
+Handshake Secure::handshake() {
+  CHECK(ssl_ != nullptr, "a handshake without begin()");
+  ERR_clear_error();
+  const int done = SSL_do_handshake(ssl_);
+  if (done == 1) return Handshake::done;
+  const int error = SSL_get_error(ssl_, done);
+  ERR_clear_error();
+  if (error == SSL_ERROR_WANT_READ) return Handshake::want_read;
+  return error == SSL_ERROR_WANT_WRITE ? Handshake::want_write : Handshake::failed;
 }
 
 std::expected<std::size_t, int> Secure::outcome(int done, std::size_t count) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS on a connected, non-blocking socket of a client.
 //
+//   begin() --handshake()--> want_read | want_write --handshake()--> done | failed
+//
 // It sends with MSG_NOSIGNAL, so that a disconnected peer never causes a SIGPIPE in the process.
 //
 // Limits: one received record may be buffered inside TLS: pending() reports it; poll(2) does not.
@@ -9,8 +11,8 @@
 // Source: OpenSSL 3, SSL_read(3), SSL_set1_host(3).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <span>
@@ -28,11 +30,14 @@ struct TlsOptions {
   bool verify = true;
 };
 
+enum class Handshake : std::uint8_t { done, want_read, want_write, failed };
+
 class Secure {
  public:
-  // Performs the handshake. Null if it fails, also because of the certificate.
-  static std::unique_ptr<Secure> start(int descriptor, const TlsOptions& options,
-                                       std::chrono::milliseconds timeout);
+  // Null if the options cannot be used, for example an unreadable CA file.
+  static std::unique_ptr<Secure> begin(int descriptor, const TlsOptions& options);
+  // Continues the handshake without waiting. It also fails because of the certificate.
+  Handshake handshake();
   ~Secure();
   Secure(const Secure&) = delete;
   Secure& operator=(const Secure&) = delete;

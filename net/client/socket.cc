@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t receive_bytes_min = 64 << 10;
 constexpr std::size_t buffer_keep_max = 4 << 20;
 
-using Clock = std::chrono::steady_clock;
+}  // namespace
 
 int wait_for(int descriptor, short events, std::chrono::microseconds timeout) {
   pollfd entry{.fd = descriptor, .events = events, .revents = 0};
@@ -32,55 +32,47 @@ int wait_for(int descriptor, short events, std::chrono::microseconds timeout) {
   return ::ppoll(&entry, 1, &limit, nullptr);
 }
 
-// 0, or an errno.
-int finish_connect(int descriptor, Clock::time_point deadline) {
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
-    const int ready = wait_for(descriptor, POLLOUT, left);
-    if (ready == 0) return ETIMEDOUT;
-    if (ready < 0 && errno != EINTR) return errno;
-    if (ready > 0) break;
-  }
-  int error = 0;
-  socklen_t size = sizeof error;
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
-}
-
-// A descriptor, or a negative errno.
-int try_address(const addrinfo& address, Clock::time_point deadline) {
-  const int descriptor = ::socket(
-      address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
-  if (descriptor < 0) return -errno;
-  const int on = 1;
-  avoid_pacing(descriptor, *address.ai_addr);
-  int error = ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ? errno : 0;
-  if (error == 0 && ::connect(descriptor, address.ai_addr, address.ai_addrlen) < 0) {
-    error = errno == EINPROGRESS ? finish_connect(descriptor, deadline) : errno;
-  }
-  if (error == 0) return descriptor;
-  ::close(descriptor);
-  return -error;
-}
-
-}  // namespace
-
-std::expected<Socket, int> Socket::connect(const std::string& host, std::uint16_t port,
-                                           std::chrono::milliseconds timeout) {
-  const auto deadline = Clock::now() + timeout;
+std::expected<std::vector<Address>, int> resolve(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
     return std::unexpected(EADDRNOTAVAIL);
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    Address& address = addresses.emplace_back();
+    CHECK(entry->ai_addrlen <= sizeof address.storage, "{} bytes", entry->ai_addrlen);
+    std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+    address.size = entry->ai_addrlen;
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  int result = -EADDRNOTAVAIL;
-  for (const addrinfo* address = found; address && result < 0; address = address->ai_next) {
-    result = try_address(*address, deadline);
-  }
-  if (result < 0) return std::unexpected(-result);
-  return Socket(result);
+  if (addresses.empty()) return std::unexpected(EADDRNOTAVAIL);
+  return addresses;
+}
+
+std::expected<Socket, int> Socket::open(const Address& address) {
+  CHECK(address.size > 0, "an address of no bytes");
+  const auto& name = reinterpret_cast<const sockaddr&>(address.storage);
+  Socket made(::socket(name.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (made.descriptor_ < 0) return std::unexpected(errno);
+  const int on = 1;
+  avoid_pacing(made.descriptor_, name);
+  if (::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+    return std::unexpected(errno);
+  if (::connect(made.descriptor_, &name, address.size) < 0 && errno != EINPROGRESS)
+    return std::unexpected(errno);
+  return made;
+}
+
+std::expected<bool, int> Socket::connected() const {
+  const int ready = wait_for(descriptor_, POLLOUT, std::chrono::microseconds(0));
+  if (ready < 0 && errno != EINTR) return std::unexpected(errno);
+  if (ready <= 0) return false;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
+  if (error != 0) return std::unexpected(error);
+  return true;
 }
 
 Socket::Socket(Socket&& other) noexcept { *this = std::move(other); }
@@ -100,12 +92,17 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 
 Socket::~Socket() { close(); }
 
-bool Socket::start_tls(const TlsOptions& options, std::chrono::milliseconds timeout) {
+bool Socket::begin_tls(const TlsOptions& options) {
   CHECK(secure_ == nullptr, "TLS is started twice");
   CHECK(out_.empty(), "TLS is started after {} bytes were sent", out_.size());
   CHECK(filled_ == 0, "TLS is started after {} bytes were received", filled_);
-  secure_ = Secure::start(descriptor_, options, timeout);
+  secure_ = Secure::begin(descriptor_, options);
   return secure_ != nullptr;
+}
+
+Handshake Socket::handshake() {
+  CHECK(secure_ != nullptr, "a handshake without TLS");
+  return secure_->handshake();
 }
 
 void Socket::close() {

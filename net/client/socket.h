@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connected, non-blocking TCP socket, with optional TLS, and its two buffers.
 //
+//   open() --connected()--> true [--begin_tls(), handshake()--> done]: ready to send and receive
+//
 // Bytes to send are appended to out(); flush() sends as many as the kernel accepts. Received bytes
 // stay in in() until consume()d; views into them are valid until the next receive().
 //
 // Errors: errno; ECONNRESET if the peer has closed the connection.
 // Owner:  the client's one thread.
 #pragma once
+
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdint>
@@ -23,12 +27,28 @@ namespace pawl::client {
 
 using SystemResult = std::expected<void, int>;
 
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+// The addresses of a host, at least one. Only a numeric host is resolved without waiting: the name
+// servers may take seconds. Errors: EADDRNOTAVAIL.
+std::expected<std::vector<Address>, int> resolve(const std::string& host, std::uint16_t port);
+
+// Waits for `events` of poll(2), at most `timeout`. The number of ready descriptors, or -1 with
+// errno.
+int wait_for(int descriptor, short events, std::chrono::microseconds timeout);
+
 class Socket {
  public:
-  static std::expected<Socket, int> connect(const std::string& host, std::uint16_t port,
-                                            std::chrono::milliseconds timeout);
-  // Call it before any send. False: the handshake failed, or the certificate is untrusted.
-  bool start_tls(const TlsOptions& options, std::chrono::milliseconds timeout);
+  // Begins to connect, without waiting.
+  static std::expected<Socket, int> open(const Address& address);
+  // False: the connection is not established yet; it will be when the socket is writable.
+  std::expected<bool, int> connected() const;
+  // Call it before any send. False: the options cannot be used.
+  bool begin_tls(const TlsOptions& options);
+  Handshake handshake();
   Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();

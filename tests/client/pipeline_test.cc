@@ -18,12 +18,6 @@ using std::chrono_literals::operator""s;
 
 // A pipeline with a credit of 2 frames and 1000 bytes, and its peer.
 struct Line {
-  static Socket connect(RawPeer& peer) {
-    auto made = Socket::connect("127.0.0.1", peer.port(), 5s);
-    CHECK(made, "errno {}", made.error());
-    peer.accept();
-    return std::move(*made);
-  }
   Line() { pipeline.grant(2, 1000); }
 
   std::expected<Client::Ticket, Client::Error> submit(const std::string& payload,
@@ -57,7 +51,7 @@ struct Line {
   }
 
   RawPeer peer;
-  Pipeline pipeline{connect(peer), Client::Options{}};
+  Pipeline pipeline{connect_socket(peer), Client::Options{}};
 };
 
 TEST(Pipeline, MatchesResponsesWithTicketsInAnyOrder) {

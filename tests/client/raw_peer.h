@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/check.h"
+#include "net/client/socket.h"
 
 namespace pawl {
 
@@ -76,5 +78,19 @@ class RawPeer {
   int fd_ = -1;
   std::uint16_t port_ = 0;
 };
+
+// A socket that is connected to the peer, which has accepted it.
+inline client::Socket connect_socket(RawPeer& peer) {
+  const auto addresses = client::resolve("127.0.0.1", peer.port());
+  CHECK(addresses && addresses->size() == 1, "{} addresses", addresses ? addresses->size() : 0);
+  auto made = client::Socket::open(addresses->front());
+  CHECK(made, "errno {}", made.error());
+  peer.accept();
+  for (;;) {
+    const auto connected = made->connected();
+    CHECK(connected, "errno {}", connected.error());
+    if (*connected) return std::move(*made);
+  }
+}
 
 }  // namespace pawl

@@ -2,6 +2,7 @@
 #include "net/client/socket.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <cerrno>
 #include <string>
@@ -16,12 +17,6 @@ using std::chrono_literals::operator""s;
 
 class SocketTest : public testing::Test {
  protected:
-  static Socket connect(RawPeer& peer) {
-    auto made = Socket::connect("127.0.0.1", peer.port(), 5s);
-    CHECK(made, "errno {}", made.error());
-    peer.accept();
-    return std::move(*made);
-  }
   // Receives until `count` bytes are in in().
   void receive(std::size_t count) {
     while (socket_.in().size() < count) {
@@ -31,14 +26,30 @@ class SocketTest : public testing::Test {
   }
 
   RawPeer peer_;
-  Socket socket_ = connect(peer_);
+  Socket socket_ = connect_socket(peer_);
 };
 
+// Waits until the connection is established or refused.
+std::expected<bool, int> outcome_of(const Socket& socket) {
+  wait_for(socket.descriptor(), POLLOUT, 10s);
+  return socket.connected();
+}
+
 TEST(SocketConnect, NamesTheErrorOfTheSystem) {
-  const auto refused = Socket::connect("127.0.0.1", 1, 5s);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error(), ECONNREFUSED);
-  EXPECT_EQ(Socket::connect("no such host.invalid", 1, 5s).error(), EADDRNOTAVAIL);
+  const auto addresses = resolve("127.0.0.1", 1);
+  ASSERT_TRUE(addresses);
+  ASSERT_EQ(addresses->size(), 1u);
+  const auto socket = Socket::open(addresses->front());
+  ASSERT_TRUE(socket);
+  EXPECT_EQ(outcome_of(*socket).error(), ECONNREFUSED);
+  EXPECT_EQ(resolve("no such host.invalid", 1).error(), EADDRNOTAVAIL);
+}
+
+TEST(SocketConnect, ReportsTheEstablishedConnection) {
+  RawPeer peer;
+  const auto socket = Socket::open(resolve("127.0.0.1", peer.port())->front());
+  ASSERT_TRUE(socket);
+  EXPECT_TRUE(outcome_of(*socket).value());
 }
 
 TEST_F(SocketTest, KeepsReceivedBytesUntilTheyAreConsumed) {

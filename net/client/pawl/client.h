@@ -40,6 +40,7 @@ namespace pawl {
 class Client {
  public:
   struct Options {
+    // A name is resolved without a limit of time; a numeric address needs no name server.
     std::string host = "127.0.0.1";
     std::uint16_t port = 9326;
     std::string name{};  // shown by the server; at most 64 bytes are kept
