@@ -49,7 +49,7 @@ int Connecting::descriptor() const {
 short Connecting::events() const {
   if (state_ == State::connecting) return POLLOUT;
   if (state_ == State::securing) return handshake_ == Handshake::want_read ? POLLIN : POLLOUT;
-  return static_cast<short>(POLLIN | (pipeline_ && pipeline_->unsent() ? POLLOUT : 0));
+  return pipeline_ ? pipeline_->events() : short{0};
 }
 
 Greeted Connecting::take() {

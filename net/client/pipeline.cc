@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/pipeline.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -53,6 +55,14 @@ std::optional<Client::Error> Pipeline::obstacle() const {
   if (free_.empty() || (outstanding_ > 0 && bytes_ >= bytes_max_))
     return error_of(Client::Code::would_block);
   return std::nullopt;
+}
+
+short Pipeline::events() const { return static_cast<short>(POLLIN | (unsent() ? POLLOUT : 0)); }
+
+std::size_t Pipeline::credit_bytes() const {
+  if (outstanding_ == 0) return frame_bytes_max;
+  const std::size_t left = bytes_max_ - std::min<std::uint64_t>(bytes_, bytes_max_);
+  return std::min<std::size_t>(left, frame_bytes_max);
 }
 
 std::string& Pipeline::begin(BinaryOp op, std::uint32_t queue) {

@@ -60,6 +60,9 @@ class Pipeline {
   const std::optional<Client::Error>& failure() const { return failure_; }
   int descriptor() const { return socket_.descriptor(); }
   bool unsent() const { return socket_.unsent(); }
+  short events() const;  // of poll(2), to wait for
+  // The longest frame that finish() accepts now, in bytes.
+  std::size_t credit_bytes() const;
   void fail(Client::Error error);
 
  private:

@@ -87,11 +87,19 @@ void FakeBroker::send(Request& request, const QueueConfig& config, Messages& mes
                       Instant now) {
   Seq& next = next_seq_[raw(config.id)];
   for (SendEntry& entry : request.sends) {
+    if (config.is_fifo()) {
+      auto& earlier = deduplicated_[raw(config.id)];
+      const auto [at, added] = earlier.try_emplace(std::string(entry.content.dedup_id), next + 1);
+      entry.seq = at->second;
+      if (!added) continue;
+    }
     entry.seq = ++next;
     const Duration delay = entry.delay == queue_default ? config.delay() : entry.delay;
     messages[entry.seq] = {.body = std::string(entry.content.body),
                            .attributes = std::string(entry.content.attributes),
                            .system = std::string(entry.content.system),
+                           .group = std::string(entry.content.group),
+                           .dedup_id = std::string(entry.content.dedup_id),
                            .sent = now,
                            .visible_at = now + delay};
   }
@@ -115,8 +123,11 @@ bool FakeBroker::receive(Request& request, const QueueConfig& config, Messages& 
     delivery.receive_count = message.receive_count;
     delivery.first_received = message.first_received;
     delivery.sent = message.sent;
-    delivery.content = {
-        .body = message.body, .attributes = message.attributes, .system = message.system};
+    delivery.content = {.body = message.body,
+                        .attributes = message.attributes,
+                        .system = message.system,
+                        .group = message.group,
+                        .dedup_id = message.dedup_id};
   }
   const Duration wait = params.wait == queue_default ? config.wait() : params.wait;
   return request.delivered > 0 || wait.ms == 0;

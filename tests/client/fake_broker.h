@@ -24,7 +24,7 @@ class FakeBroker {
 
  private:
   struct HeldMessage {
-    std::string body, attributes, system;
+    std::string body, attributes, system, group, dedup_id;
     Instant sent;
     Instant visible_at;
     Instant first_received;
@@ -47,6 +47,7 @@ class FakeBroker {
   std::uint32_t next_queue_ = 1;
   std::map<std::uint32_t, Seq> next_seq_;
   std::map<std::uint32_t, Messages> queues_;
+  std::map<std::uint32_t, std::map<std::string, Seq>> deduplicated_;  // FIFO; for ever
   std::map<std::uint32_t, std::vector<ReplayTask>>
       replays_;  // newest first; no task ends by itself
 };

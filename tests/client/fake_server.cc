@@ -24,11 +24,14 @@ Instant now() {
 
 }  // namespace
 
-FakeServer::FakeServer(BinarySettings config) : config_(std::move(config)) {
+FakeServer::FakeServer(BinarySettings config, std::uint16_t port) : config_(std::move(config)) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  const int on = 1;
+  CHECK(::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
   socklen_t size = sizeof address;
   CHECK(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
   CHECK(::listen(listener_, 64) == 0);
@@ -92,8 +95,10 @@ bool FakeServer::take_frames(Peer& peer) {
 
 bool FakeServer::handle(Peer& peer, std::string_view frame) {
   ++frames_;
-  if (fault_ != Fault::none &&
-      static_cast<std::uint8_t>(frame[4]) == static_cast<std::uint8_t>(fault_op_.load())) {
+  const bool here = fault_ != Fault::none && static_cast<std::uint8_t>(frame[4]) ==
+                                                 static_cast<std::uint8_t>(fault_op_.load());
+  if (here && fault_times_-- <= 0) fault_ = Fault::none;
+  if (here && fault_ != Fault::none) {
     if (fault_ == Fault::hang_up) return false;
     if (fault_ == Fault::say_nothing) return true;
     if (fault_ == Fault::garbage) peer.out.assign(64, '\xFF');
@@ -106,14 +111,19 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
   const Duration wait = pending->call.request().receive.wait;
   pending->deadline = now() + (wait.ms > 0 ? wait : Duration{0});
   if (!step(peer, pending, next)) peer.parked.splice(peer.parked.end(), peer.idle, pending);
-  return true;
+  return !(here && fault_ == Fault::lose_answer);
 }
 
 // Returns false if the call has to wait for a message.
 bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next) {
   while (next == BinaryCall::Next::route) {
     Request& request = pending->call.request();
-    if (!broker_.apply(request, now()) && now() < pending->deadline) return false;
+    if (request.op == refused_op_ && refusals_ > 0) {
+      --refusals_;
+      request.error = refusal_;
+    } else if (!broker_.apply(request, now()) && now() < pending->deadline) {
+      return false;
+    }
     next = pending->call.resume(peer.session, broker_.directory(), config_);
   }
   respond(peer, pending, next);

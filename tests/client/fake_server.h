@@ -20,21 +20,31 @@ class FakeServer {
  public:
   enum class Fault : std::uint8_t {
     none,
-    hang_up,
+    hang_up,      // without processing the request
+    lose_answer,  // processes the request, then hangs up
     say_nothing,
     garbage,
     foreign_answer,
     flipped_bit
   };
 
-  explicit FakeServer(BinarySettings config = {});
+  // Port 0: a free one.
+  explicit FakeServer(BinarySettings config = {}, std::uint16_t port = 0);
   ~FakeServer();
 
   std::uint16_t port() const { return port_; }
-  // Commits this fault at every later request of the operation.
-  void misbehave(BinaryOp op, Fault fault) {
+  static constexpr int always = 1'000'000'000;
+  // Commits this fault at the next requests of the operation.
+  void misbehave(BinaryOp op, Fault fault, int times = always) {
     fault_op_ = op;
+    fault_times_ = times;
     fault_ = fault;
+  }
+  // Refuses the next requests of the operation.
+  void refuse(Op op, Errc error, int times = always) {
+    refused_op_ = op;
+    refusal_ = error;
+    refusals_ = times;
   }
   std::uint64_t frames() const { return frames_; }  // requests seen
 
@@ -68,6 +78,10 @@ class FakeServer {
   std::list<Peer> peers_;
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<int> fault_times_ = 0;
+  std::atomic<Op> refused_op_{};
+  std::atomic<Errc> refusal_{};
+  std::atomic<int> refusals_ = 0;
   std::atomic<BinaryOp> fault_op_{};
   std::atomic<Fault> fault_ = Fault::none;
   std::thread thread_;
