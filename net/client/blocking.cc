@@ -299,6 +299,8 @@ std::string_view Client::name_of(Code code) {
       return "bad_answer";
     case Code::untrusted:
       return "untrusted";
+    case Code::closed:
+      return "closed";
     default:
       return pawl::name_of(static_cast<Status>(code));
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary calls and the client library allocate no memory in a steady state.
+// Binary calls, the client and the Producer allocate no memory in a steady state.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <pawl/client.h>
+#include <pawl/producer.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -87,7 +88,7 @@ TEST(BinaryCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-// Answers HELLO, OPEN_QUEUE and SENDs of one message from fixed buffers until the client closes.
+// Answers HELLO, OPEN_QUEUE and SENDs from fixed buffers until the client closes.
 class CannedServer {
  public:
   CannedServer() {
@@ -125,7 +126,9 @@ class CannedServer {
         const std::string_view rest = std::string_view(in).substr(taken, filled - taken);
         const auto header = parse_header(rest);
         if (!header || rest.size() < header->length) break;
-        answer(*header, out);
+        std::uint32_t count = 0;  // of messages in a SEND
+        std::memcpy(&count, rest.data() + frame_header_bytes, sizeof count);
+        answer(*header, count, out);
         taken += header->length;
       }
       std::memmove(in.data(), in.data() + taken, filled - taken);
@@ -135,13 +138,13 @@ class CannedServer {
     ::close(socket);
   }
 
-  static void answer(FrameHeader header, std::string& out) {
+  static void answer(FrameHeader header, std::uint32_t count, std::string& out) {
     header.flags = flag_answer;
     const std::size_t begin = begin_frame(out, header);
     if (header.op == static_cast<std::uint8_t>(BinaryOp::hello)) {
       put(out, binary_major);
       put(out, binary_minor);
-      put(out, std::uint32_t{0});
+      put(out, feature_groups);
       put(out, frame_bytes_max);
       put(out, std::uint32_t{64});
       put(out, std::uint32_t{1 << 20});
@@ -149,8 +152,8 @@ class CannedServer {
     } else if (header.op == static_cast<std::uint8_t>(BinaryOp::open_queue)) {
       out.append(7 * 4, '\0');
     } else {
-      put(out, std::uint32_t{1});
-      out.append(2 + 8 + 16, '\0');
+      put(out, count);
+      out.append(count * (2 + 8 + 16), '\0');
     }
     finish_frame(out, begin);
   }
@@ -191,6 +194,43 @@ TEST(ClientMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   const std::uint64_t before = test::allocations();
   run(100'000);
   EXPECT_EQ(test::allocations(), before);
+}
+
+// Many messages are in flight; each completion sends the next one.
+TEST(ProducerMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
+  CannedServer server;
+  struct Load {
+    Producer* producer = nullptr;
+    std::uint64_t completed = 0, refused = 0;
+    std::string body = std::string(128, 'b');
+    Client::Attribute attributes[1] = {
+        {"A", "String", "x"}
+    };
+    void send() {
+      const Client::Outgoing message{.body = body, .attributes = attributes};
+      refused += producer->send(message, completed).accepted() ? 0 : 1;
+    }
+  } load;
+  const auto on_complete = [](void* context, std::uint64_t, const Client::Result<Client::Sent>&) {
+    auto& self = *static_cast<Load*>(context);
+    ++self.completed;
+    self.send();
+  };
+  Producer::Options options{.queue = "q"};
+  options.endpoint.connection.port = server.port();
+  auto producer = Producer::create_on_loop(options, on_complete, &load);
+  ASSERT_TRUE(producer);
+  load.producer = &*producer;
+  for (int i = 0; i < 5000; ++i) load.send();
+  const auto run = [&](std::uint64_t count) {
+    for (const std::uint64_t end = load.completed + count; load.completed < end;)
+      producer->on_ready(Producer::Clock::now());
+  };
+  run(20'000);
+  const std::uint64_t before = test::allocations();
+  run(200'000);
+  EXPECT_EQ(test::allocations(), before);
+  EXPECT_EQ(load.refused, 0u);
 }
 
 }  // namespace

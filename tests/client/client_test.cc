@@ -343,7 +343,8 @@ TEST_F(ClientToServer, GivesUpOnAServerThatDoesNotGreet) {
 }
 
 TEST(ClientCode, HasANameForEach) {
-  for (const int code : {0, 1000, 1107, 2005, 3004, 9000, 9001, 9002, 9003, 9004, 9005}) {
+  for (const int code :
+       {0, 1000, 1107, 2005, 3004, 9000, 9001, 9002, 9003, 9004, 9005, 9006, 9007}) {
     EXPECT_NE(Client::name_of(static_cast<Code>(code)), "unknown") << code;
   }
   EXPECT_EQ(Client::name_of(static_cast<Code>(1999)), "unknown");

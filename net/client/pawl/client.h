@@ -105,6 +105,7 @@ class Client {
     unreachable = 9004,  // connect() failed; Error::system has the reason
     bad_answer = 9005,   // the server sent an invalid response
     untrusted = 9006,    // connect() with tls: failed handshake or untrusted certificate
+    closed = 9007,       // the Producer or Consumer was closed
   };
   static std::string_view name_of(Code code);
 
