@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t message_bytes_max = 1 << 20;
 constexpr std::size_t encoding_bytes_max = 64 << 10;  // lengths, names and ids besides them
-constexpr std::size_t fixed_bytes = 256 << 10;        // input buffer and tables of the connection
+constexpr std::size_t fixed_bytes = 384 << 10;        // input buffer and tables of the connection
 constexpr std::size_t names_bytes_max = 128;          // of a group or a deduplication id
 constexpr std::size_t attributes_max = 10;
 constexpr milliseconds delay_max = std::chrono::minutes(15);

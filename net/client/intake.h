@@ -7,7 +7,7 @@
 // other than the wake-up. The driver is woken only after sleep(), when its threshold is reached.
 //
 // Limits: the memory limit, of which an eighth (at most 1.1 MiB) is for encoding a message, as much
-//         for the connection's output, and 256 KiB for its input and tables.
+//         for the connection's output, and 384 KiB for its input and tables.
 // Errors: SendResult.
 // Owner:  one ProducerCore.
 #pragma once

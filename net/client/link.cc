@@ -78,12 +78,16 @@ void Link::watch(Readiness& readiness) const {
   readiness.watch(pipeline_->descriptor(), pipeline_->events());
 }
 
-void Link::hurry(Clock::time_point now) {
-  if (state_ == State::pausing) deadline_ = now;
-}
-
 void Link::restart(Client::Error error) {
   if (up()) pipeline_->fail(error);
+}
+
+void Link::close() {
+  connecting_.reset();
+  pipeline_.reset();
+  ended_.reset();
+  state_ = State::pausing;
+  deadline_ = Clock::time_point::max();
 }
 
 // --- failures ---

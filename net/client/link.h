@@ -62,8 +62,9 @@ class Link {
   // Ends the connection, for example because a queue has to be opened again. Requests in flight get
   // their error responses in the next turn.
   void restart(Client::Error error);
-  // The next attempt begins at once.
-  void hurry(Clock::time_point now);
+
+  // For good: later turns do nothing.
+  void close();
 
   Clock::time_point deadline() const;  // of the next turn
   void watch(Readiness& readiness) const;

@@ -60,7 +60,8 @@ class Pipeline {
   const std::optional<Client::Error>& failure() const { return failure_; }
   int descriptor() const { return socket_.descriptor(); }
   bool unsent() const { return socket_.unsent(); }
-  short events() const;  // of poll(2), to wait for
+  short events() const;                                // of poll(2), to wait for
+  std::size_t slots() const { return slots_.size(); }  // requests that may be in flight
   // The longest frame that finish() accepts now, in bytes.
   std::size_t credit_bytes() const;
   void fail(Client::Error error);

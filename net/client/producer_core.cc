@@ -44,6 +44,7 @@ ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplet
       intake_(options, readiness_),
       link_(options.endpoint, {options.queue}, options.endpoint.connection.request_timeout, now),
       deadline_(now) {
+  answers_.reserve(entries_max);
   ended_.reserve(entries_max);
   sent_.reserve(entries_max);
 }
@@ -61,6 +62,7 @@ void ProducerCore::turn(Clock::time_point now) {
   deliver();
   send_batches(now);
   if (link_.up()) link_.pipeline().flush();
+  report();  // before a flush ends, so that the caller sees its effects
   if (flushing_) intake_.publish(oldest());
   prepare_to_sleep(now);
 }
@@ -73,8 +75,11 @@ void ProducerCore::close() {
   in_flight_ = 0;
   complete_all(waiting_, error_of(Code::closed));
   CHECK(waiting_.empty(), "{} messages are left", waiting_.count);
-  intake_.report({.completed = completed_});
+  link_.close();
+  report();
   intake_.publish(Intake::no_message);
+  link_.watch(readiness_);
+  deadline_ = link_.deadline();
 }
 
 // --- responses ---
@@ -171,7 +176,7 @@ bool ProducerCore::send_batch() {
     return false;
   }
   const std::size_t slot = *ticket & 0xFFFF;
-  if (batches_.size() <= slot) batches_.resize(slot + 1);
+  if (batches_.size() <= slot) batches_.resize(pipeline.slots());
   CHECK(batches_[slot].empty(), "batch {} is in flight", slot);
   batches_[slot] = batch;
   ++in_flight_;
@@ -257,16 +262,19 @@ std::uint64_t ProducerCore::oldest() const {
 
 // --- sleeping ---
 
+void ProducerCore::report() {
+  intake_.report({.connected = link_.up(),
+                  .last_error = link_.error(),
+                  .connections = link_.connections(),
+                  .completed = completed_});
+}
+
 bool ProducerCore::may_gather(Clock::time_point now) const {
   if (!link_.up() || now < paused_until_ || is_full()) return false;
   return options_.linger.count() == 0 ? in_flight_ > 0 : !waiting_.empty();
 }
 
 void ProducerCore::prepare_to_sleep(Clock::time_point now) {
-  intake_.report({.connected = link_.up(),
-                  .last_error = link_.error(),
-                  .connections = link_.connections(),
-                  .completed = completed_});
   link_.watch(readiness_);
   deadline_ = link_.deadline();
   WakeThreshold threshold;  // the first message

@@ -70,6 +70,7 @@ class ProducerCore {
   void complete_all(MessageList& list, const Client::Error& error);
   void deliver();
   std::uint64_t oldest() const;
+  void report();
   void prepare_to_sleep(Clock::time_point now);
 
   const Producer::Options options_;

@@ -21,6 +21,8 @@ namespace pawl::client {
 namespace {
 
 constexpr std::size_t receive_bytes_min = 64 << 10;
+// With less, a rest of a frame before the free space would make the buffer grow at some time.
+constexpr std::size_t buffer_bytes_min = 2 * receive_bytes_min;
 constexpr std::size_t buffer_keep_max = 4 << 20;
 
 }  // namespace
@@ -159,7 +161,7 @@ std::expected<bool, int> Socket::receive(std::size_t bytes) {
     filled_ = held;
   }
   const std::size_t wanted = std::max(held + receive_bytes_min, bytes);
-  if (in_.size() < wanted) in_.resize(wanted);
+  if (in_.size() < wanted) in_.resize(std::max(wanted, buffer_bytes_min));
   if (wanted < buffer_keep_max && in_.size() > buffer_keep_max) {
     in_.resize(wanted);
     in_.shrink_to_fit();

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <thread>
 
 #include "proto/binary/session.h"
@@ -231,6 +233,40 @@ TEST(ProducerMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   run(200'000);
   EXPECT_EQ(test::allocations(), before);
   EXPECT_EQ(load.refused, 0u);
+}
+
+// Messages of many sizes fill the memory again and again. What this thread has allocated is the
+// Producer's: messages, bookkeeping and buffers.
+TEST(ProducerMemory, StaysBelowItsLimit) {
+  CannedServer server;
+  const test::BrokerMemory counted;
+  const std::uint64_t before = test::BrokerMemory::held();
+  std::uint64_t completed = 0, accepted = 0, most = 0;
+  const auto on_complete = [](void* context, std::uint64_t, const Client::Result<Client::Sent>&) {
+    ++*static_cast<std::uint64_t*>(context);
+  };
+  Producer::Options options{.queue = "q", .memory_limit = 1 << 20};
+  options.endpoint.connection.port = server.port();
+  auto producer = Producer::create_on_loop(options, on_complete, &completed);
+  ASSERT_TRUE(producer);
+  constexpr char bytes[100'000] = {};
+  int full = 0;
+  for (std::uint64_t number = 0; full < 50 || completed < accepted; ++number) {
+    const std::string_view body(bytes, 1 + number * 7919 % (number % 10 == 0 ? sizeof bytes : 500));
+    if (full < 50) {
+      const SendResult result = producer->send({.body = body}, number);
+      accepted += result.accepted() ? 1 : 0;
+      if (result.accepted()) continue;
+      EXPECT_EQ(result.status, SendResult::Status::full);
+      ++full;
+    }
+    for (const std::uint64_t done = completed; completed == done && completed < accepted;)
+      producer->on_ready(Producer::Clock::now());
+    most = std::max(most, test::BrokerMemory::held() - before);
+  }
+  EXPECT_GT(accepted, 1000u);
+  EXPECT_LE(most, options.memory_limit);
+  EXPECT_GT(most, options.memory_limit / 2);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST_F(IntakeTest, IsFullAtItsMemoryLimitAndCountsEverything) {
   while (send(body).accepted()) ++accepted;
   EXPECT_EQ(send(body).status, Status::full);
   EXPECT_LT(accepted * 1280, std::size_t{1} << 20) << "five blocks of 256 bytes a message";
-  EXPECT_GT(accepted * 1280, (std::size_t{1} << 20) / 2 - 1280);
+  EXPECT_GT(accepted * 1280, (std::size_t{1} << 20) * 3 / 8 - 1280);
   MessageList list = collect();
   intake_.release(list);
   EXPECT_TRUE(list.empty());

@@ -113,6 +113,9 @@ TEST_F(ProducerTest, DrainsAndCompletesWhatIsLeft) {
   ASSERT_TRUE(producer.drain(Clock::now() + 10s));
   EXPECT_EQ(outcomes_.code(0), Code::ok);
   EXPECT_EQ(producer.send({.body = "b"}, 1).status, Status::closed);
+  EXPECT_FALSE(producer.status().connected);
+  EXPECT_EQ(producer.status().connections, 1u);
+  EXPECT_EQ(producer.status().completed, 1u);
 
   Producer silent = start();
   server_.misbehave(BinaryOp::send, Fault::say_nothing);
