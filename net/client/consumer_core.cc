@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/client/consumer_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/request.h"
+#include "net/client/answers.h"
+#include "net/client/dead_letter.h"
+#include "proto/binary/frames.h"
+
+namespace pawl::client {
+namespace {
+
+using Code = Client::Code;
+using Mode = Verdicts::Mode;
+using State = Held::State;
+using std::chrono::milliseconds;
+
+constexpr milliseconds retry_min{20};
+constexpr std::size_t moves_max = 1;  // dead letters a request: each may have the maximum size
+
+std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
+bool is_retryable(Code code) { return number_of(code) >= 2000 && number_of(code) < 3000; }
+// Codes of the client itself: the server did not answer.
+bool is_unanswered(Code code) { return number_of(code) >= 9000; }
+
+std::vector<std::string> queues_of(const Consumer::Options& options) {
+  std::vector<std::string> queues{options.queue};
+  if (!options.dead_letter_queue.empty()) queues.push_back(options.dead_letter_queue);
+  return queues;
+}
+
+}  // namespace
+
+ConsumerCore::ConsumerCore(const Consumer::Options& options, Consumer::Handler handler,
+                           Clock::time_point now)
+    : options_(options),
+      handler_(std::move(handler)),
+      verdicts_(readiness_),
+      link_(options.endpoint, queues_of(options),
+            options.endpoint.connection.request_timeout + options.wait, now),
+      receives_(options.concurrency, options.wait, options.visibility),
+      held_(options.concurrency),
+      deadline_(now) {}
+
+void ConsumerCore::turn(Clock::time_point now) {
+  mode_ = verdicts_.collect(arrived_);
+  take_verdicts();
+  if (mode_ == Mode::releasing) release_all();
+  if (mode_ != Mode::running) forget_expired(now);
+  answers_.clear();
+  link_.turn(answers_, now);
+  for (const Answer& answer : answers_) on_answer(answer, now);
+  if (link_.up()) send_requests(now);
+  prepare_to_sleep(now);
+}
+
+void ConsumerCore::close() {
+  link_.close();
+  link_.watch(readiness_);
+  deadline_ = link_.deadline();
+}
+
+// --- verdicts ---
+
+void ConsumerCore::take_verdicts() {
+  for (const TokenVerdict& arrived : arrived_) {
+    const Index index = held_.find(arrived.token);
+    if (index != HeldMessages::none) apply(index, arrived.verdict, held_[index].copy.get());
+  }
+}
+
+// `message`: for the dead-letter queue; null if there is none.
+void ConsumerCore::apply(Index index, Verdict verdict, const Client::MessageView* message) {
+  Held& held = held_[index];
+  const bool moves = !options_.dead_letter_queue.empty() && message != nullptr;
+  const bool needs_copy =
+      verdict.kind == Verdict::Kind::later || verdict.kind == Verdict::Kind::dead;
+  if (moves && needs_copy && !held.copy) held.copy = std::make_unique<Client::Message>(*message);
+  switch (verdict.kind) {
+    case Verdict::Kind::done:
+      return enter(index, State::deleting);
+    case Verdict::Kind::retry:
+      held.delay = verdict.delay;
+      return enter(index, State::releasing);
+    case Verdict::Kind::dead:
+      ++status_.dead;
+      return moves ? enter(index, State::moving) : held_.free(index);
+    case Verdict::Kind::later:
+      return;
+  }
+}
+
+ConsumerCore::Outbox& ConsumerCore::outbox_of(State state) {
+  if (state == State::deleting) return deletes_;
+  CHECK(state == State::releasing || state == State::moving, "no request ends state {}",
+        static_cast<int>(state));
+  return state == State::releasing ? releases_ : moves_;
+}
+
+void ConsumerCore::enter(Index index, State state) {
+  held_[index].state = state;
+  held_[index].extendable = false;
+  requeue(index);
+}
+
+void ConsumerCore::requeue(Index index) {
+  Held& held = held_[index];
+  CHECK(!held.queued, "slot {} is queued twice", index);
+  held.queued = true;
+  held.redelivered = false;
+  outbox_of(held.state).slots.push_back(index);
+}
+
+void ConsumerCore::release_all() {
+  held_.for_each(State::under_way, [this](Index index, Held& held) {
+    held.delay = milliseconds(0);
+    enter(index, State::releasing);
+  });
+}
+
+// --- messages ---
+
+void ConsumerCore::on_answer(const Answer& answer, Clock::time_point now) {
+  if (answer.error.code == Code::no_such_queue || answer.error.code == Code::bad_handle)
+    link_.restart(error_of(Code::broken));  // a queue of this name may exist again
+  if (answer.op == BinaryOp::receive) return on_received(answer, now);
+  const std::size_t slot = answer.ticket & 0xFFFF;
+  CHECK(slot < in_flight_.size(), "a response to request {}", slot);
+  entries_.swap(in_flight_[slot]);
+  in_flight_[slot].clear();
+  CHECK(!entries_.empty(), "a response to an empty request");
+  const State purpose = entries_.front().state;
+  if (purpose != State::under_way) --outbox_of(purpose).in_flight;
+  if (is_retryable(answer.error.code))
+    paused_until_ = now + std::max(answer.error.retry_after, retry_min);
+  codes_.assign(entries_.size(), answer.error.code);
+  if (answer.error.code == Code::ok && !take_codes_of(answer)) {
+    link_.restart(error_of(Code::bad_answer));
+    codes_.assign(entries_.size(), Code::bad_answer);
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) on_code(entries_[i], codes_[i], now);
+}
+
+// False: the response is invalid.
+bool ConsumerCore::take_codes_of(const Answer& answer) {
+  const std::size_t count = codes_.size();
+  codes_.clear();
+  if (answer.op != BinaryOp::send)
+    return take_codes(answer.payload, codes_) && codes_.size() == count;
+  sent_.clear();
+  if (!take_sent(answer.payload, sent_) || sent_.size() != count) return false;
+  for (const Client::Sent& sent : sent_) codes_.push_back(sent.code);
+  return true;
+}
+
+void ConsumerCore::on_received(const Answer& answer, Clock::time_point now) {
+  messages_.clear();
+  if (!receives_.on_answer(answer, messages_, now))
+    return link_.restart(error_of(Code::bad_answer));
+  for (const Client::MessageView& message : messages_) on_message(message, now);
+}
+
+void ConsumerCore::on_message(const Client::MessageView& message, Clock::time_point now) {
+  const Index known = held_.find(message.id);
+  if (known != HeldMessages::none) return on_redelivered(known, message, now);
+  const Index index = held_.take(message);
+  if (mode_ != Mode::running) {
+    held_[index].delay = milliseconds(0);
+    return enter(index, State::releasing);
+  }
+  ++status_.received;
+  held_[index].due = next_extension(now);
+  due_at_ = std::min(due_at_, held_[index].due);
+  apply(index, handler_(message, held_.token(index)), &message);
+}
+
+// Its visibility timeout has passed. The latest receipt is the valid one.
+void ConsumerCore::on_redelivered(Index index, const Client::MessageView& message,
+                                  Clock::time_point now) {
+  Held& held = held_[index];
+  held.receipt = message.receipt;
+  held.redelivered = true;
+  if (held.state == State::expired) return enter(index, State::deleting);
+  if (held.state != State::under_way) return;
+  held.extendable = true;
+  held.due = next_extension(now);
+  due_at_ = std::min(due_at_, held.due);
+}
+
+void ConsumerCore::on_code(const Entry& entry, Code code, Clock::time_point now) {
+  Held& held = held_[entry.index];
+  // An extension is obsolete when the verdict has come meanwhile.
+  if (held.use != entry.use || held.state != entry.state) return;
+  if (held.state == State::under_way) return on_extended(held, code, now);
+  const bool stale = held.redelivered && (code != Code::ok || held.state == State::releasing);
+  if (is_retryable(code) || is_unanswered(code) || stale) return requeue(entry.index);
+  on_confirmed(entry.index, code, now);
+}
+
+void ConsumerCore::on_extended(Held& held, Code code, Clock::time_point now) {
+  if (is_retryable(code) || is_unanswered(code)) {
+    held.due = due_at_ = now;
+  } else if (code != Code::ok && !held.redelivered) {
+    ++status_.refused;
+    held.extendable = false;
+  }
+}
+
+void ConsumerCore::on_confirmed(Index index, Code code, Clock::time_point now) {
+  const State state = held_[index].state;
+  if (code == Code::receipt_expired && state == State::deleting) return await_delivery(index, now);
+  if (code != Code::ok) ++status_.refused;
+  if (code == Code::ok && state == State::deleting) ++status_.deleted;
+  if (code == Code::ok && state == State::releasing) ++status_.released;
+  if (code == Code::ok && state == State::moving) return enter(index, State::deleting);
+  held_.free(index);
+}
+
+void ConsumerCore::await_delivery(Index index, Clock::time_point now) {
+  Held& held = held_[index];
+  held.state = State::expired;
+  held.due = now + visibility();
+  due_at_ = std::min(due_at_, held.due);
+}
+
+// The message is with another consumer, or this one receives no more.
+void ConsumerCore::forget_expired(Clock::time_point now) {
+  held_.for_each(State::expired, [&](Index index, Held& held) {
+    if (held.due > now && mode_ == Mode::running) {
+      due_at_ = std::min(due_at_, held.due);
+      return;
+    }
+    ++status_.refused;
+    held_.free(index);
+  });
+}
+
+// --- extensions ---
+
+milliseconds ConsumerCore::visibility() const {
+  return options_.visibility.value_or(link_.up() ? link_.queue(0).visibility : milliseconds(0));
+}
+
+Clock::time_point ConsumerCore::next_extension(Clock::time_point now) const {
+  const milliseconds third = visibility() / 3;
+  return third.count() == 0 ? Clock::time_point::max() : now + third;
+}
+
+// Extends the timeouts that are due now or soon, so that few requests are sent.
+void ConsumerCore::extend(Clock::time_point now) {
+  if (now < due_at_ || link_.pipeline().obstacle()) return;
+  const Clock::time_point soon = now + visibility() / 12;
+  due_at_ = Clock::time_point::max();
+  forget_expired(now);
+  std::vector<Entry> due;
+  held_.for_each(State::under_way, [&](Index index, Held& held) {
+    if (!held.extendable) return;
+    if (held.due <= soon && due.size() < entries_max) {
+      due.push_back({index, held.use, State::under_way});
+      held.due = next_extension(now);
+      held.redelivered = false;
+    }
+    due_at_ = std::min(due_at_, held.due);
+  });
+  if (due.empty()) return;
+  std::string& out = link_.pipeline().begin(BinaryOp::change, link_.queue(0).handle);
+  put(out, static_cast<std::uint32_t>(due.size()));
+  for (const Entry& entry : due) {
+    const Client::Receipt& receipt = held_[entry.index].receipt;
+    out.append(reinterpret_cast<const char*>(receipt.data()), receipt.size());
+    put(out, wire_ms(visibility()));
+  }
+  submit(due, nullptr);
+}
+
+// --- requests ---
+
+void ConsumerCore::send_requests(Clock::time_point now) {
+  if (now >= paused_until_) {
+    send_outbox(deletes_, entries_max);
+    if (link_.up()) send_outbox(releases_, entries_max);
+    if (link_.up()) send_outbox(moves_, moves_max);
+    if (link_.up()) extend(now);
+  }
+  if (mode_ == Mode::running) receives_.request(link_, held_.free_count(), now);
+  if (link_.up()) link_.pipeline().flush();
+}
+
+void ConsumerCore::send_outbox(Outbox& outbox, std::size_t entries_most) {
+  while (!outbox.slots.empty() && link_.up() && !link_.pipeline().obstacle()) {
+    if (outbox.in_flight > 0 && outbox.slots.size() < entries_most) return;
+    const std::size_t count = std::min(outbox.slots.size(), entries_most);
+    const std::size_t queue = outbox.op == BinaryOp::send ? 1 : 0;
+    std::string& out = link_.pipeline().begin(outbox.op, link_.queue(queue).handle);
+    encode(out, outbox, count);
+    std::vector<Entry> entries;
+    for (const Index index : std::span(outbox.slots).first(count)) {
+      Held& held = held_[index];
+      CHECK(held.queued, "slot {} is not queued", index);
+      held.queued = false;
+      entries.push_back({index, held.use, held.state});
+    }
+    outbox.slots.erase(outbox.slots.begin(),
+                       outbox.slots.begin() + static_cast<std::ptrdiff_t>(count));
+    if (!submit(entries, &outbox)) return;
+  }
+}
+
+void ConsumerCore::encode(std::string& out, const Outbox& outbox, std::size_t count) {
+  put(out, static_cast<std::uint32_t>(count));
+  for (const Index index : std::span(outbox.slots).first(count)) {
+    const Held& held = held_[index];
+    if (outbox.op == BinaryOp::send) {
+      CHECK(held.copy, "a dead letter without its content");
+      put_dead_letter(out, *held.copy, link_.queue(1).fifo);
+      continue;
+    }
+    out.append(reinterpret_cast<const char*>(held.receipt.data()), held.receipt.size());
+    if (outbox.op == BinaryOp::change) put(out, wire_ms(held.delay));
+  }
+}
+
+// Finishes the begun request. False: there is no credit, and the entries wait for another request.
+bool ConsumerCore::submit(const std::vector<Entry>& entries, Outbox* outbox) {
+  const auto ticket = link_.pipeline().finish();
+  if (!ticket) {
+    for (const Entry& entry : entries) {
+      if (outbox != nullptr) {
+        requeue(entry.index);
+      } else {
+        held_[entry.index].due = due_at_ = Clock::time_point::min();
+      }
+    }
+    return false;
+  }
+  const std::size_t slot = *ticket & 0xFFFF;
+  if (in_flight_.size() <= slot) in_flight_.resize(slot + 1);
+  CHECK(in_flight_[slot].empty(), "request {} is in flight", slot);
+  in_flight_[slot] = entries;
+  if (outbox != nullptr) ++outbox->in_flight;
+  return true;
+}
+
+// --- sleeping ---
+
+void ConsumerCore::prepare_to_sleep(Clock::time_point now) {
+  status_.connected = link_.up();
+  status_.last_error = link_.error();
+  status_.connections = link_.connections();
+  status_.under_way = held_.size();
+  verdicts_.report(status_, mode_);
+  link_.watch(readiness_);
+  deadline_ = link_.deadline();
+  if (link_.up() && !link_.pipeline().obstacle()) {
+    deadline_ = std::min(deadline_, std::max(due_at_, paused_until_));
+    for (const Clock::time_point pause : {paused_until_, receives_.paused_until()})
+      if (pause > now) deadline_ = std::min(deadline_, pause);
+  }
+  if (!verdicts_.sleep()) deadline_ = now;
+}
+
+}  // namespace pawl::client
