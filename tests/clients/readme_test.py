@@ -109,6 +109,22 @@ class Readme(ServedTest):
         self.assertEqual(received.returncode, 0, received.stderr)
         self.assertEqual(sorted(received.stdout.splitlines()), sorted(lines))
 
+    def test_the_producer_and_consumer_examples_bring_every_line_and_end_in_order(self):
+        lines = [f"line {number}" for number in range(1, 251)]
+        port = self.pawl.ready["binary"].rsplit(":", 1)[1]
+        examples = pathlib.Path(ServedTest.binary).parent / "net" / "client" / "examples"
+        # The first example creates the queue.
+        subprocess.run([examples / "example_producer", "printed", port], input="line 0", capture_output=True, text=True, timeout=60,
+                       check=True)
+        sent = subprocess.run([examples / "example_send_lines", "printed", port], input="\n".join(lines), capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual((sent.returncode, sent.stdout), (0, "250\n"), sent.stderr)
+        with subprocess.Popen([examples / "example_print_messages", "printed", port], stdout=subprocess.PIPE, text=True) as consumer:
+            printed = [consumer.stdout.readline().rstrip("\n") for _ in range(251)]
+            consumer.terminate()
+            self.assertEqual(consumer.wait(60), 0)
+        self.assertEqual(sorted(printed), sorted(["line 0", *lines]))
+
 
 if __name__ == "__main__":
     main()
