@@ -83,8 +83,9 @@ bool Secure::set_up(int descriptor, const TlsOptions& options) {
   BIO* const bio = ssl_ != nullptr ? make_bio(descriptor) : nullptr;
   if (bio == nullptr) return false;
   SSL_set_bio(ssl_, bio, bio);
-  static constexpr unsigned char protocol[] = "\x04pawl";
-  bool ready = SSL_set_alpn_protos(ssl_, protocol, sizeof protocol - 1) == 0;
+  const std::string offer = static_cast<char>(options.protocol.size()) + options.protocol;
+  bool ready = SSL_set_alpn_protos(ssl_, reinterpret_cast<const unsigned char*>(offer.data()),
+                                   static_cast<unsigned>(offer.size())) == 0;
   if (is_address(options.host)) {
     ready = ready && X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), options.host.c_str()) == 1;
   } else {

@@ -28,6 +28,7 @@ struct TlsOptions {
   std::string host;     // the certificate must be for this host
   std::string ca_file;  // PEM; empty: the system's CAs
   bool verify = true;
+  std::string protocol = "pawl";  // offered by ALPN; 1 to 255 bytes
 };
 
 enum class Handshake : std::uint8_t { done, want_read, want_write, failed };
