@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <cmath>
+#include <expected>
 
-#include "bench/load_run.h"
+#include "bench/load_machine.h"
+#include "bench/load_ramp.h"
+#include "bench/load_report.h"
+#include "bench/load_team.h"
 #include "core/check.h"
 #include "proto/binary/frames.h"
 
@@ -13,19 +18,14 @@ namespace pawl {
 namespace {
 
 using load::Interval;
+using load::LoadResult;
 using Workload = LoadOptions::Workload;
 
 constexpr std::uint32_t http_batch_max = 10;
 constexpr std::uint32_t binary_batch_max = 1024;
 constexpr std::uint32_t body_max = 1 << 20;
 constexpr std::uint64_t frame_overhead = 64;
-
-const char* name_of(Workload workload) {
-  constexpr const char* names[] = {"send", "receive", "e2e"};
-  const auto index = static_cast<std::size_t>(workload);
-  CHECK(index < std::size(names), "workload {}", index);
-  return names[index];
-}
+constexpr std::uint32_t groups_max = 1'000'000;
 
 // An error text about the options; empty: none.
 std::string fault_of(const LoadOptions& o, bool http) {
@@ -37,12 +37,19 @@ std::string fault_of(const LoadOptions& o, bool http) {
   if (o.body < 1 || o.body > body_max) return "--body must be 1 to 1048576";
   if (o.workload == Workload::e2e && o.body < load::stamp_bytes)
     return "--body must be at least 16 for e2e";
+  if (o.verify && o.workload != Workload::e2e) return "--verify is for e2e";
+  if (o.verify && o.body < 2 * load::stamp_bytes) return "--body must be at least 32 with --verify";
   const std::uint64_t bytes = std::uint64_t{o.batch} * (o.body + 4) + frame_overhead;
   if (bytes > (http ? body_max + frame_overhead * http_batch_max : frame_bytes_max))
     return "--batch times --body is too large for a request";
   if (!(o.rate >= 0) || std::isinf(o.rate)) return "--rate must be a number from 0";
-  if (o.messages % o.batch != 0) return "--messages must be a multiple of --batch";
   if (!(o.seconds > 0) || o.seconds > 86'400) return "--seconds must be above 0, at most a day";
+  if (!(o.warm_up >= 0) || o.warm_up > 86'400) return "--warm-up must be 0 to 86400";
+  if (o.rounds < 1 || o.rounds > 100) return "--rounds must be 1 to 100";
+  if (o.threads < 1 || o.threads > o.connections)
+    return "--threads must be 1 to " + std::to_string(o.connections) + ", the --connections";
+  if (o.groups < 1 || o.groups > groups_max) return "--groups must be 1 to 1000000";
+  if (o.cleanup && !o.create) return "--cleanup deletes only queues of --create; give both";
   if (!http && o.queue.ends_with(".fifo"))
     return "--queue " + o.queue +
            ": FIFO queues are loaded over HTTP alone; give --url http://host:9324/account/" +
@@ -50,31 +57,24 @@ std::string fault_of(const LoadOptions& o, bool http) {
   return {};
 }
 
-double us(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
-
-void print_figures(std::FILE* err, double per_second, const Histogram& h, std::uint64_t errors) {
-  std::fprintf(
-      err, "%12.0f msg/s   p50 %.0f  p90 %.0f  p99 %.0f  p99.9 %.0f  max %.0f us   errors %llu\n",
-      per_second, us(h.quantile(0.5)), us(h.quantile(0.9)), us(h.quantile(0.99)),
-      us(h.quantile(0.999)), us(h.max()), static_cast<unsigned long long>(errors));
+// Combinations of options that contradict each other.
+std::string conflict_of(const LoadOptions& o) {
+  if (o.messages % o.batch != 0) return "--messages must be a multiple of --batch";
+  if (o.messages > 0 && o.messages < std::uint64_t{o.batch} * o.threads)
+    return "--messages must be at least --batch times --threads";
+  if (o.messages > 0 && (o.rounds > 1 || o.warm_up > 0))
+    return "--messages ends a run by count, --rounds and --warm-up divide it by time; give one "
+           "kind";
+  if (o.ramp.empty()) return {};
+  if (o.workload == Workload::receive) return "--ramp is for send and e2e";
+  if (o.rate > 0 || o.messages > 0) return "--ramp sets the rates; leave out --rate and --messages";
+  if (const auto ramp = load::parse_ramp(o.ramp); !ramp) return ramp.error();
+  return {};
 }
 
-void print_json(std::FILE* out, const LoadOptions& o, const load::Run& run, double per_second) {
-  const Histogram& h = run.latency();
-  std::fprintf(
-      out,
-      "{\"workload\":\"%s\",\"protocol\":\"%s\",\"connections\":%u,\"depth\":%u,\"batch\":%u,"
-      "\"body\":%u,"
-      "\"rate\":%.1f,\"spin\":%s,\"elapsed_s\":%.3f,\"messages\":%llu,\"messages_per_s\":%.1f,"
-      "\"p50_us\":%.1f,\"p90_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f,\"mean_"
-      "us\":%.1f,"
-      "\"errors\":%llu}\n",
-      name_of(o.workload), o.url.empty() ? "binary" : "http", o.connections, o.depth, o.batch,
-      o.body, o.rate, o.spin ? "true" : "false", run.elapsed_seconds(),
-      static_cast<unsigned long long>(run.messages()), per_second, us(h.quantile(0.5)),
-      us(h.quantile(0.9)), us(h.quantile(0.99)), us(h.quantile(0.999)), us(h.max()),
-      h.mean() / 1000, static_cast<unsigned long long>(run.errors()));
-  std::fflush(out);
+void print(std::FILE* to, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), to);
+  std::fflush(to);
 }
 
 int write_hgrm(const std::string& path, const Histogram& latency, std::FILE* err) {
@@ -103,43 +103,67 @@ class SharpTimers {
   int slack_;
 };
 
+std::expected<LoadResult, std::string> measure(const LoadOptions& options,
+                                               const load::Target& target, std::FILE* err) {
+  if (!options.ramp.empty())
+    return load::run_ramp(
+        options, target, *load::parse_ramp(options.ramp),
+        [err](const load::RampStep& s) { print(err, load::step_line(s) + "\n"); });
+  return load::run_threads(options, target, [err](const Interval& interval) {
+    print(err, fmt::format("{:4} {}\n", interval.second,
+                           load::figures_line(static_cast<double>(interval.messages),
+                                              *interval.latency, interval.errors)));
+  });
+}
+
+// With --cleanup: deletes the queue if the load created it, or notes why it is kept.
+void clean_up(const LoadOptions& options, const load::Target& target, LoadResult& result) {
+  if (!options.cleanup) return;
+  const std::string reason =
+      result.created ? load::delete_queue(options, target) : "it existed before the load";
+  if (!reason.empty()) result.notes.push_back("queue " + target.queue + " is kept: " + reason);
+}
+
+// The exit code of a measured load, with an error text where it is not 0.
+int judge(const LoadResult& result, std::FILE* err) {
+  if (!result.fault.empty()) {
+    print(err, "error: " + result.fault + "; the figures above are of the time before\n");
+    return 1;
+  }
+  if (result.total.messages == 0 && result.total.errors > 0) {
+    print(err, "error: no request succeeded; the reasons are above\n");
+    return 1;
+  }
+  if (!result.deliveries || result.deliveries->flawless()) return 0;
+  print(err, "error: deliveries are wrong; the counts are above\n");
+  return 4;
+}
+
 }  // namespace
 
 int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
   load::Target target;
   std::string fault = load::parse_target(options, target);
   if (fault.empty()) fault = fault_of(options, target.http);
+  if (fault.empty()) fault = conflict_of(options);
   if (!fault.empty()) {
-    std::fprintf(err, "error: %s\n", fault.c_str());
+    print(err, "error: " + fault + "\n");
     return 2;
   }
   const SharpTimers sharp;
-  load::Run run(options, target);
-  fault = run.connect();
-  if (fault.empty()) {
-    fault = run.go([err](const Interval& interval) {
-      std::fprintf(err, "%4llus ", static_cast<unsigned long long>(interval.second));
-      print_figures(err, static_cast<double>(interval.messages), *interval.latency,
-                    interval.errors);
-    });
-  }
-  if (!fault.empty()) {
-    std::fprintf(err, "error: %s\n", fault.c_str());
+  auto result = measure(options, target, err);
+  if (!result) {
+    print(err, "error: " + result.error() + "\n");
     return 1;
   }
-  const double elapsed = run.elapsed_seconds();
-  const double per_second = elapsed > 0 ? static_cast<double>(run.messages()) / elapsed : 0;
-  std::fprintf(err, "total ");
-  print_figures(err, per_second, run.latency(), run.errors());
-  for (const auto& [reason, count] : run.reasons())
-    std::fprintf(err, "refused %llu times: %s\n", static_cast<unsigned long long>(count),
-                 reason.c_str());
-  if (options.json) print_json(out, options, run, per_second);
-  if (run.messages() == 0 && run.errors() > 0) {
-    std::fprintf(err, "error: no request succeeded; the reasons are above\n");
-    return 1;
-  }
-  return options.hgrm.empty() ? 0 : write_hgrm(options.hgrm, run.latency(), err);
+  clean_up(options, target, *result);
+  print(err, load::summary_text(*result));
+  if (!result->ramp.empty()) print(err, load::knee_text(*result, options.p99_limit_us));
+  if (options.json)
+    print(out, load::result_json(options, *result, load::machine_facts(options.data)));
+  const int code = judge(*result, err);
+  if (code != 0 || options.hgrm.empty()) return code;
+  return write_hgrm(options.hgrm, result->total.latency, err);
 }
 
 }  // namespace pawl

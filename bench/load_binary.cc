@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/load_channel.h"
 #include "bench/load_codec.h"
 #include "core/check.h"
 #include "net/client/answers.h"
@@ -30,7 +31,7 @@ class BinaryCodec : public Codec {
   BinaryCodec(const LoadOptions& options, const Target& target)
       : options_(options), queue_name_(target.queue) {}
 
-  std::string prepare(int socket, bool create) override {
+  std::string prepare(Channel& channel, bool create) override {
     std::string payload;
     put(payload, binary_magic);
     put(payload, binary_major);
@@ -38,23 +39,31 @@ class BinaryCodec : public Codec {
     put(payload, std::uint32_t{0});
     put(payload, options_.key_id.empty() ? auth_none : auth_key);
     put_short(payload, "pawl bench");
-    std::string fault = ask(socket, BinaryOp::hello, payload);
-    if (fault.empty()) fault = authenticate(socket);
+    std::string fault = ask(channel, BinaryOp::hello, payload);
+    if (fault.empty()) fault = authenticate(channel);
     if (!fault.empty()) return fault;
-    payload.clear();
-    if (!create) put_short(payload, "");  // account
-    put_short(payload, queue_name_);
-    if (create) payload.append(4, '\0');  // no attributes, no tags
-    fault = ask(socket, create ? BinaryOp::create_queue : BinaryOp::open_queue, payload);
+    if (!create || options_.cleanup) fault = open_queue(channel);
+    if (create && (!options_.cleanup || status_ == Status::no_such_queue))
+      fault = create_queue(channel);
     if (fault.empty()) build();
     return fault;
   }
 
-  void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) override {
+  bool created() const override { return created_; }
+
+  std::string delete_queue(Channel& channel) override {
+    return ask(channel, BinaryOp::delete_queue, {}, queue_);
+  }
+
+  void append_send(std::string& out, std::uint32_t slot, const Mark& mark) override {
     const std::size_t begin = out.size();
     out.append(send_);
     patch(out, begin + correlation_at, slot);
-    for (const std::size_t at : stamps_) write_stamp(out.data() + begin + at, stamp);
+    for (std::size_t i = 0; i < stamps_.size(); ++i) {
+      char* const at = out.data() + begin + stamps_[i];
+      write_stamp(at, mark.stamp);
+      if (options_.verify) write_stamp(at + stamp_bytes, mark.sequence + i);
+    }
   }
 
   void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
@@ -100,8 +109,24 @@ class BinaryCodec : public Codec {
   }
 
  private:
+  std::string open_queue(Channel& channel) {
+    std::string payload;
+    put_short(payload, "");  // account
+    put_short(payload, queue_name_);
+    return ask(channel, BinaryOp::open_queue, payload);
+  }
+
+  std::string create_queue(Channel& channel) {
+    std::string payload;
+    put_short(payload, queue_name_);
+    payload.append(4, '\0');  // no attributes, no tags
+    std::string fault = ask(channel, BinaryOp::create_queue, payload);
+    created_ = fault.empty();
+    return fault;
+  }
+
   // Answers the challenge in the response to HELLO, if there is one.
-  std::string authenticate(int socket) {
+  std::string authenticate(Channel& channel) {
     Client::Server server;
     std::uint32_t features = 0;
     std::string_view asked;
@@ -115,25 +140,28 @@ class BinaryCodec : public Codec {
     std::string payload;
     put_short(payload, options_.key_id);
     payload.append(proof.begin(), proof.end());
-    return ask(socket, BinaryOp::authenticate, payload);
+    return ask(channel, BinaryOp::authenticate, payload);
   }
 
-  // Sends one request and reads its response, before the load begins.
-  std::string ask(int socket, BinaryOp op, std::string_view payload) {
+  // Sends one request and reads its response, outside the load.
+  std::string ask(Channel& channel, BinaryOp op, std::string_view payload,
+                  std::uint32_t queue = 0) {
     std::string bytes;
-    const std::size_t begin = begin_frame(bytes, {.op = static_cast<std::uint8_t>(op)});
+    const std::size_t begin =
+        begin_frame(bytes, {.op = static_cast<std::uint8_t>(op), .queue = queue});
     bytes.append(payload);
     finish_frame(bytes, begin);
-    if (!send_all(socket, bytes)) return "the connection broke during the greeting";
+    if (!channel.send_all(bytes)) return "the connection broke during the greeting";
     bytes.clear();
     while (true) {
-      if (!receive_some(socket, bytes)) return "the server did not respond to the greeting";
+      if (!channel.receive_some(bytes)) return "the server did not respond to the greeting";
       if (bytes.size() < frame_header_bytes) continue;
       const auto header = parse_header(bytes);
       if (!header) return "the server does not speak the binary protocol";
       if (bytes.size() < header->length) continue;
       queue_ = header->queue;
       const auto status = static_cast<Status>(header->status);
+      status_ = status;
       if (status == Status::ok) {
         answer_ = bytes.substr(frame_header_bytes, header->length - frame_header_bytes);
         return {};
@@ -200,7 +228,9 @@ class BinaryCodec : public Codec {
       const auto head = in.take<std::uint32_t>();
       const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
       const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
-      one.stamp = read_stamp(in.take_bytes(head & entry_body_mask));
+      const std::string_view body = in.take_bytes(head & entry_body_mask);
+      one.stamp = read_stamp(body);
+      one.sequence = read_sequence(body);
       in.take_bytes(std::size_t{attributes} + system);
       delivered.push_back(one);
     }
@@ -210,7 +240,9 @@ class BinaryCodec : public Codec {
   const LoadOptions& options_;
   std::string queue_name_;
   std::uint32_t queue_ = 0;
-  std::string answer_;  // the response in ask()
+  bool created_ = false;
+  std::string answer_;          // the response in ask()
+  Status status_ = Status::ok;  // its status
   std::string send_, receive_;
   std::vector<std::size_t> stamps_;  // positions in send_
 };

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load_codec.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
-#include <cstring>
-
 namespace pawl::load {
 
 std::string parse_target(const LoadOptions& options, Target& target) {
   if (options.url.empty() == options.binary.empty()) return "give either --url or --binary";
   std::string_view rest = options.binary;
   target.queue = options.queue;
+  target.tls = options.tls || !options.ca_file.empty();
+  target.ca_file = options.ca_file;
   if (!options.url.empty()) {
-    constexpr std::string_view scheme = "http://";
+    constexpr std::string_view plain = "http://", secure = "https://";
     rest = options.url;
-    if (!rest.starts_with(scheme))
+    target.tls = rest.starts_with(secure);
+    if (!target.tls && !rest.starts_with(plain))
       return "--url " + options.url + ": give a queue as http://host:port/account/queue";
-    rest.remove_prefix(scheme.size());
+    rest.remove_prefix(target.tls ? secure.size() : plain.size());
     target.http = true;
     const std::size_t slash = rest.find('/');
     const std::size_t last = rest.rfind('/');
@@ -31,7 +29,7 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   const std::size_t colon = rest.rfind(':');
   target.host = rest.substr(0, colon);
   target.port = colon == rest.npos ? "" : rest.substr(colon + 1);
-  if (target.port.empty() && target.http) target.port = "80";
+  if (target.port.empty() && target.http) target.port = target.tls ? "443" : "80";
   if (target.host.empty() || target.port.empty())
     return (target.http
                 ? "--url " + options.url + ": give a queue as http://host:port/account/queue"
@@ -39,6 +37,10 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   if (target.host.front() == '[' && target.host.back() == ']')
     target.host = target.host.substr(1, target.host.size() - 2);
   return {};
+}
+
+std::unique_ptr<Codec> make_codec(const LoadOptions& options, const Target& target) {
+  return target.http ? make_http_codec(options, target) : make_binary_codec(options, target);
 }
 
 void write_stamp(char* at, std::uint64_t stamp) {
@@ -57,31 +59,14 @@ std::uint64_t read_stamp(std::string_view body) {
   return stamp;
 }
 
+std::uint64_t read_sequence(std::string_view body) {
+  return body.size() < 2 * stamp_bytes ? 0 : read_stamp(body.substr(stamp_bytes));
+}
+
 std::string make_body(std::uint32_t bytes) {
   std::string body(bytes, 'x');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 26);
   return body;
-}
-
-bool send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-bool receive_some(int socket, std::string& into) {
-  char buffer[16 << 10];
-  ssize_t n = 0;
-  do {
-    n = ::recv(socket, buffer, sizeof buffer, 0);
-  } while (n < 0 && errno == EINTR);
-  if (n <= 0) return false;
-  into.append(buffer, static_cast<std::size_t>(n));
-  return true;
 }
 
 }  // namespace pawl::load

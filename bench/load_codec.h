@@ -19,21 +19,32 @@
 
 namespace pawl::load {
 
+class Channel;
+
 struct Target {
   bool http = false;
+  bool tls = false;
+  std::string ca_file;  // PEM; empty: the system's CAs
   std::string host;
   std::string port;
   std::string account, queue;  // from the URL or the options
 };
 
-// Parses "http://host:port/account/queue" or "host:port". Returns an error text; empty: success.
+// Parses "http[s]://host:port/account/queue" or "host:port". Returns an error text; empty: success.
 std::string parse_target(const LoadOptions& options, Target& target);
 
-// A delivered message: its receipt in the codec's form, and the stamp in its body (0: not sent by
+// The numbers that a send carries.
+struct Mark {
+  std::uint64_t stamp = 0;     // due time of the request
+  std::uint64_t sequence = 0;  // of its first message; each further one counts up
+};
+
+// A delivered message: its receipt in the codec's form, and the numbers in its body (0: not sent by
 // this program).
 struct Delivered {
   std::string_view receipt;  // into the received bytes
   std::uint64_t stamp = 0;
+  std::uint64_t sequence = 0;
 };
 
 struct Reply {
@@ -48,12 +59,17 @@ class Codec {
  public:
   virtual ~Codec() = default;
 
-  // Performs the greeting on a connected, still blocking socket, and creates the queue if `create`.
-  // Empty: success.
-  virtual std::string prepare(int socket, bool create) = 0;
+  // Performs the greeting on a new connection, and creates the queue if `create`. Empty: success.
+  virtual std::string prepare(Channel& channel, bool create) = 0;
 
-  // A SEND of `batch` messages; `stamp` is written into each body that is long enough for it.
-  virtual void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) = 0;
+  // prepare() created the queue. With --cleanup this is certain: it looked for the queue before.
+  virtual bool created() const = 0;
+  // Blocks, after the load. Empty: success.
+  virtual std::string delete_queue(Channel& channel) = 0;
+
+  // A SEND of `batch` messages. The stamp is written into each body that is long enough for it, the
+  // sequence number if options.verify.
+  virtual void append_send(std::string& out, std::uint32_t slot, const Mark& mark) = 0;
   // A RECEIVE of up to `batch`; waits up to a second for a message if `wait`.
   virtual void append_receive(std::string& out, std::uint32_t slot, bool wait) = 0;
   virtual void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
@@ -65,17 +81,16 @@ class Codec {
                             std::vector<Delivered>& delivered) = 0;
 };
 
+std::unique_ptr<Codec> make_codec(const LoadOptions& options, const Target& target);
 std::unique_ptr<Codec> make_binary_codec(const LoadOptions& options, const Target& target);
 std::unique_ptr<Codec> make_http_codec(const LoadOptions& options, const Target& target);
 
-// Bodies: 16 hexadecimal digits, then letters.
+// Bodies: a stamp of 16 hexadecimal digits, a sequence number in the same form if options.verify,
+// then letters.
 inline constexpr std::size_t stamp_bytes = 16;
 void write_stamp(char* at, std::uint64_t stamp);
-std::uint64_t read_stamp(std::string_view body);  // 0: no stamp
+std::uint64_t read_stamp(std::string_view body);     // 0: no stamp
+std::uint64_t read_sequence(std::string_view body);  // 0: no number
 std::string make_body(std::uint32_t bytes);
-
-// Blocking calls for prepare(). False: the call failed.
-bool send_all(int socket, std::string_view bytes);
-bool receive_some(int socket, std::string& into);
 
 }  // namespace pawl::load

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstring>
+#include <ctime>
+#include <expected>
 #include <list>
 
+#include "bench/load_channel.h"
 #include "bench/load_codec.h"
+#include "bench/load_signer.h"
 #include "core/check.h"
 #include "proto/text/text.h"
 
@@ -108,48 +112,62 @@ std::uint32_t count_of(std::string_view json, std::string_view key) {
   return count;
 }
 
+std::string host_of(const Target& target) {
+  const bool v6 = target.host.find(':') != target.host.npos;
+  return (v6 ? "[" + target.host + "]" : target.host) + ":" + target.port;
+}
+
+// A number in a prepared send that differs in each use: 16 hexadecimal digits.
+struct Field {
+  enum class Kind : std::uint8_t { stamp, sequence, group, deduplication_id };
+  Kind kind{};
+  std::uint32_t entry = 0;
+  std::size_t at = 0;
+};
+
 class HttpCodec : public Codec {
  public:
   HttpCodec(const LoadOptions& options, const Target& target)
-      : options_(options), queue_(target.queue), pending_(options.depth) {
-    host_ = target.host + ":" + target.port;
+      : options_(options),
+        queue_(target.queue),
+        signer_(host_of(target), options.key_id, options.secret, options.region),
+        pending_(options.depth) {
     url_ = "{\"QueueUrl\":\"" + options.url + "\"";
     build();
   }
 
-  std::string prepare(int socket, bool create) override {
+  std::string prepare(Channel& channel, bool create) override {
+    const auto found = create && !options_.cleanup
+                           ? std::unexpected(Refusal{.absent = true})
+                           : ask(channel, "GetQueueAttributes", attributes());
+    if (found) return {};
+    if (!found.error().absent) return found.error().text;
+    if (!create) return "there is no queue " + queue_ + "; --create creates it";
     const std::string fifo = is_fifo() ? ",\"Attributes\":{\"FifoQueue\":\"true\"}" : "";
-    const std::string body = create ? "{\"QueueName\":\"" + queue_ + "\"" + fifo + "}"
-                                    : url_ + ",\"AttributeNames\":[\"QueueArn\"]}";
-    std::string bytes = head(create ? "CreateQueue" : "GetQueueAttributes") +
-                        std::to_string(body.size()) + "\r\n\r\n" + body;
-    if (!send_all(socket, bytes)) return "the connection broke at the first request";
-    bytes.clear();
-    std::list<std::string> joined;
-    while (true) {
-      if (!receive_some(socket, bytes)) return "the endpoint did not respond to the first request";
-      const Response response = read_response(bytes, joined);
-      if (response.broken) return "the endpoint does not speak HTTP/1.1";
-      if (response.bytes == 0) continue;
-      if (response.status == 200) return {};
-      const bool absent = response.body.find("QueueDoesNotExist") != response.body.npos ||
-                          response.body.find("NonExistentQueue") != response.body.npos;
-      if (absent) return "there is no queue " + queue_ + "; --create creates it";
-      return "the endpoint refused: " + std::to_string(response.status) + " " +
-             std::string(response.body.substr(0, 300));
-    }
+    const auto made = ask(channel, "CreateQueue", "{\"QueueName\":\"" + queue_ + "\"" + fifo + "}");
+    if (!made) return made.error().text;
+    created_ = true;
+    return {};
   }
 
-  void append_send(std::string& out, std::uint32_t slot, std::uint64_t stamp) override {
+  bool created() const override { return created_; }
+
+  std::string delete_queue(Channel& channel) override {
+    const auto done = ask(channel, "DeleteQueue", url_ + "}");
+    return done ? std::string() : done.error().text;
+  }
+
+  void append_send(std::string& out, std::uint32_t slot, const Mark& mark) override {
     const std::size_t begin = out.size();
     out.append(send_);
-    for (const std::size_t at : stamps_) write_stamp(out.data() + begin + at, stamp);
-    for (const std::size_t at : deduplication_ids_) write_stamp(out.data() + begin + at, next_id());
+    for (const Field& field : fields_)
+      write_stamp(out.data() + begin + field.at, value_of(field, mark));
+    signer_.sign(out, begin, begin + send_body_, send_head_, std::time(nullptr));
     push({slot, Kind::send, options_.batch});
   }
 
   void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
-    out.append(wait ? receive_waiting_ : receive_);
+    append_request(out, receive_head_, wait ? receive_waiting_ : receive_);
     push({slot, Kind::receive, 0});
   }
 
@@ -166,12 +184,7 @@ class HttpCodec : public Codec {
       }
       body_.append("]}");
     }
-    char digits[24];
-    const auto length = std::to_chars(digits, digits + sizeof digits, body_.size());
-    out.append(count == 1 ? delete_head_ : delete_batch_head_)
-        .append(digits, length.ptr)
-        .append("\r\n\r\n")
-        .append(body_);
+    append_request(out, count == 1 ? delete_head_ : delete_batch_head_, body_);
     push({slot, Kind::delete_message, count});
   }
 
@@ -197,55 +210,102 @@ class HttpCodec : public Codec {
     std::uint32_t entries = 0;
   };
 
-  // The request head up to the digits of Content-Length. SDKs sign requests; a placeholder
-  // signature tells emulators the region.
-  std::string head(std::string_view action) const {
-    return "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: AmazonSQS." +
-           std::string(action) +
-           "\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
-           "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/sqs/aws4_request, "
-           "SignedHeaders=host;x-amz-date;x-amz-target, Signature=" +
-           std::string(64, '0') + "\r\nContent-Length: ";
-  }
-  std::string whole(std::string_view action, std::string_view body) const {
-    return head(action) + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+  struct Refusal {
+    bool absent = false;  // there is no such queue
+    std::string text;
+  };
+
+  // Sends one request and waits for its response, outside the load.
+  std::expected<void, Refusal> ask(Channel& channel, std::string_view action,
+                                   std::string_view body) {
+    std::string bytes;
+    append_request(bytes, signer_.head(action), body);
+    if (!channel.send_all(bytes))
+      return std::unexpected(Refusal{.text = "the connection broke at the first request"});
+    bytes.clear();
+    std::list<std::string> joined;
+    while (true) {
+      if (!channel.receive_some(bytes))
+        return std::unexpected(
+            Refusal{.text = "the endpoint did not respond to the first request"});
+      const Response response = read_response(bytes, joined);
+      if (response.broken)
+        return std::unexpected(Refusal{.text = "the endpoint does not speak HTTP/1.1"});
+      if (response.bytes == 0) continue;
+      if (response.status == 200) return {};
+      return std::unexpected(
+          Refusal{.absent = response.body.find("QueueDoesNotExist") != response.body.npos ||
+                            response.body.find("NonExistentQueue") != response.body.npos,
+                  .text = "the endpoint refused: " + std::to_string(response.status) + " " +
+                          std::string(response.body.substr(0, 300))});
+    }
   }
 
+  void append_request(std::string& out, const PreparedHead& head, std::string_view body) {
+    const std::size_t begin = out.size();
+    char digits[24];
+    const auto length = std::to_chars(digits, digits + sizeof digits, body.size());
+    out.append(head.bytes).append(digits, length.ptr).append("\r\n\r\n").append(body);
+    signer_.sign(out, begin, out.size() - body.size(), head, std::time(nullptr));
+  }
+
+  std::string attributes() const { return url_ + ",\"AttributeNames\":[\"QueueArn\"]}"; }
+
   void build() {
-    const std::string text = make_body(options_.body);
     std::string body = url_;
-    std::vector<std::size_t> at, ids;
-    const auto add_message = [&] {
-      if (is_fifo()) {
-        body += ",\"MessageGroupId\":\"bench\",\"MessageDeduplicationId\":\"";
-        ids.push_back(body.size());
-        body += std::string(stamp_bytes, '0') + "\"";
-      }
-      body += ",\"MessageBody\":\"";
-      at.push_back(body.size());
-      body += text + "\"}";
-    };
     if (options_.batch == 1) {
-      add_message();
+      add_message(body, 0);
     } else {
       body += ",\"Entries\":[";
       for (std::uint32_t i = 0; i < options_.batch; ++i) {
         body += std::string(i == 0 ? "" : ",") + "{\"Id\":\"" + std::to_string(i) + "\"";
-        add_message();
+        add_message(body, i);
       }
       body += "]}";
     }
-    send_ = whole(options_.batch == 1 ? "SendMessage" : "SendMessageBatch", body);
-    for (const std::size_t offset : at) {
-      if (options_.body >= stamp_bytes) stamps_.push_back(send_.size() - body.size() + offset);
-    }
-    for (const std::size_t offset : ids)
-      deduplication_ids_.push_back(send_.size() - body.size() + offset);
+    send_head_ = signer_.head(options_.batch == 1 ? "SendMessage" : "SendMessageBatch");
+    send_ = send_head_.bytes + std::to_string(body.size()) + "\r\n\r\n";
+    send_body_ = send_.size();
+    send_ += body;
+    for (Field& field : fields_) field.at += send_body_;
     const std::string max = ",\"MaxNumberOfMessages\":" + std::to_string(options_.batch);
-    receive_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":0}");
-    receive_waiting_ = whole("ReceiveMessage", url_ + max + ",\"WaitTimeSeconds\":1}");
-    delete_head_ = head("DeleteMessage");
-    delete_batch_head_ = head("DeleteMessageBatch");
+    receive_head_ = signer_.head("ReceiveMessage");
+    receive_ = url_ + max + ",\"WaitTimeSeconds\":0}";
+    receive_waiting_ = url_ + max + ",\"WaitTimeSeconds\":1}";
+    delete_head_ = signer_.head("DeleteMessage");
+    delete_batch_head_ = signer_.head("DeleteMessageBatch");
+  }
+
+  void add_message(std::string& body, std::uint32_t entry) {
+    const auto add_field = [&](Field::Kind kind) {
+      fields_.push_back({kind, entry, body.size()});
+      body += std::string(stamp_bytes, '0') + "\"";
+    };
+    if (is_fifo()) {
+      body += ",\"MessageGroupId\":\"bench-";
+      add_field(Field::Kind::group);
+      body += ",\"MessageDeduplicationId\":\"";
+      add_field(Field::Kind::deduplication_id);
+    }
+    body += ",\"MessageBody\":\"";
+    if (options_.body >= stamp_bytes) fields_.push_back({Field::Kind::stamp, entry, body.size()});
+    if (options_.verify)
+      fields_.push_back({Field::Kind::sequence, entry, body.size() + stamp_bytes});
+    body += make_body(options_.body) + "\"}";
+  }
+
+  std::uint64_t value_of(const Field& field, const Mark& mark) const {
+    switch (field.kind) {
+      case Field::Kind::stamp:
+        return mark.stamp;
+      case Field::Kind::sequence:
+        return mark.sequence + field.entry;
+      case Field::Kind::group:
+        return (mark.sequence + field.entry) % options_.groups;
+      case Field::Kind::deduplication_id:
+        return next_id();
+    }
+    CHECK(false, "a field of kind {}", static_cast<int>(field.kind));
   }
 
   Reply read(const Pending& pending, const Response& response,
@@ -261,7 +321,8 @@ class HttpCodec : public Codec {
       while (true) {
         const std::string_view receipt = next_text(response.body, "\"ReceiptHandle\"", receipts);
         if (receipt.empty()) break;
-        delivered.push_back({receipt, read_stamp(next_text(response.body, "\"Body\"", bodies))});
+        const std::string_view body = next_text(response.body, "\"Body\"", bodies);
+        delivered.push_back({receipt, read_stamp(body), read_sequence(body)});
         ++reply.good;
       }
     } else {
@@ -278,9 +339,9 @@ class HttpCodec : public Codec {
 
   // An id that is unique across connections and runs.
   static std::uint64_t next_id() {
-    static std::uint64_t last =
+    static std::atomic<std::uint64_t> last =
         static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-    return ++last;
+    return last.fetch_add(1, std::memory_order_relaxed);
   }
 
   // The reason of a refusal: "MissingParameter: The request must contain ...".
@@ -306,11 +367,15 @@ class HttpCodec : public Codec {
   }
 
   const LoadOptions& options_;
-  std::string queue_, host_, url_;
-  std::string send_, receive_, receive_waiting_, delete_head_, delete_batch_head_;
-  std::vector<std::size_t> stamps_;             // positions in send_
-  std::vector<std::size_t> deduplication_ids_;  // FIFO only: positions in send_
-  std::vector<Pending> pending_;                // ring, oldest first
+  std::string queue_, url_;
+  RequestSigner signer_;
+  bool created_ = false;
+  PreparedHead send_head_, receive_head_, delete_head_, delete_batch_head_;
+  std::string send_;                       // a whole request
+  std::size_t send_body_ = 0;              // position in send_
+  std::vector<Field> fields_;              // positions in send_
+  std::string receive_, receive_waiting_;  // bodies
+  std::vector<Pending> pending_;           // ring, oldest first
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;
   std::string body_;

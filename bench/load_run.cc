@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load_run.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-
-#include "net/client/loopback.h"
 
 namespace pawl::load {
 namespace {
@@ -30,34 +23,10 @@ std::string system_text(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-// Returns a blocking socket, or -1 and a text.
-int connect_to(const Target& target, std::string& fault) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &found);
-      error != 0) {
-    fault = target.host + ": " + ::gai_strerror(error);
-    return -1;
-  }
-  int socket = -1;
-  for (const addrinfo* a = found; a && socket < 0; a = a->ai_next) {
-    socket = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-    if (socket < 0) continue;
-    avoid_pacing(socket, *a->ai_addr);
-    if (::connect(socket, a->ai_addr, a->ai_addrlen) == 0) continue;
-    fault = "cannot reach " + system_text((target.host + ":" + target.port).c_str()) +
-            ". Is `pawl serve` running there?";
-    ::close(socket);
-    socket = -1;
-  }
-  ::freeaddrinfo(found);
-  if (socket < 0) return -1;
-  const int on = 1;
-  const timeval patience{.tv_sec = 5, .tv_usec = 0};
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return socket;
+// `error`: of Channel::read() or write().
+std::string broken_text(int error) {
+  if (error == 0) return "the server closed a connection";
+  return std::string("a connection broke: ") + std::strerror(error);
 }
 
 }  // namespace
@@ -77,66 +46,89 @@ std::uint32_t Run::SlotRing::pop() {
   return item;
 }
 
-Run::Run(const LoadOptions& options, const Target& target) : options_(options), target_(target) {
-  const std::uint64_t sides = options.workload == LoadOptions::Workload::e2e ? 2 : 1;
-  const std::uint64_t slots = sides * options.connections * options.depth;
+RunShared::RunShared(const LoadOptions& whole, const Target& target)
+    : backlog_max(std::max<std::int64_t>(
+          1000, std::int64_t{4} * whole.connections * whole.depth * whole.batch)),
+      sending(whole.threads) {
+  const bool fifo = target.queue.ends_with(".fifo");
+  if (whole.verify)
+    check = std::make_unique<DeliveryCheck>(whole.connections, fifo ? whole.groups : 0);
+}
+
+Run::Run(const LoadOptions& share, const Target& target, RunShared& shared, std::uint32_t thread,
+         std::uint32_t first_producer)
+    : options_(share),
+      target_(target),
+      shared_(shared),
+      thread_(thread),
+      first_producer_(first_producer),
+      rounds_(std::size_t{1} + share.rounds) {
+  const std::uint64_t slots = std::uint64_t{is_e2e() ? 2u : 1u} * share.connections * share.depth;
   free_.items.resize(slots);
   resting_.items.resize(slots);
   rest_until_.resize(slots);
-  backlog_max_ = std::max<std::uint64_t>(
-      1000, std::uint64_t{4} * options.connections * options.depth * options.batch);
 }
 
 Run::~Run() {
-  for (const Line& line : lines_) ::close(line.socket);
   if (epoll_ >= 0) ::close(epoll_);
 }
 
 // --- before the start ---
 
-std::string Run::connect() {
+std::string Run::connect(bool create) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return system_text("epoll_create1");
   using Workload = LoadOptions::Workload;
   lines_.reserve(std::size_t{2} * options_.connections);
   for (std::uint32_t i = 0; i < options_.connections; ++i) {
     std::string fault;
-    if (options_.workload != Workload::receive) fault = open_line(false);
-    if (fault.empty() && options_.workload != Workload::send) fault = open_line(true);
+    if (options_.workload != Workload::receive) fault = open_line(false, create && lines_.empty());
+    if (fault.empty() && options_.workload != Workload::send)
+      fault = open_line(true, create && lines_.empty());
     if (!fault.empty()) return fault;
   }
   return {};
 }
 
-std::string Run::open_line(bool consumer) {
-  std::string fault;
-  const int socket = connect_to(target_, fault);
-  if (socket < 0) return fault;
-  Line& line = lines_.emplace_back();
-  line.socket = socket;
-  line.consumer = consumer;
-  line.codec =
-      target_.http ? make_http_codec(options_, target_) : make_binary_codec(options_, target_);
+bool Run::created() const { return !lines_.empty() && lines_.front().codec->created(); }
+
+std::string Run::open_line(bool consumer, bool create) {
+  auto channel = Channel::open(target_);
+  if (!channel) return channel.error();
+  Line& line = lines_.emplace_back(Line{
+      .channel = std::move(*channel),
+      .consumer = consumer,
+      .next_sequence = first_sequence(first_producer_ + producers_),
+      .codec = make_codec(options_, target_),
+  });
+  producers_ += consumer ? 0 : 1;
   line.slots.resize(options_.depth);
   line.in.resize(receive_bytes);
-  fault = line.codec->prepare(socket, options_.create);
-  if (!fault.empty()) return fault;
-  const int flags = ::fcntl(socket, F_GETFL);
+  if (std::string fault = line.codec->prepare(line.channel, create); !fault.empty()) return fault;
   epoll_event event{.events = EPOLLIN,
                     .data = {.u32 = static_cast<std::uint32_t>(lines_.size() - 1)}};
-  const bool ready = ::fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0 &&
-                     ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) == 0;
+  const bool ready = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, line.channel.descriptor(), &event) == 0;
   return ready ? std::string() : system_text("epoll_ctl");
 }
 
 // --- the loop ---
 
-std::string Run::go(const std::function<void(const Interval&)>& each_second) {
+void Run::plan(std::uint64_t start) {
+  const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); };
+  start_ = last_progress_ = round_begin_ = start;
+  measured_ = round_end_ = start_ + ns(options_.warm_up);
+  deadline_ = measured_ + ns(options_.seconds * options_.rounds);
+  next_report_ = measured_ + second_ns;
+  const double rate = options_.rate / options_.batch;
+  // The threads' due times interleave.
+  const double stagger = rate > 0 ? thread_ / (rate * options_.threads) : 0;
+  pace_ = LoadSchedule(rate, start_ + ns(stagger));
+  if (measured_ == start_) end_round(start_);
+}
+
+std::string Run::go(std::uint64_t start, const std::function<void(const Interval&)>& each_second) {
   CHECK(epoll_ >= 0, "a run begins before connect()");
-  start_ = last_progress_ = monotonic_ns();
-  deadline_ = start_ + static_cast<std::uint64_t>(options_.seconds * 1e9);
-  next_report_ = start_ + second_ns;
-  pace_ = LoadSchedule(options_.rate / options_.batch, start_);
+  plan(start);
   for (std::uint32_t slot = 0; slot < options_.depth; ++slot) {
     for (std::uint32_t line = 0; line < lines_.size(); ++line) {
       if (!lines_[line].consumer) free_.push(line * options_.depth + slot);
@@ -153,13 +145,44 @@ std::string Run::go(const std::function<void(const Interval&)>& each_second) {
     if (fault.empty()) fault = poll(now);
     now = monotonic_ns();
     stopping_ = stopping_ || now >= deadline_ || enough();
+    while (now >= round_end_ && round_ < options_.rounds) end_round(now);
     report(now, each_second);
   }
-  total_.merge(second_);
-  if (now >= deadline_ + grace_ns)
-    errors_ += busy_ + (enough() ? 0 : pace_.left(deadline_) * options_.batch);
-  if (messages_ == 0) last_progress_ = now;
+  finish(now);
   return fault;
+}
+
+// The last round has no end of its own: responses after the deadline count in it.
+void Run::end_round(std::uint64_t now) {
+  LoadRound& ended = rounds_[round_];
+  ended.latency.merge(fresh_);
+  ended.seconds = static_cast<double>(now - round_begin_) / 1e9;
+  second_.merge(fresh_);
+  fresh_.clear();
+  if (round_ == 0) {
+    second_.clear();
+    reported_messages_ = messages_;
+    reported_errors_ = errors_;
+  }
+  ++round_;
+  CHECK(round_ < rounds_.size(), "round {} of {}", round_, options_.rounds);
+  round_begin_ = now;
+  round_end_ = round_ < options_.rounds
+                   ? measured_ + (deadline_ - measured_) / options_.rounds * round_
+                   : UINT64_MAX;
+}
+
+void Run::finish(std::uint64_t now) {
+  LoadRound& last = rounds_[round_];
+  if (now >= deadline_ + grace_ns) {
+    const std::uint64_t late = busy_ + (enough() ? 0 : pace_.left(deadline_) * options_.batch);
+    errors_ += late;
+    last.errors += late;
+    if (late > 0) reasons_["no response within 5 s after the end"] += late;
+  }
+  last.latency.merge(fresh_);
+  const std::uint64_t end = last.messages > 0 ? last_progress_ : now;
+  last.seconds = static_cast<double>(std::max(end, round_begin_) - round_begin_) / 1e9;
 }
 
 void Run::start_consumers() {
@@ -169,24 +192,35 @@ void Run::start_consumers() {
   }
 }
 
-bool Run::over(std::uint64_t now) const {
-  using Workload = LoadOptions::Workload;
-  if (now >= deadline_ + grace_ns) return true;
-  if (options_.workload == Workload::receive && drained_ == lines_.size() * options_.depth)
-    return true;
+// This thread sends nothing more, and has all its responses.
+bool Run::all_sent(std::uint64_t now) const {
   if (!stopping_ || busy_ > 0) return false;
-  if (options_.workload != Workload::receive && pace_.next(now) < deadline_ && pace_.open() &&
-      !enough())
-    return false;
-  return options_.workload != Workload::e2e || undelivered_ == 0;
+  const bool more_due = pace_.open() && pace_.next(now) < deadline_ && !enough();
+  return !more_due || options_.workload == LoadOptions::Workload::receive;
+}
+
+// An e2e thread receives until all threads have sent their last message and all are delivered.
+bool Run::over(std::uint64_t now) {
+  if (now >= deadline_ + grace_ns || shared_.broken) return true;
+  if (options_.workload == LoadOptions::Workload::receive &&
+      drained_ == lines_.size() * options_.depth)
+    return true;
+  if (!all_sent(now)) return false;
+  if (!is_e2e()) return true;
+  if (!sent_all_) --shared_.sending;
+  sent_all_ = true;
+  return shared_.sending == 0 && shared_.undelivered <= 0;
 }
 
 std::int64_t Run::sleep_ns(std::uint64_t now) const {
   if (options_.spin) return 0;
   std::uint64_t until = std::min(next_report_, stopping_ ? deadline_ + grace_ns : deadline_);
+  until = std::min(until, round_end_);
   if (free_.count > 0 && !enough() && pace_.open() && pace_.next(now) < deadline_)
     until = std::min(until, pace_.next(now));
   if (resting_.count > 0) until = std::min(until, rest_until_[resting_.items[resting_.first]]);
+  // Other threads deliver messages, and fail, without waking this one.
+  if (options_.threads > 1) until = std::min(until, now + (is_e2e() ? rest_ns / 10 : 10 * rest_ns));
   return until > now ? static_cast<std::int64_t>(until - now) : 0;
 }
 
@@ -209,13 +243,15 @@ std::string Run::poll(std::uint64_t now) {
 
 void Run::report(std::uint64_t now, const std::function<void(const Interval&)>& each_second) {
   if (now < next_report_) return;
-  each_second({.second = (next_report_ - start_) / second_ns,
+  rounds_[round_].latency.merge(fresh_);
+  second_.merge(fresh_);
+  fresh_.clear();
+  each_second({.second = (next_report_ - measured_) / second_ns,
                .messages = messages_ - reported_messages_,
                .errors = errors_ - reported_errors_,
                .latency = &second_});
   reported_messages_ = messages_;
   reported_errors_ = errors_;
-  total_.merge(second_);
   second_.clear();
   next_report_ += second_ns;
 }
@@ -240,8 +276,7 @@ bool Run::enough() const {
 bool Run::may_send() const {
   if (free_.count == 0 || enough()) return false;
   if (pace_.open()) return true;
-  const bool bounded = options_.workload == LoadOptions::Workload::e2e;
-  return !stopping_ && (!bounded || undelivered_ + options_.batch <= backlog_max_);
+  return !stopping_ && (!is_e2e() || shared_.undelivered + options_.batch <= shared_.backlog_max);
 }
 
 void Run::issue_sends(std::uint64_t now) {
@@ -253,9 +288,11 @@ void Run::issue_sends(std::uint64_t now) {
     const std::uint32_t line = item / options_.depth;
     const std::uint32_t slot = item % options_.depth;
     CHECK(lines_[line].slots[slot].doing == Doing::nothing, "slot {} is in use", slot);
-    lines_[line].slots[slot] = {.since = due, .doing = Doing::sending};
-    lines_[line].codec->append_send(lines_[line].out, slot, due);
-    undelivered_ += options_.batch;
+    const std::uint64_t sequence = lines_[line].next_sequence;
+    lines_[line].next_sequence += options_.batch;
+    lines_[line].slots[slot] = {.since = due, .sequence = sequence, .doing = Doing::sending};
+    lines_[line].codec->append_send(lines_[line].out, slot, {due, sequence});
+    if (is_e2e()) shared_.undelivered += options_.batch;
     issued_ += options_.batch;
     ++busy_;
     touch(line);
@@ -263,7 +300,7 @@ void Run::issue_sends(std::uint64_t now) {
 }
 
 void Run::receive(std::uint32_t line, std::uint32_t slot, std::uint64_t now) {
-  const bool e2e = options_.workload == LoadOptions::Workload::e2e;
+  const bool e2e = is_e2e();
   Slot& self = lines_[line].slots[slot];
   CHECK(self.doing == Doing::nothing, "slot {} is in use", slot);
   self.since = now;
@@ -277,8 +314,7 @@ void Run::receive(std::uint32_t line, std::uint32_t slot, std::uint64_t now) {
 void Run::wake_resting(std::uint64_t now) {
   while (resting_.count > 0 && rest_until_[resting_.items[resting_.first]] <= now) {
     const std::uint32_t item = resting_.pop();
-    if (!stopping_ || options_.workload == LoadOptions::Workload::e2e)
-      receive(item / options_.depth, item % options_.depth, now);
+    if (!stopping_ || is_e2e()) receive(item / options_.depth, item % options_.depth, now);
   }
 }
 
@@ -293,12 +329,10 @@ std::string Run::flush_dirty() {
 
 std::string Run::flush(Line& line) {
   while (line.sent < line.out.size()) {
-    const ssize_t n = ::send(line.socket, line.out.data() + line.sent, line.out.size() - line.sent,
-                             MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) break;
-    if (n < 0) return system_text("a connection broke");
-    line.sent += static_cast<std::size_t>(n);
+    const auto n = line.channel.write(std::string_view(line.out).substr(line.sent));
+    if (!n) return broken_text(n.error());
+    if (*n == 0) break;
+    line.sent += *n;
     CHECK(line.sent <= line.out.size(), "{} bytes are sent of {}", line.sent, line.out.size());
   }
   const bool blocked = line.sent < line.out.size();
@@ -311,7 +345,7 @@ std::string Run::flush(Line& line) {
     const std::uint32_t wanted = EPOLLIN | (blocked ? std::uint32_t{EPOLLOUT} : 0);
     epoll_event event{.events = wanted,
                       .data = {.u32 = static_cast<std::uint32_t>(&line - lines_.data())}};
-    if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, line.socket, &event) < 0)
+    if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, line.channel.descriptor(), &event) < 0)
       return system_text("epoll_ctl");
   }
   return {};
@@ -320,15 +354,21 @@ std::string Run::flush(Line& line) {
 // --- in ---
 
 std::string Run::read(std::uint32_t index) {
+  std::string fault;
+  do {
+    fault = read_once(index);
+  } while (fault.empty() && lines_[index].channel.pending());
+  return fault;
+}
+
+std::string Run::read_once(std::uint32_t index) {
   Line& line = lines_[index];
   if (line.filled == line.in.size()) line.in.resize(2 * line.in.size());
-  const ssize_t n =
-      ::recv(line.socket, line.in.data() + line.filled, line.in.size() - line.filled, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-  if (n < 0) return system_text("a connection broke");
-  if (n == 0) return "the server closed a connection";
+  const auto n = line.channel.read({line.in.data() + line.filled, line.in.size() - line.filled});
+  if (!n) return broken_text(n.error());
+  if (*n == 0) return {};
   const std::uint64_t now = monotonic_ns();
-  line.filled += static_cast<std::size_t>(n);
+  line.filled += *n;
   replies_.clear();
   delivered_list_.clear();
   const std::size_t taken =
@@ -345,9 +385,10 @@ std::string Run::read(std::uint32_t index) {
 }
 
 void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
-  const bool e2e = options_.workload == LoadOptions::Workload::e2e;
+  const bool e2e = is_e2e();
   Slot& slot = lines_[line].slots[reply.slot];
   errors_ += reply.failed;
+  rounds_[round_].errors += reply.failed;
   if (reply.failed > 0) reasons_[reply.reason] += reply.failed;
   switch (slot.doing) {
     case Doing::nothing:
@@ -359,10 +400,12 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       CHECK(busy_ > 0, "a response to a send while no request is in flight");
       --busy_;
       slot.doing = Doing::nothing;
-      undelivered_ -= e2e ? options_.batch - reply.good : options_.batch;
+      if (e2e) shared_.undelivered -= options_.batch - reply.good;
+      if (shared_.check && reply.good == options_.batch)
+        shared_.check->accepted(slot.sequence, options_.batch);
       free_.push(line * options_.depth + reply.slot);
       if (e2e) return;
-      if (reply.good > 0) second_.record(now - slot.since);
+      if (reply.good > 0) fresh_.record(now - slot.since);
       break;
     case Doing::deleting:
       CHECK(busy_ > 0, "a response to a delete while no request is in flight");
@@ -372,31 +415,39 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       break;
   }
   messages_ += reply.good;
+  rounds_[round_].messages += reply.good;
   if (reply.good > 0) last_progress_ = now;
 }
 
 void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
-  const bool e2e = options_.workload == LoadOptions::Workload::e2e;
+  const bool e2e = is_e2e();
   Slot& slot = lines_[line].slots[reply.slot];
   const Delivered* first = delivered_list_.data() + reply.first_delivered;
   CHECK(slot.doing == Doing::receiving, "messages for slot {}, which has no receive in flight",
         reply.slot);
   slot.empty_answers = 0;
-  if (!e2e) second_.record(now - slot.since);
-  for (std::uint32_t i = 0; e2e && i < reply.good; ++i) {
-    // A stamp outside this run belongs to a message of an earlier run.
-    if (first[i].stamp < start_ || first[i].stamp > now) continue;
-    second_.record(now - first[i].stamp);
-    if (undelivered_ > 0) --undelivered_;
-  }
+  if (!e2e) fresh_.record(now - slot.since);
+  if (e2e) shared_.undelivered -= time_deliveries(first, reply.good, now);
   slot.doing = Doing::deleting;
   ++busy_;
   lines_[line].codec->append_delete(lines_[line].out, reply.slot, first, reply.good);
   touch(line);
 }
 
+// Returns the number of messages of this run, delivered for the first time where that is known.
+std::uint32_t Run::time_deliveries(const Delivered* first, std::uint32_t count, std::uint64_t now) {
+  std::uint32_t own = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    // A stamp outside this run belongs to a message of an earlier run.
+    if (first[i].stamp < start_ || first[i].stamp > now) continue;
+    fresh_.record(now - first[i].stamp);
+    own += shared_.check ? shared_.check->delivered({first + i, 1}) : 1;
+  }
+  return own;
+}
+
 void Run::nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t now) {
-  const bool e2e = options_.workload == LoadOptions::Workload::e2e;
+  const bool e2e = is_e2e();
   Slot& slot = lines_[line].slots[reply.slot];
   CHECK(slot.doing == Doing::receiving,
         "an empty response for slot {}, which has no receive in flight", reply.slot);

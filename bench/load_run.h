@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of the load generator: its connections, its loop, its counts.
+// One thread of the load generator: its connections, its loop, its counts.
+//
+//   time:  start --warm_up--> round 1 --seconds--> round 2 ... --> deadline --responses--> end
 //
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> deleting --answer--> receiving
@@ -7,11 +9,12 @@
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC.
 // Limits: connections x depth slots. In a closed loop, e2e keeps at most `backlog_max` messages
-//         undelivered.
+//         of all threads undelivered.
 // Errors: readable texts; empty: success.
-// Owner:  one thread, run_load's.
+// Owner:  run_threads(), which runs it in one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,7 +23,10 @@
 #include <vector>
 
 #include "bench/histogram.h"
+#include "bench/load_channel.h"
 #include "bench/load_codec.h"
+#include "bench/load_delivery.h"
+#include "bench/load_result.h"
 #include "bench/load_schedule.h"
 #include "core/check.h"
 
@@ -29,41 +35,54 @@ namespace pawl::load {
 std::uint64_t monotonic_ns();
 
 struct Interval {
-  std::uint64_t second = 0;  // counted from the start
+  std::uint64_t second = 0;  // counted from the end of the warm-up
   std::uint64_t messages = 0;
   std::uint64_t errors = 0;
   const Histogram* latency = nullptr;
 };
 
+// State of all threads of a load.
+struct RunShared {
+  RunShared(const LoadOptions& whole, const Target& target);
+
+  const std::int64_t backlog_max;
+  std::atomic<std::int64_t> undelivered = 0;  // e2e: messages sent or being sent, not yet delivered
+  std::atomic<std::uint32_t> sending;         // threads that have not sent their last message
+  std::atomic<bool> broken = false;           // a thread failed: all end
+  std::unique_ptr<DeliveryCheck> check;       // with --verify
+};
+
 class Run {
  public:
-  Run(const LoadOptions& options, const Target& target);
+  // `share`: of this thread, number `thread`; its first producer is number `first_producer`.
+  Run(const LoadOptions& share, const Target& target, RunShared& shared, std::uint32_t thread,
+      std::uint32_t first_producer);
   ~Run();
 
-  std::string connect();
-  std::string go(const std::function<void(const Interval&)>& each_second);
+  std::string connect(bool create);
+  bool created() const;  // connect() created the queue
+  std::string go(std::uint64_t start, const std::function<void(const Interval&)>& each_second);
 
-  // Results of the whole run, valid after it ends.
-  const Histogram& latency() const { return total_; }
-  std::uint64_t messages() const { return messages_; }
-  std::uint64_t errors() const { return errors_; }
+  // Results, valid after go().
+  const LoadRound* rounds() const { return rounds_.data() + 1; }
   // Refusals by reason.
   const std::map<std::string, std::uint64_t>& reasons() const { return reasons_; }
-  double elapsed_seconds() const { return static_cast<double>(last_progress_ - start_) / 1e9; }
 
  private:
   enum class Doing : std::uint8_t { nothing, sending, receiving, deleting };
   struct Slot {
-    std::uint64_t since = 0;  // due time of the request
+    std::uint64_t since = 0;     // due time of the request
+    std::uint64_t sequence = 0;  // of the first message of a send
     Doing doing = Doing::nothing;
     std::uint8_t empty_answers = 0;  // in a row
   };
   struct Line {
-    int socket = -1;
+    Channel channel;
     bool consumer = false;
+    std::uint64_t next_sequence = 0;
+    std::unique_ptr<Codec> codec;
     bool dirty = false;        // has bytes to send
     bool wants_write = false;  // epoll watches for writability
-    std::unique_ptr<Codec> codec;
     std::string out;
     std::size_t sent = 0;
     std::vector<char> in;
@@ -82,7 +101,8 @@ class Run {
     std::uint32_t pop();
   };
 
-  std::string open_line(bool consumer);
+  std::string open_line(bool consumer, bool create);
+  void plan(std::uint64_t start);
   void start_consumers();
   void issue_sends(std::uint64_t now);
   bool enough() const;
@@ -91,22 +111,32 @@ class Run {
   void wake_resting(std::uint64_t now);
 
   std::string read(std::uint32_t line);
+  std::string read_once(std::uint32_t line);
   void answered(std::uint32_t line, const Reply& reply, std::uint64_t now);
   void delivered(std::uint32_t line, const Reply& reply, std::uint64_t now);
+  std::uint32_t time_deliveries(const Delivered* first, std::uint32_t count, std::uint64_t now);
   void nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t now);
   std::string flush(Line& line);
   std::string flush_dirty();
   void touch(std::uint32_t line);
 
-  bool over(std::uint64_t now) const;
+  bool is_e2e() const { return options_.workload == LoadOptions::Workload::e2e; }
+  bool all_sent(std::uint64_t now) const;
+  bool over(std::uint64_t now);
   std::int64_t sleep_ns(std::uint64_t now) const;
   std::string poll(std::uint64_t now);
   void report(std::uint64_t now, const std::function<void(const Interval&)>& each_second);
 
-  const LoadOptions& options_;
+  void end_round(std::uint64_t now);
+  void finish(std::uint64_t now);
+
+  const LoadOptions options_;
   const Target& target_;
+  RunShared& shared_;
+  const std::uint32_t thread_, first_producer_;
   int epoll_ = -1;
   std::vector<Line> lines_;
+  std::uint32_t producers_ = 0;  // among lines_
   std::vector<std::uint32_t> dirty_;
   SlotRing free_, resting_;
   std::vector<std::uint64_t> rest_until_;  // for every slot
@@ -114,18 +144,21 @@ class Run {
   std::vector<Delivered> delivered_list_;
 
   LoadSchedule pace_{0, 0};
-  std::uint64_t start_ = 0, deadline_ = 0, next_report_ = 0, last_progress_ = 0;
+  std::uint64_t start_ = 0, measured_ = 0, deadline_ = 0;
+  std::uint64_t round_begin_ = 0, round_end_ = 0, next_report_ = 0, last_progress_ = 0;
   bool stopping_ = false;
-  std::uint64_t backlog_max_ = 0;
+  bool sent_all_ = false;
   std::uint64_t busy_ = 0;     // slots with a request that must finish before the end
   std::uint64_t drained_ = 0;  // consumer slots that found the queue empty repeatedly
 
-  std::uint64_t undelivered_ = 0;  // e2e: messages sent or being sent, and not yet delivered
-  std::uint64_t issued_ = 0;       // messages in issued sends
+  std::uint64_t issued_ = 0;  // messages in issued sends
   std::uint64_t messages_ = 0, errors_ = 0;
   std::map<std::string, std::uint64_t> reasons_;
   std::uint64_t reported_messages_ = 0, reported_errors_ = 0;
-  Histogram second_, total_;
+  std::vector<LoadRound> rounds_;  // the first is the warm-up
+  std::uint32_t round_ = 0;        // the present one
+  // Latencies since the last report or end of a round; of this second before that end.
+  Histogram fresh_, second_;
 };
 
 }  // namespace pawl::load

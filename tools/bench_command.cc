@@ -12,12 +12,11 @@ namespace pawl {
 namespace {
 
 void add_endpoint(Verb workload, LoadOptions& options) {
-  const Option url = workload.option("--url", options.url,
-                                     "Queue of any SQS endpoint: http://host:port/account/queue");
+  const Option url = workload.option(
+      "--url", options.url, "Queue of any SQS endpoint: http://host:port/account/queue, or https");
   workload
       .option("--binary", options.binary,
-              "Binary port of a pawl server, without TLS; used if --url is not given (default: "
-              "127.0.0.1:9326)")
+              "Binary port of a pawl server; used if --url is not given (default: 127.0.0.1:9326)")
       .value_name("ADDR:PORT")
       .excludes(url);
   workload.option("--queue", options.queue, "Queue on the binary port")
@@ -25,6 +24,18 @@ void add_endpoint(Verb workload, LoadOptions& options) {
       .show_default()
       .excludes(url);
   workload.flag("--create", options.create, "Create the queue if it does not exist");
+  workload.flag("--cleanup", options.cleanup,
+                "With --create: delete the queue at the end, unless it existed before");
+  workload.flag("--tls", options.tls, "Use TLS on the binary port; https in --url does the same");
+  workload.option("--tls-ca", options.ca_file, "CA certificate of the server (PEM); implies --tls")
+      .check_existing_file()
+      .value_name("FILE");
+  workload
+      .option("--region", options.region,
+              "Region of signatures over HTTP. Requests are signed if AWS_ACCESS_KEY_ID and "
+              "AWS_SECRET_ACCESS_KEY are set")
+      .value_name("NAME")
+      .show_default();
 }
 
 void add_shape(Verb workload, LoadOptions& options) {
@@ -47,8 +58,23 @@ void add_shape(Verb workload, LoadOptions& options) {
               "Messages per second, each timed from its due time; 0: as fast as responses arrive")
       .check(number(0, 1e9))
       .show_default();
-  workload.option("--seconds", options.seconds, "Duration in seconds, up to 86400")
+  workload.option("--seconds", options.seconds, "Duration of each round in seconds, up to 86400")
       .check(number(0.001, 86'400))
+      .show_default();
+  workload
+      .option("--warm-up", options.warm_up,
+              "Seconds of load before the first round, left out of the figures")
+      .check(number(0, 86'400))
+      .show_default();
+  workload
+      .option("--rounds", options.rounds,
+              "Number of rounds, 1 to 100; prints their medians and spread")
+      .check(whole_number(1, 100))
+      .show_default();
+  workload
+      .option("--threads", options.threads,
+              "Threads of the generator, at most one for each of --connections")
+      .check(whole_number(1, 1024))
       .show_default();
   workload
       .option("--messages", options.messages,
@@ -58,6 +84,43 @@ void add_shape(Verb workload, LoadOptions& options) {
       .show_default();
   workload.flag("--spin", options.spin,
                 "Never sleep: uses a whole core, and excludes wake-ups from the figures");
+}
+
+void add_fifo(Verb workload, LoadOptions& options) {
+  workload
+      .option("--groups", options.groups, "Message groups of a FIFO queue (--url), 1 to 1000000")
+      .check(whole_number(1, 1'000'000))
+      .show_default();
+}
+
+void add_verify(Verb workload, LoadOptions& options) {
+  workload.flag("--verify", options.verify,
+                "Count lost, duplicate and (FIFO) disordered messages; any is exit code 4");
+}
+
+void add_ramp(Verb workload, LoadOptions& options) {
+  workload
+      .option("--ramp", options.ramp,
+              "Load at rising rates, --seconds each, until they are not held: for example "
+              "1000:64000:7")
+      .value_name("FROM:TO:STEPS");
+  workload
+      .option("--p99-limit", options.p99_limit_us,
+              "Highest p99 in microseconds at which --ramp counts a rate as held")
+      .check(number(1, 3.6e9))
+      .show_default();
+}
+
+void add_output(Verb workload, LoadOptions& options) {
+  workload.flag("--json", options.json, "Print the result as one JSON object on stdout");
+  workload
+      .option("--hgrm", options.hgrm,
+              "Write the latency distribution to this file, for HdrHistogram plotters")
+      .value_name("FILE");
+  workload
+      .option("--data", options.data,
+              "Data directory of the server, if it is local: the result names its file system")
+      .value_name("DIR");
 }
 
 }  // namespace
@@ -71,11 +134,13 @@ void add_bench_command(CommandLine& line) {
     Verb workload = verb.add_verb(name, help);
     add_endpoint(workload, *options);
     add_shape(workload, *options);
-    workload.flag("--json", options->json, "Print the result as one JSON object on stdout");
-    workload
-        .option("--hgrm", options->hgrm,
-                "Write the latency distribution to this file, for HdrHistogram plotters")
-        .value_name("FILE");
+    add_output(workload, *options);
+    options->build = PAWL_VERSION;
+    if (kind != LoadOptions::Workload::receive) {
+      add_fifo(workload, *options);
+      add_ramp(workload, *options);
+    }
+    if (kind == LoadOptions::Workload::e2e) add_verify(workload, *options);
     workload.on_given([options] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
       const KeyOptions key = key_of_environment();

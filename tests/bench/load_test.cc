@@ -29,6 +29,7 @@ TEST(LoadTarget, IsAQueueUrlOrAnAddress) {
       {"http://h:9324/000000000000/q", "",             "h",         "9324", "q"    },
       {"http://h/000000000000/q",      "",             "h",         "80",   "q"    },
       {"http://h:1/prefix/acct/q",     "",             "h",         "1",    "q"    },
+      {"https://h/000000000000/q",     "",             "h",         "443",  "q"    },
       {"",                             "127.0.0.1:26", "127.0.0.1", "26",   "bench"},
       {"",                             "[::1]:26",     "::1",       "26",   "bench"},
   };
@@ -42,6 +43,7 @@ TEST(LoadTarget, IsAQueueUrlOrAnAddress) {
     EXPECT_EQ(target.port, c.port);
     EXPECT_EQ(target.queue, c.queue);
     EXPECT_EQ(target.http, *c.url != 0);
+    EXPECT_EQ(target.tls, std::string_view(c.url).starts_with("https"));
   }
 }
 
@@ -49,7 +51,7 @@ TEST(LoadTarget, IsRefusedWithAReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"",              ""   },
       {"http://h/a/q",  "h:1"},
-      {"https://h/a/q", ""   },
+      {"ftp://h/a/q",   ""   },
       {"http://h/q",    ""   },
       {"http://h:1/a/", ""   },
       {"http://:1/a/q", ""   },
@@ -71,19 +73,35 @@ TEST(LoadOptions, OutsideTheirRangesAreAUsageError) {
     void (*spoil)(LoadOptions&);
   };
   constexpr Case cases[] = {
-      {"no endpoint",       [](LoadOptions& o) { o.binary.clear(); }                        },
-      {"no connections",    [](LoadOptions& o) { o.connections = 0; }                       },
-      {"many connections",  [](LoadOptions& o) { o.connections = 1025; }                    },
-      {"no depth",          [](LoadOptions& o) { o.depth = 0; }                             },
+      {"no endpoint",         [](LoadOptions& o) { o.binary.clear(); }                             },
+      {"no connections",      [](LoadOptions& o) { o.connections = 0; }                            },
+      {"many connections",    [](LoadOptions& o) { o.connections = 1025; }                         },
+      {"no depth",            [](LoadOptions& o) { o.depth = 0; }                                  },
       {"batch over HTTP",
-       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.batch = 11; }},
-      {"batch",             [](LoadOptions& o) { o.batch = 1025; }                          },
-      {"body",              [](LoadOptions& o) { o.body = (1 << 20) + 1; }                  },
+       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.batch = 11; }       },
+      {"batch",               [](LoadOptions& o) { o.batch = 1025; }                               },
+      {"body",                [](LoadOptions& o) { o.body = (1 << 20) + 1; }                       },
       {"no room for time",
-       [](LoadOptions& o) { o.workload = LoadOptions::Workload::e2e, o.body = 15; }         },
-      {"a frame too large", [](LoadOptions& o) { o.batch = 17, o.body = 1 << 20; }          },
-      {"negative rate",     [](LoadOptions& o) { o.rate = -1; }                             },
-      {"no time",           [](LoadOptions& o) { o.seconds = 0; }                           },
+       [](LoadOptions& o) { o.workload = LoadOptions::Workload::e2e, o.body = 15; }                },
+      {"a frame too large",   [](LoadOptions& o) { o.batch = 17, o.body = 1 << 20; }               },
+      {"negative rate",       [](LoadOptions& o) { o.rate = -1; }                                  },
+      {"no time",             [](LoadOptions& o) { o.seconds = 0; }                                },
+      {"warm-up",             [](LoadOptions& o) { o.warm_up = -1; }                               },
+      {"no rounds",           [](LoadOptions& o) { o.rounds = 0; }                                 },
+      {"many rounds",         [](LoadOptions& o) { o.rounds = 101; }                               },
+      {"no threads",          [](LoadOptions& o) { o.threads = 0; }                                },
+      {"idle threads",        [](LoadOptions& o) { o.threads = 2; }                                },
+      {"no groups",           [](LoadOptions& o) { o.groups = 0; }                                 },
+      {"cleanup alone",       [](LoadOptions& o) { o.cleanup = true; }                             },
+      {"verified sends",      [](LoadOptions& o) { o.verify = true; }                              },
+      {"no room for numbers",
+       [](LoadOptions& o) {
+         o.workload = LoadOptions::Workload::e2e, o.verify = true, o.body = 31;
+       }                                                                                           },
+      {"rounds by count",     [](LoadOptions& o) { o.messages = 10, o.rounds = 2; }                },
+      {"too few messages",    [](LoadOptions& o) { o.connections = o.threads = 4, o.messages = 3; }},
+      {"a ramp at a rate",    [](LoadOptions& o) { o.ramp = "1:2:3", o.rate = 5; }                 },
+      {"no ramp",             [](LoadOptions& o) { o.ramp = "2:1:3"; }                             },
   };
   for (const Case& c : cases) {
     LoadOptions options;
@@ -152,7 +170,7 @@ TEST_F(HttpCodec, SendsWhatSqsTakesWithTheStampInEachBody) {
   options_.batch = 2;
   make();
   std::string out;
-  codec_->append_send(out, 0, 0xAB);
+  codec_->append_send(out, 0, {.stamp = 0xAB});
   EXPECT_TRUE(out.starts_with(
       "POST / HTTP/1.1\r\nHost: host:1\r\nX-Amz-Target: AmazonSQS.SendMessageBatch\r\n"))
       << out;
@@ -165,11 +183,39 @@ TEST_F(HttpCodec, SendsWhatSqsTakesWithTheStampInEachBody) {
       << out;
 }
 
+TEST_F(HttpCodec, NumbersMessagesAndSpreadsThemOverGroups) {
+  options_.url += ".fifo";
+  options_.batch = 3;
+  options_.body = 32;
+  options_.groups = 2;
+  options_.verify = true;
+  make();
+  std::string out;
+  codec_->append_send(out, 0, {.stamp = 0xAB, .sequence = 0x10});
+  const std::string stamp = "00000000000000ab";
+  EXPECT_NE(out.find("\"MessageBody\":\"" + stamp + "0000000000000010\""), out.npos) << out;
+  EXPECT_NE(out.find("\"MessageBody\":\"" + stamp + "0000000000000012\""), out.npos) << out;
+  const std::string group = "\"MessageGroupId\":\"bench-000000000000000";
+  std::string groups;
+  for (std::size_t at = out.find(group); at != out.npos; at = out.find(group, at + 1))
+    groups += out[at + group.size()];
+  EXPECT_EQ(groups, "010");
+
+  out.clear();
+  codec_->append_receive(out, 1, false);
+  ASSERT_NE(parse(answer("{}") + answer("{\"Messages\":[{\"ReceiptHandle\":\"r\",\"Body\":\"" +
+                                        stamp + "0000000000000012\"}]}")),
+            Codec::broken);
+  ASSERT_EQ(delivered_.size(), 1u);
+  EXPECT_EQ(delivered_[0].stamp, 0xABu);
+  EXPECT_EQ(delivered_[0].sequence, 0x12u);
+}
+
 TEST_F(HttpCodec, TakesAnswersInTheOrderOfRequestsAndWaitsForTheRest) {
   make();
   std::string out;
-  codec_->append_send(out, 2, 1);
-  codec_->append_send(out, 0, 1);
+  codec_->append_send(out, 2, {.stamp = 1});
+  codec_->append_send(out, 0, {.stamp = 1});
   const std::string two = answer("{}") + answer("{\"__type\":\"x\"}", 500);
   for (std::size_t cut = 0; cut < answer("{}").size(); ++cut)
     EXPECT_EQ(parse(two.substr(0, cut)), 0u);
@@ -238,7 +284,7 @@ TEST_F(HttpCodec, PutsChunksTogether) {
 TEST_F(HttpCodec, KnowsWhenItIsNotHttp) {
   make();
   std::string out;
-  codec_->append_send(out, 0, 0);
+  codec_->append_send(out, 0, {});
   EXPECT_EQ(parse("SSH-2.0-x\r\n\r\n"), Codec::broken);
 }
 
@@ -256,21 +302,34 @@ class LoadRun : public testing::Test {
     options_.batch = 3;
     options_.body = 64;
   }
+  static std::string text_of(std::FILE* file) {
+    std::rewind(file);
+    std::string text(1 << 16, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    return text;
+  }
+  // Runs the load; keeps both outputs and returns the exit code.
+  int run() {
+    std::FILE* out = std::tmpfile();
+    std::FILE* err = std::tmpfile();
+    const int code = run_load(options_, out, err);
+    out_ = text_of(out);
+    err_ = text_of(err);
+    return code;
+  }
+  // The number under `key` in the JSON line, -1 if there is none.
+  double number(std::string_view key) const {
+    const std::size_t at = out_.find("\"" + std::string(key) + "\":");
+    return at == out_.npos ? -1 : std::stod(out_.substr(at + key.size() + 3));
+  }
   // Runs the workload and returns the number under `key` in the JSON line that it prints.
   double run(LoadOptions::Workload workload, const char* key) {
     options_.workload = workload;
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::fopen("/dev/null", "w");
-    EXPECT_EQ(run_load(options_, out, err), 0);
-    std::fclose(err);
-    std::rewind(out);
-    std::string text(4096, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), out));
-    std::fclose(out);
-    const std::size_t at = text.find("\"" + std::string(key) + "\":");
-    EXPECT_NE(at, text.npos) << text;
-    EXPECT_NE(text.find("\"errors\":0}\n"), text.npos) << text;
-    return std::stod(text.substr(at + std::string_view(key).size() + 3));
+    EXPECT_EQ(run(), 0) << err_;
+    EXPECT_NE(out_.find("\"errors\":0}\n"), out_.npos) << out_;
+    EXPECT_GE(number(key), 0) << out_;
+    return number(key);
   }
 
   FakeServer server_{[] {
@@ -279,6 +338,7 @@ class LoadRun : public testing::Test {
     return config;
   }()};
   LoadOptions options_;
+  std::string out_, err_;
 };
 
 TEST_F(LoadRun, ReceivesAndDeletesExactlyWhatWasSentAndThenStops) {
@@ -329,13 +389,84 @@ TEST_F(LoadRun, ChargesAServerThatStallsToEveryoneWhoWaited) {
   EXPECT_GT(p99, 10'000) << "the last one waited for 20,000 round trips";
 }
 
-TEST_F(LoadRun, FailsWhenTheServerGoesAway) {
+TEST_F(LoadRun, FailsWhenTheServerGoesAwayAndStillPrintsItsFigures) {
   server_.misbehave(BinaryOp::send, FakeServer::Fault::hang_up);
-  std::FILE* nowhere = std::fopen("/dev/null", "w");
-  EXPECT_EQ(run_load(options_, nowhere, nowhere), 1);
+  EXPECT_EQ(run(), 1);
+  EXPECT_NE(err_.find("total "), err_.npos) << err_;
+  EXPECT_NE(err_.find("error: "), err_.npos) << err_;
+  EXPECT_GE(number("messages"), 0) << out_;
+  EXPECT_NE(out_.find("\"fault\":"), out_.npos) << out_;
   options_.binary = "127.0.0.1:1";
-  EXPECT_EQ(run_load(options_, nowhere, nowhere), 1);
-  std::fclose(nowhere);
+  EXPECT_EQ(run(), 1);
+  EXPECT_EQ(out_, "") << "nothing was measured";
+}
+
+TEST_F(LoadRun, DividesALoadAmongThreads) {
+  options_.connections = 5;
+  options_.threads = 3;
+  options_.seconds = 60;
+  options_.messages = 300;
+  EXPECT_EQ(run(LoadOptions::Workload::send, "messages"), 300);
+  options_.messages = 0;
+  options_.seconds = 0.5;
+  EXPECT_EQ(run(LoadOptions::Workload::receive, "messages"), 300);
+  options_.rate = 900;
+  EXPECT_EQ(run(LoadOptions::Workload::send, "messages"), 450);
+  EXPECT_GT(run(LoadOptions::Workload::e2e, "messages"), 449);
+}
+
+TEST_F(LoadRun, LeavesTheWarmUpOutAndDividesTheRestIntoRounds) {
+  options_.rate = 1200;
+  options_.warm_up = 0.25;
+  options_.seconds = 0.25;
+  options_.rounds = 3;
+  const double messages = run(LoadOptions::Workload::send, "messages");
+  EXPECT_LE(messages, 1200)
+      << "of 1200 sent, the warm-up's 300 count only where responses are late";
+  EXPECT_GE(messages, 900);
+  std::size_t rounds = 0;
+  for (std::size_t at = out_.find("\"elapsed_s\":"); at != out_.npos;
+       at = out_.find("\"elapsed_s\":", at + 1))
+    ++rounds;
+  EXPECT_EQ(rounds, 1u + 3u) << out_;
+  EXPECT_NE(err_.find("3 rounds, median (least to most): "), err_.npos) << err_;
+}
+
+TEST_F(LoadRun, FindsNothingWrongWithDeliveriesOfASoundServer) {
+  options_.verify = true;
+  options_.threads = 2;
+  EXPECT_EQ(run(LoadOptions::Workload::e2e, "lost"), 0);
+  EXPECT_EQ(number("duplicates"), 0);
+  EXPECT_EQ(number("disordered"), 0);
+  EXPECT_NE(err_.find("deliveries: 0 lost, 0 duplicate, 0 out of order"), err_.npos) << err_;
+}
+
+TEST_F(LoadRun, DeletesTheQueueThatItCreatedAndNoOther) {
+  options_.cleanup = true;
+  EXPECT_EQ(run(), 0) << err_;
+  EXPECT_EQ(err_.find("is kept"), err_.npos) << err_;
+  options_.create = options_.cleanup = false;
+  EXPECT_EQ(run(), 1) << "the queue is deleted";
+  EXPECT_NE(err_.find("there is no queue"), err_.npos) << err_;
+  options_.create = true;
+  EXPECT_EQ(run(), 0);
+  options_.cleanup = true;
+  EXPECT_EQ(run(), 0);
+  EXPECT_NE(err_.find("is kept: it existed before"), err_.npos) << err_;
+  options_.create = options_.cleanup = false;
+  EXPECT_EQ(run(), 0) << "the queue is kept";
+}
+
+TEST_F(LoadRun, ClimbsUntilARateIsNotHeld) {
+  options_.connections = 1;
+  options_.depth = 1;
+  options_.batch = 1;
+  options_.seconds = 0.01;
+  options_.p99_limit_us = 60'000'000;
+  options_.ramp = "20:4000000:2";  // the second rate is beyond any round trip
+  EXPECT_EQ(run(), 0) << err_;
+  EXPECT_NE(out_.find("\"ramp\":[{\"rate\":20.0,"), out_.npos) << out_;
+  EXPECT_NE(err_.find("knee: 20 msg/s is the last rate held"), err_.npos) << err_;
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ class Verbs(ServedTest):
         return subprocess.run([self.binary, *words, "--binary", self.pawl.ready["binary"]], capture_output=True, text=True, timeout=60,
                               env={name: known[name] for name in KEY} | environment, check=False)
 
+    def run_bench(self, *words, **environment):
+        known = self.pawl.environment()
+        return subprocess.run([self.binary, "bench", "e2e", *words], capture_output=True, text=True, timeout=60,
+                              env={name: known[name] for name in KEY} | environment, check=False)
+
     def replay(self, *words, **environment):
         return self.run_pawl("replay", *words, **environment)
 
@@ -36,6 +41,19 @@ class Signed(Verbs):
         self.assertEqual(json.loads(done.stdout.splitlines()[-1])["messages"], 10, done.stdout)
         self.refused(self.run_pawl(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "requires an access key", *KEY)
         self.refused(self.run_pawl(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "does not know the access key", *KEY)
+
+    def test_bench_signs_requests_over_http(self):
+        url = f"http://{self.pawl.ready['http']}/{self.pawl.account}/load.fifo"
+        words = ("--url", url, "--create", "--cleanup", "--connections", "2", "--threads", "2", "--groups", "3", "--batch", "5",
+                 "--verify", "--seconds", "0.3", "--json")
+        done = self.run_bench(*words)
+        self.assertEqual(done.returncode, 0, done)
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertGreater(result["messages"], 0)
+        self.assertEqual([result[key] for key in ("errors", "lost", "duplicates", "disordered", "signed")], [0, 0, 0, 0, True])
+        self.refused(self.run_bench(*words[:2]), 1, "there is no queue load.fifo", "--create")
+        self.refused(self.run_bench(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "InvalidSignatureException")
+        self.refused(self.run_bench(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "the endpoint refused: 40")
 
     def test_replay_is_asked_for_with_the_key_of_the_environment(self):
         sqs = Json(self.pawl)
@@ -66,6 +84,19 @@ class Encrypted(Verbs):
         done = self.replay("list", "--queue", "nobodys", "--tls-ca", str(self.pawl.certificate))
         self.refused(done, 3, 'there is no queue "nobodys"')  # the connection succeeded
         self.refused(self.replay("list", "--queue", "nobodys", "--tls"), 1, "no TLS connection to", "certificate is not trusted")
+
+    def test_bench_speaks_tls_on_both_ports(self):
+        url = f"https://{self.pawl.ready['http']}/{self.pawl.account}/load"
+        binary = ("--binary", self.pawl.ready["binary"], "--queue", "load")
+        words = ("--create", "--connections", "2", "--depth", "4", "--batch", "10", "--body", "4096", "--seconds", "0.3", "--json")
+        trust = ("--tls-ca", str(self.pawl.certificate))
+        for endpoint in ("--url", url), binary:
+            done = self.run_bench(*endpoint, *words, *trust)
+            self.assertEqual(done.returncode, 0, done)
+            result = json.loads(done.stdout.splitlines()[-1])
+            self.assertGreater(result["messages"], 0)
+            self.assertEqual((result["errors"], result["tls"]), (0, True))
+        self.refused(self.run_bench("--url", url, *words), 1, "no TLS connection to", "--tls-ca")
 
     def test_replay_says_that_there_is_tls(self):
         self.refused(self.replay("list", "--queue", "nobodys"), 1, "if it has TLS, add --tls")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestSigner: AWS Signature Version 4 of prepared requests, at three SHA-256 and an HMAC each.
+//
+// A prepared request has placeholders of the final length; sign() overwrites them:
+//   X-Amz-Date: 20260101T000000Z
+//   Authorization: ... Credential=ID/20260101/REGION/sqs/aws4_request, ... Signature=000...0
+// The signed headers are host, x-amz-date and x-amz-target; the path is `/`, without a query.
+//
+// Errors: none. Without a key the placeholders stay: emulators read the region from them.
+// Owner:  one load connection.
+// Source: IAM User Guide, "AWS Signature Version 4 for API requests".
+#pragma once
+
+#include <cstddef>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "proto/text/digest.h"
+
+namespace pawl::load {
+
+// The head of a request, up to the digits of Content-Length.
+struct PreparedHead {
+  std::string bytes;
+  std::string action;
+  std::size_t date_at = 0, scope_at = 0, signature_at = 0;
+};
+
+class RequestSigner {
+ public:
+  // An empty `key_id`: requests stay unsigned.
+  RequestSigner(std::string host, std::string key_id, std::string secret, std::string region);
+
+  PreparedHead head(std::string_view action) const;
+  // Signs the request in `out` from `begin` to the end; its body begins at `body`.
+  void sign(std::string& out, std::size_t begin, std::size_t body, const PreparedHead& head,
+            std::time_t now);
+
+ private:
+  void set_time(std::time_t now);
+
+  std::string host_, key_id_, secret_, region_;
+  std::time_t time_ = -1;
+  std::string date_;   // "20260101T000000Z", of time_
+  std::string scope_;  // "20260101/us-east-1/sqs/aws4_request"
+  Sha256 key_{};       // derived for that day
+  std::string canonical_, to_sign_;
+};
+
+}  // namespace pawl::load

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/load_team.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+
+namespace pawl::load {
+namespace {
+
+// The part of `whole` for one of `parts`; all parts together are the whole.
+template <typename T>
+T share_of(T whole, std::uint32_t parts, std::uint32_t part) {
+  return whole / parts + (part < whole % parts ? 1 : 0);
+}
+
+LoadOptions share_of(const LoadOptions& whole, std::uint32_t thread) {
+  LoadOptions share = whole;
+  share.connections = share_of(whole.connections, whole.threads, thread);
+  share.rate = whole.rate / whole.threads;
+  share.messages = share_of(whole.messages / whole.batch, whole.threads, thread) * whole.batch;
+  return share;
+}
+
+// Joins the seconds of all threads. A second is complete when each running thread has passed it.
+class SecondsOfThreads {
+ public:
+  SecondsOfThreads(std::uint32_t threads, const SecondPassed& complete)
+      : running_(threads), complete_(complete) {}
+
+  void passed(const Interval& interval) {
+    const std::lock_guard lock(mutex_);
+    Open& open = open_[interval.second];
+    open.messages += interval.messages;
+    open.errors += interval.errors;
+    open.latency.merge(*interval.latency);
+    ++open.threads;
+    close_complete();
+  }
+
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    CHECK(running_ > 0, "a thread leaves twice");
+    --running_;
+    close_complete();
+  }
+
+ private:
+  struct Open {
+    std::uint32_t threads = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t errors = 0;
+    Histogram latency;
+  };
+
+  void close_complete() {
+    while (!open_.empty() && open_.begin()->second.threads >= running_) {
+      const auto& [second, open] = *open_.begin();
+      complete_({second, open.messages, open.errors, &open.latency});
+      open_.erase(open_.begin());
+    }
+  }
+
+  std::mutex mutex_;
+  std::uint32_t running_;
+  const SecondPassed& complete_;
+  std::map<std::uint64_t, Open> open_;
+};
+
+void add(LoadRound& to, const LoadRound& from) {
+  to.latency.merge(from.latency);
+  to.messages += from.messages;
+  to.errors += from.errors;
+}
+
+LoadSecond figures_of(const Interval& interval) {
+  const Histogram& h = *interval.latency;
+  return {interval.messages, interval.errors, microseconds(h.quantile(0.5)),
+          microseconds(h.quantile(0.99)), microseconds(h.max())};
+}
+
+using Runs = std::vector<std::unique_ptr<Run>>;
+
+void collect(const LoadOptions& options, const Runs& runs, LoadResult& result) {
+  result.rounds.resize(options.rounds);
+  for (std::uint32_t i = 0; i < options.rounds; ++i) {
+    LoadRound& round = result.rounds[i];
+    for (const auto& run : runs) {
+      add(round, run->rounds()[i]);
+      round.seconds = std::max(round.seconds, run->rounds()[i].seconds);
+    }
+    add(result.total, round);
+    result.total.seconds += round.seconds;
+  }
+  for (const auto& run : runs) {
+    for (const auto& [reason, count] : run->reasons()) result.reasons[reason] += count;
+  }
+}
+
+void drive(const Runs& runs, RunShared& shared, SecondsOfThreads& seconds, LoadResult& result) {
+  std::mutex mutex;
+  const std::uint64_t start = monotonic_ns();
+  const auto body = [&](Run& run) {
+    const std::string fault = run.go(start, [&](const Interval& i) { seconds.passed(i); });
+    seconds.leave();
+    if (fault.empty()) return;
+    shared.broken = true;
+    const std::lock_guard lock(mutex);
+    if (result.fault.empty()) result.fault = fault;
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    others.emplace_back([&body, &run = *runs[i]] { body(run); });
+  body(*runs.front());
+}
+
+}  // namespace
+
+std::expected<LoadResult, std::string> run_threads(const LoadOptions& options, const Target& target,
+                                                   const SecondPassed& second_passed) {
+  CHECK(options.threads >= 1 && options.threads <= options.connections, "{} threads",
+        options.threads);
+  LoadResult result;
+  RunShared shared(options, target);
+  Runs runs;
+  std::uint32_t producers = 0;
+  for (std::uint32_t i = 0; i < options.threads; ++i) {
+    const LoadOptions share = share_of(options, i);
+    runs.push_back(std::make_unique<Run>(share, target, shared, i, producers));
+    producers += share.connections;
+    if (std::string fault = runs.back()->connect(options.create && i == 0); !fault.empty())
+      return std::unexpected(fault);
+    result.created = result.created || runs.back()->created();
+  }
+  const SecondPassed complete = [&](const Interval& interval) {
+    result.seconds.push_back(figures_of(interval));
+    second_passed(interval);
+  };
+  SecondsOfThreads seconds(options.threads, complete);
+  drive(runs, shared, seconds, result);
+  collect(options, runs, result);
+  if (shared.check) result.deliveries = shared.check->counts();
+  return result;
+}
+
+std::string delete_queue(const LoadOptions& options, const Target& target) {
+  auto channel = Channel::open(target);
+  if (!channel) return channel.error();
+  const auto codec = make_codec(options, target);
+  const std::string fault = codec->prepare(*channel, false);
+  return fault.empty() ? codec->delete_queue(*channel) : fault;
+}
+
+}  // namespace pawl::load

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/load_signer.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/auth/keys.h"
+#include "proto/auth/sigv4.h"
+#include "proto/http/parser.h"
+
+namespace pawl {
+namespace {
+
+using load::PreparedHead;
+using load::RequestSigner;
+
+constexpr std::time_t noon = 1'767'355'200;  // 20260102T120000Z
+constexpr std::time_t day = 86'400;
+
+class LoadSigner : public testing::Test {
+ protected:
+  LoadSigner() {
+    EXPECT_EQ(keys_.add({"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "111111111111"}), KeyFault::none);
+  }
+  std::string signed_request(RequestSigner& signer, const std::string& body, std::time_t now) {
+    const PreparedHead head = signer.head("SendMessage");
+    std::string out = "bytes of an earlier request";
+    const std::size_t begin = out.size();
+    out += head.bytes + std::to_string(body.size()) + "\r\n\r\n";
+    const std::size_t at = out.size();
+    out += body;
+    signer.sign(out, begin, at, head, now);
+    return out.substr(begin);
+  }
+  // The server's own check.
+  AuthFault verify(const std::string& text, std::time_t now) {
+    HttpParser parser;
+    std::size_t taken = 0;
+    if (parser.feed(text, taken) != HttpParser::State::complete) return AuthFault::missing;
+    Identity who;
+    return verifier_.verify(parser.request(), keys_, Instant{now * 1000}, who);
+  }
+
+  Keyring keys_;
+  SignatureVerifier verifier_;
+};
+
+TEST_F(LoadSigner, SignsRequestsThatTheServerAccepts) {
+  RequestSigner signer("127.0.0.1:9324", "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "eu-west-1");
+  for (const std::time_t now : {noon, noon + 1, noon + day, noon}) {
+    for (const char* body : {"{}", "{\"MessageBody\":\"b\"}"})
+      EXPECT_EQ(verify(signed_request(signer, body, now), now), AuthFault::none) << now << body;
+  }
+}
+
+TEST_F(LoadSigner, SignsWithItsSecretAndItsBody) {
+  RequestSigner wrong("127.0.0.1:9324", "AKIDEXAMPLE", "another", "us-east-1");
+  EXPECT_EQ(verify(signed_request(wrong, "{}", noon), noon), AuthFault::mismatch);
+  RequestSigner right("127.0.0.1:9324", "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "us-east-1");
+  std::string altered = signed_request(right, "{\"a\":1}", noon);
+  altered[altered.size() - 2] = '2';
+  EXPECT_EQ(verify(altered, noon), AuthFault::mismatch);
+}
+
+TEST_F(LoadSigner, LeavesRequestsUnsignedWithoutAKey) {
+  RequestSigner signer("127.0.0.1:9324", "", "", "eu-west-1");
+  const std::string text = signed_request(signer, "{}", noon);
+  EXPECT_NE(text.find("Credential=test/20260101/eu-west-1/sqs/aws4_request"), text.npos);
+  EXPECT_NE(text.find("Signature=0000"), text.npos);
+}
+
+}  // namespace
+}  // namespace pawl
