@@ -7,6 +7,7 @@
 #include <cmath>
 #include <expected>
 
+#include "bench/load_html.h"
 #include "bench/load_machine.h"
 #include "bench/load_ramp.h"
 #include "bench/load_report.h"
@@ -77,16 +78,26 @@ void print(std::FILE* to, const std::string& text) {
   std::fflush(to);
 }
 
-int write_hgrm(const std::string& path, const Histogram& latency, std::FILE* err) {
+// Writes the file of a flag. Returns the exit code.
+template <typename Write>
+int write_file(const char* flag, const std::string& path, std::FILE* err, Write&& write) {
+  if (path.empty()) return 0;
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (!file) {
-    std::fprintf(err,
-                 "error: cannot write %s; name a file in a directory that exists with --hgrm\n",
-                 path.c_str());
-    return 1;
-  }
-  latency.write_hgrm(file);
-  return std::fclose(file) == 0 ? 0 : 1;
+  if (file) write(file);
+  if (file && std::fclose(file) == 0) return 0;
+  print(err, fmt::format("error: cannot write {}; name a file in a directory that exists with {}\n",
+                         path, flag));
+  return 1;
+}
+
+int write_files(const LoadOptions& options, const LoadResult& result,
+                const load::MachineFacts& machine, std::FILE* err) {
+  const int hgrm = write_file("--hgrm", options.hgrm, err,
+                              [&](std::FILE* file) { result.total.latency.write_hgrm(file); });
+  const int html = write_file("--html", options.html, err, [&](std::FILE* file) {
+    print(file, load::result_html(options, result, machine));
+  });
+  return hgrm != 0 ? hgrm : html;
 }
 
 // During its lifetime, sleeps end on time instead of 50 us late.
@@ -159,11 +170,11 @@ int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
   clean_up(options, target, *result);
   print(err, load::summary_text(*result));
   if (!result->ramp.empty()) print(err, load::knee_text(*result, options.p99_limit_us));
-  if (options.json)
-    print(out, load::result_json(options, *result, load::machine_facts(options.data)));
+  const load::MachineFacts machine = load::machine_facts(options.data);
+  if (options.json) print(out, load::result_json(options, *result, machine));
+  const int written = write_files(options, *result, machine, err);
   const int code = judge(*result, err);
-  if (code != 0 || options.hgrm.empty()) return code;
-  return write_hgrm(options.hgrm, result->total.latency, err);
+  return code != 0 ? code : written;
 }
 
 }  // namespace pawl

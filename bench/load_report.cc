@@ -125,7 +125,8 @@ void append_options(std::string& json, const LoadOptions& o) {
                  "\"spin\":{},\"threads\":{},\"groups\":{},\"warm_up_s\":{:.3f},\"signed\":{},"
                  "\"tls\":{},",
                  o.connections, o.depth, o.batch, o.body, o.rate, o.spin, o.threads, o.groups,
-                 o.warm_up, !o.key_id.empty(), o.tls || !o.ca_file.empty() || o.url.starts_with("https:"));
+                 o.warm_up, !o.key_id.empty(),
+                 o.tls || !o.ca_file.empty() || o.url.starts_with("https:"));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "bench/load.h"
+#include "bench/load_compare.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/connection.h"
@@ -118,9 +120,22 @@ void add_output(Verb workload, LoadOptions& options) {
               "Write the latency distribution to this file, for HdrHistogram plotters")
       .value_name("FILE");
   workload
+      .option("--html", options.html, "Write a report with plots to this file: one page, no script")
+      .value_name("FILE");
+  workload
       .option("--data", options.data,
               "Data directory of the server, if it is local: the result names its file system")
       .value_name("DIR");
+}
+
+void add_compare(Verb& bench) {
+  const auto paths = std::make_shared<std::pair<std::string, std::string>>();
+  Verb compare =
+      bench.add_verb("compare", "Compares two results of --json: ratios with their 95 % intervals");
+  compare.option("A", paths->first, "File with the first result").required();
+  compare.option("B", paths->second, "File with the second result").required();
+  compare.on_given(
+      [paths] { return compare_results(paths->first, paths->second, stdout, stderr); });
 }
 
 }  // namespace
@@ -153,6 +168,7 @@ void add_bench_command(CommandLine& line) {
   add("receive", "Receives and deletes the messages of a queue", LoadOptions::Workload::receive);
   add("e2e", "Sends and receives; latency from a message's due time until its receipt",
       LoadOptions::Workload::e2e);
+  add_compare(verb);
 }
 
 }  // namespace pawl
