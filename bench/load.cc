@@ -22,26 +22,25 @@ using load::Interval;
 using load::LoadResult;
 using Workload = LoadOptions::Workload;
 
-constexpr std::uint32_t http_batch_max = 10;
-constexpr std::uint32_t binary_batch_max = 1024;
+constexpr std::uint64_t http_overhead = 640;
 constexpr std::uint32_t body_max = 1 << 20;
 constexpr std::uint64_t frame_overhead = 64;
 constexpr std::uint32_t groups_max = 1'000'000;
 
 // An error text about the options; empty: none.
-std::string fault_of(const LoadOptions& o, bool http) {
-  const std::uint32_t batch_max = http ? http_batch_max : binary_batch_max;
+std::string fault_of(const LoadOptions& o, const load::Target& target) {
+  const bool http = target.http;
   if (o.connections < 1 || o.connections > 1024) return "--connections must be 1 to 1024";
   if (o.depth < 1 || o.depth > 1024) return "--depth must be 1 to 1024";
-  if (o.batch < 1 || o.batch > batch_max)
-    return "--batch must be 1 to " + std::to_string(batch_max);
+  if (o.batch < 1 || o.batch > target.batch_max)
+    return "--batch must be 1 to " + std::to_string(target.batch_max);
   if (o.body < 1 || o.body > body_max) return "--body must be 1 to 1048576";
   if (o.workload == Workload::e2e && o.body < load::stamp_bytes)
     return "--body must be at least 16 for e2e";
   if (o.verify && o.workload != Workload::e2e) return "--verify is for e2e";
   if (o.verify && o.body < 2 * load::stamp_bytes) return "--body must be at least 32 with --verify";
   const std::uint64_t bytes = std::uint64_t{o.batch} * (o.body + 4) + frame_overhead;
-  if (bytes > (http ? body_max + frame_overhead * http_batch_max : frame_bytes_max))
+  if (bytes > (http ? body_max + http_overhead : frame_bytes_max))
     return "--batch times --body is too large for a request";
   if (!(o.rate >= 0) || std::isinf(o.rate)) return "--rate must be a number from 0";
   if (!(o.seconds > 0) || o.seconds > 86'400) return "--seconds must be above 0, at most a day";
@@ -154,8 +153,15 @@ int judge(const LoadResult& result, std::FILE* err) {
 
 int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
   load::Target target;
-  std::string fault = load::parse_target(options, target);
-  if (fault.empty()) fault = fault_of(options, target.http);
+  const std::string fault = load::parse_target(options, target);
+  if (fault.empty()) return run_load_at(options, target, out, err);
+  print(err, "error: " + fault + "\n");
+  return 2;
+}
+
+int run_load_at(const LoadOptions& options, const load::Target& target, std::FILE* out,
+                std::FILE* err) {
+  std::string fault = fault_of(options, target);
   if (fault.empty()) fault = conflict_of(options);
   if (!fault.empty()) {
     print(err, "error: " + fault + "\n");

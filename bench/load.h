@@ -20,11 +20,15 @@
 
 #include <cstdio>
 
+#include "bench/load_codec.h"
 #include "bench/load_options.h"
 
 namespace pawl {
 
 // Blocks until the run ends. Writes readable progress and results to `err`, the JSON to `out`.
 int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err);
+// The same for a target of any protocol; options.url and options.binary only name it.
+int run_load_at(const LoadOptions& options, const load::Target& target, std::FILE* out,
+                std::FILE* err);
 
 }  // namespace pawl

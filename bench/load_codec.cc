@@ -2,6 +2,12 @@
 #include "bench/load_codec.h"
 
 namespace pawl::load {
+namespace {
+
+constexpr std::uint32_t http_batch_max = 10;
+constexpr std::uint32_t binary_batch_max = 1024;
+
+}  // namespace
 
 std::string parse_target(const LoadOptions& options, Target& target) {
   if (options.url.empty() == options.binary.empty()) return "give either --url or --binary";
@@ -26,21 +32,25 @@ std::string parse_target(const LoadOptions& options, Target& target) {
     target.queue = rest.substr(last + 1);
     rest = rest.substr(0, slash);
   }
-  const std::size_t colon = rest.rfind(':');
-  target.host = rest.substr(0, colon);
-  target.port = colon == rest.npos ? "" : rest.substr(colon + 1);
+  const bool has_host = parse_address(rest, target);
   if (target.port.empty() && target.http) target.port = target.tls ? "443" : "80";
-  if (target.host.empty() || target.port.empty())
+  if (!has_host || target.port.empty())
     return (target.http
                 ? "--url " + options.url + ": give a queue as http://host:port/account/queue"
                 : "--binary " + options.binary + ": give host:port, as 127.0.0.1:9326");
-  if (target.host.front() == '[' && target.host.back() == ']')
-    target.host = target.host.substr(1, target.host.size() - 2);
+  target.make = target.http ? make_http_codec : make_binary_codec;
+  target.batch_max = target.http ? http_batch_max : binary_batch_max;
   return {};
 }
 
-std::unique_ptr<Codec> make_codec(const LoadOptions& options, const Target& target) {
-  return target.http ? make_http_codec(options, target) : make_binary_codec(options, target);
+bool parse_address(std::string_view text, Target& target) {
+  const bool v6 = text.starts_with('[');
+  const std::size_t host_end = v6 ? text.find(']') : text.rfind(':');
+  if (v6 && host_end == text.npos) return false;
+  target.host = v6 ? text.substr(1, host_end - 1) : text.substr(0, host_end);
+  const std::string_view rest = host_end == text.npos ? "" : text.substr(host_end + (v6 ? 1 : 0));
+  target.port = rest.starts_with(':') ? rest.substr(1) : "";
+  return !target.host.empty();
 }
 
 void write_stamp(char* at, std::uint64_t stamp) {

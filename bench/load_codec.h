@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests and responses of a load connection, in one of the two protocols.
+// The requests and responses of a load connection, in one protocol. bench/peers has the codecs of
+// other brokers.
 //
 // A request belongs to a slot, a number below `depth`; the codec finds the slot of each response.
 // Requests are built from prepared bytes.
@@ -20,8 +21,14 @@
 namespace pawl::load {
 
 class Channel;
+class Codec;
+struct Target;
+
+using MakeCodec = std::unique_ptr<Codec> (*)(const LoadOptions& options, const Target& target);
 
 struct Target {
+  MakeCodec make = nullptr;     // of the protocol
+  std::uint32_t batch_max = 1;  // messages a request
   bool http = false;
   bool tls = false;
   std::string ca_file;  // PEM; empty: the system's CAs
@@ -32,6 +39,8 @@ struct Target {
 
 // Parses "http[s]://host:port/account/queue" or "host:port". Returns an error text; empty: success.
 std::string parse_target(const LoadOptions& options, Target& target);
+// Parses "host:port" or "[v6]:port"; the port may be absent. False: there is no host.
+bool parse_address(std::string_view text, Target& target);
 
 // The numbers that a send carries.
 struct Mark {
@@ -75,13 +84,17 @@ class Codec {
   virtual void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                              std::uint32_t count) = 0;
 
+  // False: a receive that finds no message is answered at once, even if `wait`.
+  virtual bool waits() const { return true; }
+  // False: a delete has no response; it succeeds when it is sent.
+  virtual bool confirms_deletes() const { return true; }
+
   // Takes the complete responses at the front of `bytes` and returns their length, or `broken`.
   static constexpr std::size_t broken = SIZE_MAX;
   virtual std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
                             std::vector<Delivered>& delivered) = 0;
 };
 
-std::unique_ptr<Codec> make_codec(const LoadOptions& options, const Target& target);
 std::unique_ptr<Codec> make_binary_codec(const LoadOptions& options, const Target& target);
 std::unique_ptr<Codec> make_http_codec(const LoadOptions& options, const Target& target);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t rest_ns = 10'000'000;
+constexpr std::uint64_t poll_ns = 1'000'000;       // between receives that do not wait
 constexpr std::uint64_t grace_ns = 5 * second_ns;  // for responses after the end
 constexpr std::uint8_t empty_answers_max = 3;
 constexpr std::size_t receive_bytes = 256 << 10;
@@ -99,7 +100,7 @@ std::string Run::open_line(bool consumer, bool create) {
       .channel = std::move(*channel),
       .consumer = consumer,
       .next_sequence = first_sequence(first_producer_ + producers_),
-      .codec = make_codec(options_, target_),
+      .codec = target_.make(options_, target_),
   });
   producers_ += consumer ? 0 : 1;
   line.slots.resize(options_.depth);
@@ -432,6 +433,8 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   ++busy_;
   lines_[line].codec->append_delete(lines_[line].out, reply.slot, first, reply.good);
   touch(line);
+  if (!lines_[line].codec->confirms_deletes())
+    answered(line, {.slot = reply.slot, .good = reply.good}, now);
 }
 
 // Returns the number of messages of this run, delivered for the first time where that is known.
@@ -452,13 +455,14 @@ void Run::nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t no
   CHECK(slot.doing == Doing::receiving,
         "an empty response for slot {}, which has no receive in flight", reply.slot);
   slot.doing = Doing::nothing;
-  if (e2e && reply.failed == 0) return receive(line, reply.slot, now);
+  const bool waited = lines_[line].codec->waits();
+  if (e2e && reply.failed == 0 && waited) return receive(line, reply.slot, now);
   if (!e2e && ++slot.empty_answers == empty_answers_max) {
     ++drained_;
     return;
   }
   const std::uint32_t item = line * options_.depth + reply.slot;
-  rest_until_[item] = now + rest_ns;
+  rest_until_[item] = now + (waited ? rest_ns : poll_ns);
   resting_.push(item);
 }
 

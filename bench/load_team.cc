@@ -151,7 +151,7 @@ std::expected<LoadResult, std::string> run_threads(const LoadOptions& options, c
 std::string delete_queue(const LoadOptions& options, const Target& target) {
   auto channel = Channel::open(target);
   if (!channel) return channel.error();
-  const auto codec = make_codec(options, target);
+  const auto codec = target.make(options, target);
   const std::string fault = codec->prepare(*channel, false);
   return fault.empty() ? codec->delete_queue(*channel) : fault;
 }
