@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <expected>
 
@@ -25,6 +26,7 @@ using Workload = LoadOptions::Workload;
 constexpr std::uint64_t http_overhead = 640;
 constexpr std::uint32_t body_max = 1 << 20;
 constexpr std::uint64_t frame_overhead = 64;
+constexpr std::uint32_t threads_max = 64;  // each has a histogram of 264 KiB a round
 constexpr std::uint32_t groups_max = 1'000'000;
 
 // An error text about the options; empty: none.
@@ -46,8 +48,8 @@ std::string fault_of(const LoadOptions& o, const load::Target& target) {
   if (!(o.seconds > 0) || o.seconds > 86'400) return "--seconds must be above 0, at most a day";
   if (!(o.warm_up >= 0) || o.warm_up > 86'400) return "--warm-up must be 0 to 86400";
   if (o.rounds < 1 || o.rounds > 100) return "--rounds must be 1 to 100";
-  if (o.threads < 1 || o.threads > o.connections)
-    return "--threads must be 1 to " + std::to_string(o.connections) + ", the --connections";
+  if (o.threads < 1 || o.threads > std::min(o.connections, threads_max))
+    return "--threads must be 1 to 64, and at most the --connections";
   if (o.groups < 1 || o.groups > groups_max) return "--groups must be 1 to 1000000";
   if (o.cleanup && !o.create) return "--cleanup deletes only queues of --create; give both";
   if (!http && o.queue.ends_with(".fifo"))

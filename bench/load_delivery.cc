@@ -9,7 +9,7 @@ namespace pawl::load {
 namespace {
 
 constexpr std::uint64_t count_mask = (std::uint64_t{1} << producer_shift) - 1;
-constexpr std::uint64_t messages_max = std::uint64_t{1} << 36;  // of one producer
+constexpr std::uint64_t in_flight_max = 1 << 20;  // of one producer: depth times batch
 
 }  // namespace
 
@@ -22,8 +22,9 @@ DeliveryCheck::DeliveryCheck(std::uint32_t producers, std::uint32_t groups)
 std::uint8_t* DeliveryCheck::fate_of(std::uint64_t sequence) {
   const std::uint64_t producer = sequence >> producer_shift;
   const std::uint64_t count = sequence & count_mask;
-  if (producer < 1 || producer > fates_.size() || count >= messages_max) return nullptr;
+  if (producer < 1 || producer > fates_.size()) return nullptr;
   std::vector<std::uint8_t>& fates = fates_[producer - 1];
+  if (count > fates.size() + in_flight_max) return nullptr;
   if (fates.size() <= count) fates.resize(std::max<std::size_t>(count + 1, 2 * fates.size()));
   return &fates[count];
 }

@@ -13,7 +13,7 @@
 //
 // Units:  a sequence number has the producer (from 1) in its upper 16 bits, and counts from 0 in
 //         the others. One byte per message.
-// Errors: a sequence number of an unknown producer is ignored.
+// Errors: a sequence number that cannot be of this run is ignored.
 // Owner:  the run; its threads share it, under a mutex.
 #pragma once
 

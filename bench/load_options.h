@@ -33,7 +33,7 @@ struct LoadOptions {
   double seconds = 10;         // duration of sending or receiving in each round
   double warm_up = 0;          // seconds before the first round, whose figures are discarded
   std::uint32_t rounds = 1;    // 1..100; they follow one another without a pause
-  std::uint32_t threads = 1;   // of the generator; 1..connections
+  std::uint32_t threads = 1;   // of the generator; 1..connections, at most 64
   std::uint64_t messages = 0;  // ends after this many sent (receive: received); 0: no limit
   bool spin = false;           // never sleep: uses a core, excludes wake-ups from the figures
   bool json = false;           // the last line of `out` is a JSON object

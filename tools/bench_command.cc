@@ -75,8 +75,8 @@ void add_shape(Verb workload, LoadOptions& options) {
       .show_default();
   workload
       .option("--threads", options.threads,
-              "Threads of the generator, at most one for each of --connections")
-      .check(whole_number(1, 1024))
+              "Threads of the generator, 1 to 64, at most one for each of --connections")
+      .check(whole_number(1, 64))
       .show_default();
   workload
       .option("--messages", options.messages,

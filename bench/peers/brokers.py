@@ -137,11 +137,11 @@ class PawlSqs(Pawl):
 class Redis(Broker):
     name, program, package, scheme = "Redis stream", "redis-server", "redis-server", "redis"
     acknowledges = "after fsync of the batch"
-    settings = "--appendonly yes --appendfsync always --save ''"
+    settings = "--appendonly yes --appendfsync always --save '', no rewrite of the log during the run"
 
     def start(self):
         self.run([self.path_of_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory), "--save", "",
-                  "--appendonly", "yes", "--appendfsync", "always"])
+                  "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"])
 
 
 class Beanstalkd(Broker):
