@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "core/check.h"
 
@@ -31,7 +32,8 @@ struct Axis {
 
 // The axis over all values; never of length 0.
 Axis axis_of(const Plot& plot, double PlotPoint::* value, bool logarithmic) {
-  Axis axis{.least = INFINITY, .most = -INFINITY, .logarithmic = logarithmic};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Axis axis{.least = infinity, .most = -infinity, .logarithmic = logarithmic};
   for (const PlotLine& line : plot.lines) {
     for (const PlotPoint& point : line.points) {
       if (!axis.shows(point.*value)) continue;

@@ -49,8 +49,10 @@ bool read_options(int argc, char** argv, LoadOptions& options) {
       options.spin = true;
     } else if (name == "--verify") {
       options.verify = true;
-    } else if (i + 1 == argc || !read_option(name, argv[++i], options)) {
-      std::fprintf(stderr, "error: unknown or wrong: %s\n", argv[i]);
+    } else {
+      ++i;
+      if (i < argc && read_option(name, argv[i], options)) continue;
+      std::fprintf(stderr, "error: %s is unknown, or its value is wrong\n", argv[i - 1]);
       return false;
     }
   }

@@ -280,6 +280,23 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(gone.returncode, 1, gone.stderr)
         self.refused(pawl("bench", "send", "--url", "http://x/1/q", "--binary", "x:1"))
 
+    def test_bench_writes_a_report_and_compares_results(self):
+        with Pawl(PAWL) as server, tempfile.TemporaryDirectory() as directory:
+            results = []
+            for name in "a", "b":
+                done = pawl("bench", "send", "--binary", server.ready["binary"], "--create", "--rounds", "5", "--seconds", "0.1",
+                            "--warm-up", "0.1", "--json", "--html", f"{directory}/{name}.html", "--data", directory)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                results.append(pathlib.Path(directory, f"{name}.json"))
+                results[-1].write_text(done.stdout)
+                result = json.loads(done.stdout)
+                self.assertEqual(len(result["rounds"]), 5)
+                self.assertIn(" on ", result["machine"]["file_system"])
+                self.assertIn("<svg ", pathlib.Path(directory, f"{name}.html").read_text())
+            compared = pawl("bench", "compare", *map(str, results))
+            self.assertEqual(compared.returncode, 0, compared.stderr)
+            self.assertRegex(compared.stdout, r"5 and 5 rounds.*\nmessages/s .* B/A [0-9.]+ \([0-9.]+ to [0-9.]+\)")
+
     def test_replay_checks_what_it_is_given_before_it_asks_anybody(self):
         self.refused(pawl("replay"), "See `pawl replay --help`")
         self.refused(pawl("replay", "strat"), 'Did you mean "start"?')
