@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The load generator: many connections to one endpoint from one thread, with response latencies.
+// The load generator: many connections to one endpoint, with response latencies.
 //
 //   send:     producers send into a queue
 //   receive:  consumers receive and delete messages; ends early when the queue is empty
@@ -12,8 +12,9 @@
 //
 // Units:  rate in messages per second; latencies in microseconds.
 // Limits: see LoadOptions; run_load returns 2 for values beyond them.
-// Errors: 1 when the endpoint is unreachable or a connection broke; refused messages are only
-//         counted.
+// Errors: 1 when the endpoint is unreachable, a connection broke or no request succeeded; 4 when
+//         LoadOptions::verify found wrong deliveries. Refused messages are only counted. When a
+//         connection breaks, the figures of the time before are printed.
 // Owner:  nothing remains after run_load returns.
 // Source: Tene, "How not to measure latency" (coordinated omission).
 #pragma once
@@ -25,7 +26,7 @@
 
 namespace pawl {
 
-// Blocks until the run ends. Writes readable progress and results to `err`, the JSON to `out`.
+// Blocks until the load ends. Writes readable progress and results to `err`, the JSON to `out`.
 int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err);
 // The same for a target of any protocol; options.url and options.binary only name it.
 int run_load_at(const LoadOptions& options, const load::Target& target, std::FILE* out,

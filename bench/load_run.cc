@@ -123,7 +123,7 @@ void Run::plan(std::uint64_t start) {
   const double rate = options_.rate / options_.batch;
   // The threads' due times interleave.
   const double stagger = rate > 0 ? thread_ / (rate * options_.threads) : 0;
-  pace_ = LoadSchedule(rate, start_ + ns(stagger));
+  pace_ = LoadSchedule(rate, std::min(start_ + ns(stagger), deadline_));
   if (measured_ == start_) end_round(start_);
 }
 

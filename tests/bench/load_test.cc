@@ -441,6 +441,65 @@ TEST_F(LoadRun, FindsNothingWrongWithDeliveriesOfASoundServer) {
   EXPECT_NE(err_.find("deliveries: 0 lost, 0 duplicate, 0 out of order"), err_.npos) << err_;
 }
 
+// A codec of the binary protocol that confuses the first two messages of each response.
+class ConfusingCodec : public Codec {
+ public:
+  ConfusingCodec(const LoadOptions& options, const Target& target)
+      : inner_(load::make_binary_codec(options, target)) {}
+
+  std::string prepare(load::Channel& channel, bool create) override {
+    return inner_->prepare(channel, create);
+  }
+  bool created() const override { return inner_->created(); }
+  std::string delete_queue(load::Channel& channel) override {
+    return inner_->delete_queue(channel);
+  }
+  void append_send(std::string& out, std::uint32_t slot, const load::Mark& mark) override {
+    inner_->append_send(out, slot, mark);
+  }
+  void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
+    inner_->append_receive(out, slot, wait);
+  }
+  void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
+                     std::uint32_t count) override {
+    inner_->append_delete(out, slot, first, count);
+  }
+  std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
+                    std::vector<Delivered>& delivered) override {
+    const std::size_t taken = inner_->parse(bytes, replies, delivered);
+    if (delivered.size() > 1) std::swap(delivered[0].sequence, delivered[1].sequence);
+    return taken;
+  }
+
+ private:
+  std::unique_ptr<Codec> inner_;
+};
+
+TEST_F(LoadRun, FailsWhenDeliveriesAreDisordered) {
+  options_.workload = LoadOptions::Workload::e2e;
+  options_.connections = 1;
+  options_.depth = 1;
+  options_.verify = true;
+  Target target;
+  ASSERT_EQ(load::parse_target(options_, target), "");
+  target.queue = "as_if.fifo";
+  target.make = [](const LoadOptions& options, const Target& fifo) -> std::unique_ptr<Codec> {
+    Target standard = fifo;
+    standard.queue = "bench";
+    return std::make_unique<ConfusingCodec>(options, standard);
+  };
+  std::FILE* out = std::tmpfile();
+  std::FILE* err = std::tmpfile();
+  options_.binary.clear();  // it only names a target that is given
+  options_.url = "test://as_if.fifo";
+  EXPECT_EQ(run_load_at(options_, target, out, err), 4);
+  out_ = text_of(out);
+  err_ = text_of(err);
+  EXPECT_GT(number("disordered"), 0) << out_;
+  EXPECT_EQ(number("lost"), 0);
+  EXPECT_NE(err_.find("error: deliveries are wrong"), err_.npos) << err_;
+}
+
 TEST_F(LoadRun, DeletesTheQueueThatItCreatedAndNoOther) {
   options_.cleanup = true;
   EXPECT_EQ(run(), 0) << err_;
