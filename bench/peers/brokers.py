@@ -211,6 +211,15 @@ class Postgres(Broker):
                        cwd="/", **as_user)
         self.run([str(program), "-D", str(data), "-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c",
                   f"unix_socket_directories={self.directory}", "-c", "max_connections=300", "-c", "shared_buffers=256MB"], cwd="/", **as_user)
+        self.wait_until_ready(program.parent / "pg_isready")
+
+    def wait_until_ready(self, asks):
+        """It listens before it accepts connections."""
+        deadline = time.monotonic() + START_SECONDS
+        while subprocess.run([asks, "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode != 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"was not ready within {START_SECONDS} s")
+            time.sleep(0.05)
 
 
 class OtherEndpoint(Broker):
