@@ -13,7 +13,8 @@
 namespace pawl::load {
 namespace {
 
-constexpr std::size_t frame_head = 7;  // type, channel, size
+constexpr std::size_t frame_head = 7;                              // type, channel, size
+constexpr std::size_t confirm_bytes = frame_head + 4 + 8 + 1 + 1;  // method, tag, bits, end
 constexpr char frame_end = '\xCE';
 constexpr std::uint32_t body_max = 128 << 10;  // RabbitMQ's frames have 128 KiB
 
@@ -122,6 +123,7 @@ class AmqpCodec : public PeerCodec {
         if (more == 0) break;
         if (!deliver(rest.substr(0, size), rest.substr(size), replies, delivered)) return broken;
       } else if (what == basic_ack || what == basic_nack) {
+        if (size < confirm_bytes) return broken;
         confirm(big_at<std::uint64_t>(rest, frame_head + 4), rest[frame_head + 12] & 1,
                 what == basic_ack, replies);
       }
@@ -220,19 +222,21 @@ class AmqpCodec : public PeerCodec {
     return taken;
   }
 
-  // False: nobody waits for the delivery.
+  // False: nobody waits for the delivery, or it has no tag.
   bool deliver(std::string_view method, std::string_view content, std::vector<Reply>& replies,
                std::vector<Delivered>& delivered) {
-    if (waiting_slots_.empty()) return false;
+    const std::size_t header = frame_bytes(content);
+    if (waiting_slots_.empty() || method.size() < confirm_bytes) return false;
     const std::size_t tag_at =
         frame_head + 4 + 1 + static_cast<unsigned char>(method[frame_head + 4]);
-    const std::size_t header = frame_bytes(content);
+    if (tag_at + sizeof(std::uint64_t) > method.size()) return false;
     replies.push_back({.slot = waiting_slots_.front(),
                        .good = 1,
                        .first_delivered = static_cast<std::uint32_t>(delivered.size())});
     waiting_slots_.erase(waiting_slots_.begin());
-    delivered.push_back(delivered_of(method.substr(tag_at, sizeof(std::uint64_t)),
-                                     content.substr(header + frame_head)));
+    delivered.push_back(
+        delivered_of(method.substr(tag_at, sizeof(std::uint64_t)),
+                     content.substr(std::min(header + frame_head, content.size()))));
     return true;
   }
 
