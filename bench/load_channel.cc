@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,8 +39,32 @@ bool connect_within_patience(int socket, const addrinfo& to) {
   return error == 0;
 }
 
-// A connected, non-blocking socket.
+// A connected, non-blocking socket, or -errno.
+int connect_to_path(const std::string& path) {
+  sockaddr_un name{};
+  if (path.size() >= sizeof name.sun_path) return -ENAMETOOLONG;
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.data(), path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return -errno;
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return socket;
+  const int error = errno;
+  ::close(socket);
+  return -error;
+}
+
+std::string unreachable(const Target& target, int error) {
+  return "cannot reach " + target.host + ":" + target.port + ": " + std::strerror(error) +
+         ". Is `pawl serve` running there?";
+}
+
+// The same for any target.
 std::expected<int, std::string> connect_to(const Target& target) {
+  if (target.host.starts_with('/')) {
+    const int socket = connect_to_path(target.host);
+    if (socket < 0) return std::unexpected(unreachable(target, -socket));
+    return socket;
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -58,9 +83,7 @@ std::expected<int, std::string> connect_to(const Target& target) {
     socket = -1;
   }
   ::freeaddrinfo(found);
-  if (socket < 0)
-    return std::unexpected("cannot reach " + target.host + ":" + target.port + ": " +
-                           std::strerror(error) + ". Is `pawl serve` running there?");
+  if (socket < 0) return std::unexpected(unreachable(target, error));
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;

@@ -37,13 +37,20 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   if (!has_host || target.port.empty())
     return (target.http
                 ? "--url " + options.url + ": give a queue as http://host:port/account/queue"
-                : "--binary " + options.binary + ": give host:port, as 127.0.0.1:9326");
+                : "--binary " + options.binary +
+                      ": give host:port, as 127.0.0.1:9326, or the path "
+                      "of a Unix socket");
   target.make = target.http ? make_http_codec : make_binary_codec;
   target.batch_max = target.http ? http_batch_max : binary_batch_max;
   return {};
 }
 
 bool parse_address(std::string_view text, Target& target) {
+  if (text.starts_with('/')) {
+    target.host = text;
+    target.port = "unix";
+    return true;
+  }
   const bool v6 = text.starts_with('[');
   const std::size_t host_end = v6 ? text.find(']') : text.rfind(':');
   if (v6 && host_end == text.npos) return false;

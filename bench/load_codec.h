@@ -32,14 +32,15 @@ struct Target {
   bool http = false;
   bool tls = false;
   std::string ca_file;  // PEM; empty: the system's CAs
-  std::string host;
+  std::string host;     // or the path of a Unix socket; the port is "unix" then
   std::string port;
   std::string account, queue;  // from the URL or the options
 };
 
 // Parses "http[s]://host:port/account/queue" or "host:port". Returns an error text; empty: success.
 std::string parse_target(const LoadOptions& options, Target& target);
-// Parses "host:port" or "[v6]:port"; the port may be absent. False: there is no host.
+// Parses "host:port" or "[v6]:port", where the port may be absent, or the absolute path of a Unix
+// socket. False: there is no host.
 bool parse_address(std::string_view text, Target& target);
 
 // The numbers that a send carries.

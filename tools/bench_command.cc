@@ -18,7 +18,8 @@ void add_endpoint(Verb workload, LoadOptions& options) {
       "--url", options.url, "Queue of any SQS endpoint: http://host:port/account/queue, or https");
   workload
       .option("--binary", options.binary,
-              "Binary port of a pawl server; used if --url is not given (default: 127.0.0.1:9326)")
+              "Binary port of a pawl server, or path of its Unix socket; used if --url is not "
+              "given (default: 127.0.0.1:9326)")
       .value_name("ADDR:PORT")
       .excludes(url);
   workload.option("--queue", options.queue, "Queue on the binary port")

@@ -22,6 +22,7 @@ struct Address {
 };
 
 std::optional<Address> address_of(std::string_view text) {
+  if (text.starts_with('/')) return Address{std::string(text), 0};  // a Unix socket
   const std::size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0) return std::nullopt;
   std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
@@ -35,8 +36,10 @@ std::optional<Address> address_of(std::string_view text) {
 
 std::string check_address(const std::string& text) {
   if (address_of(text)) return {};
-  return fmt::format("\"{}\" is not an address. Write ADDR:PORT, for example 127.0.0.1:9326.",
-                     text);
+  return fmt::format(
+      "\"{}\" is not an address. Write ADDR:PORT, for example 127.0.0.1:9326, or the "
+      "absolute path of a Unix socket.",
+      text);
 }
 
 std::string variable(const char* name) {

@@ -18,6 +18,7 @@
 
 #include "core/ids.h"
 #include "net/connection/connection_limits.h"
+#include "net/io/unix_socket.h"
 #include "proto/http/strictness.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"
@@ -87,6 +88,22 @@ template <Text Options::* member>
 bool assign_address(Options& options, const Text& text) {
   options.*member = text;
   return parse_address(text).has_value();
+}
+
+// The path is printed in the JSON of the ready line.
+bool assign_unix_path(Options& options, const Text& text) {
+  options.unix_path = text;
+  const auto plain = [](char c) { return c >= ' ' && c != '"' && c != '\\' && c != '\x7f'; };
+  return text.starts_with('/') && text.size() <= unix_path_max && std::ranges::all_of(text, plain);
+}
+
+// Octal, with access for the owner.
+bool assign_unix_mode(Options& options, const Text& text) {
+  unsigned mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  options.unix_mode = mode;
+  return error == std::errc() && end == text.data() + text.size() && mode <= 0777 &&
+         (mode & 0600) == 0600;
 }
 
 bool assign_shards(Options& options, const Text& text) {
@@ -171,6 +188,8 @@ const ServeKey keys[] = {
      assign_address<&Options::http>},
     {"listen", "admin", "admin", "ADDR:PORT", "Address for health checks and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
     {"listen", "binary", "binary", "ADDR:PORT", "Address of the binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
+    {"listen", "unix", "unix", "PATH", "Absolute path of a Unix socket for the binary protocol, without TLS", "none", assign_unix_path},
+    {"listen", "unix-mode", "unix-mode", "OCTAL", "Mode of the Unix socket: who may connect; 600 to 777", "600", assign_unix_mode},
     {"listen", "tls-cert", "tls-cert", "FILE", "Certificate chain (PEM) for http and binary; SIGHUP reloads it",
      "no TLS", [](Options& o, const Text& t) { o.tls_certificate = t; return !t.empty(); }},
     {"listen", "tls-key", "tls-key", "FILE", "Private key of the certificate (PEM, no passphrase)", "no TLS",

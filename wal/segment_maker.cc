@@ -215,6 +215,8 @@ std::uint64_t SegmentMaker::piece_bytes() const {
 }
 
 void SegmentMaker::note_fill(Instant now) {
+  CHECK(step_ == Step::fill || step_ == Step::top_up, "step {}", static_cast<int>(step_));
+  CHECK(piece_bytes() % block_bytes == 0, "pieces of {} bytes", piece_bytes());
   next_fill_at_ = now + fill_every_;
   next_fill_end_ = demand_.end() + piece_bytes() / 8;
 }

@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,7 +35,22 @@ int wait_for(int descriptor, short events, std::chrono::microseconds timeout) {
   return ::ppoll(&entry, 1, &limit, nullptr);
 }
 
+namespace {
+
+std::expected<std::vector<Address>, int> unix_address(const std::string& path) {
+  sockaddr_un name{};
+  if (path.size() >= sizeof name.sun_path) return std::unexpected(ENAMETOOLONG);
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.data(), path.size());
+  Address address{.size = sizeof name};
+  std::memcpy(&address.storage, &name, sizeof name);
+  return std::vector{address};
+}
+
+}  // namespace
+
 std::expected<std::vector<Address>, int> resolve(const std::string& host, std::uint16_t port) {
+  if (host.starts_with('/')) return unix_address(host);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -59,7 +75,8 @@ std::expected<Socket, int> Socket::open(const Address& address) {
   if (made.descriptor_ < 0) return std::unexpected(errno);
   const int on = 1;
   avoid_pacing(made.descriptor_, name);
-  if (::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+  if (name.sa_family != AF_UNIX &&
+      ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
     return std::unexpected(errno);
   if (::connect(made.descriptor_, &name, address.size) < 0 && errno != EINPROGRESS)
     return std::unexpected(errno);

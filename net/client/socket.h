@@ -32,8 +32,9 @@ struct Address {
   socklen_t size = 0;
 };
 
-// The addresses of a host, at least one. Only a numeric host is resolved without waiting: the name
-// servers may take seconds. Errors: EADDRNOTAVAIL.
+// The addresses of a host, at least one; of a path, which begins with '/', that of its Unix socket.
+// Only a path or a numeric host is resolved without waiting: the name servers may take seconds.
+// Errors: EADDRNOTAVAIL, ENAMETOOLONG.
 std::expected<std::vector<Address>, int> resolve(const std::string& host, std::uint16_t port);
 
 // Waits for `events` of poll(2), at most `timeout`. The number of ready descriptors, or -1 with

@@ -43,7 +43,8 @@ struct ConnectionTimes {
   Duration idle = seconds(75);  // between HTTP requests
 };
 
-enum class Protocol : std::uint8_t { http, binary, admin };
+// local: the binary protocol on a Unix socket, never with TLS.
+enum class Protocol : std::uint8_t { http, binary, admin, local };
 
 // The server's side of a shard's connections; must outlive them.
 struct ConnectionContext {

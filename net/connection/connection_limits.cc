@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "core/check.h"
 
@@ -17,6 +18,14 @@ PeerAddress mapped(const in_addr& v4) {
   PeerAddress made{};
   made[10] = made[11] = 0xFF;
   std::memcpy(made.data() + 12, &v4, 4);
+  return made;
+}
+
+// A user on a Unix socket, in a part of IPv6 that no host has (0100::/8 is reserved): 0100:0:uid.
+constexpr std::uint8_t user_prefix = 0x01;
+PeerAddress of_user(uid_t uid) {
+  PeerAddress made{user_prefix};
+  std::memcpy(made.data() + 4, &uid, sizeof uid);
   return made;
 }
 
@@ -36,6 +45,11 @@ PeerAddress peer_of(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return {};
+  ucred process{};
+  socklen_t size = sizeof process;
+  if (storage.ss_family == AF_UNIX)
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0 ? of_user(process.uid)
+                                                                         : PeerAddress{};
   return peer_address(reinterpret_cast<const sockaddr&>(storage));
 }
 
@@ -48,6 +62,11 @@ PeerAddress peer_network(const PeerAddress& address) {
 
 std::string text_of(const PeerAddress& address) {
   static const Network v4{mapped(in_addr{}), 96};
+  if (address[0] == user_prefix) {
+    uid_t uid = 0;
+    std::memcpy(&uid, address.data() + 4, sizeof uid);
+    return "user " + std::to_string(uid);
+  }
   const bool is_v4 = v4.contains(address);
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(is_v4 ? AF_INET : AF_INET6, address.data() + (is_v4 ? 12 : 0), text, sizeof text);

@@ -25,7 +25,8 @@ struct sockaddr;
 namespace pawl {
 
 PeerAddress peer_address(const sockaddr& address);  // zeros if neither IPv4 nor IPv6
-PeerAddress peer_of(int fd);                        // zeros if the peer has disconnected
+// Zeros if the peer has disconnected. On a Unix socket: the user of the peer's process.
+PeerAddress peer_of(int fd);
 
 // The other end of a connection.
 struct Peer {
@@ -36,7 +37,7 @@ struct Peer {
 
 // The network that counts as one peer: a single IPv4 address, or an IPv6 /64.
 PeerAddress peer_network(const PeerAddress& address);
-// "192.0.2.7" or "2001:db8::1".
+// "192.0.2.7", "2001:db8::1", or "user 1000" on a Unix socket.
 std::string text_of(const PeerAddress& address);
 
 class ConnectionLimits {

@@ -30,9 +30,9 @@ std::string http_date(Instant now) {
 // Allocated size of a connection object and its list of calls.
 std::uint32_t object_bytes(Protocol protocol) {
   constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
-  const std::size_t object = protocol == Protocol::http     ? sizeof(HttpConnection)
-                             : protocol == Protocol::binary ? sizeof(BinaryConnection)
-                                                            : sizeof(AdminConnection);
+  const std::size_t object = protocol == Protocol::http    ? sizeof(HttpConnection)
+                             : protocol == Protocol::admin ? sizeof(AdminConnection)
+                                                           : sizeof(BinaryConnection);
   return static_cast<std::uint32_t>(object + others);
 }
 
@@ -68,6 +68,7 @@ std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
     case Protocol::http:
       return std::make_unique<HttpConnection>(*this, fd, now_);
     case Protocol::binary:
+    case Protocol::local:
       return std::make_unique<BinaryConnection>(*this, fd, now_);
     case Protocol::admin:
       break;
@@ -113,7 +114,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   row.connection = make(fd, protocol);
   row.bytes = object_bytes(protocol);
   object_bytes_ += row.bytes;
-  if (tls_ != nullptr && protocol != Protocol::admin) {
+  if (tls_ != nullptr && (protocol == Protocol::http || protocol == Protocol::binary)) {
     row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
                               openssl_bytes_);
   }

@@ -14,6 +14,7 @@
 
 #include "core/check.h"
 #include "net/io/listen.h"
+#include "net/io/unix_socket.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 
@@ -104,6 +105,14 @@ std::expected<void, std::string> Server::bind_all() {
     CHECK(*fd >= 0);
     listeners_.push_back({*fd, what.second, address_text(*fd)});
   }
+  return bind_local();
+}
+
+std::expected<void, std::string> Server::bind_local() {
+  if (options_.unix_path.empty()) return {};
+  const auto made = bind_unix("unix", options_.unix_path, options_.unix_mode);
+  if (!made) return std::unexpected(made.error());
+  listeners_.push_back({made->fd, Protocol::local, options_.unix_path, made->inode});
   return {};
 }
 
@@ -193,6 +202,7 @@ std::string Server::ready_line() const {
   for (const Listener& listener : listeners_) {
     const char* name = listener.protocol == Protocol::http    ? "http"
                        : listener.protocol == Protocol::admin ? "admin"
+                       : listener.protocol == Protocol::local ? "unix"
                                                               : "binary";
     line += fmt::format(R"(,"{}":"{}")", name, listener.address);
   }
@@ -256,7 +266,11 @@ const std::string& Server::address(Protocol protocol) const {
 Server::Server(const ServerOptions& options) : options_(options) {}
 
 Server::~Server() {
-  for (const Listener& listener : listeners_) ::close(listener.fd);
+  for (const Listener& listener : listeners_) {
+    if (listener.protocol == Protocol::local)
+      remove_unix_socket({listener.fd, listener.inode}, listener.address);
+    ::close(listener.fd);
+  }
   CHECK(threads_.empty(), "a server is stopped before it goes");
 }
 

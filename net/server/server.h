@@ -10,6 +10,8 @@
 // Owner:  main().
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -33,6 +35,8 @@ struct ServerOptions {
   std::string http = "127.0.0.1:9324";
   std::string admin = "127.0.0.1:9325";
   std::string binary = "127.0.0.1:9326";
+  std::string unix_path;      // of a socket for the binary protocol without TLS; empty: none
+  mode_t unix_mode = 0600;    // of its file: who may connect
   unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";  // none | sigv4: signatures on http, key proofs on binary
   KeyLoader load_keys;        // with sigv4: called at startup and at each SIGHUP
@@ -72,7 +76,7 @@ class Server {
   void stop();
   // Reloads certificate and keys. Errors go to stderr; the failed part keeps its current value.
   void reload();
-  // host:port as bound.
+  // host:port as bound, or the path of the Unix socket. There is a listener for the protocol.
   const std::string& address(Protocol protocol) const;
 
  private:
@@ -80,6 +84,7 @@ class Server {
     int fd = -1;
     Protocol protocol{};
     std::string address;  // as bound
+    ino_t inode = 0;      // of a Unix socket's file
   };
 
   // Startup phases shared by server and workers: opened -> adopted -> running.
@@ -101,6 +106,7 @@ class Server {
   Loaded<TlsContext> load_tls() const;
   Loaded<Keyring> load_keys() const;
   std::expected<void, std::string> bind_all();
+  std::expected<void, std::string> bind_local();
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;

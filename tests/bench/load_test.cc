@@ -26,12 +26,13 @@ TEST(LoadTarget, IsAQueueUrlOrAnAddress) {
     const char* queue;
   };
   constexpr Case cases[] = {
-      {"http://h:9324/000000000000/q", "",             "h",         "9324", "q"    },
-      {"http://h/000000000000/q",      "",             "h",         "80",   "q"    },
-      {"http://h:1/prefix/acct/q",     "",             "h",         "1",    "q"    },
-      {"https://h/000000000000/q",     "",             "h",         "443",  "q"    },
-      {"",                             "127.0.0.1:26", "127.0.0.1", "26",   "bench"},
-      {"",                             "[::1]:26",     "::1",       "26",   "bench"},
+      {"http://h:9324/000000000000/q", "",             "h",           "9324", "q"    },
+      {"http://h/000000000000/q",      "",             "h",           "80",   "q"    },
+      {"http://h:1/prefix/acct/q",     "",             "h",           "1",    "q"    },
+      {"https://h/000000000000/q",     "",             "h",           "443",  "q"    },
+      {"",                             "127.0.0.1:26", "127.0.0.1",   "26",   "bench"},
+      {"",                             "[::1]:26",     "::1",         "26",   "bench"},
+      {"",                             "/run/p.sock",  "/run/p.sock", "unix", "bench"},
   };
   for (const Case& c : cases) {
     LoadOptions options;

@@ -45,6 +45,15 @@ TEST(SocketConnect, NamesTheErrorOfTheSystem) {
   EXPECT_EQ(resolve("no such host.invalid", 1).error(), EADDRNOTAVAIL);
 }
 
+TEST(SocketConnect, TakesThePathOfAUnixSocket) {
+  const auto addresses = resolve("/no/such/pawl.sock", 9326);
+  ASSERT_TRUE(addresses);
+  ASSERT_EQ(addresses->size(), 1u);
+  EXPECT_EQ(addresses->front().storage.ss_family, AF_UNIX);
+  EXPECT_EQ(Socket::open(addresses->front()).error(), ENOENT);
+  EXPECT_EQ(resolve("/" + std::string(107, 'x'), 9326).error(), ENAMETOOLONG);
+}
+
 TEST(SocketConnect, ReportsTheEstablishedConnection) {
   RawPeer peer;
   const auto socket = Socket::open(resolve("127.0.0.1", peer.port())->front());

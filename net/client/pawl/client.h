@@ -41,6 +41,8 @@ class Client {
  public:
   struct Options {
     // A name is resolved without a limit of time; a numeric address needs no name server.
+    // A name, a numeric address, or the path of the server's Unix socket, which begins with '/'.
+    // With a path the port is ignored, and there is no TLS.
     std::string host = "127.0.0.1";
     std::uint16_t port = 9326;
     std::string name{};  // shown by the server; at most 64 bytes are kept
