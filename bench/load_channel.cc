@@ -54,8 +54,9 @@ int connect_to_path(const std::string& path) {
 }
 
 std::string unreachable(const Target& target, int error) {
-  return "cannot reach " + target.host + ":" + target.port + ": " + std::strerror(error) +
-         ". Is `pawl serve` running there?";
+  const bool path = target.host.starts_with('/');
+  return "cannot reach " + target.host + (path ? "" : ":" + target.port) + ": " +
+         std::strerror(error) + ". Is `pawl serve` running there?";
 }
 
 // The same for any target.
