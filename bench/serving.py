@@ -49,11 +49,16 @@ def callgrind(pawl, directory):
     return Server(pawl, f"{directory}/data", "--poll", "never", under=under)
 
 
-def bench(pawl, *arguments, cpu=1):
-    """The result of one run, and its command; any error ends the program."""
-    command = pinned(cpu, [pawl, "bench", *arguments, "--json"])
+def result_of(command):
+    """The result of a load generator; any error ends the program."""
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     result = json.loads(run.stdout.strip().splitlines()[-1])
     if result["errors"]:
-        raise SystemExit(f"{result['errors']} errors: {' '.join(command)}")
-    return result, " ".join(command)
+        raise SystemExit(f"{result['errors']} errors: {' '.join(map(str, command))}")
+    return result
+
+
+def bench(pawl, *arguments, cpu=1):
+    """The result of one run of `pawl bench`, and its command."""
+    command = pinned(cpu, [pawl, "bench", *arguments, "--json"])
+    return result_of(command), " ".join(command)
