@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // CHECK: assertions that are active in every build.
 //
-// CHECK(cond) and CHECK(cond, "format", ...) print the condition, the source location and the
+// CHECK(cond) and CHECK(cond, "{} of {}", ...) print the condition, the source location and the
 // message to stderr and abort; the next startup recovers from the log. VERIFY is for walks over a
 // whole structure: it is compiled only with sanitizers.
 #pragma once
 
-#include <fmt/core.h>
-
-#include <string>
 #include <string_view>
+#include <type_traits>
+
+#include "core/format.h"
 
 namespace pawl {
 
@@ -21,11 +21,10 @@ namespace detail {
   check_failed(file, line, condition, {});
 }
 template <typename... Args>
-[[noreturn, gnu::cold, gnu::noinline]] void check_fail(const char* file, int line,
-                                                       const char* condition,
-                                                       fmt::format_string<Args...> format,
-                                                       Args&&... args) {
-  check_failed(file, line, condition, fmt::format(format, std::forward<Args>(args)...));
+[[noreturn, gnu::cold, gnu::noinline]] void check_fail(
+    const char* file, int line, const char* condition,
+    FormatText<std::type_identity_t<Args>...> format, const Args&... args) {
+  check_failed(file, line, condition, format_text(format, args...));
 }
 }  // namespace detail
 

@@ -94,7 +94,7 @@ void seal_frame(std::span<std::byte> frame) {
   CHECK(frame.size() >= sizeof header, "{}", frame.size());
   std::memcpy(&header, frame.data(), sizeof header);
   CHECK(header.length == frame.size(), "{} of {}", header.length, frame.size());
-  CHECK(header.magic == frame_magic, "{:x}", header.magic);
+  CHECK(header.magic == frame_magic, "{}", Hex{header.magic});
   header.hash = frame_hash(frame, header.stream);
   std::memcpy(frame.data(), &header, sizeof header);
 }

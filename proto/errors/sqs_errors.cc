@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/errors/sqs_errors.h"
 
+#include <fmt/format.h>
+
 #include "core/check.h"
 #include "core/directory.h"
 #include "core/ids.h"

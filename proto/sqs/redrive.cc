@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/redrive.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <optional>

@@ -77,5 +77,13 @@ TEST(ChunkQueue, ReleasesAnItemWhenItIsPopped) {
   EXPECT_EQ(item.use_count(), 3);
 }
 
+TEST(ChunkQueueDeath, RefusesAnItemThatIsNotThere) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ChunkQueue<int, 4> queue;
+  EXPECT_DEATH(queue.pop_front(), "count_ > 0");
+  queue.push_back(1);
+  EXPECT_DEATH(queue[1] = 2, "i < count_");
+}
+
 }  // namespace
 }  // namespace pawl

@@ -2,6 +2,8 @@
 // Rules of every action: its protocol, its queue, and the form of results and errors.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

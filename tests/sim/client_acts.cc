@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the simulated clients.
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "core/check.h"

@@ -2,6 +2,8 @@
 // Batches: what refuses them whole, what refuses one entry, and in which order all that is told.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

@@ -2,6 +2,8 @@
 // FIFO queues: their attributes, what a message for one must have, and what is told of it.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Move tasks: who may start one, the handle that names it, and what is told of it.
 #include "proto/text/base64.h"
+
+#include <fmt/format.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

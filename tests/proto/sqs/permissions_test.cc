@@ -2,6 +2,8 @@
 // Permissions: AddPermission and RemovePermission write the queue's Policy.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

@@ -2,6 +2,8 @@
 // Queues: their names, URLs, attributes and tags, in lists and one by one.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receives, and what is done with receipt handles afterwards.
 #include "proto/aws/message_attributes.h"
+
+#include <fmt/format.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

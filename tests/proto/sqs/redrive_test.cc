@@ -2,6 +2,8 @@
 // Dead letters in attributes: RedrivePolicy, RedriveAllowPolicy, and which queues point to which.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

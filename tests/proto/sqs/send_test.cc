@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends: what is accepted, what is refused and in which words, and the digests that go back.
 #include "proto/aws/message_attributes.h"
+
+#include <fmt/format.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

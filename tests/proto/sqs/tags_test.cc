@@ -2,6 +2,8 @@
 // Tags, and changes of a queue that others change at the same time.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 

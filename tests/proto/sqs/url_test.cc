@@ -2,6 +2,8 @@
 // Which queue a request is for, and the URLs that name queues.
 #include "tests/proto/sqs/fixture.h"
 
+#include <fmt/format.h>
+
 namespace pawl {
 namespace {
 
