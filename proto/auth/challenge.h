@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Authentication of a binary client: it proves that it has an access key without sending it.
 //
-//   server: challenge() -> client: prove(secret, id, challenge) -> server: proven(...)
+//   server: challenge() -> client: prove(secret, id, challenge) -> server: proven(...) of keys.h
 //
 // The proof is HMAC-SHA256 under the secret over a fixed text, the challenge and the key's id. A
 // challenge is valid on one connection, so that an intercepted proof is useless on another.
@@ -11,20 +11,20 @@
 // Source: proto/PROTOCOL.md, "Keys"; RFC 2104.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
-#include "proto/auth/keys.h"
 #include "proto/text/digest.h"
 
 namespace pawl {
+
+inline constexpr std::size_t key_id_max = 128;  // bytes; no key has a longer id
 
 using Challenge = std::array<std::uint8_t, 32>;
 
 Challenge challenge();  // random
 Sha256 prove(std::string_view secret, std::string_view id, const Challenge& challenge);
-
-// The key, if `proof` is right; else null. It takes the same steps for an unknown key.
-const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
-                             std::string_view proof);
 
 }  // namespace pawl

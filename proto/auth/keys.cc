@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/auth/keys.h"
 
+#include <openssl/crypto.h>
 #include <string.h>
 
 #include <algorithm>
@@ -55,6 +56,16 @@ std::string_view text_of(KeyFault fault) {
       return "there are 10000 keys already, which is the most";
   }
   return "";
+}
+
+const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
+                             std::string_view proof) {
+  const Keyring::Found found = keys.find(id);
+  CHECK(found.entry != nullptr, "no placeholder for an unknown key");
+  const Sha256 wanted = prove(found.entry->key.secret, id, challenge);
+  const bool right = proof.size() == wanted.size() &&
+                     CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
+  return right && found.known ? found.entry : nullptr;
 }
 
 void wipe(std::string& secret) {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/auth/challenge.h"
 #include "proto/text/digest.h"
 
 namespace pawl {
@@ -42,7 +43,7 @@ std::string_view text_of(KeyFault fault);
 class Keyring {
  public:
   static constexpr std::size_t keys_max = 10'000;
-  static constexpr std::size_t id_max = 128;
+  static constexpr std::size_t id_max = key_id_max;
   static constexpr std::size_t secret_max = 128;
 
   // A key in the ring. It never moves in memory.
@@ -78,6 +79,10 @@ class Keyring {
   Entries entries_;  // sorted by id_digest
   std::unique_ptr<const Entry> nobody_;
 };
+
+// The key, if `proof` is right; else null. It takes the same steps for an unknown key.
+const Keyring::Entry* proven(const Keyring& keys, std::string_view id, const Challenge& challenge,
+                             std::string_view proof);
 
 // Overwrites a secret in a way that no optimiser removes.
 void wipe(std::string& secret);

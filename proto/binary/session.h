@@ -35,6 +35,7 @@
 #include "core/request.h"
 #include "core/time_shift.h"
 #include "proto/auth/challenge.h"
+#include "proto/auth/keys.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AUTHENTICATE: the proof, and the behaviour of a session before it.
 #include "proto/auth/challenge.h"
+#include "proto/auth/keys.h"
 
 #include <gtest/gtest.h>
 
