@@ -49,6 +49,11 @@ class House(unittest.TestCase):
         lines = ["namespace x {", "void f(int a,", "       int b) {", "  g();", "}", "int g();", "int h() { return 1; }", "}"]
         self.assertEqual(list(house.functions(lines))[0], (2, 4))
 
+    def test_a_class_with_an_attribute_is_no_function(self):
+        text = 'class [[gnu::visibility("default")]] Queue {\n  int size();\n};'
+        self.assertEqual(list(house.functions(text.split("\n"))), [])
+        self.assertEqual(dict(house.classes(text)), {"Queue": 1})
+
     def test_comments_and_strings_are_no_code(self):
         self.assertEqual(house.bare('a("CHECK(x)");  // CHECK(y)\nb'), 'a("");  \nb')
 
