@@ -178,7 +178,7 @@ void Connecting::on_greeted(std::string_view payload, Clock::time_point now) {
 void Connecting::authenticate(std::string_view text, Clock::time_point now) {
   Challenge challenge;
   if (text.size() != challenge.size()) return fail(error_of(Code::bad_answer));
-  if (options_.key_id.size() > Keyring::id_max) return fail(error_of(Code::invalid));
+  if (options_.key_id.size() > key_id_max) return fail(error_of(Code::invalid));
   std::ranges::copy(text, challenge.begin());
   const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
   std::string& out = pipeline_->begin(BinaryOp::authenticate, 0);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/pawl/consumer.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "core/format.h"
 #include "net/client/consumer_core.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"
@@ -103,18 +102,18 @@ std::string Consumer::problem_of(const Options& options) {
   using std::chrono_literals::operator""h;
   using std::chrono_literals::operator""s;
   if (options.concurrency < 1 || options.concurrency > concurrency_max)
-    return fmt::format("concurrency: {}; 1 to {}", options.concurrency, concurrency_max);
+    return format_text("concurrency: {}; 1 to {}", options.concurrency, concurrency_max);
   if (options.handler_threads < 1 || options.handler_threads > handler_threads_max)
-    return fmt::format("handler_threads: {}; 1 to {}", options.handler_threads,
+    return format_text("handler_threads: {}; 1 to {}", options.handler_threads,
                        handler_threads_max);
   if (options.wait < 1s || options.wait > 20s)
-    return fmt::format("wait: {} ms; 1000 to 20000 ms", options.wait.count());
+    return format_text("wait: {} ms; 1000 to 20000 ms", options.wait.count());
   if (options.visibility && (options.visibility->count() < 0 || *options.visibility > 12h))
-    return fmt::format("visibility: {} ms; 0 to 43200000 ms", options.visibility->count());
+    return format_text("visibility: {} ms; 0 to 43200000 ms", options.visibility->count());
   if (options.release_timeout.count() < 0)
-    return fmt::format("release_timeout: {} ms; at least 0 ms", options.release_timeout.count());
+    return format_text("release_timeout: {} ms; at least 0 ms", options.release_timeout.count());
   if (!options.queue.empty() && options.dead_letter_queue == options.queue)
-    return fmt::format("dead_letter_queue: \"{}\"; another queue than the source",
+    return format_text("dead_letter_queue: \"{}\"; another queue than the source",
                        options.dead_letter_queue);
   return client::problem_of(options.endpoint, options.queue);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/endpoint.h"
 
-#include <fmt/core.h>
+#include "core/format.h"
 
 namespace pawl::client {
 namespace {
@@ -13,14 +13,14 @@ constexpr std::chrono::milliseconds backoff_most = std::chrono::hours(1);
 
 std::string problem_of(const Endpoint& endpoint, std::string_view queue) {
   if (queue.empty() || queue.size() > queue_bytes_max)
-    return fmt::format("queue: {} bytes; 1 to {} bytes", queue.size(), queue_bytes_max);
+    return format_text("queue: {} bytes; 1 to {} bytes", queue.size(), queue_bytes_max);
   if (endpoint.backoff_min.count() < 1 || endpoint.backoff_min > endpoint.backoff_max)
-    return fmt::format("backoff_min: {} ms; 1 ms to backoff_max", endpoint.backoff_min.count());
+    return format_text("backoff_min: {} ms; 1 ms to backoff_max", endpoint.backoff_min.count());
   if (endpoint.backoff_max > backoff_most)
-    return fmt::format("backoff_max: {} ms; at most {} ms", endpoint.backoff_max.count(),
+    return format_text("backoff_max: {} ms; at most {} ms", endpoint.backoff_max.count(),
                        backoff_most.count());
   if (endpoint.connection.request_timeout.count() < 1)
-    return fmt::format("request_timeout: {} ms; at least 1 ms",
+    return format_text("request_timeout: {} ms; at least 1 ms",
                        endpoint.connection.request_timeout.count());
   return {};
 }

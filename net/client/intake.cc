@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/intake.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "core/check.h"
+#include "core/format.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
 
@@ -34,7 +33,7 @@ bool is_name(std::string_view text) {
 }
 
 std::string bad_name(const char* attribute, std::string_view value, const char* rule) {
-  return fmt::format("{}: \"{}\" ({} bytes); {}", attribute, value.substr(0, names_bytes_max),
+  return format_text("{}: \"{}\" ({} bytes); {}", attribute, value.substr(0, names_bytes_max),
                      value.size(), rule);
 }
 
@@ -58,13 +57,13 @@ std::string Intake::problem_of(const Client::Outgoing& message) const {
   const std::size_t bytes_max = std::min(message_bytes_max, unit_bytes_ * 7 / 8);
   if (message.body.empty()) return "MessageBody: 0 bytes; at least 1 byte";
   if (bytes > bytes_max)
-    return fmt::format("MessageBody and MessageAttributes: {} bytes; at most {} bytes", bytes,
+    return format_text("MessageBody and MessageAttributes: {} bytes; at most {} bytes", bytes,
                        bytes_max);
   if (message.attributes.size() > attributes_max)
-    return fmt::format("MessageAttributes: {}; at most {}", message.attributes.size(),
+    return format_text("MessageAttributes: {}; at most {}", message.attributes.size(),
                        attributes_max);
   if (message.delay && (fifo_ || message.delay->count() < 0 || *message.delay > delay_max))
-    return fmt::format("DelaySeconds: {} ms; {}", message.delay->count(),
+    return format_text("DelaySeconds: {} ms; {}", message.delay->count(),
                        fifo_ ? "a FIFO queue allows none" : "0 to 900000 ms");
   if (!is_name(message.group) || (fifo_ && message.group.empty()))
     return bad_name("MessageGroupId", message.group, "1 to 128 characters from ! to ~");

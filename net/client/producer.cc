@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/pawl/producer.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "core/format.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"
 #include "net/client/producer_core.h"
@@ -83,12 +82,12 @@ std::string Producer::problem_of(const Options& options) {
   using std::chrono_literals::operator""h;
   using std::chrono_literals::operator""s;
   if (options.memory_limit < memory_min || options.memory_limit > memory_max)
-    return fmt::format("memory_limit: {} bytes; {} to {} bytes", options.memory_limit, memory_min,
+    return format_text("memory_limit: {} bytes; {} to {} bytes", options.memory_limit, memory_min,
                        memory_max);
   if (options.linger.count() < 0 || options.linger > 60s)
-    return fmt::format("linger: {} us; 0 to 60000000 us", options.linger.count());
+    return format_text("linger: {} us; 0 to 60000000 us", options.linger.count());
   if (options.deadline.count() < 1 || options.deadline > 12h)
-    return fmt::format("deadline: {} ms; 1 to 43200000 ms", options.deadline.count());
+    return format_text("deadline: {} ms; 1 to 43200000 ms", options.deadline.count());
   return client::problem_of(options.endpoint, options.queue);
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/producer_core.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <utility>
 
 #include "core/check.h"
+#include "core/format.h"
 #include "core/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
@@ -30,7 +29,7 @@ bool is_unanswered(Code code) { return number_of(code) >= 9000; }
 
 std::string make_nonce() {
   std::random_device device;
-  return fmt::format("{:08x}{:08x}{:08x}", device(), device(), device());
+  return format_text("{}{}{}", Hex{device(), 8}, Hex{device(), 8}, Hex{device(), 8});
 }
 
 }  // namespace
@@ -222,7 +221,7 @@ void ProducerCore::append_deduplication_id(std::string& out, std::size_t begin,
       ((head & entry_has_attributes) ? 1 : 0) + ((head & entry_has_delay) ? 1 : 0);
   const std::size_t names = begin + sizeof head * (1 + lengths);
   const std::size_t before = out.size();
-  fmt::format_to(std::back_inserter(out), "{}-{:x}", nonce_, number);
+  append_format(out, "{}-{}", {nonce_, Hex{number}});
   CHECK(out.size() - before <= id_bytes_max, "an id of {} bytes", out.size() - before);
   out[names + 1] = static_cast<char>(out.size() - before);
 }

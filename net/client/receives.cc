@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/receives.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <random>
 #include <utility>
 
 #include "core/check.h"
+#include "core/format.h"
 #include "core/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
@@ -19,7 +18,7 @@ constexpr std::chrono::milliseconds retry_min{20};
 
 std::string make_nonce() {
   std::random_device device;
-  return fmt::format("{:08x}{:08x}", device(), device());
+  return format_text("{}{}", Hex{device(), 8}, Hex{device(), 8});
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ bool Receives::send(Link& link, const Poll& poll) {
   std::string& out = link.pipeline().begin(BinaryOp::receive, link.queue(0).handle);
   put_receive(out, {.max = poll.max, .wait = wait_, .visibility = visibility_});
   // A queue without order ignores it.
-  put_short(out, link.queue(0).fifo ? fmt::format("{}-{:x}", nonce_, poll.attempt) : "");
+  put_short(out, link.queue(0).fifo ? format_text("{}-{}", nonce_, Hex{poll.attempt}) : "");
   const auto ticket = link.pipeline().finish();
   if (!ticket) return false;
   const std::size_t slot = *ticket & 0xFFFF;
