@@ -37,7 +37,7 @@
 
 namespace pawl {
 
-class Client {
+class [[gnu::visibility("default")]] Client {
  public:
   struct Options {
     // A name is resolved without a limit of time; a numeric address needs no name server.
@@ -335,7 +335,7 @@ class Client {
   std::size_t outstanding() const;
 
  private:
-  class Impl;
+  class [[gnu::visibility("hidden")]] Impl;
   explicit Client(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

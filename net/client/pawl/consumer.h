@@ -57,7 +57,7 @@ struct Verdict {
   static constexpr Verdict later() { return {.kind = Kind::later}; }
 };
 
-class Consumer {
+class [[gnu::visibility("default")]] Consumer {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -127,7 +127,7 @@ class Consumer {
   void on_ready(Clock::time_point now);
 
  private:
-  class Impl;
+  class [[gnu::visibility("hidden")]] Impl;
   explicit Consumer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -50,7 +50,7 @@ struct SendResult {
   bool accepted() const { return status == Status::accepted; }
 };
 
-class Producer {
+class [[gnu::visibility("default")]] Producer {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -112,7 +112,7 @@ class Producer {
   void on_ready(Clock::time_point now);
 
  private:
-  class Impl;
+  class [[gnu::visibility("hidden")]] Impl;
   explicit Producer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
