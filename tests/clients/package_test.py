@@ -64,12 +64,22 @@ class Package(ServedTest):
         run("cmake", "--install", ALONE, "--prefix", PREFIX, "--component", "client")
         super().setUpClass()
 
-    def exchange(self, producer, consumer, **words):
+    def port(self):
+        return self.pawl.ready["binary"].rsplit(":", 1)[1]
+
+    def exchange(self, producer, consumer):
         """Sends lines with one program and receives them with the other."""
         queue = f"{producer.parent.name}-{producer.parent.parent.name}"
-        port = self.pawl.ready["binary"].rsplit(":", 1)[1]
-        run(producer, queue, port, input="one\ntwo\n", **words)
-        self.assertEqual(run(consumer, queue, port, **words), "one\ntwo\n")
+        run(producer, queue, self.port(), input="one\ntwo\n")
+        self.assertEqual(run(consumer, queue, self.port()), "one\ntwo\n")
+
+    def test_a_program_in_c_links_with_its_own_compiler(self):
+        environment = os.environ | {"PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
+        flags = run("pkg-config", "--cflags", "--libs", "pawl", env=environment).split()
+        program = PLACE / "hello"
+        run("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", EXAMPLES / "hello.c", *flags, f"-Wl,-rpath,{PREFIX / 'lib'}", "-o",
+            program)
+        self.assertEqual(run(program, "in_c", self.port()), "hello\n")
 
     def test_every_file_of_the_component_belongs_to_the_client(self):
         there = {str(file.relative_to(PREFIX)) for file in PREFIX.rglob("*") if not file.is_dir()}
@@ -84,7 +94,7 @@ class Package(ServedTest):
         names = [line.split(maxsplit=2)[2] for line in exported if " A " not in line]
         self.assertGreater(len(names), 50)
         for name in names:
-            self.assertRegex(name, r"^pawl::(Client|Consumer|Producer)::")
+            self.assertRegex(name.split("@")[0], r"^(pawl::(Client|Consumer|Producer)::|pawl_[a-z_]+$)")
             self.assertNotIn("::Impl::", name)
         dynamic = run("readelf", "-d", library)
         self.assertEqual(re.findall(r"SONAME.*\[(.*)\]", dynamic), ["libpawl.so.1"])
@@ -110,6 +120,7 @@ class Package(ServedTest):
                 needed = run("readelf", "-d", folder / "example_consumer")
                 self.assertEqual("libpawl.so.1" in needed, library == "pawl::client")
                 self.exchange(folder / "example_producer", folder / "example_consumer")
+                self.assertEqual(run(folder / "example_hello", library[6:], self.port()), "hello\n")
 
     def test_pkg_config_gives_both_libraries(self):
         environment = os.environ | {"PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
