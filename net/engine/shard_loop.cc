@@ -235,7 +235,6 @@ bool ShardLoop::overtakes(const Request& request) const {
   return false;
 }
 
-// True: at least one held request or change was processed.
 bool ShardLoop::retry_held(Instant now) {
   const std::size_t before = held_.size();
   while (!held_.empty()) {
@@ -284,8 +283,9 @@ void ShardLoop::share_memory() {
 
 void ShardLoop::keep_for_replay(Instant now) {
   if (MUTANT(forget_kept)) return;
-  const Duration kept = shard_->replay_retention();
-  log_->keep_for_replay(kept == Duration{0} ? never : now - kept, shard_->replay_position());
+  const auto [kept, position] = kept_for_replay_.note(
+      {shard_->replay_retention(), shard_->replay_position()}, log_->appended(), log_->durable());
+  log_->keep_for_replay(kept == Duration{0} ? never : now - kept, position);
 }
 
 // Sets the part of the log that a replay task reads.

@@ -28,6 +28,7 @@
 #include "core/effects.h"
 #include "core/ring_queue.h"
 #include "core/shard.h"
+#include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"
 #include "net/engine/replayer.h"
 #include "wal/log.h"
@@ -145,7 +146,7 @@ class ShardLoop {
   void look_into_log(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   bool send(Request& request, Instant now);
-  bool retry_held(Instant now);
+  bool retry_held(Instant now);  // true: a held request or change was processed
   void hold(const Held& held);
   bool overtakes(const Request& request) const;
   void take_change(ShardId from, ConfigChange& change);
@@ -188,6 +189,7 @@ class ShardLoop {
   std::uint64_t memory_max_;
   Effects effects_;
   Replayer replayer_;
+  KeptForReplay kept_for_replay_;
   RingQueue<Request*> queued_;  // to apply in the next turn
   // Sends waiting for space in the log, and requests and changes that must not overtake them.
   RingQueue<Held> held_;
