@@ -260,8 +260,8 @@ TEST(ProducerMemory, StaysBelowItsLimit) {
       EXPECT_EQ(result.status, SendResult::Status::full);
       ++full;
     }
-    for (const std::uint64_t done = completed; completed == done && completed < accepted;)
-      producer->on_ready(Producer::Clock::now());
+    const std::uint64_t done = completed;
+    while (completed == done && done < accepted) producer->on_ready(Producer::Clock::now());
     most = std::max(most, test::BrokerMemory::held() - before);
   }
   EXPECT_GT(accepted, 1000u);

@@ -24,6 +24,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
+/* NOLINTBEGIN(modernize-use-using): C has no other aliases */
+
 typedef struct pawl_client pawl_client;
 
 /* Fill it with pawl_options_init(), then change what differs. A null text is the default. */
@@ -89,6 +91,8 @@ int pawl_delete(pawl_client* client, const pawl_queue* queue, const pawl_message
 /* Writes the name of an error, "no_such_queue" and the like, cut to `size` with its terminating
  * zero. Returns `name`. */
 const char* pawl_error_name(int error, char* name, size_t size);
+
+/* NOLINTEND(modernize-use-using) */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
