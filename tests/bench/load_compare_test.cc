@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -24,8 +25,9 @@ std::string result_of(const std::vector<double>& rates, const char* key = "round
 class LoadCompare : public testing::Test {
  protected:
   int compare(const std::string& a, const std::string& b) {
-    const std::string path_a = testing::TempDir() + "pawl_compare_a.json";
-    const std::string path_b = testing::TempDir() + "pawl_compare_b.json";
+    // Tests run at the same time in processes of their own.
+    const std::string path = testing::TempDir() + "pawl_compare_" + std::to_string(::getpid());
+    const std::string path_a = path + "_a.json", path_b = path + "_b.json";
     std::ofstream(path_a) << a;
     std::ofstream(path_b) << b;
     std::FILE* out = std::tmpfile();
@@ -82,7 +84,7 @@ TEST_F(LoadCompare, RefusesFilesThatAreNoResults) {
   const std::string good = result_of({1, 2, 3, 4, 5});
   for (const char* bad : {"", "x", "[]", "{}", "{\"rounds\":[{}],\"seconds\":[]}"}) {
     EXPECT_EQ(compare(good, bad), 1) << bad;
-    EXPECT_NE(text_.find("pawl_compare_b.json: no result"), text_.npos) << text_;
+    EXPECT_NE(text_.find("_b.json: no result"), text_.npos) << text_;
   }
   EXPECT_EQ(compare_results("/no/such", "/no/such", stdout, stderr), 1);
 }

@@ -2,9 +2,11 @@
 #include "bench/load_machine.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace pawl {
 namespace {
@@ -25,7 +27,8 @@ TEST(LoadMachine, FindsTheInnermostMountOfADirectory) {
 
 TEST(LoadMachine, ReadsTheFactsOfTheKernel) {
   namespace fs = std::filesystem;
-  const fs::path root = fs::path(testing::TempDir()) / "pawl_machine";
+  const fs::path root =
+      fs::path(testing::TempDir()) / ("pawl_machine_" + std::to_string(::getpid()));
   fs::create_directories(root / "proc/self");
   std::ofstream(root / "proc/cpuinfo") << "processor\t: 0\nmodel name\t: A CPU: @ 2 GHz\n";
   std::ofstream(root / "proc/meminfo") << "MemTotal:       2048 kB\nMemFree: 1 kB\n";
