@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "core/check.h"
 #include "net/client/loopback.h"
 #include "net/client/secure.h"
+#include "net/client/socket.h"
 
 namespace pawl::load {
 namespace {
@@ -41,13 +41,13 @@ bool connect_within_patience(int socket, const addrinfo& to) {
 
 // A connected, non-blocking socket, or -errno.
 int connect_to_path(const std::string& path) {
-  sockaddr_un name{};
-  if (path.size() >= sizeof name.sun_path) return -ENAMETOOLONG;
-  name.sun_family = AF_UNIX;
-  std::memcpy(name.sun_path, path.data(), path.size());
+  const auto addresses = client::resolve(path, 0);
+  if (!addresses) return -addresses.error();
+  const client::Address& address = addresses->front();
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return -errno;
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return socket;
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
+    return socket;
   const int error = errno;
   ::close(socket);
   return -error;
