@@ -105,9 +105,11 @@ std::expected<void, std::string> Server::bind_all() {
     CHECK(*fd >= 0);
     listeners_.push_back({*fd, what.second, address_text(*fd)});
   }
-  return bind_local();
+  return {};
 }
 
+// Runs just before the sockets listen: another server would replace a socket that does not listen,
+// because it looks like the socket of a killed server.
 std::expected<void, std::string> Server::bind_local() {
   if (options_.unix_path.empty()) return {};
   const auto made = bind_unix("unix", options_.unix_path, options_.unix_mode);
@@ -184,6 +186,10 @@ void Server::follow_clock() {
 std::expected<void, std::string> Server::launch() {
   CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
         workers_.size());
+  if (const auto bound = bind_local(); !bound) {
+    phases_->errors[0] = bound.error();
+    return end_if_failed(phases_->run);
+  }
   for (const Listener& listener : listeners_) {
     const int error = listen_on(listener.fd, 4096);
     if (error == 0) continue;

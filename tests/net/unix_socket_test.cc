@@ -99,6 +99,17 @@ TEST_F(UnixSocketTest, AnotherFileIsNeitherReplacedNorRemoved) {
   EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
+// The other server has bound its socket and recovers: it does not listen yet.
+TEST_F(UnixSocketTest, AServerThatDoesNotStartLeavesTheSocketOfAnother) {
+  const auto other = bind_unix("unix", path_, 0600);
+  ASSERT_TRUE(other);
+  options_.unix_path = path_;
+  std::ofstream(options_.data) << "no directory";
+  ASSERT_FALSE(Server::start(options_));
+  EXPECT_TRUE(std::filesystem::exists(path_));
+  ::close(other->fd);
+}
+
 TEST_F(UnixSocketTest, APathThatCannotBeUsedIsRefusedWithTheReason) {
   const std::string longest = "/tmp/" + std::string(unix_path_max - 5, 'x');
   for (const std::string& path :
