@@ -11,6 +11,13 @@
 
 namespace pawl {
 
+BinaryConnection::~BinaryConnection() {
+  for (PendingBinaryCall* const call : subscriptions_) {
+    CHECK(call->paused, "a connection is freed while its subscription receives");
+    delete call;
+  }
+}
+
 std::size_t BinaryConnection::take(std::string_view bytes) {
   const BinarySettings& config = host().session();
   std::size_t taken = 0;
@@ -62,7 +69,8 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
   return taken;
 }
 
-bool BinaryConnection::overdue(Instant now) const {
+bool BinaryConnection::on_second(Instant now) {
+  if (open()) send_empty_delivers(now);
   const auto& times = host().context().times;
   if (!session_.greeted() && now - begun_ > times.head) return true;
   return !partial_.empty() && now - partial_since_ > times.body;
@@ -70,31 +78,51 @@ bool BinaryConnection::overdue(Instant now) const {
 
 void BinaryConnection::begin_call(std::string_view frame) {
   const auto header = parse_header(frame);
+  const auto op = header ? static_cast<BinaryOp>(header->op) : BinaryOp{};
   std::unique_ptr<PendingBinaryCall> call =
-      host().take_call(header && static_cast<BinaryOp>(header->op) == BinaryOp::receive);
+      host().take_call(op == BinaryOp::receive || op == BinaryOp::subscribe);
   session_.set_promised(promised_);
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
   const auto next =
       held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
+  if (held.binary.subscription() != nullptr) {
+    subscriptions_.push_back(&held);
+    held.binary.subscription()->written = host().now();
+  }
   if (carry_on(held, next)) release(held);
+  if (op == BinaryOp::acknowledge || op == BinaryOp::unsubscribe) resume_subscriptions();
 }
 
 // True: the call is over.
 bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) {
-  if (next == BinaryCall::Next::route) {
+  using Next = BinaryCall::Next;
+  if (next == Next::deliver) {
+    write_response(call);
+    call.binary.subscription()->written = host().now();
+    next = congested() && open() ? Next::pause : push(call);
+  }
+  if (next == Next::pause) {
+    pause(call);
+    return false;
+  }
+  if (next == Next::route) {
     charge(call, call.binary.memory(), call.memory(), call.binary.promised());
     submit(call, call.binary.request(), call.binary.target());
     return false;
   }
-  const std::size_t before = out().size();
-  call.binary.write_response(out());
-  host().grew(out().size() - before);
-  if (next == BinaryCall::Next::close) {
+  write_response(call);
+  if (next == Next::close) {
     if (session_.auth_fault() != AuthFault::none)
       host().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
     finish_after_answers();
   }
   return true;
+}
+
+void BinaryConnection::write_response(PendingBinaryCall& call) {
+  const std::size_t before = out().size();
+  call.binary.write_response(out());
+  host().grew(out().size() - before);
 }
 
 void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held,
@@ -113,16 +141,61 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
   call.binary.limit_answer(
       std::min(free_output_bytes(), std::max(least, host().free_memory_bytes())));
+  if (call.binary.subscription() != nullptr && !open()) call.binary.subscription()->ending = true;
   return carry_on(
       call, call.binary.resume(session_, host().loop().shard().directory(), host().session()));
 }
 
 void BinaryConnection::release(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
+  if (call.binary.subscription() != nullptr) end_subscription(call);
+  std::erase(subscriptions_, &call);
   charge(call, 0, 0, 0);
   CHECK(call.bytes == 0 && call.held == 0 && call.promised == 0);
   call.binary.drop();
   host().give_call(std::unique_ptr<PendingBinaryCall>(&call));
+}
+
+// --- subscriptions ---
+
+BinaryCall::Next BinaryConnection::push(PendingBinaryCall& call) {
+  charge(call, 0, 0, 0);
+  session_.set_promised(promised_);
+  return call.binary.push(session_, host().loop().shard().directory(), host().session());
+}
+
+void BinaryConnection::pause(PendingBinaryCall& call) {
+  charge(call, 0, call.memory(), 0);
+  call.paused = true;
+}
+
+void BinaryConnection::send_empty_delivers(Instant now) {
+  for (const PendingBinaryCall* const call : subscriptions_) {
+    Subscription& subscription = *call->binary.subscription();
+    if (now - subscription.written < host().context().times.subscription_silence || congested())
+      continue;
+    write_empty_deliver(out(), subscription);
+    subscription.written = now;
+  }
+}
+
+// Continues the paused ones if they have credit now, and ends those that UNSUBSCRIBE named.
+void BinaryConnection::resume_subscriptions() {
+  for (std::size_t i = subscriptions_.size(); i-- > 0;) {
+    PendingBinaryCall& call = *subscriptions_[i];
+    if (!call.paused) {
+      if (call.binary.subscription()->ending) abandon(call);
+    } else if (!congested()) {
+      call.paused = false;
+      if (carry_on(call, push(call))) release(call);
+    }
+  }
+}
+
+// The receive under way was taken back.
+void BinaryConnection::end_subscription(PendingBinaryCall& call) {
+  call.binary.end_subscription(session_, Status::ok);
+  if (open()) write_response(call);
 }
 
 }  // namespace pawl

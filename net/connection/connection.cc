@@ -266,6 +266,7 @@ void Connection::on_send(std::int32_t result) {
   if (sending_.capacity() > out_low) free_memory(sending_);
   sent_ = 0;
   out();  // schedules a flush: for more output, or to finish after the last response
+  if (open()) on_all_sent();
   offer_held();
   end_if_all_heard();
 }
@@ -294,7 +295,8 @@ void Connection::on_answer(PendingCall& call) {
     call.return_deliveries();
     return host_->loop().submit(*call.request, call.target);
   }
-  if (receive_again(call)) return;
+  if (state_ != State::closing && call.needs_another_look(*host_))
+    return host_->loop().submit(*call.request, call.target);
   calls_.take_out(call);
   if (call.abandoned || state_ == State::closing) {
     release(call);
@@ -308,26 +310,6 @@ void Connection::on_answer(PendingCall& call) {
   offer_held();  // a call that goes on may charge less credit than before
   end_if_all_heard();
   if (over) maybe_finish();
-}
-
-// A receive that found only unreadable messages is submitted again for the rest of its wait. They
-// have left the queue, so the rounds end.
-bool Connection::receive_again(PendingCall& call) {
-  Request& request = *call.request;
-  const bool only_unreadable = request.op == Op::receive && request.error == Errc::ok &&
-                               request.delivered == 0 && request.unreadable > 0;
-  if (!only_unreadable || call.abandoned || state_ == State::closing || host_->draining())
-    return false;
-  const ConfigPtr* const queue = host_->loop().shard().directory().find(request.queue);
-  if (queue == nullptr) return false;
-  Duration& wait = request.receive.wait;
-  if (wait == queue_default) wait = (*queue)->wait();
-  const Instant now = host_->now();
-  wait = Duration{std::max<std::int64_t>(0, wait.ms - (now - call.begun).ms)};
-  call.begun = now;
-  request.waiter = 0;
-  host_->loop().submit(request, call.target);
-  return true;
 }
 
 void Connection::abandon(PendingCall& call) {
@@ -401,7 +383,7 @@ void Connection::check_time(Instant now) {
   if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
   if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();
-  const bool late = shaking_hands ? now - started_ > host_->context().times.head : overdue(now);
+  const bool late = shaking_hands ? now - started_ > host_->context().times.head : on_second(now);
   // While bytes are held, the peer must first read its responses, within send_timeout.
   if (state_ == State::open && calls_.empty() && held_.empty() && late) finish_after_answers();
 }

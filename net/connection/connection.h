@@ -118,13 +118,16 @@ class Connection {
   virtual bool on_response(PendingCall& call) = 0;
   // The call is over and will not be touched again.
   virtual void release(PendingCall& call) = 0;
-  virtual bool overdue(Instant now) const = 0;  // a timeout of the protocol has passed
-  virtual std::size_t own_memory() const = 0;   // the protocol's: partial input, pending calls
+  // Called once a second. True: a timeout of the protocol has passed.
+  virtual bool on_second(Instant now) = 0;
+  virtual std::size_t own_memory() const = 0;  // the protocol's: partial input, pending calls
   virtual void own_spare() {}
+  virtual void on_all_sent() {}  // the peer has read, or the kernel has taken, all output
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);
-  void finish_after_answers();  // no more requests; close when everything is answered and sent
+  void abandon(PendingCall& call);  // takes a receive back; its deliveries return to their queue
+  void finish_after_answers();      // no more requests; close when everything is answered and sent
   bool congested() const { return unsent() > out_high; }
   std::size_t free_output_bytes() const { return out_max - std::min(out_max, unsent()); }
   std::size_t calls() const { return calls_.size(); }
@@ -148,8 +151,6 @@ class Connection {
   void offer_held();
   void abandon_receives();
   void abandon_long_polls();
-  void abandon(PendingCall& call);
-  bool receive_again(PendingCall& call);
   bool refuse_plain_http(std::string_view bytes);
   void maybe_finish();
   void pause_if_full();

@@ -33,6 +33,21 @@ void PendingCall::return_deliveries() {
   request->receipts = returned;
 }
 
+bool PendingCall::needs_another_look(ConnectionHost& host) {
+  const bool only_unreadable = request->op == Op::receive && request->error == Errc::ok &&
+                               request->delivered == 0 && request->unreadable > 0;
+  if (!only_unreadable || abandoned || host.draining()) return false;
+  const ConfigPtr* const queue = host.loop().shard().directory().find(request->queue);
+  if (queue == nullptr) return false;
+  Duration& wait = request->receive.wait;
+  if (wait == queue_default) wait = (*queue)->wait();
+  const Instant now = host.now();
+  wait = Duration{std::max<std::int64_t>(0, wait.ms - (now - begun).ms)};
+  begun = now;
+  request->waiter = 0;
+  return true;
+}
+
 ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
     : ring_(&ring),
       context_(&context),

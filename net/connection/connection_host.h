@@ -35,12 +35,15 @@
 namespace pawl {
 
 class Connection;
+class ConnectionHost;
 
 // Timeouts for a peer.
 struct ConnectionTimes {
   Duration head = seconds(10);  // head of a request; before the first: handshake, HELLO
   Duration body = seconds(30);
   Duration idle = seconds(75);  // between HTTP requests
+  // An empty DELIVER follows after this time without one.
+  Duration subscription_silence = seconds(15);
 };
 
 // local: the binary protocol on a Unix socket, never with TLS.
@@ -80,6 +83,9 @@ struct PendingCall {
   // Changes the request of a receive whose peer is gone: submitted again, it returns the deliveries
   // to their queue, with their old receive counts.
   void return_deliveries();
+  // True: the receive found only unreadable messages; its request is ready for the rest of its
+  // wait. They have left the queue, so the rounds end.
+  bool needs_another_look(ConnectionHost& host);
 };
 
 // The pending calls of a connection, in no order.
@@ -111,6 +117,7 @@ class PendingBinaryCall final : public PendingCall {
   std::size_t held = 0;      // charged memory of the call
   std::size_t promised = 0;  // most message bytes of its response
   std::size_t spare = 0;     // memory() while it is kept for reuse
+  bool paused = false;       // a subscription's call, not submitted: it has no credit
 
   std::size_t memory() const { return sizeof(PendingBinaryCall) + binary.capacity(); }
 };

@@ -45,9 +45,7 @@ HttpConnection::HttpConnection(ConnectionHost& host, int fd, Instant now) : Conn
 
 bool HttpConnection::verified() const { return verified_ || host().sqs().keys == nullptr; }
 
-bool HttpConnection::overdue(Instant now) const {
-  return times_.overdue(now, host().context().times);
-}
+bool HttpConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
 std::size_t HttpConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
@@ -212,9 +210,7 @@ AdminConnection::AdminConnection(ConnectionHost& host, int fd, Instant now) : Co
   parser_.limit_body(body_bytes_max);
 }
 
-bool AdminConnection::overdue(Instant now) const {
-  return times_.overdue(now, host().context().times);
-}
+bool AdminConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
 std::size_t AdminConnection::take(std::string_view bytes) {
   std::size_t taken = 0;

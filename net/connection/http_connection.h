@@ -31,7 +31,7 @@ class HttpConnection final : public Connection {
   std::size_t take(std::string_view bytes) override;
   bool on_response(PendingCall& call) override;
   void release(PendingCall&) override {}
-  bool overdue(Instant now) const override;
+  bool on_second(Instant now) override;
   std::size_t own_memory() const override {
     return parser_.memory() + call_bytes_ + pending_.size() * sizeof(PendingCall);
   }
@@ -68,7 +68,7 @@ class AdminConnection final : public Connection {
   std::size_t take(std::string_view bytes) override;
   bool on_response(PendingCall&) override { return true; }
   void release(PendingCall&) override {}
-  bool overdue(Instant now) const override;
+  bool on_second(Instant now) override;
   std::size_t own_memory() const override { return parser_.memory(); }
 
  private:

@@ -32,12 +32,14 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t binary_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
 inline constexpr std::uint16_t binary_major = 1;            // a server accepts its own major only
-inline constexpr std::uint16_t binary_minor = 4;  // additions that an older peer may ignore
+inline constexpr std::uint16_t binary_minor = 5;  // additions that an older peer may ignore
 
 // Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
 inline constexpr std::uint32_t feature_groups = 2;  // groups, deduplication ids, origins, attempts
-inline constexpr std::uint32_t features_known = feature_checksum | feature_groups;
+inline constexpr std::uint32_t feature_subscribe = 4;  // SUBSCRIBE, ACKNOWLEDGE, UNSUBSCRIBE
+inline constexpr std::uint32_t features_known =
+    feature_checksum | feature_groups | feature_subscribe;
 
 // Flags of a frame.
 inline constexpr std::uint8_t flag_checksum =
@@ -89,6 +91,10 @@ enum class BinaryOp : std::uint8_t {
   start_replay = 23,
   cancel_replay = 24,
   list_replays = 25,
+  subscribe = 26,
+  deliver = 27,      // from the server: messages of a subscription
+  acknowledge = 28,  // DELETE that also grants credit to a subscription
+  unsubscribe = 29,
 };
 
 struct FrameHeader {

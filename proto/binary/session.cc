@@ -72,7 +72,7 @@ const ConfigPtr* BinarySession::queue(std::uint32_t handle) const {
 
 BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view frame,
                                    const Directory& directory, const BinarySettings& config) {
-  CHECK(empty_, "a call in flight begins again");
+  CHECK(empty_ && subscription_ == nullptr, "a call in flight begins again");
   empty_ = false;
   status_ = Status::ok;
   detail_ = no_detail;
@@ -109,26 +109,29 @@ const BinaryCall::Verb* BinaryCall::verb(std::uint8_t op) {
       {BinaryOp::ping, Handle::none, &Call::ping},
       {BinaryOp::open_queue, Handle::none, &Call::open_queue},
       {BinaryOp::create_queue, Handle::none, &Call::create_queue, &Call::created},
-      {BinaryOp::delete_queue, Handle::queue, &Call::delete_queue},
+      {BinaryOp::delete_queue, Handle::queue, &Call::without_payload},
       {BinaryOp::set_attributes, Handle::queue, &Call::set_attributes},
-      {BinaryOp::get_attributes, Handle::queue, &Call::get_attributes, &Call::described},
+      {BinaryOp::get_attributes, Handle::queue, &Call::get_attributes, &Call::counted},
       {BinaryOp::list_queues, Handle::none, &Call::list_queues},
-      {BinaryOp::purge, Handle::queue, &Call::purge},
-      {BinaryOp::stats, Handle::queue, &Call::stats, &Call::counted},
+      {BinaryOp::purge, Handle::queue, &Call::without_payload},
+      {BinaryOp::stats, Handle::queue, &Call::without_payload, &Call::counted},
       {BinaryOp::get_tags, Handle::known, &Call::get_tags},
       {BinaryOp::set_tags, Handle::queue, &Call::set_tags},
       {BinaryOp::list_sources, Handle::known, &Call::list_sources},
       {BinaryOp::authenticate, Handle::none, &Call::authenticate},
       {BinaryOp::send, Handle::queue, &Call::send, nullptr, &Call::write_sent},
-      {BinaryOp::receive, Handle::queue, &Call::receive, &Call::received, &Call::write_received},
+      {BinaryOp::receive, Handle::queue, &Call::receive, &Call::received, &Call::write_deliveries},
       {BinaryOp::delete_message, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
       {BinaryOp::change, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
-      {BinaryOp::start_move, Handle::queue, &Call::start_move, &Call::move_answered},
-      {BinaryOp::cancel_move, Handle::queue, &Call::cancel_move, &Call::move_answered},
-      {BinaryOp::list_moves, Handle::queue, &Call::list_moves, &Call::moves_listed},
-      {BinaryOp::start_replay, Handle::queue, &Call::start_replay, &Call::replay_answered},
-      {BinaryOp::cancel_replay, Handle::queue, &Call::cancel_replay, &Call::replay_answered},
+      {BinaryOp::start_move, Handle::queue, &Call::start_move, &Call::task_answered},
+      {BinaryOp::cancel_move, Handle::queue, &Call::cancel_task, &Call::task_answered},
+      {BinaryOp::list_moves, Handle::queue, &Call::without_payload, &Call::moves_listed},
+      {BinaryOp::start_replay, Handle::queue, &Call::start_replay, &Call::task_answered},
+      {BinaryOp::cancel_replay, Handle::queue, &Call::cancel_task, &Call::task_answered},
       {BinaryOp::list_replays, Handle::queue, &Call::list_replays, &Call::replays_listed},
+      {BinaryOp::subscribe, Handle::queue, &Call::subscribe, &Call::received},
+      {BinaryOp::acknowledge, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
+      {BinaryOp::unsubscribe, Handle::none, &Call::unsubscribe},
   };
   static constexpr auto by_op = [] {
     std::array<const Verb*, 256> all{};
@@ -291,16 +294,20 @@ BinaryCall::Next BinaryCall::get_attributes(const Context& call) {
   return route(Op::count, call.queue().owner);
 }
 
-BinaryCall::Next BinaryCall::delete_queue(const Context& call) {
-  return call.in.finished() ? route(Op::delete_queue, control_shard) : refuse(Status::bad_frame);
-}
-
-BinaryCall::Next BinaryCall::purge(const Context& call) {
-  return call.in.finished() ? route(Op::purge, call.queue().owner) : refuse(Status::bad_frame);
-}
-
-BinaryCall::Next BinaryCall::stats(const Context& call) {
-  return call.in.finished() ? route(Op::count, call.queue().owner) : refuse(Status::bad_frame);
+BinaryCall::Next BinaryCall::without_payload(const Context& call) {
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  const ShardId owner = call.queue().owner;
+  switch (verb_->op) {
+    case BinaryOp::delete_queue:
+      return route(Op::delete_queue, control_shard);
+    case BinaryOp::purge:
+      return route(Op::purge, owner);
+    case BinaryOp::list_moves:
+      return route(Op::list_moves, owner);
+    default:
+      CHECK(verb_->op == BinaryOp::stats, "op {}", static_cast<int>(verb_->op));
+      return route(Op::count, owner);
+  }
 }
 
 BinaryCall::Next BinaryCall::list_queues(const Context& call) {

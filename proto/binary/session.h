@@ -10,6 +10,9 @@
 //     route: net/ carries request() to target() and back, then --resume--> respond | route | close
 //     respond: write_response, and the call is idle again
 //     close:   write_response, then the connection is closed when that has been sent
+//     deliver: write_response writes a DELIVER of a subscription, then --push--> route | pause
+//     pause:   the subscription has no credit; push() again when it may have some
+//     A subscription's call ends with --end_subscription--> respond.
 //
 // Responses may be sent in any order: the correlation of the request identifies each.
 //
@@ -37,6 +40,7 @@
 #include "proto/auth/challenge.h"
 #include "proto/auth/keys.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/subscriptions.h"
 
 namespace pawl {
 
@@ -76,6 +80,7 @@ class BinarySession {
   AuthFault auth_fault() const { return fault_; }
   // Response bytes promised to all calls in flight: the sum of BinaryCall::promised().
   void set_promised(std::size_t bytes) { promised_ = bytes; }
+  Subscriptions& subscriptions() { return subscriptions_; }
 
  private:
   friend class BinaryCall;
@@ -114,6 +119,7 @@ class BinarySession {
   std::vector<Opened> queues_;                                // [handle - 1]
   std::size_t looked_at_ = 0;                                 // forget_gone()'s position in queues_
   std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle
+  Subscriptions subscriptions_;
 };
 
 class BinaryCall {
@@ -122,7 +128,7 @@ class BinaryCall {
   // Most messages in the response of a RECEIVE that had to wait: it holds memory for each.
   static constexpr std::uint32_t waiting_max = 16;
 
-  enum class Next : std::uint8_t { respond, route, close };
+  enum class Next : std::uint8_t { respond, route, close, deliver, pause };
 
   BinaryCall() = default;
   BinaryCall(const BinaryCall&) = delete;
@@ -153,8 +159,17 @@ class BinaryCall {
 
   // Appends the response. The call is idle afterwards.
   void write_response(std::string& out);
+
+  // --- a subscription's call ---
+  // Null: the call is of another verb.
+  Subscription* subscription() const { return subscription_; }
+  // Receives again for the subscription, after its DELIVER was written or after Next::pause.
+  Next push(BinarySession& session, const Directory& directory, const BinarySettings& config);
+  // Ends the subscription with `status`; write_response() then writes the response to SUBSCRIBE.
+  Next end_subscription(BinarySession& session, Status status);
   // Discards an unwanted response. A call whose response was written is already empty.
   void drop() {
+    subscription_ = nullptr;
     if (!empty_) trim();
   }
 
@@ -192,26 +207,25 @@ class BinaryCall {
   Next hello(const Context& call);
   Next authenticate(const Context& call);
   Next ping(const Context& call);
+  Next without_payload(const Context& call);  // DELETE_QUEUE, PURGE, STATS, LIST_MOVES
   Next open_queue(const Context& call);
   Next create_queue(const Context& call);
-  Next delete_queue(const Context& call);
   Next list_queues(const Context& call);
   Next set_attributes(const Context& call);
   Next get_attributes(const Context& call);
-  Next purge(const Context& call);
-  Next stats(const Context& call);
   Next send(const Context& call);
   Next receive(const Context& call);
   Next wait_for_some();
-  Next receipts(const Context& call);  // DELETE, CHANGE
+  Next subscribe(const Context& call);
+  Next unsubscribe(const Context& call);
+  Next route_receive(const BinarySession& session, const ReceiveParams& params, ShardId owner);
+  Next receipts(const Context& call);  // DELETE, CHANGE, ACKNOWLEDGE
   Next get_tags(const Context& call);
   Next set_tags(const Context& call);
   Next list_sources(const Context& call);
   Next start_move(const Context& call);
-  Next cancel_move(const Context& call);
-  Next list_moves(const Context& call);
   Next start_replay(const Context& call);
-  Next cancel_replay(const Context& call);
+  Next cancel_task(const Context& call);  // CANCEL_MOVE, CANCEL_REPLAY
   Next list_replays(const Context& call);
   ReplayParams& about_replays();
   void put_names(const std::vector<ConfigPtr>& found, std::size_t max);
@@ -219,20 +233,18 @@ class BinaryCall {
   // Handling of returned requests.
   Next created(BinarySession& session, const Directory& directory);
   Next opened(BinarySession& session, const ConfigPtr& config, const Directory& directory);
-  Next described(BinarySession& session, const Directory& directory);
-  Next counted(BinarySession& session, const Directory& directory);
-  Next move_answered(BinarySession& session, const Directory& directory);
+  Next counted(BinarySession& session, const Directory& directory);  // STATS, GET_ATTRIBUTES
+  Next task_answered(BinarySession& session, const Directory& directory);
   Next moves_listed(BinarySession& session, const Directory& directory);
-  Next replay_answered(BinarySession& session, const Directory& directory);
   Next replays_listed(BinarySession& session, const Directory& directory);
   Next received(BinarySession& session, const Directory& directory);
+  Next delivered();
   Next refuse(Status status, std::uint32_t detail = no_detail);
   Next hang_up(Status status);
   // Writing of responses.
   void write_payload(std::string& out) const;
   void write_sent(std::string& out) const;
-  void write_received(std::string& out) const { write_deliveries(out, request_.delivered); }
-  void write_deliveries(std::string& out, std::uint32_t count) const;
+  void write_deliveries(std::string& out) const;
   void write_receipts(std::string& out) const;
   void trim();
   void clear_request();
@@ -247,8 +259,10 @@ class BinaryCall {
   std::size_t answer_bytes_max_ = SIZE_MAX;
   Duration wait_later_{0};  // a large RECEIVE first looks without waiting, for all its messages
   bool groups_ = false;
-  bool undelivering_ = false;  // returning deliveries that did not fit into the response
-  bool empty_ = true;          // no call: request_ is as constructed
+  bool undelivering_ = false;             // returning deliveries that did not fit into the response
+  bool empty_ = true;                     // no call: request_ is as constructed
+  std::uint32_t fit_ = 0;                 // delivered messages that the response has space for
+  Subscription* subscription_ = nullptr;  // the session's; null: the call has none
 
   Request request_;
   std::string frame_;              // bytes that the request points into

@@ -44,13 +44,14 @@ BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& dir
                                     const BinarySettings&) {
   CHECK(request_.op != Op::none, "a call that routed nothing is resumed");
   // Messages that could not be returned become visible at their timeout.
-  if (undelivering_) return Next::respond;
+  if (undelivering_) return delivered();
   // A waiting receive also waits while the in-flight limit is reached.
   if (request_.error == Errc::over_in_flight && wait_later_ != Duration{0}) {
     request_.error = Errc::ok;
     return wait_for_some();
   }
   if (request_.error != Errc::ok) {
+    if (subscription_ != nullptr) return end_subscription(session, status_of(request_.error));
     const bool differs = request_.error == Errc::queue_exists;
     return refuse(status_of(request_.error),
                   differs ? static_cast<std::uint32_t>(request_.differing) : no_detail);
@@ -58,28 +59,22 @@ BinaryCall::Next BinaryCall::resume(BinarySession& session, const Directory& dir
   return verb_->resumed == nullptr ? Next::respond : (this->*verb_->resumed)(session, directory);
 }
 
-BinaryCall::Next BinaryCall::counted(BinarySession& session, const Directory&) {
-  put(answer_, request_.counts.visible);
-  put(answer_, request_.counts.in_flight);
-  put(answer_, request_.counts.delayed);
-  if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
-  return Next::respond;
-}
-
 // The number of a started task, or the count of a cancelled one.
-BinaryCall::Next BinaryCall::move_answered(BinarySession&, const Directory&) {
-  if (request_.op == Op::start_move)
-    put(answer_, request_.move.number);
-  else
-    put(answer_, request_.move.moved);
-  return Next::respond;
-}
-
-BinaryCall::Next BinaryCall::replay_answered(BinarySession&, const Directory&) {
-  if (request_.op == Op::start_replay)
-    put(answer_, request_.replay->number);
-  else
-    put(answer_, request_.replay->sent);
+BinaryCall::Next BinaryCall::task_answered(BinarySession&, const Directory&) {
+  switch (verb_->op) {
+    case BinaryOp::start_move:
+      put(answer_, request_.move.number);
+      break;
+    case BinaryOp::cancel_move:
+      put(answer_, request_.move.moved);
+      break;
+    case BinaryOp::start_replay:
+      put(answer_, request_.replay->number);
+      break;
+    default:
+      CHECK(verb_->op == BinaryOp::cancel_replay, "op {}", static_cast<int>(verb_->op));
+      put(answer_, request_.replay->sent);
+  }
   return Next::respond;
 }
 
@@ -138,13 +133,17 @@ BinaryCall::Next BinaryCall::opened(BinarySession& session, const ConfigPtr& con
   return Next::respond;
 }
 
-// Writes the queue's settings and message counts.
-BinaryCall::Next BinaryCall::described(BinarySession&, const Directory&) {
-  CHECK(described_ != nullptr, "a description of no queue");
-  const QueueConfig& config = *described_;
+// The queue's message counts; for GET_ATTRIBUTES also its settings.
+BinaryCall::Next BinaryCall::counted(BinarySession& session, const Directory&) {
   put(answer_, request_.counts.visible);
   put(answer_, request_.counts.in_flight);
   put(answer_, request_.counts.delayed);
+  if (verb_->op == BinaryOp::stats) {
+    if (session.minor_ >= 2) put(answer_, request_.counts.state_bytes);
+    return Next::respond;
+  }
+  CHECK(described_ != nullptr, "a description of no queue");
+  const QueueConfig& config = *described_;
   put(answer_, config_->shift->wall(config.created).ms);
   put(answer_, config_->shift->wall(config.modified).ms);
   binary::put_queue_attributes(answer_, config);
@@ -153,25 +152,28 @@ BinaryCall::Next BinaryCall::described(BinarySession&, const Directory&) {
 }
 
 // Messages that do not fit into the response return to the queue, as if never delivered.
-BinaryCall::Next BinaryCall::received(BinarySession&, const Directory&) {
+BinaryCall::Next BinaryCall::received(BinarySession& session, const Directory& directory) {
   const bool nothing = request_.delivered + request_.unreadable == 0;
   if (nothing && wait_later_ != Duration{0}) return wait_for_some();
+  if (subscription_ != nullptr && request_.delivered == 0) {
+    clear_request();
+    return push(session, directory, *config_);
+  }
   CHECK(request_.unfetched <= request_.delivered, "{} of {} are not fetched", request_.unfetched,
         request_.delivered);
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
   const std::size_t bytes_max = std::min<std::size_t>(receive_bytes_max_, answer_bytes_max_);
   std::size_t bytes = 0;
-  std::uint32_t fit = 0;
-  while (fit < fetched) {
-    bytes += delivery_bytes(deliveries_[fit].content);
-    if ((fit > 0 || bytes_max == 0) && bytes > bytes_max) break;
-    ++fit;
+  for (fit_ = 0; fit_ < fetched; ++fit_) {
+    bytes += delivery_bytes(deliveries_[fit_].content);
+    if ((fit_ > 0 || bytes_max == 0) && bytes > bytes_max) break;
   }
-  if (fit == request_.delivered) return Next::respond;
+  if (subscription_ != nullptr) subscription_->delivered(fit_);
+  if (fit_ == request_.delivered) return delivered();
 
-  write_deliveries(answer_, fit);
+  write_deliveries(answer_);
   receipts_.clear();
-  for (std::uint32_t i = fit; i < request_.delivered; ++i) {
+  for (std::uint32_t i = fit_; i < request_.delivered; ++i) {
     ReceiptEntry entry;
     entry.handle = deliveries_[i].handle;
     receipts_.push_back(entry);
@@ -183,11 +185,21 @@ BinaryCall::Next BinaryCall::received(BinarySession&, const Directory&) {
   return route(Op::undeliver, target_);
 }
 
+// The response has the deliveries that fit. Without any, a subscription pauses: its peer does not
+// read.
+BinaryCall::Next BinaryCall::delivered() {
+  if (subscription_ == nullptr) return Next::respond;
+  if (fit_ > 0) return Next::deliver;
+  trim();
+  return Next::pause;
+}
+
 void BinaryCall::write_response(std::string& out) {
   if (status_ != Status::ok) {
     write_refusal(out, header_, status_, detail_);
   } else {
     FrameHeader header = header_;
+    if (subscription_ != nullptr) header.op = static_cast<std::uint8_t>(BinaryOp::deliver);
     header.flags = static_cast<std::uint8_t>(header_.flags | flag_answer);
     const std::size_t begin = begin_frame(out, header);
     write_payload(out);
@@ -201,6 +213,7 @@ void BinaryCall::write_payload(std::string& out) const {
     out.append(answer_);
     return;
   }
+  if (subscription_ != nullptr) return write_deliveries(out);
   if (verb_->write != nullptr) (this->*verb_->write)(out);
 }
 
@@ -233,10 +246,11 @@ void BinaryCall::write_sent(std::string& out) const {
   CHECK(next == sends_.size(), "{} of {} sends are answered", next, sends_.size());
 }
 
-void BinaryCall::write_deliveries(std::string& out, std::uint32_t count) const {
-  CHECK(count <= deliveries_.size(), "{} of {} deliveries", count, deliveries_.size());
-  put(out, count);
-  for (std::uint32_t i = 0; i < count; ++i) {
+// The deliveries that fit into the response.
+void BinaryCall::write_deliveries(std::string& out) const {
+  CHECK(fit_ <= deliveries_.size(), "{} of {} deliveries", fit_, deliveries_.size());
+  put(out, fit_);
+  for (std::uint32_t i = 0; i < fit_; ++i) {
     const Delivery& delivery = deliveries_[i];
     const Content& content = delivery.content;
     out.append(reinterpret_cast<const char*>(delivery.handle.data()), receipt_bytes);

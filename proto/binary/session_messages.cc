@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND, RECEIVE, DELETE and CHANGE: reads a batch and checks it entry by entry.
+// SEND, RECEIVE, SUBSCRIBE, DELETE and CHANGE: reads a batch and checks it entry by entry.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/binary/session.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr std::uint32_t delay_ms_max = 900'000;
 constexpr std::uint32_t visibility_ms_max = 43'200'000;
 constexpr std::uint32_t wait_ms_max = 20'000;
+// A subscription receives anew when a wait ends without a message.
+constexpr Duration subscription_wait = seconds(3600);
 
 bool in_range(std::uint32_t ms, std::uint32_t max) {
   return ms == binary_queue_default || ms <= max;
@@ -114,12 +117,6 @@ BinaryCall::Next BinaryCall::receive(const Context& call) {
                     in_range(visibility_ms, visibility_ms_max) &&
                     (attempt.empty() || good_message_id(attempt));
   if (!fits) return refuse(Status::invalid);
-  const std::size_t left = BinarySettings::receive_bytes_promised -
-                           std::min(call.session.promised_, BinarySettings::receive_bytes_promised);
-  const auto fair = static_cast<std::uint32_t>(left / 4);
-  receive_bytes_max_ =
-      std::min(config_->receive_bytes_max, std::max(fair, BinarySettings::receive_bytes_min));
-  if (bytes_max != 0) receive_bytes_max_ = std::min(receive_bytes_max_, bytes_max);
   const Duration wait = duration(wait_ms);
   const bool waits_for_many =
       max > waiting_max && (wait == queue_default ? queue.wait() : wait) > Duration{0};
@@ -127,15 +124,33 @@ BinaryCall::Next BinaryCall::receive(const Context& call) {
   const bool looks_first = waits_for_many && attempt.empty();
   const std::uint32_t capacity = waits_for_many && !looks_first ? waiting_max : max;
   if (looks_first) wait_later_ = wait;
-  // Only grows: the owner overwrites each delivery it fills.
-  if (deliveries_.size() < capacity) deliveries_.resize(capacity);
-  request_.deliveries = std::span(deliveries_).first(capacity);
-  request_.receive = {.max = capacity,
-                      .visibility = duration(visibility_ms),
-                      .wait = looks_first ? Duration{0} : wait,
-                      .attempt = queue.is_fifo() ? attempt : std::string_view(),
-                      .bytes_max = receive_bytes_max_};
-  return route(Op::receive, queue.owner);
+  return route_receive(call.session,
+                       {.max = capacity,
+                        .visibility = duration(visibility_ms),
+                        .wait = looks_first ? Duration{0} : wait,
+                        .attempt = queue.is_fifo() ? attempt : std::string_view(),
+                        .bytes_max = bytes_max},
+                       queue.owner);
+}
+
+// `params`: with `bytes_max` as the client wants it; 0: the server's limit. The receive gets a
+// share of the bytes that all receives of the connection may return.
+BinaryCall::Next BinaryCall::route_receive(const BinarySession& session,
+                                           const ReceiveParams& params, ShardId owner) {
+  const std::size_t left = BinarySettings::receive_bytes_promised -
+                           std::min(session.promised_, BinarySettings::receive_bytes_promised);
+  const auto fair = static_cast<std::uint32_t>(left / 4);
+  receive_bytes_max_ =
+      std::min(config_->receive_bytes_max, std::max(fair, BinarySettings::receive_bytes_min));
+  if (params.bytes_max != 0)
+    receive_bytes_max_ =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(receive_bytes_max_, params.bytes_max));
+  // The array only grows: the owner overwrites each delivery it fills.
+  if (deliveries_.size() < params.max) deliveries_.resize(params.max);
+  request_.deliveries = std::span(deliveries_).first(params.max);
+  request_.receive = params;
+  request_.receive.bytes_max = receive_bytes_max_;
+  return route(Op::receive, owner);
 }
 
 // Waits after an empty result, with memory for waiting_max messages only.
@@ -147,11 +162,80 @@ BinaryCall::Next BinaryCall::wait_for_some() {
   return route(Op::receive, target_);
 }
 
+// --- subscriptions ---
+
+BinaryCall::Next BinaryCall::subscribe(const Context& call) {
+  const auto credit = call.in.take<std::uint32_t>();
+  const auto visibility_ms = call.in.take<std::uint32_t>();
+  const auto bytes_max = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  // Without a visibility timeout the same message would be sent until the credit is used up.
+  const bool fits = credit >= 1 && credit <= subscription_credit_max && visibility_ms > 0 &&
+                    in_range(visibility_ms, visibility_ms_max);
+  Subscriptions& all = call.session.subscriptions_;
+  if (!fits || all.find(header_.correlation) != nullptr) return refuse(Status::invalid);
+  subscription_ = all.add({.request = header_,
+                           .visibility = duration(visibility_ms),
+                           .bytes_max = bytes_max,
+                           .credit = credit});
+  if (subscription_ == nullptr) return refuse(Status::overloaded);
+  return push(call.session, call.directory, call.config);
+}
+
+BinaryCall::Next BinaryCall::push(BinarySession& session, const Directory& directory,
+                                  const BinarySettings& config) {
+  CHECK(subscription_ != nullptr, "a push without a subscription");
+  if (subscription_->ending) return end_subscription(session, Status::ok);
+  if (subscription_->credit == 0) return Next::pause;
+  const ConfigPtr* opened = session.queue(header_.queue);
+  CHECK(opened != nullptr, "a subscription of handle {}", header_.queue);
+  if (*opened == nullptr) return end_subscription(session, Status::no_such_queue);
+  if (const ConfigPtr* current = directory.find((*opened)->id)) opened = current;
+  empty_ = false;
+  undelivering_ = false;
+  answer_.clear();
+  answer_bytes_max_ = SIZE_MAX;
+  config_ = &config;
+  request_.home = config.home;
+  request_.queue = (*opened)->id;
+  return route_receive(session,
+                       {.max = subscription_->capacity(),
+                        .visibility = subscription_->visibility,
+                        .wait = subscription_wait,
+                        .attempt = {},
+                        .bytes_max = subscription_->bytes_max},
+                       (*opened)->owner);
+}
+
+BinaryCall::Next BinaryCall::end_subscription(BinarySession& session, Status status) {
+  CHECK(subscription_ != nullptr, "a subscription ends twice");
+  session.subscriptions_.remove(header_.correlation);
+  subscription_ = nullptr;
+  empty_ = false;
+  answer_.clear();
+  status_ = status;
+  return Next::respond;
+}
+
+// The response to SUBSCRIBE follows when no DELIVER is under way.
+BinaryCall::Next BinaryCall::unsubscribe(const Context& call) {
+  const auto correlation = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return refuse(Status::bad_frame);
+  Subscription* const subscription = call.session.subscriptions_.find(correlation);
+  if (subscription != nullptr) subscription->ending = true;
+  return Next::respond;
+}
+
+// --- receipts ---
+
 BinaryCall::Next BinaryCall::receipts(const Context& call) {
   BinaryReader& in = call.in;
   const bool change = header_.op == static_cast<std::uint8_t>(BinaryOp::change);
+  const bool grants = header_.op == static_cast<std::uint8_t>(BinaryOp::acknowledge);
+  const auto subscription = grants ? in.take<std::uint32_t>() : 0;
+  const auto credit = grants ? in.take<std::uint32_t>() : 0;
   const auto count = in.take<std::uint32_t>();
-  if (count < 1 || count > entries_max)
+  if ((count < 1 && !grants) || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);
   receipts_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -167,6 +251,9 @@ BinaryCall::Next BinaryCall::receipts(const Context& call) {
     receipts_.push_back(entry);
   }
   if (!in.finished()) return refuse(Status::bad_frame);
+  if (grants && !call.session.subscriptions_.grant(subscription, credit))
+    return refuse(Status::invalid);
+  if (receipts_.empty()) return Next::respond;
   request_.receipts = receipts_;
   return route(change ? Op::change_visibility : Op::delete_message, call.queue().owner);
 }

@@ -99,16 +99,6 @@ BinaryCall::Next BinaryCall::start_move(const Context& call) {
   return route(Op::start_move, queue.owner);
 }
 
-BinaryCall::Next BinaryCall::cancel_move(const Context& call) {
-  request_.move.number = call.in.take<std::uint32_t>();
-  if (!call.in.finished()) return refuse(Status::bad_frame);
-  return route(Op::cancel_move, call.queue().owner);
-}
-
-BinaryCall::Next BinaryCall::list_moves(const Context& call) {
-  return call.in.finished() ? route(Op::list_moves, call.queue().owner) : refuse(Status::bad_frame);
-}
-
 // --- replay tasks ---
 
 BinaryCall::Next BinaryCall::start_replay(const Context& call) {
@@ -142,11 +132,12 @@ BinaryCall::Next BinaryCall::start_replay(const Context& call) {
   return route(Op::start_replay, queue.owner);
 }
 
-BinaryCall::Next BinaryCall::cancel_replay(const Context& call) {
+BinaryCall::Next BinaryCall::cancel_task(const Context& call) {
   const auto number = call.in.take<std::uint32_t>();
   if (!call.in.finished()) return refuse(Status::bad_frame);
-  about_replays().number = number;
-  return route(Op::cancel_replay, call.queue().owner);
+  const bool move = verb_->op == BinaryOp::cancel_move;
+  (move ? request_.move.number : about_replays().number) = number;
+  return route(move ? Op::cancel_move : Op::cancel_replay, call.queue().owner);
 }
 
 BinaryCall::Next BinaryCall::list_replays(const Context& call) {

@@ -114,9 +114,16 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
   return !(here && fault_ == Fault::lose_answer);
 }
 
-// Returns false if the call has to wait for a message.
+// Returns false if the call has to wait for a message, or a subscription for credit.
 bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next) {
-  while (next == BinaryCall::Next::route) {
+  while (next != BinaryCall::Next::respond && next != BinaryCall::Next::close) {
+    pending->paused = next == BinaryCall::Next::pause;
+    if (pending->paused) return false;
+    if (next == BinaryCall::Next::deliver) {
+      respond(peer, pending, next);
+      next = push(peer, *pending);
+      continue;
+    }
     Request& request = pending->call.request();
     if (request.op == refused_op_ && refusals_ > 0) {
       --refusals_;
@@ -128,6 +135,12 @@ bool FakeServer::step(Peer& peer, std::list<Pending>::iterator pending, BinaryCa
   }
   respond(peer, pending, next);
   return true;
+}
+
+BinaryCall::Next FakeServer::push(Peer& peer, Pending& pending) {
+  const BinaryCall::Next next = pending.call.push(peer.session, broker_.directory(), config_);
+  pending.deadline = now() + pending.call.request().receive.wait;
+  return next;
 }
 
 void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next) {
@@ -143,8 +156,11 @@ void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, Binar
 void FakeServer::wake(Peer& peer) {
   for (auto pending = peer.parked.begin(); pending != peer.parked.end();) {
     const auto next = std::next(pending);
-    if (step(peer, pending, BinaryCall::Next::route))
-      peer.idle.splice(peer.idle.end(), peer.parked, pending);
+    auto step_first = BinaryCall::Next::route;
+    const Subscription* const subscription = pending->call.subscription();
+    if (subscription != nullptr && (pending->paused || subscription->ending))
+      step_first = push(peer, *pending);
+    if (step(peer, pending, step_first)) peer.idle.splice(peer.idle.end(), peer.parked, pending);
     pending = next;
   }
 }

@@ -52,6 +52,7 @@ class FakeServer {
   struct Pending {
     BinaryCall call;
     Instant deadline;
+    bool paused = false;  // of a subscription without credit
   };
   struct Peer {
     int descriptor = -1;
@@ -68,6 +69,7 @@ class FakeServer {
   bool handle(Peer& peer, std::string_view frame);
   void wake(Peer& peer);
   bool step(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next);
+  BinaryCall::Next push(Peer& peer, Pending& pending);
   void respond(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next);
   bool flush(Peer& peer);
 

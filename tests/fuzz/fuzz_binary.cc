@@ -6,6 +6,7 @@
 // fuzzer need not guess lengths. An even first byte puts a HELLO and an open queue before them. If
 // it is odd, its second bit selects a server that requires keys, which no input can pass.
 #include <cstdint>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,18 +52,54 @@ class FuzzedSession {
     frame.append(payload);
     finish_frame(frame, begin);
 
-    BinaryCall::Next next = call_.begin(session_, frame, directory_, config_);
+    BinaryCall& call = calls_.emplace_back();
+    BinaryCall::Next next = call.begin(session_, frame, directory_, config_);
     CHECK(config_.keys == nullptr || (!session_.greeted() && next != BinaryCall::Next::route));
-    for (int hops = 0; next == BinaryCall::Next::route; ++hops) {
-      CHECK(hops < 2, "a receive, and what it gives back");
-      apply(call_.request());
-      next = call_.resume(session_, directory_, config_);
+    if (call.subscription() != nullptr) {
+      CHECK(calls_.size() == session_.subscriptions().size());
+      if (push_to(call, header, next)) calls_.pop_back();
+      return true;
     }
-    answered(header);
+    next = carry_out(call, next);
+    answered(call, header, header.op);
+    calls_.pop_back();
+    push_to_all();
     return next == BinaryCall::Next::respond;
   }
 
  private:
+  BinaryCall::Next carry_out(BinaryCall& call, BinaryCall::Next next) {
+    for (int hops = 0; next == BinaryCall::Next::route; ++hops) {
+      CHECK(hops < 2, "a receive, and what it gives back");
+      apply(call.request());
+      next = call.resume(session_, directory_, config_);
+    }
+    return next;
+  }
+
+  // All subscriptions that have credit get messages once; those that end are answered.
+  void push_to_all() {
+    for (auto call = calls_.begin(); call != calls_.end();) {
+      const FrameHeader request = call->subscription()->request;
+      const bool ended = push_to(*call, request, call->push(session_, directory_, config_));
+      call = ended ? calls_.erase(call) : std::next(call);
+    }
+  }
+
+  bool push_to(BinaryCall& call, const FrameHeader& request, BinaryCall::Next next) {
+    const std::uint32_t credit = call.subscription()->credit;
+    next = carry_out(call, next);
+    if (next == BinaryCall::Next::pause) return false;
+    if (next == BinaryCall::Next::deliver) {
+      CHECK(call.subscription()->credit < credit && credit <= subscription_credit_max);
+      answered(call, request, static_cast<std::uint8_t>(BinaryOp::deliver));
+      return false;
+    }
+    CHECK(next == BinaryCall::Next::respond && call.subscription() == nullptr);
+    answered(call, request, request.op);
+    return true;
+  }
+
   void apply(Request& request) {
     for (SendEntry& entry : request.sends) {
       CHECK(!entry.content.body.empty() && check_text(entry.content.body) == TextFault::none);
@@ -80,7 +117,7 @@ class FuzzedSession {
     }
     if (request.op == Op::receive) {
       CHECK(request.receive.max >= 1 && request.receive.max <= request.deliveries.size());
-      CHECK(request.receive.wait <= seconds(20) && request.receive.visibility <= seconds(43'200));
+      CHECK(request.receive.wait <= seconds(3600) && request.receive.visibility <= seconds(43'200));
       request.delivered = request.receive.max;
       for (Delivery& delivery : request.deliveries) {
         delivery = Delivery{};
@@ -121,12 +158,12 @@ class FuzzedSession {
                         .filter = std::string(asked.filter)});
   }
 
-  void answered(const FrameHeader& request) {
+  void answered(BinaryCall& call, const FrameHeader& request, std::uint8_t op) {
     out_.clear();
-    call_.write_response(out_);
+    call.write_response(out_);
     const auto header = parse_header(out_);
     CHECK(header && header->length == out_.size());
-    CHECK(header->correlation == request.correlation && header->op == request.op);
+    CHECK(header->correlation == request.correlation && header->op == op);
     const auto payload = payload_of(*header, out_);
     CHECK(payload.has_value());
     CHECK(header->status == 0 || payload->size() == 8);
@@ -136,7 +173,7 @@ class FuzzedSession {
   BinarySettings config_;
   Directory directory_;
   BinarySession session_;
-  BinaryCall call_;
+  std::list<BinaryCall> calls_;  // of subscriptions, and the present one
   std::string out_;
   std::string body_ = std::string(500, 'b');
   std::uint32_t correlation_ = 0;

@@ -160,7 +160,7 @@ TEST_F(BinarySessionTest, RefusesCountsThatPromiseMoreThanThereIs) {
 
 TEST_F(BinarySessionTest, RefusesOperationsItDoesNotKnow) {
   greet_and_open();
-  for (const int op : {0, 14, 26, 255})
+  for (const int op : {0, 14, 27, 30, 255})
     EXPECT_EQ(refused(static_cast<BinaryOp>(op), ""), Status::unknown_op);
 }
 
