@@ -92,6 +92,12 @@ void put_receive(std::string& out, const Client::ReceiveOptions& options) {
   put(out, options.bytes_max);
 }
 
+void put_subscribe(std::string& out, const Client::SubscribeOptions& options) {
+  put(out, options.credit);
+  put(out, wire_ms(options.visibility));
+  put(out, options.bytes_max);
+}
+
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
                   std::optional<milliseconds> visibility) {
   CHECK(receipts.size() <= entries_max, "{} receipts", receipts.size());

@@ -66,7 +66,11 @@ bool Client::Impl::take_entries(const Answer& answer) {
     case BinaryOp::send:
       return client::take_sent(answer.payload, sent_);
     case BinaryOp::receive:
+    case BinaryOp::deliver:
       return client::take_messages(answer.payload, messages_);
+    case BinaryOp::subscribe:
+    case BinaryOp::unsubscribe:
+      return answer.payload.empty();
     default:
       return client::take_codes(answer.payload, codes_);
   }
@@ -83,8 +87,12 @@ Client::Result<std::size_t> Client::Impl::poll(std::vector<Completion>& completi
   pipeline.turn(answers_, timeout);
   if (answers_.empty() && pipeline.failure()) return std::unexpected(*pipeline.failure());
   for (const Answer& answer : answers_) {
-    completions.push_back(
-        {.ticket = answer.ticket, .error = answer.error, .sent = {}, .messages = {}, .codes = {}});
+    completions.push_back({.ticket = answer.ticket,
+                           .error = answer.error,
+                           .sent = {},
+                           .messages = {},
+                           .codes = {},
+                           .more = answer.op == BinaryOp::deliver});
     const Ends begin = ends();
     if (!take_entries(answer)) {
       sent_.resize(begin.sent);
@@ -157,6 +165,32 @@ Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
     client::put_receive(out, options);
     if (impl_->groups) put_short(out, options.attempt);
     return Code::ok;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_subscribe(const Queue& queue,
+                                                        const SubscribeOptions& options) {
+  return impl_->submit(BinaryOp::subscribe, queue, [&](std::string& out) {
+    client::put_subscribe(out, options);
+    return impl_->subscriptions ? Code::ok : Code::not_supported;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_acknowledge(const Queue& queue, Ticket subscription,
+                                                          std::span<const Receipt> receipts,
+                                                          std::uint32_t credit) {
+  if (receipts.size() > entries_max) return failed(Code::invalid);
+  return impl_->submit(BinaryOp::acknowledge, queue, [&](std::string& out) {
+    put_all(out, subscription, credit);
+    client::put_receipts(out, receipts, std::nullopt);
+    return impl_->subscriptions ? Code::ok : Code::not_supported;
+  });
+}
+
+Client::Result<Client::Ticket> Client::submit_unsubscribe(Ticket subscription) {
+  return impl_->submit(BinaryOp::unsubscribe, 0, [&](std::string& out) {
+    put(out, subscription);
+    return impl_->subscriptions ? Code::ok : Code::not_supported;
   });
 }
 

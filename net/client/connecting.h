@@ -35,7 +35,8 @@ using Clock = std::chrono::steady_clock;
 struct Greeted {
   Pipeline pipeline;
   Client::Server server;
-  bool groups = false;  // the server supports groups and attempts
+  bool groups = false;         // the server supports groups and attempts
+  bool subscriptions = false;  // the server supports SUBSCRIBE
 };
 
 class Connecting {

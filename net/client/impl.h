@@ -22,6 +22,7 @@ class Client::Impl {
       : pipeline(std::move(greeted.pipeline)),
         server(std::move(greeted.server)),
         groups(greeted.groups),
+        subscriptions(greeted.subscriptions),
         options_(options) {}
 
   // Submits the payload appended by `write`. A Code other than ok from `write` abandons the
@@ -63,7 +64,8 @@ class Client::Impl {
   client::Pipeline pipeline;
   const std::uint64_t number = next_number();  // unique in this process
   Server server;
-  bool groups;  // the server supports groups and attempts
+  bool groups;         // the server supports groups and attempts
+  bool subscriptions;  // the server supports SUBSCRIBE
 
  private:
   // The ends of a response's entries in the arrays below, which may move until all are taken.

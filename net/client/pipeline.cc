@@ -178,10 +178,16 @@ bool Pipeline::take_frame(const FrameHeader& header, std::string_view frame,
   const std::uint32_t index = header.correlation & 0xFFFF;
   if (!payload || !(header.flags & flag_answer) || index >= slots_.size()) return false;
   Slot& slot = slots_[index];
+  const auto op = static_cast<BinaryOp>(header.op);
+  const bool delivers = op == BinaryOp::deliver && slot.op == BinaryOp::subscribe;
   const bool ours = slot.bytes != 0 && slot.uses == header.correlation >> 16 &&
-                    static_cast<std::uint8_t>(slot.op) == header.op;
+                    (slot.op == op || (delivers && header.status == 0));
   if (!ours) return false;
-  Answer answer{.ticket = header.correlation, .op = slot.op, .header = header, .payload = *payload};
+  Answer answer{.ticket = header.correlation, .op = op, .header = header, .payload = *payload};
+  if (delivers) {
+    answers.push_back(answer);
+    return true;
+  }
   if (header.status != 0) {
     answer.error = refusal(header, *payload);
     answer.payload = {};

@@ -5,7 +5,7 @@
 //   turn(): sends, receives, and appends each arrived response to a vector
 //
 // A correlation is a slot number and the slot's use count, so that an unexpected response is
-// recognised.
+// recognised. A subscription keeps its slot for all its DELIVERs, until its response arrives.
 //
 // Limits: the server's credit, in frames and bytes; a single frame may always be sent.
 // Errors: the first failure is kept in failure() and is final.
@@ -28,7 +28,7 @@ namespace pawl::client {
 
 struct Answer {
   Client::Ticket ticket = 0;
-  BinaryOp op{};
+  BinaryOp op{};  // of the request, or deliver
   FrameHeader header;
   Client::Error error;
   std::string_view payload;  // into the receive buffer; empty with an error

@@ -227,6 +227,15 @@ class [[gnu::visibility("default")]] Client {
     std::string_view attempt{};  // FIFO: ReceiveRequestAttemptId; repeat it for the same messages
   };
 
+  struct SubscribeOptions {
+    // Messages that the server may send before the first submit_acknowledge(): 1 to 65,536.
+    std::uint32_t credit = 1;
+    // 1 ms to 12 h; none: the queue's own.
+    std::optional<std::chrono::milliseconds> visibility{};
+    // Limit on all bodies and attributes sent at once; one message always fits; 0: the server's.
+    std::uint32_t bytes_max = 0;
+  };
+
   struct MessageView {
     Receipt receipt{};
     MessageId id{};
@@ -261,8 +270,10 @@ class [[gnu::visibility("default")]] Client {
     Ticket ticket = 0;
     Error error;                            // error of the whole request; the spans are then empty
     std::span<const Sent> sent;             // of submit_send, in the order of the batch
-    std::span<const MessageView> messages;  // of submit_receive
-    std::span<const Code> codes;            // of submit_remove and submit_change_visibility
+    std::span<const MessageView> messages;  // of submit_receive and submit_subscribe
+    // of submit_remove, submit_change_visibility and submit_acknowledge
+    std::span<const Code> codes;
+    bool more = false;  // messages of a subscription: the ticket stays outstanding
   };
 
   static Result<Client> connect(const Options& options);
@@ -327,6 +338,16 @@ class [[gnu::visibility("default")]] Client {
   Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
                                           std::chrono::milliseconds visibility);
+  // Subscribes to a queue: the server sends messages as they arrive, one credit each. The ticket
+  // completes with `more` for each batch, and once without when the subscription has ended: after
+  // submit_unsubscribe(), or with the Error that ended it. At most 256 subscriptions a connection.
+  // Errors: not_supported (a server before protocol 1.5), invalid, overloaded.
+  Result<Ticket> submit_subscribe(const Queue& queue, const SubscribeOptions& options);
+  // Deletes messages, up to 1024 and possibly none, and grants credit to a subscription. A
+  // subscription that has ended ignores the credit.
+  Result<Ticket> submit_acknowledge(const Queue& queue, Ticket subscription,
+                                    std::span<const Receipt> receipts, std::uint32_t credit);
+  Result<Ticket> submit_unsubscribe(Ticket subscription);
   Result<void> flush();
   // Waits for a response, at most `timeout`, and puts all arrived ones into `completions` (cleared
   // first). Returns their number. When the connection fails, every outstanding ticket completes

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subscriptions against the whole server: messages pushed to clients, on both shards.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "proto/binary/frames.h"
+#include "tests/net/live_server.h"
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using Code = Client::Code;
+using SteadyClock = std::chrono::steady_clock;
+
+// A connection with a subscription, and the messages that it got.
+class Subscriber {
+ public:
+  explicit Subscriber(const Client::Options& options) : client_(Client::connect(options).value()) {}
+
+  void open(const char* queue) { queue_ = client_.open_queue(queue).value(); }
+  void subscribe(std::uint32_t credit, std::optional<std::chrono::milliseconds> visibility = {}) {
+    ticket_ =
+        client_.submit_subscribe(queue_, {.credit = credit, .visibility = visibility}).value();
+  }
+  // Takes completions, at most for ten seconds, until `done`.
+  void drive(const std::function<bool()>& done) {
+    const auto end = SteadyClock::now() + 10s;
+    while (!done() && SteadyClock::now() < end) take(50ms);
+    EXPECT_TRUE(done());
+  }
+  void take(std::chrono::microseconds timeout) {
+    const auto count = client_.poll(completions_, timeout);
+    if (!count) broken = true;
+    for (const Client::Completion& completion : completions_) {
+      if (completion.ticket == ticket_ && completion.more) {
+        if (completion.messages.empty()) ++silent;
+        for (const Client::MessageView& message : completion.messages) {
+          bodies.emplace_back(message.body);
+          receipts.push_back(message.receipt);
+          counts.push_back(message.receive_count);
+        }
+      } else if (completion.ticket == ticket_) {
+        ended = completion.error.code;
+      } else {
+        for (const Code code : completion.codes) codes.push_back(code);
+      }
+    }
+  }
+  void acknowledge(std::span<const Client::Receipt> which, std::uint32_t credit) {
+    EXPECT_TRUE(client_.submit_acknowledge(queue_, ticket_, which, credit));
+  }
+  void unsubscribe() { EXPECT_TRUE(client_.submit_unsubscribe(ticket_)); }
+
+  std::vector<std::string> bodies;
+  std::vector<Client::Receipt> receipts;
+  std::vector<std::uint32_t> counts;
+  std::vector<Code> codes;
+  std::optional<Code> ended;
+  int silent = 0;
+  bool broken = false;
+
+ private:
+  Client client_;
+  Client::Queue queue_;
+  Client::Ticket ticket_ = 0;
+  std::vector<Client::Completion> completions_;
+};
+
+class SubscriptionsTest : public LiveClientTest {
+ protected:
+  void begin() {
+    start();
+    connect();
+    // Two queues on different shards: one of them is not the shard of a connection.
+    for (int i = 0; queues_.size() < 2; ++i) {
+      const std::string name = "q" + std::to_string(i);
+      const auto queue = client_->create_queue(name);
+      ASSERT_TRUE(queue);
+      if (queues_.empty() || queue->shard != queues_[0].shard) {
+        queues_.push_back(*queue);
+        names_.push_back(name);
+      }
+    }
+  }
+  void send(std::size_t queue, int from, int count) {
+    for (int i = from; i < from + count; ++i)
+      ASSERT_TRUE(client_->send(queues_[queue], "m" + std::to_string(i)));
+  }
+  std::uint64_t in_flight(std::size_t queue) { return client_->counts(queues_[queue])->in_flight; }
+  std::uint64_t visible(std::size_t queue) { return client_->counts(queues_[queue])->visible; }
+  void await(const std::function<bool()>& done) {
+    const auto end = SteadyClock::now() + 10s;
+    while (!done() && SteadyClock::now() < end) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(done());
+  }
+
+  std::vector<Client::Queue> queues_;
+  std::vector<std::string> names_;
+};
+
+TEST_F(SubscriptionsTest, SendsWhatIsThereAndWhatComesUpToTheCredit) {
+  begin();
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    SCOPED_TRACE(queue);
+    Subscriber subscriber(client_options());
+    subscriber.open(names_[queue].c_str());
+    send(queue, 0, 3);
+    subscriber.subscribe(5);
+    subscriber.drive([&] { return subscriber.bodies.size() == 3; });
+    send(queue, 3, 4);
+    subscriber.drive([&] { return subscriber.bodies.size() == 5; });
+    subscriber.take(100ms);
+    EXPECT_EQ(subscriber.bodies, (std::vector<std::string>{"m0", "m1", "m2", "m3", "m4"}));
+    EXPECT_EQ(visible(queue), 2u) << "there is no credit for them";
+    subscriber.acknowledge(std::span(subscriber.receipts).first(4), 1);
+    subscriber.drive([&] { return subscriber.bodies.size() == 6 && subscriber.codes.size() == 4; });
+    EXPECT_EQ(subscriber.codes, std::vector<Code>(4, Code::ok));
+    EXPECT_EQ(in_flight(queue), 2u);
+    subscriber.acknowledge({}, 7);
+    subscriber.drive([&] { return subscriber.bodies.size() == 7; });
+    EXPECT_FALSE(subscriber.ended);
+  }
+}
+
+TEST_F(SubscriptionsTest, HundredsOfMessagesArriveOnceEach) {
+  begin();
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    SCOPED_TRACE(queue);
+    Subscriber a(client_options()), b(client_options());
+    for (Subscriber* const one : {&a, &b}) {
+      one->open(names_[queue].c_str());
+      one->subscribe(100);
+    }
+    std::vector<std::string> bodies;
+    for (int i = 0; i < 500; ++i) bodies.push_back("m" + std::to_string(i));
+    std::vector<Client::Outgoing> batch;
+    for (const std::string& body : bodies) batch.push_back({.body = body});
+    ASSERT_TRUE(client_->send(queues_[queue], batch));
+    const auto end = SteadyClock::now() + 10s;
+    while (a.codes.size() + b.codes.size() < 500 && SteadyClock::now() < end) {
+      for (Subscriber* const one : {&a, &b}) {
+        one->take(1ms);
+        if (one->receipts.empty()) continue;
+        one->acknowledge(one->receipts, static_cast<std::uint32_t>(one->receipts.size()));
+        one->receipts.clear();
+      }
+    }
+    std::vector<std::string> got = a.bodies;
+    got.insert(got.end(), b.bodies.begin(), b.bodies.end());
+    std::ranges::sort(got);
+    std::ranges::sort(bodies);
+    EXPECT_EQ(got, bodies);
+    EXPECT_EQ(visible(queue) + in_flight(queue), 0u);
+  }
+}
+
+TEST_F(SubscriptionsTest, UnsubscribeEndsItWhetherItWaitsOrHasNoCredit) {
+  begin();
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    SCOPED_TRACE(queue);
+    Subscriber waiting(client_options()), paused(client_options());
+    waiting.open(names_[queue].c_str());
+    paused.open(names_[queue].c_str());
+    paused.subscribe(1);
+    send(queue, 0, 1);
+    paused.drive([&] { return paused.bodies.size() == 1; });
+    waiting.subscribe(10);
+    waiting.take(50ms);
+    waiting.unsubscribe();
+    waiting.drive([&] { return waiting.ended.has_value(); });
+    EXPECT_EQ(waiting.ended, Code::ok);
+    paused.unsubscribe();
+    paused.drive([&] { return paused.ended.has_value(); });
+    EXPECT_EQ(paused.ended, Code::ok);
+    send(queue, 1, 1);
+    waiting.take(50ms);
+    EXPECT_TRUE(waiting.bodies.empty());
+    EXPECT_EQ(visible(queue), 1u);
+  }
+}
+
+TEST_F(SubscriptionsTest, TheQueuesDeletionEndsIt) {
+  begin();
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    Subscriber subscriber(client_options());
+    subscriber.open(names_[queue].c_str());
+    subscriber.subscribe(10);
+    subscriber.take(50ms);
+    ASSERT_TRUE(client_->delete_queue(queues_[queue]));
+    subscriber.drive([&] { return subscriber.ended.has_value(); });
+    EXPECT_EQ(subscriber.ended, Code::no_such_queue);
+  }
+}
+
+TEST_F(SubscriptionsTest, ADisconnectEndsItAndLosesNothing) {
+  begin();
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    SCOPED_TRACE(queue);
+    {
+      Subscriber waiting(client_options());
+      waiting.open(names_[queue].c_str());
+      waiting.subscribe(10);
+      waiting.take(50ms);
+    }
+    {
+      Subscriber paused(client_options());
+      paused.open(names_[queue].c_str());
+      paused.subscribe(1, 1000ms);
+      send(queue, 0, 1);
+      paused.drive([&] { return paused.bodies.size() == 1; });
+    }
+    // Nobody subscribes any more.
+    send(queue, 1, 1);
+    await([&] { return visible(queue) >= 1; });
+    Subscriber next(client_options());
+    next.open(names_[queue].c_str());
+    next.subscribe(10);
+    next.drive([&] { return next.bodies.size() == 2; });
+    EXPECT_EQ(next.counts, (std::vector<std::uint32_t>{1, 2})) << "m1, and m0 after its timeout";
+  }
+}
+
+TEST_F(SubscriptionsTest, AStoppingServerEndsIt) {
+  begin();
+  Subscriber subscriber(client_options());
+  subscriber.open(names_[0].c_str());
+  subscriber.subscribe(10);
+  subscriber.take(50ms);
+  server_->stop();
+  subscriber.drive([&] { return subscriber.ended.has_value() || subscriber.broken; });
+  EXPECT_EQ(subscriber.ended.value_or(Code::broken), Code::ok);
+}
+
+TEST_F(SubscriptionsTest, AnEmptyDeliverShowsThatTheServerIsAlive) {
+  options_.times.subscription_silence = seconds(1);
+  begin();
+  Subscriber waiting(client_options()), paused(client_options());
+  waiting.open(names_[0].c_str());
+  paused.open(names_[1].c_str());
+  waiting.subscribe(10);
+  paused.subscribe(1);
+  send(1, 0, 1);
+  waiting.drive([&] { return waiting.silent >= 2; });
+  paused.drive([&] { return paused.silent >= 2; });
+  EXPECT_EQ(paused.bodies.size(), 1u);
+}
+
+// More bytes than the kernel buffers for a peer that does not read; nothing is lost.
+TEST_F(SubscriptionsTest, APeerThatReadsLateGetsEverything) {
+  begin();
+  const std::string large(200'000, 'x');
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(client_->send(queues_[0], large));
+  Subscriber subscriber(client_options());
+  subscriber.open(names_[0].c_str());
+  subscriber.subscribe(1000);
+  subscriber.take(0ms);
+  await([&] { return in_flight(0) > 0; });
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(in_flight(0), 100u) << "the server takes no more messages than it can send";
+  subscriber.drive([&] { return subscriber.bodies.size() == 100; });
+  EXPECT_EQ(subscriber.counts, std::vector<std::uint32_t>(100, 1));
+}
+
+// In a FIFO queue the messages of a group follow when those before them are deleted.
+TEST_F(SubscriptionsTest, KeepsTheOrderOfAGroup) {
+  begin();
+  const Client::QueueAttribute fifo[] = {
+      {"FifoQueue",                 "true"},
+      {"ContentBasedDeduplication", "true"}
+  };
+  const auto queue = client_->create_queue("f.fifo", fifo);
+  ASSERT_TRUE(queue);
+  Subscriber subscriber(client_options());
+  subscriber.open("f.fifo");
+  subscriber.subscribe(50);
+  for (int i = 0; i < 20; ++i) {
+    const std::string body = std::to_string(i);
+    ASSERT_TRUE(client_->send(*queue, {.body = body, .group = "g"}));
+  }
+  const auto end = SteadyClock::now() + 10s;
+  while (subscriber.codes.size() < 20 && SteadyClock::now() < end) {
+    subscriber.take(5ms);
+    if (subscriber.receipts.empty()) continue;
+    subscriber.acknowledge(subscriber.receipts,
+                           static_cast<std::uint32_t>(subscriber.receipts.size()));
+    subscriber.receipts.clear();
+  }
+  ASSERT_EQ(subscriber.bodies.size(), 20u);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(subscriber.bodies[i], std::to_string(i));
+}
+
+}  // namespace
+}  // namespace pawl
