@@ -15,6 +15,7 @@ namespace pawl::load {
 namespace {
 
 constexpr std::uint32_t wait_ms = 1000;
+constexpr std::uint32_t subscription = Reply::pushed;  // correlation of SUBSCRIBE
 constexpr std::size_t correlation_at = 8;
 constexpr std::size_t receipt_bytes = 24;
 constexpr std::size_t sent_bytes = 2 + 8 + 16;
@@ -80,6 +81,25 @@ class BinaryCodec : public Codec {
                           .correlation = slot,
                           .queue = queue_});
     put(out, count);
+    for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
+    finish_frame(out, begin);
+  }
+
+  void append_subscribe(std::string& out, std::uint32_t credit) override {
+    const std::size_t begin =
+        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::subscribe),
+                          .correlation = subscription,
+                          .queue = queue_});
+    put_all(out, credit, binary_queue_default, std::uint32_t{0});
+    finish_frame(out, begin);
+  }
+
+  void append_acknowledge(std::string& out, const Delivered* first, std::uint32_t count) override {
+    const std::size_t begin =
+        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::acknowledge),
+                          .correlation = Reply::acknowledged,
+                          .queue = queue_});
+    put_all(out, subscription, count, count);
     for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
     finish_frame(out, begin);
   }
@@ -204,7 +224,8 @@ class BinaryCodec : public Codec {
 
   bool read(BinaryOp op, std::string_view payload, Reply& reply,
             std::vector<Delivered>& delivered) const {
-    if (op == BinaryOp::receive) return read_deliveries(payload, reply, delivered);
+    if (op == BinaryOp::receive || op == BinaryOp::deliver)
+      return read_deliveries(payload, reply, delivered);
     BinaryReader in(payload);
     const auto count = in.take<std::uint32_t>();
     const std::size_t stride = op == BinaryOp::send ? sent_bytes : 2;

@@ -41,6 +41,7 @@ std::string parse_target(const LoadOptions& options, Target& target) {
                       ": give host:port, as 127.0.0.1:9326, or the path "
                       "of a Unix socket");
   target.make = target.http ? make_http_codec : make_binary_codec;
+  target.subscribes = !target.http;
   target.batch_max = target.http ? http_batch_max : binary_batch_max;
   return {};
 }

@@ -30,6 +30,7 @@ struct Target {
   MakeCodec make = nullptr;     // of the protocol
   std::uint32_t batch_max = 1;  // messages a request
   bool http = false;
+  bool subscribes = false;  // the protocol has subscriptions
   bool tls = false;
   std::string ca_file;  // PEM; empty: the system's CAs
   std::string host;     // or the path of a Unix socket; the port is "unix" then
@@ -58,6 +59,8 @@ struct Delivered {
 };
 
 struct Reply {
+  // Instead of a slot: messages of the subscription, or the response to an acknowledgement.
+  static constexpr std::uint32_t pushed = UINT32_MAX, acknowledged = UINT32_MAX - 1;
   std::uint32_t slot = 0;
   std::uint32_t good = 0;             // entries sent, deleted or delivered
   std::uint32_t failed = 0;           // refused entries; a wholly refused request counts once
@@ -84,6 +87,11 @@ class Codec {
   virtual void append_receive(std::string& out, std::uint32_t slot, bool wait) = 0;
   virtual void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                              std::uint32_t count) = 0;
+
+  // With options.subscribe, instead of receives and deletes: the server sends messages, and an
+  // acknowledgement deletes them and grants as much credit again.
+  virtual void append_subscribe(std::string&, std::uint32_t) {}
+  virtual void append_acknowledge(std::string&, const Delivered*, std::uint32_t) {}
 
   // False: a receive that finds no message is answered at once, even if `wait`.
   virtual bool waits() const { return true; }

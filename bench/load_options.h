@@ -22,6 +22,7 @@ struct LoadOptions {
   bool tls = false;                  // on the binary port; an https URL implies it
   std::string ca_file;               // PEM; empty: the system's CAs; otherwise implies `tls`
   bool create = false;               // create the queue if it does not exist
+  bool subscribe = false;            // e2e, binary: the server sends messages; no receives
   bool cleanup = false;      // with `create`: delete the queue at the end if the run created it
   std::uint32_t groups = 1;  // FIFO queues: message groups
   bool verify = false;       // e2e: count lost, duplicate and disordered messages; body at least 32

@@ -189,6 +189,11 @@ void Run::finish(std::uint64_t now) {
 void Run::start_consumers() {
   for (std::uint32_t line = 0; line < lines_.size(); ++line) {
     if (!lines_[line].consumer) continue;
+    if (options_.subscribe) {
+      lines_[line].codec->append_subscribe(lines_[line].out, options_.depth * options_.batch);
+      touch(line);
+      continue;
+    }
     for (std::uint32_t slot = 0; slot < options_.depth; ++slot) receive(line, slot, start_);
   }
 }
@@ -377,20 +382,48 @@ std::string Run::read_once(std::uint32_t index) {
   if (taken == Codec::broken) return "the server sent an invalid response";
   CHECK(taken <= line.filled, "{} bytes are parsed of {}", taken, line.filled);
   for (const Reply& reply : replies_) {
-    if (reply.slot >= line.slots.size()) return "the server sent a response without a request";
-    answered(index, reply, now);
+    const bool push = reply.slot == Reply::pushed || reply.slot == Reply::acknowledged;
+    if (!push && reply.slot >= line.slots.size())
+      return "the server sent a response without a request";
+    push ? pushed(index, reply, now) : answered(index, reply, now);
   }
   std::memmove(line.in.data(), line.in.data() + taken, line.filled - taken);
   line.filled -= taken;
   return {};
 }
 
-void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
-  const bool e2e = is_e2e();
-  Slot& slot = lines_[line].slots[reply.slot];
+// Messages of a subscription, or the response to their acknowledgement.
+void Run::pushed(std::uint32_t line, const Reply& reply, std::uint64_t now) {
+  count_failed(reply);
+  if (reply.slot == Reply::acknowledged) {
+    CHECK(busy_ > 0, "a response to an acknowledgement while no request is in flight");
+    --busy_;
+    return count_good(reply.good, now);
+  }
+  if (reply.good == 0) return;  // the subscription has ended
+  const Delivered* const first = delivered_list_.data() + reply.first_delivered;
+  shared_.undelivered -= time_deliveries(first, reply.good, now);
+  ++busy_;
+  lines_[line].codec->append_acknowledge(lines_[line].out, first, reply.good);
+  touch(line);
+}
+
+void Run::count_failed(const Reply& reply) {
   errors_ += reply.failed;
   rounds_[round_].errors += reply.failed;
   if (reply.failed > 0) reasons_[reply.reason] += reply.failed;
+}
+
+void Run::count_good(std::uint32_t messages, std::uint64_t now) {
+  messages_ += messages;
+  rounds_[round_].messages += messages;
+  if (messages > 0) last_progress_ = now;
+}
+
+void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
+  const bool e2e = is_e2e();
+  Slot& slot = lines_[line].slots[reply.slot];
+  count_failed(reply);
   switch (slot.doing) {
     case Doing::nothing:
       return;
@@ -415,9 +448,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       if (!stopping_ || e2e) receive(line, reply.slot, now);
       break;
   }
-  messages_ += reply.good;
-  rounds_[round_].messages += reply.good;
-  if (reply.good > 0) last_progress_ = now;
+  count_good(reply.good, now);
 }
 
 void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {

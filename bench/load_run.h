@@ -6,6 +6,7 @@
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> deleting --answer--> receiving
 //                          \--no messages--> resting (receive workload) --later--> receiving
+//   A subscription (options.subscribe) uses no slots: messages are acknowledged as they arrive.
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC.
 // Limits: connections x depth slots. In a closed loop, e2e keeps at most `backlog_max` messages
@@ -113,6 +114,9 @@ class Run {
   std::string read(std::uint32_t line);
   std::string read_once(std::uint32_t line);
   void answered(std::uint32_t line, const Reply& reply, std::uint64_t now);
+  void pushed(std::uint32_t line, const Reply& reply, std::uint64_t now);
+  void count_failed(const Reply& reply);
+  void count_good(std::uint32_t messages, std::uint64_t now);
   void delivered(std::uint32_t line, const Reply& reply, std::uint64_t now);
   std::uint32_t time_deliveries(const Delivered* first, std::uint32_t count, std::uint64_t now);
   void nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t now);

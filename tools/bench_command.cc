@@ -156,7 +156,12 @@ void add_bench_command(CommandLine& line) {
       add_fifo(workload, *options);
       add_ramp(workload, *options);
     }
-    if (kind == LoadOptions::Workload::e2e) add_verify(workload, *options);
+    if (kind == LoadOptions::Workload::e2e) {
+      add_verify(workload, *options);
+      workload.flag("--subscribe", options->subscribe,
+                    "The server sends the messages (--binary), up to --depth times --batch "
+                    "unacknowledged on each connection");
+    }
     workload.on_given([options] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
       const KeyOptions key = key_of_environment();
