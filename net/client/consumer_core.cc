@@ -19,6 +19,7 @@ using State = Held::State;
 using std::chrono::milliseconds;
 
 constexpr milliseconds retry_min{20};
+constexpr milliseconds silence_max{15'000};  // between DELIVERs of a subscription
 constexpr std::size_t moves_max = 1;  // dead letters a request: each may have the maximum size
 
 std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
@@ -40,7 +41,7 @@ ConsumerCore::ConsumerCore(const Consumer::Options& options, Consumer::Handler h
       handler_(std::move(handler)),
       verdicts_(readiness_),
       link_(options.endpoint, queues_of(options),
-            options.endpoint.connection.request_timeout + options.wait, now),
+            options.endpoint.connection.request_timeout + std::max(options.wait, silence_max), now),
       receives_(options.concurrency, options.wait, options.visibility),
       held_(options.concurrency),
       deadline_(now) {}
@@ -126,12 +127,11 @@ void ConsumerCore::release_all() {
 void ConsumerCore::on_answer(const Answer& answer, Clock::time_point now) {
   if (answer.error.code == Code::no_such_queue || answer.error.code == Code::bad_handle)
     link_.restart(error_of(Code::broken));  // a queue of this name may exist again
-  if (answer.op == BinaryOp::receive) return on_received(answer, now);
   const std::size_t slot = answer.ticket & 0xFFFF;
-  CHECK(slot < in_flight_.size(), "a response to request {}", slot);
+  const bool ours = slot < in_flight_.size() && !in_flight_[slot].empty();
+  if (!ours || answer.op == BinaryOp::deliver) return on_received(answer, now);
   entries_.swap(in_flight_[slot]);
   in_flight_[slot].clear();
-  CHECK(!entries_.empty(), "a response to an empty request");
   const State purpose = entries_.front().state;
   if (purpose != State::under_way) --outbox_of(purpose).in_flight;
   if (is_retryable(answer.error.code))
@@ -285,7 +285,8 @@ void ConsumerCore::send_requests(Clock::time_point now) {
     if (link_.up()) send_outbox(moves_, moves_max);
     if (link_.up()) extend(now);
   }
-  if (mode_ == Mode::running) receives_.request(link_, held_.free_count(), now);
+  if (link_.up() && mode_ != Mode::running) receives_.stop(link_);
+  if (mode_ == Mode::running) receives_.request(link_, free_for_more(), now);
   if (link_.up()) link_.pipeline().flush();
 }
 
@@ -294,7 +295,11 @@ void ConsumerCore::send_outbox(Outbox& outbox, std::size_t entries_most) {
     if (outbox.in_flight > 0 && outbox.slots.size() < entries_most) return;
     const std::size_t count = std::min(outbox.slots.size(), entries_most);
     const std::size_t queue = outbox.op == BinaryOp::send ? 1 : 0;
-    std::string& out = link_.pipeline().begin(outbox.op, link_.queue(queue).handle);
+    const bool grants = outbox.op == BinaryOp::delete_message && receives_.subscription();
+    std::string& out = link_.pipeline().begin(grants ? BinaryOp::acknowledge : outbox.op,
+                                              link_.queue(queue).handle);
+    const std::uint32_t credit = grants ? receives_.take_credit(free_for_more()) : 0;
+    if (grants) put_all(out, *receives_.subscription(), credit);
     encode(out, outbox, count);
     std::vector<Entry> entries;
     for (const Index index : std::span(outbox.slots).first(count)) {
@@ -305,8 +310,13 @@ void ConsumerCore::send_outbox(Outbox& outbox, std::size_t entries_most) {
     }
     outbox.slots.erase(outbox.slots.begin(),
                        outbox.slots.begin() + static_cast<std::ptrdiff_t>(count));
-    if (!submit(entries, &outbox)) return;
+    if (!submit(entries, &outbox)) return receives_.return_credit(credit);
   }
+}
+
+// Slots for messages that have not come yet.
+std::uint32_t ConsumerCore::free_for_more() const {
+  return mode_ == Mode::running ? held_.free_count() : 0;
 }
 
 void ConsumerCore::encode(std::string& out, const Outbox& outbox, std::size_t count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a Consumer that one thread drives: receives, verdicts, extensions, acknowledgements.
 //
-//   RECEIVE --> handler --verdict--> to delete | to release | to move --request--> confirmed
+//   message --> handler --verdict--> to delete | to release | to move --request--> confirmed
 //                  |  ^                               ^                     |
 //                  +--+ CHANGE every third of the     +--- 2xxx, or the ----+
 //                       visibility timeout                 connection ended
@@ -80,6 +80,7 @@ class ConsumerCore {
   void extend(Clock::time_point now);
   void send_requests(Clock::time_point now);
   void send_outbox(Outbox& outbox, std::size_t entries_most);
+  std::uint32_t free_for_more() const;
   void encode(std::string& out, const Outbox& outbox, std::size_t count);
   bool submit(const std::vector<Entry>& entries, Outbox* outbox);
   void prepare_to_sleep(Clock::time_point now);

@@ -134,6 +134,7 @@ void Link::on_connecting(Clock::time_point now) {
   Greeted greeted = connecting_->take();
   connecting_.reset();
   if (!greeted.groups) return fail(error_of(Code::not_supported), true, now);
+  subscribes_ = greeted.subscriptions;
   pipeline_.emplace(std::move(greeted.pipeline));
   state_ = State::opening;
   deadline_ = now + endpoint_.connection.connect_timeout;

@@ -55,6 +55,7 @@ class Link {
   State state() const { return state_; }
   Pipeline& pipeline();                                       // when up
   const OpenQueue& queue(std::size_t index) const;            // when up
+  bool subscribes() const { return subscribes_; }             // the server has SUBSCRIBE
   std::uint64_t connections() const { return connections_; }  // times that it came up
   const Client::Error& error() const { return error_; }
   std::optional<Client::Error> take_refusal();
@@ -95,8 +96,9 @@ class Link {
   std::optional<Connecting> connecting_;
   std::optional<Pipeline> pipeline_;  // when opening or up
   std::optional<Pipeline> ended_;     // responses of the last turn point into it
-  std::vector<OpenQueue> queues_;     // opened so far; the last one may lack its attributes
-  bool attributes_asked_ = false;     // the request in flight is GET_ATTRIBUTES
+  bool subscribes_ = false;
+  std::vector<OpenQueue> queues_;  // opened so far; the last one may lack its attributes
+  bool attributes_asked_ = false;  // the request in flight is GET_ATTRIBUTES
   std::vector<Answer> opening_answers_;
 };
 

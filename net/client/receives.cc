@@ -10,6 +10,7 @@
 #include "core/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/subscriptions.h"
 
 namespace pawl::client {
 namespace {
@@ -33,7 +34,57 @@ bool Receives::is_worthwhile(std::uint32_t free) const {
 }
 
 void Receives::request(Link& link, std::uint32_t free, Clock::time_point now) {
-  if (now < paused_until_) return;
+  if (now < paused_until_ || !link.up()) return;
+  // A subscription needs a visibility timeout.
+  const bool subscribes = link.subscribes() && visibility_ != std::chrono::milliseconds(0);
+  if (!subscribes || link.queue(0).fifo) return poll(link, free);
+  subscription_ ? grant(link, free) : subscribe(link, free);
+}
+
+// --- subscription ---
+
+void Receives::subscribe(Link& link, std::uint32_t free) {
+  if (free == 0 || link.pipeline().obstacle()) return;
+  CHECK(asked_ == 0, "{} messages are asked for without a subscription", asked_);
+  std::string& out = link.pipeline().begin(BinaryOp::subscribe, link.queue(0).handle);
+  const std::uint32_t credit = std::min(free, subscription_credit_max);
+  put_subscribe(out, {.credit = credit, .visibility = visibility_});
+  const auto ticket = link.pipeline().finish();
+  if (!ticket) return;
+  subscription_ = *ticket;
+  stopping_ = false;
+  asked_ = credit;
+}
+
+void Receives::grant(Link& link, std::uint32_t free) {
+  if (!is_worthwhile(free) || link.pipeline().obstacle()) return;
+  std::string& out = link.pipeline().begin(BinaryOp::acknowledge, link.queue(0).handle);
+  const std::uint32_t credit = take_credit(free);
+  put_all(out, *subscription_, credit, std::uint32_t{0});
+  if (!link.pipeline().finish()) return_credit(credit);
+}
+
+std::uint32_t Receives::take_credit(std::uint32_t free) {
+  const std::uint32_t most = std::min(free, subscription_credit_max);
+  const std::uint32_t credit = most - std::min(most, asked_);
+  asked_ += credit;
+  return credit;
+}
+
+void Receives::return_credit(std::uint32_t credit) {
+  CHECK(asked_ >= credit, "{} messages of {}", credit, asked_);
+  asked_ -= credit;
+}
+
+void Receives::stop(Link& link) {
+  if (!subscription_ || stopping_ || !link.up() || link.pipeline().obstacle()) return;
+  put(link.pipeline().begin(BinaryOp::unsubscribe, 0), *subscription_);
+  stopping_ = link.pipeline().finish().has_value();
+}
+
+// --- long polls ---
+
+void Receives::poll(Link& link, std::uint32_t free) {
   while (!repeats_.empty() && send(link, repeats_.back())) repeats_.pop_back();
   if (!repeats_.empty()) return;
   while (is_worthwhile(free)) {
@@ -60,7 +111,7 @@ bool Receives::send(Link& link, const Poll& poll) {
   return true;
 }
 
-bool Receives::on_answer(const Answer& answer, std::vector<Client::MessageView>& messages,
+bool Receives::on_polled(const Answer& answer, std::vector<Client::MessageView>& messages,
                          Clock::time_point now) {
   const std::size_t slot = answer.ticket & 0xFFFF;
   CHECK(slot < polls_.size() && polls_[slot].max > 0, "a response to poll {}", slot);
@@ -76,9 +127,39 @@ bool Receives::on_answer(const Answer& answer, std::vector<Client::MessageView>&
     const std::size_t before = messages.size();
     return take_messages(answer.payload, messages) && messages.size() - before <= poll.max;
   }
-  if (answer.error.code != Client::Code::attempt_not_retryable)
-    paused_until_ = now + std::max(answer.error.retry_after, retry_min);
+  if (answer.error.code != Client::Code::attempt_not_retryable) pause(answer.error, now);
   return true;
+}
+
+// --- responses ---
+
+bool Receives::on_answer(const Answer& answer, std::vector<Client::MessageView>& messages,
+                         Clock::time_point now) {
+  const std::size_t before = messages.size();
+  switch (answer.op) {
+    case BinaryOp::receive:
+      return on_polled(answer, messages, now);
+    case BinaryOp::deliver:
+      if (answer.ticket != subscription_ || !take_messages(answer.payload, messages) ||
+          messages.size() - before > asked_)
+        return false;
+      asked_ -= static_cast<std::uint32_t>(messages.size() - before);
+      return true;
+    case BinaryOp::subscribe:
+      // A server that stops ends it without an error.
+      subscription_.reset();
+      asked_ = 0;
+      pause(answer.error, now);
+      return true;
+    default:
+      return answer.error.code == Client::Code::ok ||
+             static_cast<std::uint16_t>(answer.error.code) >= 9000;
+  }
+}
+
+void Receives::pause(const Client::Error& error, Clock::time_point now) {
+  if (static_cast<std::uint16_t>(error.code) >= 9000) return;  // the connection ended
+  paused_until_ = now + std::max(error.retry_after, retry_min);
 }
 
 }  // namespace pawl::client

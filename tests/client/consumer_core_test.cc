@@ -251,8 +251,9 @@ TEST_F(ConsumerCoreTest, ConfirmsItsVerdictsThroughDisconnects) {
   for (const Fault fault : {Fault::hang_up, Fault::lose_answer, Fault::garbage}) {
     SCOPED_TRACE(static_cast<int>(fault));
     handled_.clear();
+    core_.reset();
     send(20);
-    server_.misbehave(BinaryOp::delete_message, fault, 1);
+    server_.misbehave(BinaryOp::acknowledge, fault, 1);
     make(Verdict::done());
     drive([&] { return handled_.size() >= 20 && status().under_way == 0; });
     EXPECT_EQ(handled_.size(), 20u) << "none is handled twice";

@@ -74,7 +74,7 @@ TEST_F(ConsumerTest, HandlesEachMessageOnceInSeveralThreadsThroughDisconnects) {
   send(count);
   std::mutex mutex;
   std::map<std::string, int> handled;
-  server_.misbehave(BinaryOp::delete_message, Fault::hang_up, 3);
+  server_.misbehave(BinaryOp::acknowledge, Fault::hang_up, 3);
   options_.handler_threads = 4;
   options_.concurrency = 50;
   Consumer consumer = start([&](const Client::MessageView& message, Consumer::Token) {

@@ -60,7 +60,7 @@ void FakeServer::run() {
     for (auto peer = peers_.begin(); peer != peers_.end();) {
       bool open = true;
       if (entries[index++].revents & (POLLIN | POLLHUP | POLLERR)) open = read(*peer);
-      wake(*peer);
+      if (open) wake(*peer);
       open = open && flush(*peer);
       if (!open) ::close(peer->descriptor);
       peer = open ? std::next(peer) : peers_.erase(peer);

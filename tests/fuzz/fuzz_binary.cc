@@ -87,7 +87,8 @@ class FuzzedSession {
   }
 
   bool push_to(BinaryCall& call, const FrameHeader& request, BinaryCall::Next next) {
-    const std::uint32_t credit = call.subscription()->credit;
+    const Subscription* const subscription = call.subscription();
+    const std::uint32_t credit = subscription == nullptr ? 0 : subscription->credit;
     next = carry_out(call, next);
     if (next == BinaryCall::Next::pause) return false;
     if (next == BinaryCall::Next::deliver) {

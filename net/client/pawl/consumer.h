@@ -8,10 +8,11 @@
 //                      later |   |  \--shutdown--> visible again at once
 //                            +---+ until complete(): the visibility timeout is extended
 //
-// At most Options::concurrency messages are under way. While one is, its visibility timeout is
-// extended every third of it. Deletes and changes of visibility gather into batches. A message that
-// is delivered again while it is under way here, or while its delete is unconfirmed, is not handled
-// twice.
+// The server sends the messages of a standard queue as they become visible (SUBSCRIBE); those of a
+// FIFO queue are polled. At most Options::concurrency messages are under way. While one is, its
+// visibility timeout is extended every third of it. Deletes and changes of visibility gather into
+// batches. A message that is delivered again while it is under way here, or while its delete is
+// unconfirmed, is not handled twice.
 //
 // Dead letters: the protocol has no verb that moves a single message. With
 // Options::dead_letter_queue the message is sent there, with its body, attributes and group, and
@@ -63,10 +64,11 @@ class [[gnu::visibility("default")]] Consumer {
 
   struct Options {
     Endpoint endpoint{};
-    std::string queue{};                                    // its name
-    std::uint32_t concurrency = 100;                        // messages under way
-    std::uint32_t handler_threads = 1;                      // of start(); 1 to 1024
-    std::chrono::milliseconds wait{20'000};                 // of a long poll
+    std::string queue{};                // its name
+    std::uint32_t concurrency = 100;    // messages under way
+    std::uint32_t handler_threads = 1;  // of start(); 1 to 1024
+    // Wait of a long poll. Polled are FIFO queues, and servers before protocol 1.5.
+    std::chrono::milliseconds wait{20'000};
     std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
     std::string dead_letter_queue{};                        // it must exist; empty: see above
     std::chrono::milliseconds release_timeout{5'000};       // to release messages at shutdown
