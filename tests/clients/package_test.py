@@ -10,7 +10,9 @@ import pathlib
 import re
 import shutil
 import subprocess
+import unittest.mock
 
+import abi
 from pawl_server import ROOT, ServedTest, main
 
 PLACE = ROOT / "build" / "clients" / "package"
@@ -39,9 +41,9 @@ def run(*command, **words):
     return done.stdout
 
 
-def build(source, folder, compiler, *settings):
+def build(source, folder, compiler, *settings, flags="-O1 -Wall -Werror"):
     launcher = ["-D", "CMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", "-D", f"CMAKE_CXX_COMPILER={compiler}", "-D", "CMAKE_CXX_FLAGS=-O1 -Wall -Werror",
+    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", "-D", f"CMAKE_CXX_COMPILER={compiler}", "-D", f"CMAKE_CXX_FLAGS={flags}",
         *launcher, *settings)
     run("cmake", "--build", folder, "-j", os.cpu_count() or 1)
 
@@ -60,7 +62,7 @@ class Package(ServedTest):
     @classmethod
     def setUpClass(cls):
         shutil.rmtree(PLACE, ignore_errors=True)
-        build(CLIENT, ALONE, COMPILERS[0])
+        build(CLIENT, ALONE, COMPILERS[0], flags="-O1 -g -Wall -Werror")
         run("cmake", "--install", ALONE, "--prefix", PREFIX, "--component", "client")
         super().setUpClass()
 
@@ -108,6 +110,26 @@ class Package(ServedTest):
         wanted = run("nm", "-uC", archive)
         self.assertIn(" U SSL_do_handshake", wanted)
         self.assertEqual(re.findall(r".*(?:fmt::|XXH|simdjson|io_uring|mi_malloc|pawl::).*", wanted), [])
+
+    def test_the_binary_interface_is_the_recorded_one(self):
+        library = PREFIX / "lib" / "libpawl.so"
+        self.assertEqual(abi.differences(library), [], "a line that goes needs another SONAME; then, or after an addition, run "
+                         f"tests/clients/abi.py --update {library}")
+        fewer = abi.recorded() - {"type pawl::Verdict::Kind: later = 3"}
+        with unittest.mock.patch("abi.recorded", return_value=fewer | {"function pawl::Client::gone()"}):
+            self.assertEqual(abi.differences(library), ["- function pawl::Client::gone()", "+ type pawl::Verdict::Kind: later = 3"])
+
+    def test_the_reference_is_made_of_the_headers(self):
+        run("cmake", "--build", ALONE, "--target", "reference")  # any warning is an error
+        pages = ALONE / "package" / "reference"
+        for page, text in (
+            ("classpawl_1_1Producer", "Never blocks."),
+            ("structpawl_1_1Consumer_1_1Options", "messages under way"),
+            ("structpawl__options", "the access key, for servers that require one"),
+            ("client_8h", "There are two ways to use it."),
+        ):
+            with self.subTest(page=page):
+                self.assertIn(text, (pages / f"{page}.html").read_text())
 
     def test_few_objects_are_compiled(self):
         self.assertLess(len(objects(ALONE)), OBJECTS_MAX)
