@@ -40,6 +40,8 @@ class BinaryCodec : public Codec {
     put(payload, std::uint32_t{0});
     put(payload, options_.key_id.empty() ? auth_none : auth_key);
     put_short(payload, "pawl bench");
+    put_short(payload, "");  // the server's account
+    put_short(payload, queue_name_);
     std::string fault = ask(channel, BinaryOp::hello, payload);
     if (fault.empty()) fault = authenticate(channel);
     if (!fault.empty()) return fault;

@@ -142,6 +142,10 @@ void Connecting::greet(Clock::time_point now) {
   put(out, feature_groups | feature_subscribe | (options_.checksum ? feature_checksum : 0));
   put(out, options_.key_id.empty() ? auth_none : auth_key);
   put_short(out, std::string_view(options_.name).substr(0, name_bytes_max));
+  if (!options_.queue.empty() && options_.queue.size() + options_.queue_account.size() < 1024) {
+    put_short(out, options_.queue_account);
+    put_short(out, options_.queue);
+  }
   submit(now, State::greeting);
 }
 

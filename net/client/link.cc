@@ -37,6 +37,7 @@ Link::Link(const Endpoint& endpoint, std::vector<std::string> queues,
       names_(std::move(queues)),
       deadline_(now) {
   CHECK(!names_.empty(), "a link without a queue");
+  if (endpoint_.connection.queue.empty()) endpoint_.connection.queue = names_.front();
   if (endpoint_.addresses.empty())
     endpoint_.addresses.push_back({endpoint_.connection.host, endpoint_.connection.port});
 }

@@ -85,6 +85,10 @@ void BinaryConnection::begin_call(std::string_view frame) {
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
   const auto next =
       held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
+  if (next == BinaryCall::Next::hand_over) {
+    leave(held.binary.target(), frame);
+    return release(held);
+  }
   if (held.binary.subscription() != nullptr) {
     subscriptions_.push_back(&held);
     held.binary.subscription()->written = host().now();
@@ -140,7 +144,7 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
   call.binary.limit_answer(
-      std::min(free_output_bytes(), std::max(least, host().free_memory_bytes())));
+      std::min(out_max - std::min(out_max, unsent()), std::max(least, host().free_memory_bytes())));
   if (call.binary.subscription() != nullptr && !open()) call.binary.subscription()->ending = true;
   return carry_on(
       call, call.binary.resume(session_, host().loop().shard().directory(), host().session()));

@@ -32,21 +32,47 @@ bool peer_has_read(int fd, std::size_t send_bytes_max, int& unacknowledged) {
 
 }  // namespace
 
-Connection::~Connection() { ::close(fd_); }
+Connection::~Connection() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
-void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer) {
+void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer,
+                       HandedOver* before) {
   index_ = index;
   generation_ = generation;
   peer_ = peer;
   started_ = host_->now();
   CHECK(state_ == State::open && !receive_armed_, "a connection is started twice");
   arm_receive();
+  if (before == nullptr) return;
+  tls_ = std::move(before->tls);
+  handshake_admitted_ = tls_ != nullptr;
+  arrived_ = before->bytes.size();
+  take_plain(before->bytes);
+}
+
+void Connection::leave(ShardId target, std::string_view bytes) {
+  CHECK(state_ == State::open && calls_.empty() && out_.empty(), "a connection leaves in use");
+  state_ = State::leaving;
+  leaving_ = std::make_unique<HandedOver>(
+      HandedOver{.target = target, .peer_slot = peer_.peer_slot, .bytes = std::string(bytes)});
+  host_->want_flush(index_);
+}
+
+std::unique_ptr<HandedOver> Connection::hand_over() {
+  if (state_ != State::leaving || receive_armed_ || send_armed_) return nullptr;
+  leaving_->fd = std::exchange(fd_, -1);
+  leaving_->bytes.append(held_.view());
+  if (tls_ != nullptr) tls_->charge_to(nullptr);
+  leaving_->tls = std::move(tls_);
+  return std::move(leaving_);
 }
 
 // --- reading -------------------------------------------------------------------------------------
 
 void Connection::arm_receive() {
-  if (receive_armed_ || peer_closed_ || state_ == State::closing) return;
+  if (receive_armed_ || peer_closed_ || state_ == State::closing || state_ == State::leaving)
+    return;
   starved_ = false;
   receive_armed_ = true;
   receive_cancelled_ = false;
@@ -61,7 +87,7 @@ void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
   receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
   received(result, flags);
   // The last completion of a closing connection may come late: flush() frees the connection then.
-  if (state_ == State::closing) host_->want_flush(index_);
+  if (state_ == State::closing || state_ == State::leaving) host_->want_flush(index_);
 }
 
 void Connection::received(std::int32_t result, std::uint32_t flags) {
@@ -69,14 +95,17 @@ void Connection::received(std::int32_t result, std::uint32_t flags) {
     host_->grew(static_cast<std::size_t>(result));
     arrived_ += static_cast<std::size_t>(result);
     const std::string_view bytes = host_->ring().buffer(flags, result);
-    if (state_ == State::open) tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
+    if (state_ == State::open || state_ == State::leaving)
+      tls_ == nullptr ? take_plain(bytes) : take_sealed(bytes);
     host_->ring().recycle(flags);
     pause_if_full();
   } else if (result == -ENOBUFS) {
     // Arming again at once would fail again: the connection waits for returned buffers.
-    if (!starved_ && state_ != State::closing) host_->want_buffers(index_);
+    if (!starved_ && state_ == State::open) host_->want_buffers(index_);
     starved_ = true;
     return;
+  } else if (state_ == State::leaving) {
+    return;  // the other shard will see the end
   } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
     return result < 0 ? begin_close() : peer_closed();
   }
@@ -87,15 +116,6 @@ void Connection::take_plain(std::string_view bytes) {
   const std::size_t taken = held_.empty() ? take(bytes) : 0;
   CHECK(taken <= bytes.size(), "the protocol took {} of {} bytes", taken, bytes.size());
   held_.append(bytes.substr(taken));
-}
-
-// Answers plain HTTP at a TLS port in plain HTTP: otherwise the client only sees a closed
-// connection.
-bool Connection::refuse_plain_http(std::string_view bytes) {
-  if (tls_->begun() || !begins_as_http(bytes)) return false;
-  tls_->out().append(host_->wrong_port("This port of pawl speaks TLS."));
-  finish_after_answers();
-  return true;
 }
 
 // Keeps the bytes of a handshake until the gate admits it.
@@ -121,18 +141,23 @@ void Connection::begin_handshake() {
 // Decrypts all received bytes at once, so that held_max bounds connections with TLS too.
 void Connection::open_sealed(std::string_view bytes) {
   thread_local std::array<char, 16 << 10> plain;  // the payload of the largest record
-  if (refuse_plain_http(bytes)) return;
+  // Plain HTTP is answered in plain HTTP: otherwise the client only sees a closed connection.
+  if (!tls_->begun() && begins_as_http(bytes)) {
+    tls_->out().append(host_->wrong_port("This port of pawl speaks TLS."));
+    return finish_after_answers();
+  }
   Tls::Read read = Tls::Read::data;
   tls_->feed(bytes);
-  while (read == Tls::Read::data && state_ == State::open) {
+  while (read == Tls::Read::data && (state_ == State::open || state_ == State::leaving)) {
     std::size_t count = 0;
     read = tls_->read(plain, count);
     if (count > 0) take_plain({plain.data(), count});
   }
   tls_->feed({});
+  if (state_ == State::leaving) return;  // the other shard reads on, and sends what OpenSSL wrote
   if (read == Tls::Read::closed) peer_closed();
   if (read == Tls::Read::failed) {
-    abandon_receives();
+    abandon(Receives::all);
     finish_after_answers();
   }
   if (tls_->out().size() > Tls::pending_max)
@@ -151,18 +176,19 @@ void Connection::peer_closed() {
 // dropped.
 void Connection::end_if_all_heard() {
   if (!peer_closed_) return;
-  abandon_long_polls();
+  abandon(Receives::that_wait);
   for (std::size_t before = held_.size() + 1; held_.size() < before && !offering_;) {
     before = held_.size();
     offer_held();
-    abandon_long_polls();
+    abandon(Receives::that_wait);
   }
   const bool all = held_.empty() || (calls_.empty() && !congested());
   if (all && state_ == State::open && !offering_) finish_after_answers();
 }
 
 void Connection::pause_if_full() {
-  if (held_.size() < held_max || !receive_armed_ || receive_cancelled_) return;
+  const bool may_go_on = held_.size() < held_max && state_ != State::leaving;
+  if (may_go_on || !receive_armed_ || receive_cancelled_) return;
   receive_cancelled_ = true;
   io_uring_sqe* const sqe = host_->ring().sqe({.op = RingOp::cancel});
   const std::uint64_t receive = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 |
@@ -205,6 +231,7 @@ std::string& Connection::out() {
 
 void Connection::flush() {
   dirty_ = false;
+  if (state_ == State::leaving) return pause_if_full();
   if (state_ == State::closing) return;
   // Disconnects a peer that requests without reading. One that reads may request more at once.
   if (send_armed_) {
@@ -320,22 +347,17 @@ void Connection::abandon(PendingCall& call) {
   release(call);
 }
 
-void Connection::abandon_receives() {
-  for (std::size_t i = calls_.size(); i > 0; --i) abandon(calls_[i - 1]);
-}
-
 // After the peer's FIN: receives that do not wait are still answered.
-void Connection::abandon_long_polls() {
-  for (std::size_t i = calls_.size(); i > 0; --i) {
-    PendingCall& call = calls_[i - 1];
-    if (call.abandoned) continue;  // the queue's shard may be changing the request
-    Duration wait = call.request->receive.wait;
-    if (wait.ms < 0) {
-      const ConfigPtr* const queue = host_->loop().shard().directory().find(call.request->queue);
-      wait = queue == nullptr ? Duration{0} : (*queue)->wait();
-    }
-    if (wait.ms > 0) abandon(call);
-  }
+void Connection::abandon(Receives which) {
+  const auto waits = [this](const PendingCall& call) {
+    if (call.abandoned) return false;  // the queue's shard may be changing the request
+    const Duration wait = call.request->receive.wait;
+    if (wait.ms >= 0) return wait.ms > 0;
+    const ConfigPtr* const queue = host_->loop().shard().directory().find(call.request->queue);
+    return queue != nullptr && (*queue)->wait().ms > 0;
+  };
+  for (std::size_t i = calls_.size(); i > 0; --i)
+    if (which == Receives::all || waits(calls_[i - 1])) abandon(calls_[i - 1]);
 }
 
 // --- the end -------------------------------------------------------------------------------------
@@ -371,7 +393,7 @@ void Connection::begin_close() {
   if (state_ == State::closing) return;
   state_ = State::closing;
   ::shutdown(fd_, SHUT_RDWR);  // ends the armed receive and send
-  abandon_receives();
+  abandon(Receives::all);
   host_->want_flush(index_);
 }
 

@@ -4,6 +4,7 @@
 //   open --peer closed--> finishing --answers sent--> closing --nothing armed, no call left--> freed
 //     \--protocol says close--> finishing                ^
 //     \--error, timeout, too slow------------------------+
+//   open --HELLO names a queue of another shard--> leaving --nothing armed--> hand_over()
 //
 // Reading: one multishot receive; its bytes are offered to the protocol at once. Bytes that the
 //          protocol does not take yet (a request is pending, no credit) are held. Beyond held_max
@@ -35,6 +36,7 @@
 #include "core/time.h"
 #include "net/connection/connection_host.h"
 #include "net/connection/connection_limits.h"
+#include "net/connection/handed_over.h"
 #include "net/connection/held_bytes.h"
 #include "net/io/ring.h"
 #include "net/io/tls.h"
@@ -65,7 +67,10 @@ class Connection {
     CHECK(tls_ == nullptr && !receive_armed_, "TLS starts before the first byte");
     tls_ = std::make_unique<Tls>(context, protocol, account);
   }
-  void start(std::uint32_t index, std::uint32_t generation, Peer peer);
+  // `before`: its life on another shard; null: it is new.
+  void start(std::uint32_t index, std::uint32_t generation, Peer peer, HandedOver* before);
+  // Frees a connection in state leaving, when nothing is armed; else null.
+  std::unique_ptr<HandedOver> hand_over();
   const Peer& peer() const { return peer_; }
   std::uint32_t index() const { return index_; }
 
@@ -98,7 +103,8 @@ class Connection {
   // Frees empty buffers that are kept for reuse.
   void give_back_spare();
   bool freed() const {
-    return state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty();
+    return fd_ < 0 ||
+           (state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty());
   }
   bool closing() const { return state_ == State::closing; }
   // No call is pending and all output is sent; a closing connection discards its output.
@@ -108,7 +114,7 @@ class Connection {
   }
 
  protected:
-  enum class State : std::uint8_t { open, finishing, closing };
+  enum class State : std::uint8_t { open, leaving, finishing, closing };
 
   // Takes bytes and returns how many. Fewer than all means "not now": the rest is offered again
   // after a response to one of its calls, or when its output has drained.
@@ -126,20 +132,22 @@ class Connection {
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);
+  // Hands the connection over to another shard, with these received bytes and those that follow.
+  void leave(ShardId target, std::string_view bytes);
   void abandon(PendingCall& call);  // takes a receive back; its deliveries return to their queue
   void finish_after_answers();      // no more requests; close when everything is answered and sent
   bool congested() const { return unsent() > out_high; }
-  std::size_t free_output_bytes() const { return out_max - std::min(out_max, unsent()); }
   std::size_t calls() const { return calls_.size(); }
   ConnectionHost& host() const { return *host_; }
   bool open() const { return state_ == State::open; }
   bool encrypted() const { return tls_ != nullptr; }
 
- private:
   std::size_t unsent() const {
     CHECK(sealed_ <= out_.size() && sent_ <= sending_.size());
     return out_.size() - sealed_ + sending_.size() - sent_;
   }
+
+ private:
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
   void end_if_all_heard();
@@ -149,15 +157,15 @@ class Connection {
   void seal();
   void peer_closed();
   void offer_held();
-  void abandon_receives();
-  void abandon_long_polls();
-  bool refuse_plain_http(std::string_view bytes);
+  enum class Receives : std::uint8_t { all, that_wait };
+  void abandon(Receives which);
   void maybe_finish();
   void pause_if_full();
 
   ConnectionHost* host_;
   int fd_;
-  std::unique_ptr<Tls> tls_;  // null: no TLS
+  std::unique_ptr<Tls> tls_;             // null: no TLS
+  std::unique_ptr<HandedOver> leaving_;  // in state leaving
   Peer peer_;
   Instant started_;
   std::uint32_t index_ = 0;

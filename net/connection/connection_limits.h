@@ -42,7 +42,7 @@ std::string text_of(const PeerAddress& address);
 
 class ConnectionLimits {
  public:
-  static constexpr std::uint32_t peer_slots_max = 1u << 24;
+  static constexpr std::uint32_t peer_slots_max = 1u << 23;
 
   ConnectionLimits(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}

@@ -59,6 +59,13 @@ void Connections::on_response(Request& request) {
 }
 
 void Connections::connection(std::uint64_t number) {
+  if (HandedOver::is(number)) {
+    const std::unique_ptr<HandedOver> handed = HandedOver::from(number);
+    if (handed->tls != nullptr) handed->tls->charge_to(&openssl_bytes_);
+    context_->open_count->fetch_add(1, std::memory_order_relaxed);
+    return place(handed->fd, handed->local ? Protocol::local : Protocol::binary, handed->peer_slot,
+                 handed.get());
+  }
   add(static_cast<int>(static_cast<std::uint32_t>(number)),
       static_cast<Protocol>(number >> 32 & 0xFF), static_cast<std::uint32_t>(number >> 40));
 }
@@ -93,6 +100,11 @@ void Connections::follow_live() {
 }
 
 void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
+  place(fd, protocol, peer_slot, nullptr);
+}
+
+// `before`: see Connection::start().
+void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, HandedOver* before) {
   if (draining_) {
     ::close(fd);
     limits_of(protocol).leave(peer_slot);
@@ -114,14 +126,16 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
   row.connection = make(fd, protocol);
   row.bytes = object_bytes(protocol);
   object_bytes_ += row.bytes;
-  if (tls_ != nullptr && (protocol == Protocol::http || protocol == Protocol::binary)) {
+  if (before == nullptr && tls_ != nullptr &&
+      (protocol == Protocol::http || protocol == Protocol::binary)) {
     row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
                               openssl_bytes_);
   }
+  row.local = protocol == Protocol::local;
   row.limits = &limits_of(protocol);
   ++open_;
   memory_.touch(index);
-  row.connection->start(index, row.generation, {peer_of(fd), peer_slot});
+  row.connection->start(index, row.generation, {peer_of(fd), peer_slot}, before);
 }
 
 void Connections::begin_turn(Instant now) {
@@ -261,7 +275,11 @@ void Connections::flush() {
     if (connection == nullptr) continue;
     memory_.touch(index);
     connection->flush();
-    if (connection->freed()) free_row(index);
+    if (auto handed = connection->hand_over(); handed != nullptr) {
+      pass_on(index, std::move(handed));
+    } else if (connection->freed()) {
+      free_row(index);
+    }
   }
   flushing_.clear();
   if (starved_.empty() || ring_->buffers_out() > Ring::receive_buffers * 3 / 4) return;
@@ -272,10 +290,19 @@ void Connections::flush() {
   starved_.clear();
 }
 
+void Connections::pass_on(std::uint32_t index, std::unique_ptr<HandedOver> handed) {
+  CHECK(rows_[index].limits == context_->connection_limits, "an admin connection is handed over");
+  handed->local = rows_[index].local;
+  rows_[index].limits = nullptr;  // its place in the limits goes with it
+  free_row(index);
+  const ShardId target = handed->target;
+  loop_->send_connection(target, HandedOver::number_of(std::move(handed)));
+}
+
 void Connections::free_row(std::uint32_t index) {
   Row& row = rows_[index];
   CHECK(row.connection->freed(), "a connection is freed with operations or calls under way");
-  row.limits->leave(row.connection->peer().peer_slot);
+  if (row.limits != nullptr) row.limits->leave(row.connection->peer().peer_slot);
   row.connection.reset();
   CHECK(object_bytes_ >= row.bytes && open_ > 0, "{} connections are open", open_);
   object_bytes_ -= row.bytes;

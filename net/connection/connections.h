@@ -28,7 +28,8 @@ class Connections final : public ConnectionHost, public RequestOwner {
 
   // --- RequestOwner ---
   void on_response(Request& request) override;
-  void connection(std::uint64_t number) override;  // fd | protocol << 32 | peer_slot << 40
+  // fd | protocol << 32 | peer_slot << 40, or the number of a HandedOver.
+  void connection(std::uint64_t number) override;
 
   // `peer_slot`: the row in limits_of(protocol), left when the connection is freed.
   void add(int fd, Protocol protocol, std::uint32_t peer_slot);
@@ -69,6 +70,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
     std::uint32_t bytes = 0;             // size of the connection object
+    bool local = false;                  // on a Unix socket
     ConnectionLimits* limits = nullptr;  // table of its Peer::peer_slot
   };
 
@@ -77,6 +79,8 @@ class Connections final : public ConnectionHost, public RequestOwner {
                                        : *context_->connection_limits;
   }
 
+  void place(int fd, Protocol protocol, std::uint32_t peer_slot, HandedOver* before);
+  void pass_on(std::uint32_t index, std::unique_ptr<HandedOver> handed);
   void free_row(std::uint32_t index);
   void leave_open_count();
   void follow_live();

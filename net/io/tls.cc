@@ -61,16 +61,28 @@ struct TlsBio {
 
 namespace {
 
-// The account of the connection that OpenSSL works for on this thread; null: its allocations are
-// for all connections.
+// The bytes of the connection that OpenSSL works for on this thread; null: its allocations are for
+// all connections.
 thread_local std::int64_t* charged = nullptr;
 
+// While it lives, allocations count in `held`; then the change counts in the account.
 class Charge {
  public:
-  explicit Charge(std::int64_t* account) { charged = account; }
-  ~Charge() { charged = nullptr; }
+  Charge(std::int64_t& held, std::int64_t* account)
+      : held_(held), before_(held), account_(account) {
+    charged = &held;
+  }
+  ~Charge() {
+    charged = nullptr;
+    if (account_ != nullptr) *account_ += held_ - before_;
+  }
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
+
+ private:
+  const std::int64_t& held_;
+  const std::int64_t before_;
+  std::int64_t* const account_;
 };
 
 void charge(std::int64_t bytes) {
@@ -230,7 +242,7 @@ TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
 Tls::Tls(const TlsContext& context, std::string_view protocol, std::int64_t& account)
     : account_(&account), protocol_(protocol) {
-  const Charge scope(account_);
+  const Charge scope(held_, account_);
   ssl_ = SSL_new(context.context_);
   BIO* const bio = BIO_new(TlsBio::method());
   CHECK(ssl_ != nullptr && bio != nullptr, "OpenSSL: {}", openssl_reason());
@@ -242,12 +254,18 @@ Tls::Tls(const TlsContext& context, std::string_view protocol, std::int64_t& acc
 }
 
 Tls::~Tls() {
-  const Charge scope(account_);
+  const Charge scope(held_, account_);
   SSL_free(ssl_);
 }
 
+void Tls::charge_to(std::int64_t* account) {
+  if (account_ != nullptr) *account_ -= held_;
+  account_ = account;
+  if (account_ != nullptr) *account_ += held_;
+}
+
 Tls::Read Tls::read(std::span<char> into, std::size_t& count) {
-  const Charge scope(account_);
+  const Charge scope(held_, account_);
   ERR_clear_error();  // drops errors of other connections on this thread
   count = 0;
   const int done = SSL_read_ex(ssl_, into.data(), into.size(), &count);
@@ -270,7 +288,7 @@ std::size_t Tls::write(std::string_view plain) {
   if (closed_ || !established_) return 0;
   plain = plain.substr(0, seal_bytes_max);
   if (plain.empty()) return 0;
-  const Charge scope(account_);
+  const Charge scope(held_, account_);
   ERR_clear_error();
   out_.reserve(out_.size() + plain.size() + plain.size() / 256 + 512);  // a record adds about 22
   std::size_t written = 0;
@@ -287,7 +305,7 @@ void Tls::close() {
   if (closed_) return;
   closed_ = true;
   if (!established_) return;
-  const Charge scope(account_);
+  const Charge scope(held_, account_);
   ERR_clear_error();
   SSL_shutdown(ssl_);
   ERR_clear_error();

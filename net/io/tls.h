@@ -92,12 +92,16 @@ class Tls {
   bool begun() const { return begun_; }  // at least one byte was received
   std::string& out() { return out_; }
   std::string_view protocol() const { return protocol_; }
+  // Counts the bytes of OpenSSL in another account from now on; null: in none, before the shard of
+  // that account takes over.
+  void charge_to(std::int64_t* account);
   // Bytes of its own buffers; the bytes of OpenSSL are in the account.
   std::size_t memory() const { return sizeof(Tls) + out_.capacity() + early_.capacity(); }
 
  private:
   friend struct TlsBio;
   std::int64_t* account_;
+  std::int64_t held_ = 0;  // bytes of OpenSSL in the account
   ssl_st* ssl_ = nullptr;
   std::string_view protocol_;
   std::string_view received_;

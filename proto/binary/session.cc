@@ -168,7 +168,15 @@ BinaryCall::Next BinaryCall::hello(const Context& call) {
   const std::string_view name = in.take_short();
   // Magic and major are checked first: the rest of another version's HELLO may be unknown.
   if (magic != binary_magic || major != binary_major) return hang_up(Status::protocol_version);
-  if (!in.ok()) return hang_up(Status::bad_frame);  // further bytes belong to a later minor
+  if (!in.ok()) return hang_up(Status::bad_frame);
+  // The queue that the client will use, since 1.5; further bytes belong to a later minor. Whether
+  // the queue exists makes no difference: a stranger does not learn it.
+  const std::string_view account = in.take_short();
+  const std::string_view queue = in.take_short();
+  const bool named = in.ok() && !queue.empty();
+  target_ = named ? shard_of(account.empty() ? config.account : account, queue, config.shards)
+                  : config.home;
+  if (target_ != config.home) return Next::hand_over;
   if (auth > auth_key || (auth == auth_none && config.keys)) {
     session.fault_ = auth > auth_key ? AuthFault::bad_form : AuthFault::missing;
     return hang_up(Status::unauthorized);

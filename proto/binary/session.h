@@ -12,6 +12,7 @@
 //     close:   write_response, then the connection is closed when that has been sent
 //     deliver: write_response writes a DELIVER of a subscription, then --push--> route | pause
 //     pause:   the subscription has no credit; push() again when it may have some
+//     hand_over: HELLO names a queue of shard target(), where it begins again
 //     A subscription's call ends with --end_subscription--> respond.
 //
 // Responses may be sent in any order: the correlation of the request identifies each.
@@ -128,7 +129,7 @@ class BinaryCall {
   // Most messages in the response of a RECEIVE that had to wait: it holds memory for each.
   static constexpr std::uint32_t waiting_max = 16;
 
-  enum class Next : std::uint8_t { respond, route, close, deliver, pause };
+  enum class Next : std::uint8_t { respond, route, close, deliver, pause, hand_over };
 
   BinaryCall() = default;
   BinaryCall(const BinaryCall&) = delete;
@@ -138,7 +139,7 @@ class BinaryCall {
   Next begin(BinarySession& session, std::string_view frame, const Directory& directory,
              const BinarySettings& config);
 
-  // Valid while routed.
+  // Valid while routed; target() also after Next::hand_over.
   Request& request() { return request_; }
   ShardId target() const { return target_; }
   // Bytes of the request and of the prepared deliveries. Only while not routed.

@@ -46,6 +46,9 @@ class [[gnu::visibility("default")]] Client {
     std::string host = "127.0.0.1";
     std::uint16_t port = 9326;
     std::string name{};  // shown by the server; at most 64 bytes are kept
+    // The queue that is used most: the server then serves the connection on its shard. With an
+    // access key the account is needed, too.
+    std::string queue{}, queue_account{};
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds request_timeout{
         30'000};                        // of blocking calls, in addition to a receive's wait
