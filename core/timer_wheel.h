@@ -74,8 +74,9 @@ class TimerWheel {
     ++cancels_;
   }
 
-  // Visits due entries; at most `budget` are moved or visited. visit(entry) returns true if the
-  // entry was still live. True: there is more to do at this same `now`.
+  // Visits due entries. visit(entry) returns the work done, 0 if the entry was stale; visits end
+  // when their work and the moved entries reach `budget`. True: there is more to do at this same
+  // `now`.
   template <typename Visit>
   bool expire(Instant now, std::size_t budget, Visit&& visit);
   // Drops stale entries: at the heads of lanes, and when they are the majority, also in one chain
@@ -137,6 +138,12 @@ class TimerWheel {
   void forget_stale() {
     if (stale_ > 0) --stale_;
   }
+  template <typename Visit>
+  void visit_one(const TimerEntry& entry, std::size_t& budget, Visit& visit) {
+    const std::size_t work = visit(entry);
+    if (work == 0) forget_stale();
+    budget -= std::min(budget, std::max<std::size_t>(1, work));
+  }
 
   static constexpr std::uint64_t unarmed = UINT64_MAX;
 
@@ -171,23 +178,21 @@ bool TimerWheel::expire(Instant now, std::size_t budget, Visit&& visit) {
   for (Lane& lane : lanes_) {
     while (lane.head != nullptr && front(lane).deadline <= limit) {
       if (budget == 0) return true;
-      --budget;
       const TimerEntry entry = front(lane);
       pop_front(lane);
       CHECK(size_ > 0);
       --size_;
-      if (!visit(entry)) forget_stale();
+      visit_one(entry, budget, visit);
     }
   }
   for (;;) {
     while (due_ != nullptr) {
       while (due_->count > 0) {
         if (budget == 0) return true;
-        --budget;
         const TimerEntry entry = due_->entries[--due_->count];
         CHECK(size_ > 0 && entry.deadline <= limit, "deadline {} at {}", entry.deadline + 0, limit);
         --size_;
-        if (!visit(entry)) forget_stale();
+        visit_one(entry, budget, visit);
       }
       Chunk* const empty = due_;
       due_ = due_->next;

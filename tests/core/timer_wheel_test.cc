@@ -385,5 +385,26 @@ TEST_F(Garbage, LeavesWhatIsLive) {
   EXPECT_EQ(wheel.stale(), 0u);
 }
 
+TEST(TimerWheel, EndsAVisitWhenItsWorkReachesTheBudget) {
+  for (const bool in_lane : {true, false}) {
+    SCOPED_TRACE(in_lane);
+    TimerWheel wheel(Instant{1'000});
+    for (std::uint32_t i = 1; i <= 10; ++i)
+      in_lane ? wheel.arm(Instant{1'000}, seconds(1), 1, i, 0) : wheel.arm(Instant{2'000}, 1, i, 0);
+    const Instant due{2'000};
+    std::size_t visited = 0;
+    const auto visit = [&](const TimerEntry&) -> std::size_t {
+      ++visited;
+      return 10;
+    };
+    while (visited == 0) EXPECT_TRUE(wheel.expire(due, 25, visit));
+    EXPECT_LE(visited, 3u);
+    while (wheel.expire(due, 25, visit)) {
+    }
+    EXPECT_EQ(visited, 10u);
+    EXPECT_EQ(wheel.stale(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace pawl
