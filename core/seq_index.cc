@@ -288,6 +288,14 @@ bool SeqIndex::make_unready(Seq seq) {
   return p != nullptr && set_ready(seq, *p, -1);
 }
 
+void SeqIndex::take(Seq seq, IndexEntry entry) {
+  Page* const p = page(seq);
+  CHECK(p != nullptr && !entry.absent(), "seq {}", seq);
+  const bool was_ready = set_ready(seq, *p, -1);
+  CHECK(was_ready, "seq {} is not ready", seq);
+  (p->dense ? p->dense->entries[index(seq)] : find_sparse(*p, index(seq))->entry) = entry;
+}
+
 bool SeqIndex::is_ready(Seq seq) const {
   const Page* const p = page(seq);
   return p != nullptr && ready_state(*p, index(seq)) >= 0;

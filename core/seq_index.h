@@ -6,10 +6,10 @@
 //                        \--(delayed)           \---- returned <---+      erase from any: absent
 //
 // Sequence numbers are dense, so two loads find a message: the page, then the entry. An entry is 8
-// bytes: the log position of a waiting message, or the slot of a tracked one. Two bitmaps mark the
-// ready messages, one for messages never received and one for returned messages. Making ready sets
-// a bit, taking finds the first, and order repairs itself when an old message returns. A waiting
-// message therefore costs 8 bytes and two bits.
+// bytes: the log position of a waiting message, the slot of a tracked one, or its lease and its
+// number there. Two bitmaps mark the ready messages, one for messages never received and one for
+// returned messages. Making ready sets a bit, taking finds the first, and order repairs itself when
+// an old message returns. A waiting message therefore costs 8 bytes and two bits.
 //
 // A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with
 // the ninth entry: a queue of a few messages costs 250 bytes. A page with at most sparse_max
@@ -33,19 +33,47 @@
 
 namespace pawl {
 
-// The location of a message: in the log, or in the slab of tracked messages.
+// The location of a message: in the log (it only waits), in the slab of tracked messages, or in a
+// lease.
+//
+//   63      62       48      36       32       0
+//   | slot | lease | 0      | member | row      |     of a slot, of a lease
+//   | 0    | 0     | 0      | log position      |     of a waiting message
 class IndexEntry {
  public:
+  static constexpr std::uint32_t members_max = 16;  // of a lease
+
   constexpr IndexEntry() = default;
   static constexpr IndexEntry log(LogPos position) { return IndexEntry(log_pos(position)); }
-  static constexpr IndexEntry slot(std::uint32_t index) { return IndexEntry(slot_tag | index); }
+  static constexpr IndexEntry slot(std::uint32_t row) { return IndexEntry(slot_tag | row); }
+  static constexpr IndexEntry lease(std::uint32_t row, std::uint32_t member) {
+    CHECK(member < members_max, "member {}", member);
+    return IndexEntry(lease_tag | std::uint64_t{member} << 32 | row);
+  }
   constexpr bool absent() const { return word_ == 0; }
   constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }
-  constexpr LogPos position() const { return word_ & log_pos_max; }
-  constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(word_); }
+  constexpr bool is_lease() const { return (word_ & lease_tag) != 0; }
+  constexpr bool in_log() const { return !absent() && (word_ & (slot_tag | lease_tag)) == 0; }
+  constexpr LogPos position() const {
+    CHECK((word_ & (slot_tag | lease_tag)) == 0, "the entry {} has no position", word_);
+    return word_;
+  }
+  constexpr std::uint32_t slot() const {
+    CHECK(is_slot(), "the entry {} is not a slot", word_);
+    return static_cast<std::uint32_t>(word_);
+  }
+  constexpr std::uint32_t lease() const {  // its row
+    CHECK(is_lease(), "the entry {} is not a lease", word_);
+    return static_cast<std::uint32_t>(word_);
+  }
+  constexpr std::uint32_t member() const {
+    return static_cast<std::uint32_t>(word_ >> 32) % members_max;
+  }
+  bool operator==(const IndexEntry&) const = default;
 
  private:
   static constexpr std::uint64_t slot_tag = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t lease_tag = std::uint64_t{1} << 62;
   constexpr explicit IndexEntry(std::uint64_t word) : word_(word) {}
   std::uint64_t word_ = 0;
 };
@@ -126,6 +154,8 @@ class SeqIndex {
   void make_ready(Seq seq, Set set);  // the message is present
   // Takes it out of either set; true if it was in one.
   bool make_unready(Seq seq);
+  // Takes a ready message out of its set, and changes its entry.
+  void take(Seq seq, IndexEntry entry);
   bool is_ready(Seq seq) const;
   // The first of a set, or 0. It stays in the set.
   Seq first_ready(Set set);

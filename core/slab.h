@@ -6,7 +6,7 @@
 // The rows of a reallocated block begin with a generation that no freed row had. A slab that often
 // has few rows may begin with a small block of `first_rows`, which is never freed.
 //
-// Limits: `rows_max` rows; take() returns none when that many or more are taken.
+// Limits: `rows_max` rows; take() returns none when that many or more are taken or reserved.
 // Owner:  one shard.
 #pragma once
 
@@ -33,6 +33,16 @@ class Slab {
 
   // Taken rows beyond the new limit stay.
   void set_max(std::uint32_t rows_max) { rows_max_ = rows_max; }
+
+  // Keeps free rows from take(), until unreserve() releases them to their holder.
+  void reserve(std::uint32_t rows) {
+    CHECK(rows <= free(), "{} of {} free rows", rows, free());
+    reserved_ += rows;
+  }
+  void unreserve(std::uint32_t rows) {
+    CHECK(rows <= reserved_, "{} of {} reserved rows", rows, reserved_);
+    reserved_ -= rows;
+  }
 
   // Returns a row, with its old contents or from a new block; `none` when all are taken.
   std::uint32_t take() {
@@ -76,7 +86,8 @@ class Slab {
   }
   std::size_t taken() const { return taken_; }
   std::size_t bytes() const { return bytes_; }
-  bool full() const { return taken_ >= rows_max_; }
+  std::size_t free() const { return rows_max_ - std::min<std::size_t>(rows_max_, used()); }
+  bool full() const { return used() >= rows_max_; }
   static constexpr std::size_t block_bytes() { return bytes_of(block_rows); }
 
  private:
@@ -97,6 +108,7 @@ class Slab {
     return rows * (sizeof(Row) + sizeof(std::uint16_t)) + sizeof(Block);
   }
   static constexpr std::uint32_t no_block = UINT32_MAX;
+  std::size_t used() const { return taken_ + reserved_; }
   static constexpr bool has_generations = requires(Row row) { row.generation; };
 
   std::uint32_t block_with_free_row() {
@@ -164,6 +176,7 @@ class Slab {
   std::vector<std::uint64_t> has_free_row_;  // a bit for each block with a free row
   std::uint32_t lowest_ = 0;                 // no earlier word of has_free_row_ has a bit
   std::size_t taken_ = 0;
+  std::size_t reserved_ = 0;
   std::size_t bytes_ = 0;  // memory of the blocks
   std::size_t empty_ = 0;  // empty blocks that may be freed
   std::uint32_t generation_ = 0;

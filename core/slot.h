@@ -6,7 +6,8 @@
 //   visible --dead letter, move task--> moving --refused--> visible
 //
 // A tracked message was delivered, is delayed, belongs to a group or came from another queue. A
-// message that only waits in a standard queue has no slot.
+// message that only waits in a standard queue has no slot. Messages received together for the first
+// time share a lease instead (core/lease.h).
 //
 // Units:  Instant, ms.
 // Owner:  the shard's slab of slots; the rules are in core/message_states.cc.

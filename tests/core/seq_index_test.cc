@@ -21,11 +21,6 @@ struct Both {
   int set = -1;
 };
 
-bool same(IndexEntry a, IndexEntry b) {
-  return a.is_slot() == b.is_slot() &&
-         (a.is_slot() ? a.slot() == b.slot() : a.position() == b.position());
-}
-
 // A SeqIndex and its oracle, a std::map.
 class Pair {
  public:
@@ -50,6 +45,12 @@ class Pair {
     ASSERT_EQ(index_.make_unready(seq), was);
     if (was) it->second.set = -1;
   }
+  void take(Seq seq, IndexEntry indexed) {
+    Both& known = oracle_.at(seq);
+    if (known.set < 0) return;
+    index_.take(seq, indexed);
+    known = {.indexed = indexed, .set = -1};
+  }
   void drain_page() {
     std::vector<std::pair<Seq, IndexEntry>> drained;
     const bool any =
@@ -57,7 +58,7 @@ class Pair {
     ASSERT_TRUE(any || oracle_.empty());
     for (const auto& [seq, indexed] : drained) {
       ASSERT_EQ(seq, oracle_.begin()->first);
-      ASSERT_TRUE(same(indexed, oracle_.begin()->second.indexed));
+      ASSERT_EQ(indexed, oracle_.begin()->second.indexed);
       oracle_.erase(oracle_.begin());
     }
   }
@@ -65,7 +66,7 @@ class Pair {
   void check_near(Seq seq) {
     const auto it = oracle_.find(seq);
     ASSERT_EQ(index_.find(seq).absent(), it == oracle_.end());
-    ASSERT_TRUE(it == oracle_.end() || same(index_.find(seq), it->second.indexed));
+    ASSERT_TRUE(it == oracle_.end() || index_.find(seq) == it->second.indexed);
     ASSERT_EQ(index_.is_ready(seq), it != oracle_.end() && it->second.set >= 0);
     const auto from = oracle_.lower_bound(seq);
     ASSERT_EQ(index_.first_from(seq), from == oracle_.end() ? 0 : from->first);
@@ -90,7 +91,7 @@ class Pair {
     index_.for_each([&](Seq seq, IndexEntry indexed) {
       ASSERT_NE(it, oracle_.end());
       ASSERT_EQ(seq, it->first);
-      ASSERT_TRUE(same(indexed, it->second.indexed));
+      ASSERT_EQ(indexed, it->second.indexed);
       ++it;
     });
     ASSERT_EQ(it, oracle_.end());
@@ -120,8 +121,15 @@ class Walk {
  private:
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
   IndexEntry somewhere() {
-    return below(2) == 0 ? IndexEntry::log(1 + below(log_pos_max))
-                         : IndexEntry::slot(static_cast<std::uint32_t>(random_.next()));
+    const auto row = static_cast<std::uint32_t>(random_.next());
+    switch (below(4)) {
+      case 0:
+        return IndexEntry::slot(row);
+      case 1:
+        return IndexEntry::lease(row, static_cast<std::uint32_t>(below(IndexEntry::members_max)));
+      default:
+        return IndexEntry::log(1 + below(log_pos_max));
+    }
   }
   Seq any_seq() { return 1 + below(next_[which_] + 10); }
   Seq present() {
@@ -151,7 +159,7 @@ class Walk {
       return;
     }
     const Seq seq = present();
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         return pair.put(below(2) == 0 ? seq : any_seq(), somewhere());  // any: as in recovery
       case 1:
@@ -161,6 +169,8 @@ class Walk {
       case 3:
         if (below(200) == 0) pair.drain_page();
         return;
+      case 4:
+        return pair.take(seq, somewhere());
       default:
         return pair.check_near(below(2) == 0 ? seq : any_seq());
     }
@@ -196,14 +206,23 @@ TEST(SeqIndex, IsEmptyAtFirst) {
   EXPECT_EQ(index.size(), 0u);
 }
 
-TEST(SeqIndex, TellsALogPositionFromASlot) {
-  const IndexEntry log = IndexEntry::log(log_pos_max), slot = IndexEntry::slot(0xFFFFFFFF);
-  EXPECT_FALSE(log.is_slot());
+TEST(SeqIndex, TellsALogPositionFromASlotAndALease) {
+  const IndexEntry log = IndexEntry::log(log_pos_max), slot = IndexEntry::slot(UINT32_MAX),
+                   lease = IndexEntry::lease(UINT32_MAX, IndexEntry::members_max - 1);
+  EXPECT_TRUE(log.in_log() && !log.is_slot() && !log.is_lease());
   EXPECT_EQ(log.position(), log_pos_max);
-  EXPECT_TRUE(slot.is_slot());
-  EXPECT_EQ(slot.slot(), 0xFFFFFFFFu);
-  EXPECT_TRUE(IndexEntry().absent());
-  EXPECT_FALSE(log.absent() || slot.absent());
+  EXPECT_TRUE(slot.is_slot() && !slot.is_lease() && !slot.in_log());
+  EXPECT_EQ(slot.slot(), UINT32_MAX);
+  EXPECT_TRUE(lease.is_lease() && !lease.is_slot() && !lease.in_log());
+  EXPECT_EQ(lease.lease(), UINT32_MAX);
+  EXPECT_EQ(lease.member(), IndexEntry::members_max - 1);
+  EXPECT_NE(lease, IndexEntry::lease(UINT32_MAX, 0));
+  EXPECT_FALSE(log.absent() || slot.absent() || lease.absent());
+  EXPECT_TRUE(IndexEntry().absent() && !IndexEntry().in_log());
+  EXPECT_DEATH((void)lease.position(), "CHECK");
+  EXPECT_DEATH((void)slot.position(), "CHECK");
+  EXPECT_DEATH((void)lease.slot(), "CHECK");
+  EXPECT_DEATH((void)slot.lease(), "CHECK");
 }
 
 TEST(SeqIndex, MovesAMessageBetweenTheSetsAndCountsItOnce) {

@@ -54,6 +54,25 @@ TEST(Slab, OfNoRowsIsFull) {
   EXPECT_EQ(slab.take(), Slab<int>::none);
 }
 
+TEST(Slab, KeepsReservedRowsUntilTheyAreReleased) {
+  Slab<int> slab(5);
+  slab.take();
+  slab.reserve(3);
+  EXPECT_EQ(slab.free(), 1u);
+  EXPECT_NE(slab.take(), Slab<int>::none);
+  EXPECT_TRUE(slab.full());
+  EXPECT_EQ(slab.take(), Slab<int>::none);
+  EXPECT_DEATH(slab.reserve(1), "CHECK");
+  slab.unreserve(1);
+  EXPECT_NE(slab.take(), Slab<int>::none);
+  EXPECT_EQ(slab.take(), Slab<int>::none);
+  slab.unreserve(2);
+  EXPECT_EQ(slab.free(), 2u);
+  EXPECT_DEATH(slab.unreserve(1), "CHECK");
+  slab.set_max(2);
+  EXPECT_EQ(slab.free(), 0u);
+}
+
 struct Aged {
   std::uint32_t generation = 0;
 };
