@@ -151,15 +151,13 @@ bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, 
     add_set_aside(seq);
     walk_.seq = seq + 1;
     const IndexEntry indexed = queue.index.find(seq);
-    if (!indexed.is_slot()) {
+    if (indexed.in_log()) {
       index_entries.entries.push_back({seq, indexed.position()});
       continue;
     }
-    const Slot& slot = state_.slots[indexed.slot()];
-    CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
-    CHECK(slot.position != log_pos_none, "seq {} of queue {} is not in the log", seq,
-          raw(queue.id));
-    tracked.entries.push_back(states_.tracked_message_of(queue, slot));
+    tracked.entries.push_back(states_.tracked_message_of(queue, seq, indexed));
+    CHECK(tracked.entries.back().position != log_pos_none, "seq {} of queue {} is not in the log",
+          seq, raw(queue.id));
   }
   if (seq == 0) add_set_aside(queue.next_seq);
   if (!index_entries.entries.empty() && !MUTANT(forget_index_entries))

@@ -92,6 +92,7 @@ void CommitQueue::make_available(const Commit& commit, Instant now) {
   for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
     const IndexEntry indexed = queue->index.find(seq);
     if (indexed.absent()) continue;  // purged meanwhile
+    CHECK(!indexed.is_lease(), "seq {} was delivered before it was available", seq);
     if (!indexed.is_slot()) {
       queue->index.make_ready(seq, SeqIndex::Set::fresh);
     } else if (state_.slots[indexed.slot()].deadline > now) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/mutant.h"
+
 namespace pawl {
 
 Leases::Leases(Slab<Slot>& slots, TimerWheel& timers, std::uint16_t kind, std::size_t spare_bytes)
@@ -53,7 +55,7 @@ bool Leases::leave(IndexEntry member) {
   slots_.unreserve(1);
   if (lease.timer_armed) timers_.cancelled();
   lease.timer_armed = false;
-  ++lease.generation;
+  if (!MUTANT(reuse_lease_timer)) ++lease.generation;
   table_.give(row);
   return true;
 }
@@ -73,7 +75,7 @@ void Leases::set_position(IndexEntry member, LogPos position) {
   Lease& lease = table_[member.lease()];
   CHECK(lease.has(member.member()) && position != log_pos_none, "lease {} has no member {}",
         member.lease(), member.member());
-  lease.positions[member.member()] = position;
+  if (!MUTANT(forget_lease_relocation)) lease.positions[member.member()] = position;
 }
 
 }  // namespace pawl

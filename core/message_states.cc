@@ -64,7 +64,13 @@ std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPo
 // The slot of a message that is there, made if it had none.
 std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed) {
   if (indexed.is_slot()) return indexed.slot();
-  return take_slot(queue, seq, State::visible, indexed.position());
+  if (!indexed.is_lease()) return take_slot(queue, seq, State::visible, indexed.position());
+  const std::uint32_t row = break_out(queue, indexed);
+  Slot& slot = state_.slots[row];
+  CHECK(slot.seq == seq, "seq {} is leased as seq {}", seq, slot.seq);
+  slot.timer_armed = true;
+  state_.timers.arm(slot.deadline, timer_message, row, slot.generation);
+  return row;
 }
 
 // The slot of a new message, as sent and in its group.
@@ -89,7 +95,11 @@ bool MessageStates::join_group(Queue& queue, std::uint32_t row, const Content& c
 }
 
 void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
-  if (!indexed.is_slot()) return freed.push_back(indexed.position());
+  if (!indexed.is_slot()) {
+    freed.push_back(position_of(indexed));
+    if (indexed.is_lease()) state_.leases.leave(indexed);
+    return;
+  }
   Slot& slot = state_.slots[indexed.slot()];
   if (slot.state != State::free) {  // its queue has gone
     if (slot.timer_armed) state_.timers.cancelled();
@@ -100,6 +110,67 @@ void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
   // Without a position its record is of this turn: appended() sees to it.
   if (slot.position != log_pos_none) freed.push_back(slot.position);
   state_.slots.give(indexed.slot());
+}
+
+// --- leases ---
+
+std::uint32_t MessageStates::open_lease(Queue& queue, Seq seq, std::uint32_t nonce,
+                                        std::uint64_t expected, Instant now, Duration visibility) {
+  if (expected < Lease::members_min) return Leases::none;
+  const auto members =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(expected, Lease::members_max));
+  const std::uint32_t row = state_.leases.open(queue.id, seq, nonce, members, now, visibility);
+  if (row != Leases::none) ++queue.leases;
+  return row;
+}
+
+Slot MessageStates::lease(Queue& queue, std::uint32_t row, Seq seq, LogPos position,
+                          std::uint32_t nonce) {
+  CHECK(state_.leases[row].queue == queue.id, "a lease of queue {}", raw(state_.leases[row].queue));
+  const IndexEntry member = state_.leases.join(row, seq, position, nonce);
+  queue.index.take(seq, member);
+  ++queue.in_flight;
+  return state_.leases.slot_of(member);
+}
+
+void MessageStates::close_lease(Queue& queue, std::uint32_t row) {
+  const Lease& lease = state_.leases[row];
+  if (lease.members() >= Lease::members_min) return;
+  const std::uint32_t only = lease.first();
+  slot_for(queue, lease.seq(only), IndexEntry::lease(row, only));
+}
+
+std::size_t MessageStates::expire_lease(std::uint32_t row) {
+  state_.leases.fired(row);
+  const Lease& lease = state_.leases[row];
+  // A lease of a retired queue is freed later; the queue does not know it.
+  Queue* const queue = state_.existing_queue(raw(lease.queue));
+  const std::uint32_t first = lease.first();
+  if (queue == nullptr || queue->index.find(lease.seq(first)) != IndexEntry::lease(row, first))
+    return 1;
+  const std::uint32_t members = lease.members();
+  for (std::uint32_t left = members; left > (MUTANT(forget_lease_member) ? 1 : 0); --left)
+    show(*queue, break_out(*queue, IndexEntry::lease(row, lease.first())));
+  return members;
+}
+
+// The slot of a leased message, without a timer: a lease reserves it.
+std::uint32_t MessageStates::break_out(Queue& queue, IndexEntry indexed) {
+  const Slot leased = state_.leases.slot_of(indexed);
+  leave_lease(queue, indexed);
+  const std::uint32_t row = take_slot(queue, leased.seq, leased.state, leased.position);
+  CHECK(row != Slab<Slot>::none, "no slot was reserved for seq {}", leased.seq);
+  Slot& slot = state_.slots[row];
+  slot.deadline = leased.deadline;
+  slot.nonce = leased.nonce;
+  slot.set_received(leased.receive_count, leased.first_received(), leased.since);
+  return row;
+}
+
+void MessageStates::leave_lease(Queue& queue, IndexEntry indexed) {
+  CHECK(state_.leases[indexed.lease()].queue == queue.id, "a lease of queue {}",
+        raw(state_.leases[indexed.lease()].queue));
+  if (state_.leases.leave(indexed)) count_down(queue.leases);
 }
 
 // --- states ---
@@ -169,7 +240,13 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
     if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
     count_down(queue.slots);
   }
-  release(indexed, freed);
+  if (indexed.is_lease()) {
+    if (!MUTANT(leak_in_flight)) count_down(queue.in_flight);
+    freed.push_back(state_.leases.position(indexed));
+    leave_lease(queue, indexed);
+  } else {
+    release(indexed, freed);
+  }
   queue.index.erase(seq);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
@@ -209,7 +286,7 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
   if (indexed.absent()) return;
   TrackedMessage message{.seq = seq};
-  if (indexed.is_slot()) message = tracked_message_of(*queue, state_.slots[indexed.slot()]);
+  if (!indexed.in_log()) message = tracked_message_of(*queue, seq, indexed);
   std::vector<LogPos> kept;
   erase(*queue, seq, indexed, kept);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
@@ -225,9 +302,13 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
 
 LogPos MessageStates::position_of(QueueId id, Seq seq) {
   const Queue* const queue = state_.find_queue(id);
-  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
-  if (indexed.absent()) return log_pos_none;
-  return indexed.is_slot() ? LogPos{state_.slots[indexed.slot()].position} : indexed.position();
+  return queue == nullptr ? log_pos_none : position_of(queue->index.find(seq));
+}
+
+// log_pos_none: the message is not there, or its record is of this turn.
+LogPos MessageStates::position_of(IndexEntry indexed) const {
+  if (indexed.is_slot()) return state_.slots[indexed.slot()].position;
+  return indexed.is_lease() ? state_.leases.position(indexed) : indexed.position();
 }
 
 void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
@@ -241,6 +322,8 @@ void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogP
   CHECK(!indexed.absent() && position != log_pos_none, "seq {} at {}", seq, position);
   if (indexed.is_slot()) {
     state_.slots[indexed.slot()].position = position;
+  } else if (indexed.is_lease()) {
+    state_.leases.set_position(indexed, position);
   } else {
     queue.index.put(seq, IndexEntry::log(position));
   }
@@ -248,7 +331,11 @@ void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogP
 
 // --- records ---
 
-TrackedMessage MessageStates::tracked_message_of(const Queue& queue, const Slot& slot) const {
+TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
+                                                 IndexEntry indexed) const {
+  const Slot slot =
+      indexed.is_lease() ? state_.leases.slot_of(indexed) : state_.slots[indexed.slot()];
+  CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   CHECK(slot.group == 0 || queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
   return {.seq = slot.seq,

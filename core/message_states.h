@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of tracked messages (core/slot.h). A change updates counters, timers, groups and the
-// set of ready messages, and wakes waiting receives.
+// The states of tracked messages, in slots (core/slot.h) and leases (core/lease.h). A change
+// updates counters, timers, groups and the set of ready messages, and wakes waiting receives.
 //
 // Limits: ShardLimits::slots_max; without a free slot a function returns Slab<Slot>::none.
 // Owner:  core/shard.h.
@@ -26,10 +26,24 @@ class MessageStates {
 
   // --- slots ---
   std::uint32_t take_slot(Queue& queue, Seq seq, Slot::State state, LogPos position);
+  // A leased message leaves its lease; that never fails.
   std::uint32_t slot_for(Queue& queue, Seq seq, IndexEntry indexed);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
-  // Frees the message's slot, and adds its record to `freed` unless it is of this turn.
+  // Frees the message's slot or its place in a lease, and adds its record to `freed` unless it is
+  // of this turn.
   void release(IndexEntry indexed, std::vector<LogPos>& freed);
+
+  // --- leases ---
+  // A lease for the fresh messages of a receive, from `seq` on; Leases::none: few are expected, or
+  // few slots are free.
+  std::uint32_t open_lease(Queue& queue, Seq seq, std::uint32_t nonce, std::uint64_t expected,
+                           Instant now, Duration visibility);
+  // The message, fresh and without a slot, is in flight as a member of the lease.
+  Slot lease(Queue& queue, std::uint32_t row, Seq seq, LogPos position, std::uint32_t nonce);
+  // No more messages join the lease: a single one gets a slot.
+  void close_lease(Queue& queue, std::uint32_t row);
+  // The timer of the lease has fired: its messages are visible. Returns their number.
+  std::size_t expire_lease(std::uint32_t row);
 
   // --- states ---
   void change_state(Queue& queue, std::uint32_t row, Slot::State state);
@@ -52,15 +66,19 @@ class MessageStates {
 
   // --- positions in the log ---
   LogPos position_of(QueueId queue, Seq seq);
+  LogPos position_of(IndexEntry indexed) const;
   void relocated(QueueId queue, Seq seq, LogPos position);
   void set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position);
 
   // --- records ---
-  TrackedMessage tracked_message_of(const Queue& queue, const Slot& slot) const;
+  // The message has a slot or a lease.
+  TrackedMessage tracked_message_of(const Queue& queue, Seq seq, IndexEntry indexed) const;
   void record(const Slot& slot, Effects& effects) const;
 
  private:
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
+  std::uint32_t break_out(Queue& queue, IndexEntry indexed);
+  void leave_lease(Queue& queue, IndexEntry indexed);
 
   ShardState& state_;
   LongPolls& polls_;

@@ -84,6 +84,9 @@ enum class Mutant : std::uint8_t {
   forget_kept,               // a segment retained for replay is reused
   rest_forever,              // once enough space is ahead of the log, no more is made
   stay_full,                 // memory that was once full counts as full for ever
+  reuse_lease_timer,         // the timer of an ended lease ends the next lease of its row
+  forget_lease_member,       // the last message of a lease does not come back at its timeout
+  forget_lease_relocation,   // a leased message's position stays as before its relocation
 };
 
 inline Mutant active_mutant = Mutant::none;

@@ -198,7 +198,8 @@ struct Queue {
   Seq expired = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
-  std::uint64_t slots = 0;    // tracked messages
+  std::uint64_t slots = 0;    // messages with a slot
+  std::uint64_t leases = 0;   // of other messages in flight
   std::uint64_t moving = 0;   // messages on their way to another queue
   std::uint64_t leaving = 0;  // `moving`, and dead letters that wait to try again
   Instant purged_at{INT64_MIN / 2};

@@ -16,7 +16,7 @@ using State = Slot::State;
 }  // namespace
 
 // An attacker with the key of version 1 can forge handles of any delivery; only handles from before
-// the upgrade are accepted.
+// the upgrade are accepted. Every lease is younger.
 Result<Receipt> ReceiptRequests::open(const ReceiptHandle& handle, const Queue& queue,
                                       Instant now) const {
   if (!is_old(handle) || state_.identity.upgraded.ms == 0)
@@ -148,8 +148,9 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     const Result<Receipt> receipt = receipt_of(queue, entry, now);
     if (!receipt) continue;
     const IndexEntry indexed = queue.index.find(receipt->seq);
-    if (!indexed.is_slot()) continue;
-    Slot& slot = state_.slots[indexed.slot()];
+    if (indexed.absent() || indexed.in_log()) continue;
+    const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
+    Slot& slot = state_.slots[row];
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
     if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
@@ -158,7 +159,7 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
       slot.first_ms_before = 0;
     }
     slot.deadline = now;
-    states_.show(queue, indexed.slot());
+    states_.show(queue, row);
     states_.record(slot, effects);
     if (attempted == nullptr) continue;
     const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);

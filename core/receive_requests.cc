@@ -18,6 +18,10 @@ Duration or_default(Duration asked, Duration queue_setting) {
   return asked.ms < 0 ? queue_setting : asked;
 }
 
+Duration visibility_of(const Queue& queue, const Request& request) {
+  return or_default(request.receive.visibility, queue.config->visibility());
+}
+
 using State = Slot::State;
 
 }  // namespace
@@ -61,8 +65,7 @@ std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant n
     deliver_any(queue, request, max, now, effects);
   }
   CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
-  if (or_default(request.receive.visibility, queue.config->visibility()).ms > 0)
-    return request.delivered;
+  if (visibility_of(queue, request).ms > 0) return request.delivered;
   // They are back at once, but not twice in one answer.
   for (const Delivery& delivery : request.deliveries.first(request.delivered))
     states_.show(queue, queue.index.find(delivery.seq).slot());
@@ -95,17 +98,26 @@ void ReceiveRequests::deliver_in_order(Queue& queue, Request& request, std::uint
 void ReceiveRequests::deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
                                   Effects& effects) {
   const bool redrives = queue.config->number(Attribute::max_receive_count) > 0;
+  const bool leases = max >= Lease::members_min && visibility_of(queue, request).ms > 0;
+  std::uint32_t lease = Leases::none;
   std::uint32_t dead_letters = 0;
   bool dead_letters_wait = false;  // messages never received do not wait with them
   while (request.delivered < max &&
          (dead_letters_wait ? queue.index.ready(SeqIndex::Set::fresh) > 0 : queue.has_ready())) {
-    const Seq fresh = dead_letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh) : 0;
-    const std::uint32_t row = dead_letters_wait
-                                  ? states_.slot_for(queue, fresh, queue.index.find(fresh))
-                                  : next_message(queue, now);
+    const Seq seq = dead_letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh)
+                                      : next_message(queue, now);
+    const IndexEntry indexed = queue.index.find(seq);
+    if (leases && indexed.in_log()) {  // never received, so not a dead letter
+      lease = lease_for(queue, request, seq, lease, max - request.delivered, now);
+      if (lease != Leases::none) {
+        hand_out(states_.lease(queue, lease, seq, indexed.position(), nonce_++), request, effects);
+        continue;
+      }
+    }
+    const std::uint32_t row = states_.slot_for(queue, seq, indexed);
     if (row == Slab<Slot>::none) {
       if (request.delivered == 0) request.error = Errc::overloaded;
-      return;
+      break;
     }
     if (!redrives || !transfers_.is_dead_letter(queue, state_.slots[row])) {
       hand_out(queue, row, request, now, effects);
@@ -113,16 +125,15 @@ void ReceiveRequests::deliver_any(Queue& queue, Request& request, std::uint32_t 
       dead_letters_wait = true;
     }
   }
+  if (lease != Leases::none) states_.close_lease(queue, lease);
 }
 
-// The next message of a standard queue; messages with and without a group take turns. none: no slot
-// is free.
-std::uint32_t ReceiveRequests::next_message(Queue& queue, Instant now) {
+// The next message of a standard queue; messages with and without a group take turns.
+Seq ReceiveRequests::next_message(Queue& queue, Instant now) {
   const bool grouped = queue.groups && queue.groups->any_ready();
   queue.grouped_last = grouped && (queue.index.ready() == 0 || !queue.grouped_last);
-  if (queue.grouped_last) return queue.groups->next_fairly(queue.in_flight, now);
-  const Seq seq = next_ready(queue, now);
-  return states_.slot_for(queue, seq, queue.index.find(seq));
+  if (queue.grouped_last) return state_.slots[queue.groups->next_fairly(queue.in_flight, now)].seq;
+  return next_ready(queue, now);
 }
 
 // The oldest message without a group. Messages that have just come back take turns with fresh ones:
@@ -140,11 +151,24 @@ Seq ReceiveRequests::next_ready(Queue& queue, Instant now) {
   return choose_returned ? returned : fresh;
 }
 
+// The lease for a fresh message, the `open` one of the receive or a new one; none: it gets a slot.
+// `left` messages may still be delivered.
+std::uint32_t ReceiveRequests::lease_for(Queue& queue, const Request& request, Seq seq,
+                                         std::uint32_t open, std::uint32_t left, Instant now) {
+  if (open != Leases::none) {
+    if (state_.leases[open].fits(seq, nonce_)) return open;
+    states_.close_lease(queue, open);
+  }
+  const std::uint64_t fresh = queue.index.ready(SeqIndex::Set::fresh);
+  return states_.open_lease(queue, seq, nonce_, std::min<std::uint64_t>(left, fresh), now,
+                            visibility_of(queue, request));
+}
+
 // --- their delivery ---
 
 void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now,
                                Effects& effects) {
-  const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
+  const Duration visibility = visibility_of(queue, request);
   Slot& slot = state_.slots[row];
   CHECK(slot.state == State::visible, "seq {} is not visible", slot.seq);
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
@@ -158,6 +182,10 @@ void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request
     states_.change_state(queue, row, State::in_flight);  // until the answer is complete
     slot.deadline = now;
   }
+  hand_out(slot, request, effects);
+}
+
+void ReceiveRequests::hand_out(const Slot& slot, Request& request, Effects& effects) const {
   states_.record(slot, effects);
   deliver_one(slot, request);
 }
@@ -257,7 +285,7 @@ bool ReceiveRequests::receive_again(Queue& queue, Request& request, Instant now,
     effects.replies.push_back({&request, false});
     return true;
   }
-  const Duration visibility = or_default(request.receive.visibility, queue.config->visibility());
+  const Duration visibility = visibility_of(queue, request);
   for (Attempted& m : *messages) {
     if (!kept(m)) continue;
     const std::uint32_t row = queue.index.find(m.seq).slot();

@@ -44,9 +44,12 @@ class ReceiveRequests {
                         Effects& effects);
   void deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
                    Effects& effects);
-  std::uint32_t next_message(Queue& queue, Instant now);
+  Seq next_message(Queue& queue, Instant now);
   Seq next_ready(Queue& queue, Instant now);
   void hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now, Effects& effects);
+  std::uint32_t lease_for(Queue& queue, const Request& request, Seq seq, std::uint32_t open,
+                          std::uint32_t left, Instant now);
+  void hand_out(const Slot& slot, Request& request, Effects& effects) const;
   void deliver_one(const Slot& slot, Request& request) const;
   void serve_waiters(Queue& queue, Instant now, Effects& effects);
   bool answer_attempts(Queue& queue, Instant now, Effects& effects);

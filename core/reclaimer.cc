@@ -39,7 +39,7 @@ void Reclaimer::retire(Queue& queue) {
   queue.count_kept();
   queue.index = SeqIndex(state_.pages);
   queue.times.clear();
-  queue.in_flight = queue.delayed = queue.slots = queue.leaving = 0;
+  queue.in_flight = queue.delayed = queue.slots = queue.leases = queue.leaving = 0;
   queue.low = queue.next_seq;
 }
 

@@ -39,7 +39,8 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       return reclaimer_.purge(*queue, request, now, effects);
     case Op::count:
       request.counts = {queue->visible(), queue->in_flight, queue->delayed,
-                        queue->index.memory() + queue->slots * ShardState::slot_bytes};
+                        queue->index.memory() + queue->slots * ShardState::slot_bytes +
+                            queue->leases * Leases::lease_bytes};
       request.config = queue->config;
       effects.replies.push_back({&request, false});
       return;
@@ -126,49 +127,52 @@ bool Shard::live(const TimerEntry& entry) const {
       const Queue* const queue = state_.existing_queue(entry.subject);
       return queue != nullptr && queue->fifo_armed && queue->fifo_generation == entry.generation;
     }
+    case timer_lease:
+      return state_.leases.live(entry);
     default:
       CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
   }
 }
 
-// Returns whether the entry still meant something.
-bool Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
+// Returns the number of messages, queues or receives whose time has come; 0: the entry was stale.
+std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   const bool again =
       MUTANT(fire_timer_twice) && entry.kind == timer_message && state_.slots.there(entry.subject);
-  if (!live(entry) && !again) return false;
+  if (!live(entry) && !again) return 0;
   if (entry.kind == timer_retention) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.retention_armed = never;
     retention_.expire_retention(queue, now, effects);
-    return true;
+    return 1;
   }
   if (entry.kind == timer_moves) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.moves->timer_armed = false;
     moves_.move_on(queue, now, effects);
-    return true;
+    return 1;
   }
   if (entry.kind == timer_fifo) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.fifo_armed = false;
     retention_.expire_fifo(queue, now);
-    return true;
+    return 1;
   }
   if (entry.kind == timer_waiter) {
     Queue* const queue = state_.find_queue(polls_.queue_of(entry.subject));
     CHECK(queue != nullptr, "a waiter of a queue that is gone");
     effects.replies.push_back({polls_.unpark(*queue, entry.subject), false});
-    return true;
+    return 1;
   }
+  if (entry.kind == timer_lease) return states_.expire_lease(entry.subject);
   Slot& slot = state_.slots[entry.subject];
   slot.timer_armed = 0;
   // A slot of a retired queue is freed later; the queue does not know it.
   Queue* const queue = state_.existing_queue(raw(slot.queue));
-  if (queue == nullptr) return true;
+  if (queue == nullptr) return 1;
   const IndexEntry indexed = queue->index.find(slot.seq);
-  if (!indexed.is_slot() || indexed.slot() != entry.subject) return true;
+  if (!indexed.is_slot() || indexed.slot() != entry.subject) return 1;
   states_.show(*queue, entry.subject);
-  return true;
+  return 1;
 }
 
 // --- recovery ---
@@ -198,7 +202,7 @@ std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() con
 Shard::Memory Shard::memory() const {
   const ShardState& s = state_;
   return {.index = s.pages.bytes() + s.times_bytes,
-          .slots = s.slots.bytes() + s.groups_bytes,
+          .slots = s.slots.bytes() + s.leases.bytes() + s.groups_bytes,
           .timers = s.timers.bytes(),
           .dedup = s.fifo_bytes + s.attempts_bytes,
           .transfers = transfers_.bytes(),

@@ -158,7 +158,7 @@ class Shard {
  private:
   void apply_transfer(Request& request, Instant now, Effects& effects);
   bool live(const TimerEntry& entry) const;
-  bool on_timer(const TimerEntry& entry, Instant now, Effects& effects);
+  std::size_t on_timer(const TimerEntry& entry, Instant now, Effects& effects);
 
   ShardState state_;
   LongPolls polls_{state_};

@@ -30,7 +30,8 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       // Timers that are due at `start` have not fired yet.
       timers(Instant{std::max<std::int64_t>(1, start.ms) - 1},
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
-             std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)) {
+             std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
+      leases(slots, timers, timer_lease, limits.spare_bytes) {
   CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
   CHECK(limits.first_number >= 1 && limits.first_number <= seq_max, "{}", limits.first_number);
   CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);

@@ -13,6 +13,7 @@
 #include "core/deleted_names.h"
 #include "core/directory.h"
 #include "core/ids.h"
+#include "core/leases.h"
 #include "core/queue.h"
 #include "core/receipt.h"
 #include "core/slab.h"
@@ -45,7 +46,7 @@ struct ShardLimits {
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
   std::size_t replays_running = 64;  // running replay tasks
   Seq first_number = 1;              // first number in a new queue; tests begin near the last
-  // Freed memory kept for reuse, for each of slots, index and timers.
+  // Freed memory kept for reuse, for each of slots, leases, index and timers.
   std::size_t spare_bytes = 1 << 20;
 
   // Limits for a shard whose state and log image share `bytes`.
@@ -65,8 +66,9 @@ struct ShardIdentity {
 
 // Bytes of a shard in memory.
 struct ShardMemory {
-  std::uint64_t index = 0;   // 8.3 bytes a message, and the send times
-  std::uint64_t slots = 0;   // 64 bytes a message that is or was more than waiting
+  std::uint64_t index = 0;  // 8.3 bytes a message, and the send times
+  // 64 bytes a message that is or was more than waiting; a lease has 120 for up to ten messages.
+  std::uint64_t slots = 0;
   std::uint64_t timers = 0;  // 16 bytes each
   // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send; and
   // receive attempts.
@@ -86,7 +88,8 @@ enum ShardTimer : std::uint16_t {
   timer_waiter,
   timer_retention,
   timer_moves,
-  timer_fifo
+  timer_fifo,
+  timer_lease
 };
 
 struct ShardState {
@@ -122,6 +125,7 @@ struct ShardState {
   Queue* latest = nullptr;  // the queue found last
   Slab<Slot> slots;
   TimerWheel timers;
+  Leases leases;          // reserves rows of `slots`
   bool stopping = false;  // the server is stopping: no transfer begins
 };
 

@@ -150,8 +150,7 @@ void StateRestorer::restore_relocated(Queue& queue, const SendRecord& record,
                                       std::vector<LogPos>& freed) {
   const IndexEntry indexed = queue.index.find(record.seq);
   if (indexed.absent()) return freed.push_back(record.position);
-  freed.push_back(indexed.is_slot() ? LogPos{state_.slots[indexed.slot()].position}
-                                    : indexed.position());
+  freed.push_back(states_.position_of(indexed));
   states_.set_position(queue, record.seq, indexed, record.position);
 }
 

@@ -16,6 +16,17 @@ class MessageStatesTest : public testing::Test {
   Queue& queue_ = parts_.make_queue("q");
   MessageStates& states_ = parts_.states;
   std::vector<LogPos> freed_;
+
+  // A lease of `count` new messages, for 30 s.
+  std::uint32_t lease_out(std::uint32_t count) {
+    std::uint32_t row = Leases::none;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Seq seq = parts_.add_message(queue_);
+      if (i == 0) row = states_.open_lease(queue_, seq, 50, 10, ShardParts::start, seconds(30));
+      states_.lease(queue_, row, seq, queue_.index.find(seq).position(), 50 + i);
+    }
+    return row;
+  }
 };
 
 TEST_F(MessageStatesTest, AreCountedByTheQueue) {
@@ -89,6 +100,71 @@ TEST_F(MessageStatesTest, SetAsideInOrderOfNumber) {
   EXPECT_EQ(queue_.set_aside[2].seq, third);
   EXPECT_EQ(states_.set_aside(), 3u);
   EXPECT_EQ(queue_.index.size(), 0u);
+}
+
+TEST_F(MessageStatesTest, GiveALeasedMessageTheSlotThatItWouldHave) {
+  const std::uint32_t row = lease_out(3);
+  const Seq seq = parts_.state.leases[row].seq(1);
+  const std::uint32_t taken = states_.slot_for(queue_, seq, queue_.index.find(seq));
+  EXPECT_EQ(queue_.index.find(seq), IndexEntry::slot(taken));
+  EXPECT_EQ(states_.slot_for(queue_, seq, queue_.index.find(seq)), taken);
+  const Slot& slot = parts_.state.slots[taken];
+  EXPECT_EQ(slot.state, State::in_flight);
+  EXPECT_EQ(slot.seq, seq);
+  EXPECT_EQ(slot.position, 1'000 + seq);
+  EXPECT_EQ(slot.nonce, 51u);
+  EXPECT_EQ(slot.receive_count, 1u);
+  EXPECT_EQ(slot.since, ShardParts::start);
+  EXPECT_EQ(slot.deadline, ShardParts::start + seconds(30));
+  EXPECT_TRUE(slot.timer_armed);
+  EXPECT_EQ(queue_.in_flight, 3u);
+  EXPECT_EQ(queue_.slots, 1u);
+  EXPECT_EQ(parts_.state.timers.size(), 2u);
+}
+
+TEST_F(MessageStatesTest, ShowTheMessagesOfALeaseThatExpires) {
+  const std::uint32_t row = lease_out(3);
+  const Lease lease = parts_.state.leases[row];
+  states_.erase(queue_, lease.seq(1), freed_);
+  EXPECT_EQ(freed_, (std::vector<LogPos>{1'000 + lease.seq(1)}));
+  EXPECT_EQ(states_.expire_lease(row), 2u);
+  EXPECT_EQ(queue_.in_flight, 0u);
+  EXPECT_EQ(queue_.leases, 0u);
+  EXPECT_EQ(queue_.slots, 2u);
+  EXPECT_EQ(queue_.index.ready(SeqIndex::Set::returned), 2u);
+  EXPECT_EQ(queue_.index.first_ready(SeqIndex::Set::returned), lease.seq(0));
+  EXPECT_EQ(parts_.state.leases.size(), 0u);
+}
+
+TEST_F(MessageStatesTest, ShowNothingOfALeaseWhoseQueueWasPurged) {
+  const std::uint32_t row = lease_out(3);
+  parts_.reclaimer.retire(queue_);
+  parts_.add_message(queue_);
+  EXPECT_EQ(states_.expire_lease(row), 1u);
+  EXPECT_EQ(queue_.visible(), 1u);
+  EXPECT_EQ(queue_.leases, 0u);
+  while (!parts_.reclaimer.idle()) parts_.reclaimer.reclaim(parts_.effects);
+  EXPECT_EQ(parts_.effects.freed.size(), 3u);
+  EXPECT_EQ(parts_.state.leases.size(), 0u);
+  EXPECT_EQ(parts_.state.timers.stale(), 0u) << "the timer has fired";
+}
+
+TEST_F(MessageStatesTest, CloseALeaseOfOneMessage) {
+  const std::uint32_t pair = lease_out(2);
+  states_.close_lease(queue_, pair);
+  EXPECT_EQ(queue_.slots, 0u);
+  const std::uint32_t single = lease_out(1);
+  const Seq seq = parts_.state.leases[single].seq(0);
+  states_.close_lease(queue_, single);
+  EXPECT_TRUE(queue_.index.find(seq).is_slot());
+  EXPECT_EQ(queue_.in_flight, 3u);
+  EXPECT_EQ(queue_.leases, 1u);
+}
+
+TEST_F(MessageStatesTest, ExpectTwoMessagesForALease) {
+  const Seq seq = parts_.add_message(queue_);
+  EXPECT_EQ(states_.open_lease(queue_, seq, 50, 1, ShardParts::start, seconds(30)), Leases::none);
+  EXPECT_EQ(queue_.leases, 0u);
 }
 
 TEST_F(MessageStatesTest, GiveANewMessageADelayOfItsOwnOrOfItsQueue) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/core/shard_harness.h"
@@ -16,6 +18,8 @@ namespace {
 struct Known {
   Instant visible_at;
   bool delayed = false;
+  bool tracked = false;     // it was delivered or delayed before
+  std::uint64_t lease = 0;  // number of the delivery that it shares with others; 0: none
   std::uint32_t count = 0;
   Instant sent;
   std::vector<ReceiptHandle> handles;
@@ -42,6 +46,7 @@ class Model {
     }
   }
   std::uint64_t deliveries() const { return deliveries_; }
+  std::uint64_t leases() const { return leases_; }
 
  private:
   struct Waiting {
@@ -77,7 +82,10 @@ class Model {
     const Ask& ask = world_.send(queue_, bodies, delay);
     EXPECT_TRUE(ask.answered);
     for (const std::string& body : bodies)
-      messages_[body] = {.visible_at = now() + delay, .delayed = delay.ms > 0, .sent = now()};
+      messages_[body] = {.visible_at = now() + delay,
+                         .delayed = delay.ms > 0,
+                         .tracked = delay.ms > 0,
+                         .sent = now()};
   }
 
   void receive() {
@@ -101,6 +109,7 @@ class Model {
   // Each delivery must be of a message that was visible in the model at that time.
   void take(const Ask& ask) {
     EXPECT_EQ(ask.request.error, Errc::ok);
+    std::vector<Known*> first_deliveries;
     for (const Delivery& delivery : ask.request.deliveries.first(ask.request.delivered)) {
       const std::string& body = world_.body_at(delivery.position);
       const auto it = messages_.find(body);
@@ -110,9 +119,14 @@ class Model {
       EXPECT_EQ(delivery.receive_count, ++known.count);
       known.visible_at = ask.answered_at + ask.request.receive.visibility;
       known.delayed = false;
+      known.lease = 0;
+      if (!std::exchange(known.tracked, true)) first_deliveries.push_back(&known);
       known.handles.push_back(delivery.handle);
       ++deliveries_;
     }
+    if (first_deliveries.size() < 2 || ask.request.receive.visibility.ms == 0) return;
+    for (Known* const known : first_deliveries) known->lease = deliveries_;
+    ++leases_;
   }
 
   void use_a_handle(std::uint64_t dice) {
@@ -132,12 +146,14 @@ class Model {
           world_.receipts(Op::change_visibility, queue_, {handle}, visibility).receipts[0].error,
           Errc::ok);
       known.visible_at = now() + visibility;
+      known.lease = 0;
     } else {
       const bool in_flight = !visible(known);
       world_.receipts(Op::undeliver, queue_, {handle});
       if (!latest || !in_flight) return;
       --known.count;
       known.visible_at = now();
+      known.lease = 0;
       known.handles.clear();  // older ones too: the model does not track which one is current
     }
   }
@@ -146,6 +162,7 @@ class Model {
     world_.flush();
     world_.crash(seconds(up_to(5)));
     waiting_.clear();
+    for (auto& [body, known] : messages_) known.lease = 0;
   }
 
   void cancel() {
@@ -186,11 +203,16 @@ class Model {
 
   void check() {
     QueueCounts want;
+    std::size_t leased = 0;
+    std::set<std::uint64_t> leases;
     for (const auto& [body, known] : messages_) {
       if (visible(known)) {
         ++want.visible;
       } else {
         ++(known.delayed ? want.delayed : want.in_flight);
+        if (known.lease == 0) continue;
+        ++leased;
+        leases.insert(known.lease);
       }
     }
     const Ask& ask = world_.plain(Op::count, queue_);
@@ -200,10 +222,11 @@ class Model {
     EXPECT_EQ(world_.stored(), messages_.size()) << "messages the log keeps";
     EXPECT_EQ(world_.shard().messages(), messages_.size());
     EXPECT_EQ(world_.shard().waiting(), waiting_.size());
-    // One timer for each hidden message and each waiting receive, and one for the queue's
-    // retention.
+    // One timer for each lease, each other hidden message and each waiting receive, and one for the
+    // queue's retention.
     const TimerWheel& timers = world_.shard().timers();
-    const std::size_t armed = want.in_flight + want.delayed + waiting_.size();
+    const std::size_t armed =
+        want.in_flight + want.delayed - leased + leases.size() + waiting_.size();
     EXPECT_GE(timers.size() - timers.stale(), armed);
     EXPECT_LE(timers.size() - timers.stale(), armed + 1);
   }
@@ -215,6 +238,7 @@ class Model {
   std::vector<Waiting> waiting_;
   std::uint64_t next_body_ = 1;
   std::uint64_t deliveries_ = 0;
+  std::uint64_t leases_ = 0;
 };
 
 TEST(ShardModel, DoesWhatAMapOfMessagesWouldDo) {
@@ -224,6 +248,7 @@ TEST(ShardModel, DoesWhatAMapOfMessagesWouldDo) {
     model.run(2000);
     if (HasFailure()) return;
     EXPECT_GT(model.deliveries(), 100u);
+    EXPECT_GT(model.leases(), 20u);
   }
 }
 

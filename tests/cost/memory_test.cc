@@ -63,6 +63,7 @@ TEST_F(Account, CoversWhatWaits) {
   const std::vector<ReceiptHandle> handles = receive(queue, 100'000);
   ASSERT_EQ(handles.size(), 100'000u);
   expect_covered("100,000 in flight");
+  EXPECT_LE(world_.shard().memory().sum(), 100'000u * 24) << "they were received in tens";
   world_.plain(Op::purge, queue);
   expect_covered("purged");
   world_.plain(Op::delete_queue, queue);

@@ -86,6 +86,9 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_kept),
     PAWL_MUTANT_NAME(rest_forever),
     PAWL_MUTANT_NAME(stay_full),
+    PAWL_MUTANT_NAME(reuse_lease_timer),
+    PAWL_MUTANT_NAME(forget_lease_member),
+    PAWL_MUTANT_NAME(forget_lease_relocation),
 };
 #undef PAWL_MUTANT_NAME
 

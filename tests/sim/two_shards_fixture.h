@@ -125,12 +125,12 @@ class TwoShards : public testing::Test, public BrokerObserver {
     EXPECT_TRUE(ask(request, owner));
   }
   // Returns the messages of a short poll.
-  std::vector<Received> receive(QueueId queue, ShardId owner) {
-    std::vector<Delivery> deliveries(10);
+  std::vector<Received> receive(QueueId queue, ShardId owner, std::uint32_t max = 10) {
+    std::vector<Delivery> deliveries(max);
     Request request;
     request.op = Op::receive;
     request.queue = queue;
-    request.receive.max = 10;
+    request.receive.max = max;
     request.receive.wait = Duration{0};
     request.deliveries = deliveries;
     received.clear();
