@@ -55,5 +55,21 @@ void shard_visibility_expires(benchmark::State& state) {
 }
 BENCHMARK(shard_visibility_expires);
 
+// Messages are received in tens, return once at their timeout, are received again and deleted.
+void shard_first_timeout_ends(benchmark::State& state) {
+  Cycle cycle;
+  const auto round = [&] {
+    cycle.send(10);
+    if (cycle.receive(10, {}, milliseconds(1)) != 10) state.SkipWithError("not delivered");
+    if (cycle.receive(10) != 10) state.SkipWithError("not returned");
+    cycle.use_handles(Op::delete_message);
+  };
+  for (int i = 0; i < 10'000; ++i) round();
+  Allocations allocations(state);
+  for (auto _ : state) round();
+  allocations.done(state.iterations() * 10);
+}
+BENCHMARK(shard_first_timeout_ends);
+
 }  // namespace
 }  // namespace pawl::bench
