@@ -106,8 +106,12 @@ bool FakeServer::handle(Peer& peer, std::string_view frame) {
   }
   if (peer.idle.empty()) peer.idle.emplace_back();
   const auto pending = peer.idle.begin();
-  const BinaryCall::Next next =
-      pending->call.begin(peer.session, frame, broker_.directory(), config_);
+  BinaryCall::Next next = pending->call.begin(peer.session, frame, broker_.directory(), config_);
+  if (next == BinaryCall::Next::hand_over) {  // this server is every shard
+    config_.home = pending->call.target();
+    pending->call.drop();
+    next = pending->call.begin(peer.session, frame, broker_.directory(), config_);
+  }
   const Duration wait = pending->call.request().receive.wait;
   pending->deadline = now() + (wait.ms > 0 ? wait : Duration{0});
   if (!step(peer, pending, next)) peer.parked.splice(peer.parked.end(), peer.idle, pending);
