@@ -42,11 +42,11 @@ class Server:
         self.process.wait(timeout=60)
 
 
-def callgrind(pawl, directory):
+def callgrind(pawl, directory, *more):
     """A server under callgrind that writes its counts to directory/out.* once a second; its data is in directory/data."""
     under = ["valgrind", "--tool=callgrind", "--quiet", "--dump-after=pawl::Worker::second_passed()",
              f"--callgrind-out-file={directory}/out"]
-    return Server(pawl, f"{directory}/data", "--poll", "never", under=under)
+    return Server(pawl, f"{directory}/data", "--poll", "never", *more, under=under)
 
 
 def result_of(command):
