@@ -187,7 +187,6 @@ bool check_message(const SqsInput& input, const SqsEntryInput& entry, const Queu
   }
   if (!check_size(message_size(input, entry), queue, words, refusal)) return false;
 
-  message.body_md5 = md5(body);
   fill_dedup_id(entry, queue, message);
   const SqsScalar& delay = entry[M::delay_seconds];
   send = {};

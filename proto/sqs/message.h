@@ -30,7 +30,7 @@ inline constexpr std::int64_t message_size_max = 1'048'576;  // of a message, an
 struct SqsMessage {
   std::string attributes;  // encoding: proto/aws/message_attributes.h
   std::string system;
-  Md5 body_md5{};
+  Md5 body_md5{};  // set by the caller of check_message()
   Md5 attributes_md5{};
   Md5 system_md5{};      // digest of the system attributes in the request
   std::string dedup_id;  // FIFO: the given id, or the SHA-256 of the body in hex
@@ -42,7 +42,8 @@ struct SqsMessage {
 enum class SqsWords : std::uint8_t { single, batch_entry };
 
 // Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent; it
-// replaces a missing AWSTraceHeader. On success fills `message` and `send`.
+// replaces a missing AWSTraceHeader. On success fills `send`, which points to `message`, and
+// `message` except for its body_md5: the caller hashes the bodies of a batch together.
 [[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
                                  const QueueConfig& queue, std::string_view trace, SqsWords words,
                                  SqsMessage& message, SendEntry& send, Refusal& refusal);

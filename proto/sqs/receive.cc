@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "proto/aws/arn.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
+#include "proto/text/md5_lanes.h"
 
 namespace pawl::sqs {
 namespace {
@@ -103,12 +105,36 @@ bool check_parameters(SqsState& s) {
                              s.refusal);
 }
 
+using BodyDigests = std::array<Md5, sqs_entries_max>;
+
+// The digests of the delivered bodies. Messages sent over HTTP have theirs; those of the binary
+// protocol are hashed here.
+BodyDigests body_digests(std::span<const Delivery> deliveries) {
+  BodyDigests out, made;
+  std::array<std::string_view, sqs_entries_max> bodies;
+  std::array<std::size_t, sqs_entries_max> places;
+  std::size_t count = 0;
+  CHECK(deliveries.size() <= out.size(), "{} deliveries", deliveries.size());
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    const Content& content = deliveries[i].content;
+    if (content.body_md5 != nullptr) {
+      out[i] = *content.body_md5;
+    } else {
+      places[count] = i;
+      bodies[count++] = content.body;
+    }
+  }
+  md5_each(std::span(bodies).first(count), std::span(made).first(count));
+  for (std::size_t i = 0; i < count; ++i) out[places[i]] = made[i];
+  return out;
+}
+
 // Writes messages. Each text that a helper makes is valid only until the next one is made.
 class MessageWriter {
  public:
   MessageWriter(SqsState& s, SqsResult& result) : s_(s), result_(result) {}
 
-  void write(const Delivery& delivery) {
+  void write(const Delivery& delivery, const Md5& body_md5) {
     result_.begin_item("Message");
     const bool own = delivery.id == MessageId{};  // false: moved here from another queue
     const MessageId id =
@@ -117,8 +143,7 @@ class MessageWriter {
     result_.text("MessageId", {uuid.data(), uuid.size()});
     result_.text("ReceiptHandle", base64(delivery.handle));
     const Content& content = delivery.content;
-    result_.text("MD5OfBody",
-                 hex(content.body_md5 != nullptr ? *content.body_md5 : md5(content.body)));
+    result_.text("MD5OfBody", hex(body_md5));
     result_.text("Body", content.body);
     if (s_.system_names != 0) write_system(delivery);
     write_attributes(content.attributes);
@@ -272,10 +297,10 @@ Next give_back_rest(SqsState& s) {
 void receive_message_result(SqsState& s, SqsResult& result) {
   if (s.answered == 0) return;
   MessageWriter writer(s, result);
+  const auto deliveries = s.request.deliveries.first(s.answered);
+  const BodyDigests digests = body_digests(deliveries);
   result.begin_list("Messages");
-  for (const Delivery& delivery : s.request.deliveries.first(s.answered)) {
-    writer.write(delivery);
-  }
+  for (std::size_t i = 0; i < deliveries.size(); ++i) writer.write(deliveries[i], digests[i]);
   result.end_list();
 }
 

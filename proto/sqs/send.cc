@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
+#include "core/check.h"
 #include "proto/sqs/actions.h"
+#include "proto/text/md5_lanes.h"
 
 namespace pawl::sqs {
 namespace {
@@ -24,6 +28,20 @@ bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {
   entry.slot = static_cast<std::uint32_t>(s.sends.size());
   s.sends.push_back(send);
   return true;
+}
+
+// Hashes the bodies of the accepted entries.
+void hash_bodies(SqsState& s) {
+  std::array<std::string_view, sqs_entries_max> bodies;
+  std::array<Md5, sqs_entries_max> digests;
+  const std::size_t count = s.sends.size();
+  CHECK(count <= sqs_entries_max, "{} messages", count);
+  for (std::size_t i = 0; i < count; ++i) bodies[i] = s.sends[i].content.body;
+  md5_each(std::span(bodies).first(count), std::span(digests).first(count));
+  for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
+    SqsEntry& entry = s.entries[i];
+    if (!entry.refusal) entry.message.body_md5 = digests[entry.slot];
+  }
 }
 
 void write_message(SqsState& s, const SqsEntry& entry, SqsResult& result) {
@@ -64,6 +82,7 @@ bool check_batch_size(SqsState& s) {
 
 Next send_message(SqsState& s) {
   if (!add_message(s, 0, SqsWords::single, s.refusal)) return Next::respond;
+  s.entries.front().message.body_md5 = md5(s.sends.front().content.body);
   s.request.sends = s.sends;
   return s.route(Op::send, s.queue->owner);
 }
@@ -78,6 +97,7 @@ Next send_message_batch(SqsState& s) {
   for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
     any |= add_message(s, i, SqsWords::batch_entry, s.entries[i].refusal);
   }
+  hash_bodies(s);
   return route_batch(s, Op::send, any);
 }
 

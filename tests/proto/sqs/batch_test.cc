@@ -41,6 +41,26 @@ class SqsBatch : public SqsTest {
   }
 };
 
+TEST_F(SqsBatch, EachMessageHasTheDigestOfItsBody) {
+  std::string entries;
+  for (int i = 0; i < 10; ++i) {
+    const std::string body(static_cast<std::size_t>(i) * 37 % 301 + 1, static_cast<char>('a' + i));
+    const char* const refused = i % 4 == 1 ? R"(,"DelaySeconds":901)" : "";
+    entries += (i == 0 ? "" : ",") +
+               entry(fmt::format("i{}", i), fmt::format(R"("MessageBody":"{}"{})", body, refused));
+  }
+  const SqsResponse answer = run("SendMessageBatch", entries);
+  ASSERT_EQ(broker.messages.size(), 7u);
+  for (std::size_t i = 0; i < broker.messages.size(); ++i) {
+    std::string digest;
+    append_hex(digest, md5(broker.messages[i].body));
+    EXPECT_NE(answer.body.find(fmt::format(R"("MD5OfMessageBody":"{}")", digest)),
+              std::string::npos);
+    const SendEntry& sent = call.routes().front().request->sends[i];
+    EXPECT_EQ(*sent.content.body_md5, md5(broker.messages[i].body)) << i;
+  }
+}
+
 TEST_F(SqsBatch, MustHaveOneToTenEntriesWithDistinctIds) {
   for (const Batch& batch : batches) {
     const auto with = [&](std::string_view id) { return entry(id, batch.entry); };

@@ -99,6 +99,19 @@ TEST_F(SqsReceive, ADigestThatWasKeptIsNotComputedAgain) {
             std::string::npos);
 }
 
+TEST_F(SqsReceive, TenMessagesHaveTheDigestsOfTheirBodies) {
+  for (Seq seq = 1; seq <= 10; ++seq)
+    broker.messages.push_back({.seq = seq, .body = std::string(seq * 37 % 301, 'b')});
+  const SqsResponse answer = receive(R"("MaxNumberOfMessages":10)");
+  for (const auto& message : broker.messages) {
+    std::string digest;
+    append_hex(digest, md5(message.body));
+    EXPECT_EQ(occurrences(answer.body,
+                          fmt::format(R"("MD5OfBody":"{}","Body":"{}")", digest, message.body)),
+              1u);
+  }
+}
+
 TEST_F(SqsReceive, SystemAttributesComeByNameOrAll) {
   send(R"(,"MessageGroupId":"g","MessageSystemAttributes":{"AWSTraceHeader":)"
        R"({"DataType":"String","StringValue":"t"}})");
