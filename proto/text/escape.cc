@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t chunk = 4096;  // bytes of text for which space is reserved at once
 
-using Bytes = std::uint8_t __attribute__((vector_size(16)));
+using Bytes = EscapeTable::Bytes;
 
 Bytes load(const void* from) {
   Bytes bytes;
@@ -20,42 +20,66 @@ Bytes load(const void* from) {
   return bytes;
 }
 
-}  // namespace
-
-// True: no byte of the block is replaced.
-inline bool EscapeTable::plain_block(const char* from) const {
-  static_assert(sizeof(Bytes) == block && specials_max == 5);
-  const Bytes bytes = load(from);
-  auto found = (bytes == load(&specials_[0])) | (bytes == load(&specials_[1])) |
-               (bytes == load(&specials_[2])) | (bytes == load(&specials_[3])) |
-               (bytes == load(&specials_[4]));
-  if (controls_) found |= bytes < 0x20;
+bool is_zero(Bytes bytes) {
   std::uint64_t halves[2];
-  static_assert(sizeof halves == sizeof found);
-  std::memcpy(halves, &found, sizeof halves);
+  static_assert(sizeof halves == sizeof bytes);
+  std::memcpy(halves, &bytes, sizeof halves);
   return (halves[0] | halves[1]) == 0;
 }
 
+}  // namespace
+
+// The bytes of the block that are replaced, each as a byte of ones. The table has at most
+// `specials` specials.
+template <std::size_t specials>
+inline EscapeTable::Bytes EscapeTable::replaced(const char* from) const {
+  static_assert(sizeof(Bytes) == block && (specials == 2 || specials == specials_max));
+  const Bytes bytes = load(from);
+  auto found = (bytes < load(&controls_end_)) | (bytes == load(&specials_[0])) |
+               (bytes == load(&specials_[1]));
+  if constexpr (specials > 2) {
+    found |= (bytes == load(&specials_[2])) | (bytes == load(&specials_[3])) |
+             (bytes == load(&specials_[4]));
+  }
+  return std::bit_cast<Bytes>(found);
+}
+
+// Writes one block and returns the end of its text.
+template <std::size_t specials>
+inline char* EscapeTable::write_block(char* to, const char* from) const {
+  if (is_zero(replaced<specials>(from))) {
+    std::memcpy(to, from, block);
+    return to + block;
+  }
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((to = write_byte(to, from[i])), ...);
+  }(std::make_index_sequence<block>());
+  return to;
+}
+
+inline char* EscapeTable::write_byte(char* to, char byte) const {
+  const std::uint64_t word = words_[static_cast<std::uint8_t>(byte)];
+  std::memcpy(to, &word, sizeof word);  // the next word overwrites the bytes beyond the length
+  return to + (word >> 56);
+}
+
 // `to` has space for bytes_max bytes per byte of text, and one block more.
+template <std::size_t specials>
 char* EscapeTable::write(char* to, std::string_view text) const {
-  const auto one = [this](char* at, char byte) {
-    const std::uint64_t word = words_[static_cast<std::uint8_t>(byte)];
-    std::memcpy(at, &word, sizeof word);  // the next word overwrites the bytes beyond the length
-    return at + (word >> 56);
-  };
   const char* from = text.data();
   const char* const end = from + text.size();
-  for (; static_cast<std::size_t>(end - from) >= block; from += block) {
-    if (plain_block(from)) {
-      std::memcpy(to, from, block);
-      to += block;
+  for (; end - from >= 4 * std::ptrdiff_t{block}; from += 4 * block) {
+    const Bytes found = replaced<specials>(from) | replaced<specials>(from + block) |
+                        replaced<specials>(from + 2 * block) | replaced<specials>(from + 3 * block);
+    if (is_zero(found)) {
+      std::memcpy(to, from, 4 * block);
+      to += 4 * block;
       continue;
     }
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((to = one(to, from[i])), ...);
-    }(std::make_index_sequence<block>());
+    for (std::size_t i = 0; i < 4; ++i) to = write_block<specials>(to, from + i * block);
   }
-  for (; from < end; ++from) to = one(to, *from);
+  for (; end - from >= std::ptrdiff_t{block}; from += block) to = write_block<specials>(to, from);
+  for (; from < end; ++from) to = write_byte(to, *from);
   return to;
 }
 
@@ -66,7 +90,9 @@ void EscapeTable::append(std::string& out, std::string_view text) const {
     const std::size_t most = before + part.size() * bytes_max + block;
     if (most > out.capacity()) out.reserve(std::max(most, out.capacity() * 2));
     out.resize_and_overwrite(most, [&](char* bytes, std::size_t) {
-      const auto size = static_cast<std::size_t>(write(bytes + before, part) - bytes);
+      const char* const written =
+          count_ <= 2 ? write<2>(bytes + before, part) : write<specials_max>(bytes + before, part);
+      const auto size = static_cast<std::size_t>(written - bytes);
       CHECK(size >= before && size <= most, "{} bytes of {}", size, most);
       return size;
     });

@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-constexpr EscapeTable table = [] {
+constexpr EscapeTable two_specials = [] {
   EscapeTable made;
   made.replace('&', "&amp;");
   made.replace('"', "&quot;");
@@ -17,10 +17,26 @@ constexpr EscapeTable table = [] {
   return made;
 }();
 
-std::string one_by_one(std::string_view text) {
+constexpr EscapeTable five_specials = [] {
+  EscapeTable made;
+  made.replace('&', "&amp;");
+  made.replace('"', "&quot;");
+  made.replace('<', "&lt;");
+  made.replace('>', "&gt;");
+  made.replace('\n', "\\n");
+  return made;
+}();
+
+std::string one_by_one(std::string_view text, bool angles) {
   std::string out;
-  for (const char c : text)
-    out += c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '\n' ? "\\n" : std::string(1, c);
+  for (const char c : text) {
+    out += c == '&'             ? "&amp;"
+           : c == '"'           ? "&quot;"
+           : c == '\n'          ? "\\n"
+           : angles && c == '<' ? "&lt;"
+           : angles && c == '>' ? "&gt;"
+                                : std::string(1, c);
+  }
   return out;
 }
 
@@ -28,13 +44,33 @@ std::string one_by_one(std::string_view text) {
 TEST(EscapeTable, ReplacesTheSameBytesAtEveryPlace) {
   std::mt19937 random(1);
   for (const std::size_t every : {1u, 2u, 40u, 5000u}) {
-    for (const std::size_t size : {0u, 1u, 15u, 16u, 17u, 100u, 4095u, 4096u, 4097u, 20'000u}) {
+    for (const std::size_t size :
+         {0u, 1u, 15u, 16u, 17u, 63u, 64u, 65u, 127u, 128u, 4095u, 4096u, 4097u, 20'000u}) {
       std::string text;
       for (std::size_t i = 0; i < size; ++i)
-        text += random() % every == 0 ? "&\"\n"[random() % 3] : static_cast<char>(random() % 256);
-      std::string out = "before";
-      table.append(out, text);
-      ASSERT_EQ(out, "before" + one_by_one(text)) << every << " " << size;
+        text += random() % every == 0 ? "&\"\n<>"[random() % 5] : static_cast<char>(random() % 256);
+      std::string two = "before", five = two;
+      two_specials.append(two, text);
+      five_specials.append(five, text);
+      ASSERT_EQ(two, "before" + one_by_one(text, false)) << every << " " << size;
+      ASSERT_EQ(five, "before" + one_by_one(text, true)) << every << " " << size;
+    }
+  }
+}
+
+// One special at each place of texts around the length of the blocks that are examined together.
+TEST(EscapeTable, FindsOneSpecialAnywhere) {
+  for (const std::size_t size : {16u, 64u, 80u, 150u}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const char special : {'&', '"', '\n', '<', '>'}) {
+        std::string text(size, 'x');
+        text[at] = special;
+        std::string two, five;
+        two_specials.append(two, text);
+        five_specials.append(five, text);
+        ASSERT_EQ(two, one_by_one(text, false)) << size << " " << at;
+        ASSERT_EQ(five, one_by_one(text, true)) << size << " " << at;
+      }
     }
   }
 }
@@ -44,7 +80,7 @@ TEST(EscapeTable, GrowsItsStringByDoublingAtLeast) {
   std::size_t grown = 0;
   for (std::size_t i = 0; i < 1000; ++i) {
     const std::size_t before = out.capacity();
-    table.append(out, std::string(4096, '"'));
+    two_specials.append(out, std::string(4096, '"'));
     grown += out.capacity() != before ? 1 : 0;
   }
   EXPECT_LT(grown, 15u);
