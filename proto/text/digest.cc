@@ -29,6 +29,22 @@ const EVP_MD* sha256_method() {
   return md;
 }
 
+using HexPair = std::array<char, 2>;
+constexpr std::array<HexPair, 256> hex_pairs = [] {
+  constexpr char digits[] = "0123456789abcdef";
+  std::array<HexPair, 256> pairs;
+  for (std::size_t byte = 0; byte < pairs.size(); ++byte)
+    pairs[byte] = {digits[byte >> 4], digits[byte & 15]};
+  return pairs;
+}();
+
+void write_hex(char* to, std::span<const std::uint8_t> bytes) {
+  for (const std::uint8_t byte : bytes) {
+    std::memcpy(to, hex_pairs[byte].data(), sizeof(HexPair));
+    to += sizeof(HexPair);
+  }
+}
+
 struct Context {
   explicit Context(const EVP_MD* method) : md(method), ctx(EVP_MD_CTX_new()) {
     CHECK(ctx != nullptr);
@@ -106,13 +122,18 @@ Sha256 hmac_sha256(std::string_view key, std::string_view message) {
 }
 
 void append_hex(std::string& out, std::span<const std::uint8_t> bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::size_t at = out.size();
-  out.resize(at + 2 * bytes.size());
-  for (const std::uint8_t byte : bytes) {
-    out[at++] = digits[byte >> 4];
-    out[at++] = digits[byte & 15];
-  }
+  const std::size_t before = out.size();
+  const std::size_t size = before + 2 * bytes.size();
+  out.resize_and_overwrite(size, [&](char* text, std::size_t) {
+    write_hex(text + before, bytes);
+    return size;
+  });
+}
+
+Md5Text hex_text(const Md5& digest) {
+  Md5Text out;
+  write_hex(out.data(), digest);
+  return out;
 }
 
 }  // namespace pawl

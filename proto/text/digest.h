@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Digests: MD5 as SQS returns it with every body; SHA-256 and its HMAC for signatures and proofs.
 //
-// Units:  digests are raw bytes; append_hex() makes them lower-case text.
+// Units:  digests are raw bytes; append_hex() and hex_text() make them lower-case text.
 // Limits: hmac_message_max; none on the input of the digests.
 // Errors: none; an OpenSSL without MD5 (a FIPS-only build) stops the program at first use.
 // Owner:  md5() and sha256() reuse one OpenSSL context per thread. An Md5Stream owns its context:
@@ -50,5 +50,8 @@ class Md5Stream {
 };
 
 void append_hex(std::string& out, std::span<const std::uint8_t> bytes);
+
+using Md5Text = std::array<char, 32>;
+Md5Text hex_text(const Md5& digest);
 
 }  // namespace pawl

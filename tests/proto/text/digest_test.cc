@@ -69,6 +69,14 @@ TEST(Digest, TwoStreamsDoNotDisturbEachOtherNorTheDigestsBetween) {
   EXPECT_EQ(second.finish(), md5("b"));
 }
 
+TEST(Digest, HexIsLowerCaseAndAppended) {
+  const Md5 digest{0x00, 0x01, 0x0f, 0x10, 0x9a, 0xff};
+  std::string out = "before";
+  append_hex(out, digest);
+  EXPECT_EQ(out, "before00010f109aff" + std::string(20, '0'));
+  EXPECT_EQ("before" + std::string(std::string_view(hex_text(digest))), out);
+}
+
 TEST(Digest, EveryThreadHasItsOwn) {
   Md5 there{};
   std::thread([&] { there = md5("abc"); }).join();
