@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/check.h"
+#include "proto/text/append.h"
 
 namespace pawl {
 namespace {
@@ -17,10 +18,17 @@ void append_line_text(std::string& out, std::string_view text) {
   }
 }
 
-// Name and value come from pawl.
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
-}
+// A number in decimal.
+class Digits {
+ public:
+  explicit Digits(std::size_t number)
+      : end_(std::to_chars(digits_, digits_ + sizeof digits_, number).ptr) {}
+  std::string_view text() const { return {digits_, end_}; }
+
+ private:
+  char digits_[20];
+  const char* end_;
+};
 
 // Name and value may hold client input.
 void append_header_safely(std::string& out, std::string_view name, std::string_view value) {
@@ -30,9 +38,10 @@ void append_header_safely(std::string& out, std::string_view name, std::string_v
   out.append("\r\n");
 }
 
-void append_number(std::string& out, std::size_t number) {
-  char digits[20];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+// The Connection header, unless the default of the client's HTTP version applies.
+std::string_view connection_header(bool keep_alive, int version_minor) {
+  if (!keep_alive) return "Connection: close\r\n";
+  return version_minor == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
 }  // namespace
@@ -43,28 +52,21 @@ void append_response(std::string& out, int status, std::string_view content_type
                      int version_minor) {
   CHECK(status >= 100 && status <= 599, "status {}", status);
   const bool may_have_body = status >= 200 && status != 204 && status != 304;
-  out.append("HTTP/1.1 ");
-  append_number(out, static_cast<std::size_t>(status));
-  out.push_back(' ');
-  out.append(status_text(status));
-  out.append("\r\n");
-  if (!request_id.empty()) append_header(out, "x-amzn-RequestId", request_id);
-  if (!content_type.empty()) append_header(out, "Content-Type", content_type);
-  if (status == 405) append_header(out, "Allow", "POST, GET, HEAD, OPTIONS");
+  const Digits code(static_cast<std::size_t>(status));
+  append_all(out, "HTTP/1.1 ", code.text(), " ", status_text(status), "\r\n");
+  if (!request_id.empty()) append_all(out, "x-amzn-RequestId: ", request_id, "\r\n");
+  if (!content_type.empty()) append_all(out, "Content-Type: ", content_type, "\r\n");
+  if (status == 405) append_all(out, "Allow: POST, GET, HEAD, OPTIONS\r\n");
   for (const HttpHeader& h : extra) append_header_safely(out, h.name, h.value);
-  if (!date.empty()) append_header(out, "Date", date);
-  if (!keep_alive) {
-    append_header(out, "Connection", "close");
-  } else if (version_minor == 0) {
-    append_header(out, "Connection", "keep-alive");
+  if (!date.empty()) append_all(out, "Date: ", date, "\r\n");
+  const std::string_view connection = connection_header(keep_alive, version_minor);
+  if (!may_have_body) {
+    append_all(out, connection, "\r\n");
+    return;
   }
-  if (may_have_body) {
-    out.append("Content-Length: ");
-    append_number(out, body.size());
-    out.append("\r\n");
-  }
-  out.append("\r\n");
-  if (may_have_body && !head_only) out.append(body);
+  const Digits length(body.size());
+  append_all(out, connection, "Content-Length: ", length.text(), "\r\n\r\n",
+             head_only ? std::string_view() : body);
 }
 
 std::string_view status_text(int status) {

@@ -100,7 +100,7 @@ void write_batch(SqsState& s, SqsResult& result, std::string_view xml_name,
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (failed(entries[i])) continue;
       result.begin_item(xml_name);
-      result.text("Id", given[i][M::id].text);
+      result.plain("Id", given[i][M::id].text);  // check_ids() admits plain names only
       if (success != nullptr) success(s, entries[i], result);
       result.end_item(xml_name);
     }

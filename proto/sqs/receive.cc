@@ -140,10 +140,10 @@ class MessageWriter {
     const MessageId id =
         own ? message_id(s_.config->secret, s_.request.queue, delivery.seq) : delivery.id;
     const std::array<char, 36> uuid = uuid_text(id);
-    result_.text("MessageId", {uuid.data(), uuid.size()});
-    result_.text("ReceiptHandle", base64(delivery.handle));
+    result_.plain("MessageId", {uuid.data(), uuid.size()});
+    result_.plain("ReceiptHandle", base64(delivery.handle));
     const Content& content = delivery.content;
-    result_.text("MD5OfBody", hex(body_md5));
+    result_.plain("MD5OfBody", hex(body_md5));
     result_.text("Body", content.body);
     if (s_.system_names != 0) write_system(delivery);
     write_attributes(content.attributes);
@@ -211,15 +211,15 @@ class MessageWriter {
     constexpr std::string_view xml_name = "MessageAttribute";
     Md5 digest;
     if (encoded.empty() || !attributes_md5(encoded, s_.attribute_names, digest)) return;
-    result_.text("MD5OfMessageAttributes", hex(digest));
+    result_.plain("MD5OfMessageAttributes", hex(digest));
     result_.begin_map("MessageAttributes");
     AttributeReader reader(encoded);
     for (MessageAttribute a; reader.next(a);) {
       if (!s_.attribute_names.wants(a.name)) continue;
       result_.begin_pair(xml_name, a.name);
       if (a.kind == AttributeKind::bytes) {
-        result_.text("BinaryValue", base64({reinterpret_cast<const std::uint8_t*>(a.value.data()),
-                                            a.value.size()}));
+        result_.plain("BinaryValue", base64({reinterpret_cast<const std::uint8_t*>(a.value.data()),
+                                             a.value.size()}));
       } else {
         result_.text("StringValue", a.value);
       }
@@ -235,9 +235,8 @@ class MessageWriter {
     return s_.scratch;
   }
   std::string_view hex(const Md5& digest) {
-    s_.scratch.clear();
-    append_hex(s_.scratch, digest);
-    return s_.scratch;
+    hex_ = hex_text(digest);
+    return {hex_.data(), hex_.size()};
   }
   std::string_view decimal(std::int64_t number) {
     const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
@@ -247,6 +246,7 @@ class MessageWriter {
   SqsState& s_;
   SqsResult& result_;
   std::array<char, 20> digits_{};
+  Md5Text hex_{};
 };
 
 }  // namespace

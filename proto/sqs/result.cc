@@ -4,7 +4,13 @@
 namespace pawl {
 
 void SqsResult::text(std::string_view name, std::string_view value) {
-  is_xml() ? xml_.element(name, value) : json_.member(name, value);
+  if (is_xml()) return xml_.element(name, value);
+  json_.plain_key(name);
+  json_.value(value);
+}
+
+void SqsResult::plain(std::string_view name, std::string_view value) {
+  is_xml() ? xml_.plain_element(name, value) : json_.plain_member(name, value);
 }
 
 void SqsResult::truth(std::string_view name, bool value) {
@@ -18,7 +24,7 @@ void SqsResult::number(std::string_view name, std::int64_t value) {
 void SqsResult::key(std::string_view name) {
   if (form_ == SqsForm::query_json && name == "Messages") name = "messages";
   if (form_ == SqsForm::query_json && name == "QueueUrls") name = "queueUrls";
-  json_.key(name);
+  json_.plain_key(name);
 }
 
 void SqsResult::begin_list(std::string_view name) {

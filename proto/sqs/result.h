@@ -32,7 +32,9 @@ class SqsResult {
  public:
   SqsResult(std::string& out, SqsForm form) : json_(out), xml_(out), form_(form) {}
 
+  // The names of members are pawl's own, and need no escapes.
   void text(std::string_view name, std::string_view value);
+  void plain(std::string_view name, std::string_view value);  // a value that needs no escapes
   void truth(std::string_view name, bool value);
   void number(std::string_view name, std::int64_t value);
 

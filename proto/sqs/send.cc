@@ -46,21 +46,19 @@ void hash_bodies(SqsState& s) {
 
 void write_message(SqsState& s, const SqsEntry& entry, SqsResult& result) {
   const SqsMessage& message = entry.message;
-  const auto digest = [&](std::string_view name, const Md5& md5) {
-    s.scratch.clear();
-    append_hex(s.scratch, md5);
-    result.text(name, s.scratch);
+  const auto digest = [&result](std::string_view name, const Md5& md5) {
+    result.plain(name, std::string_view(hex_text(md5)));
   };
   const std::array<char, 36> uuid =
       uuid_text(message_id(s.config->secret, s.request.queue, s.sends[entry.slot].seq));
-  result.text("MessageId", {uuid.data(), uuid.size()});
+  result.plain("MessageId", {uuid.data(), uuid.size()});
   digest("MD5OfMessageBody", message.body_md5);
   if (message.has_attributes) digest("MD5OfMessageAttributes", message.attributes_md5);
   if (message.has_system) digest("MD5OfMessageSystemAttributes", message.system_md5);
   if (!s.fifo) return;
   std::array<char, 20> number;
   write_sequence_number(number, s.sends[entry.slot].seq);
-  result.text("SequenceNumber", {number.data(), number.size()});
+  result.plain("SequenceNumber", {number.data(), number.size()});
 }
 
 bool check_batch_ids(SqsState& s) {

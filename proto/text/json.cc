@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/check.h"
+#include "proto/text/append.h"
 #include "proto/text/escape.h"
 
 namespace pawl {
@@ -58,6 +59,16 @@ void JsonWriter::key(std::string_view name) {
   comma();
   quoted(name);
   out_.push_back(':');
+}
+
+void JsonWriter::plain_key(std::string_view name) {
+  comma();
+  append_all(out_, "\"", name, "\":");
+}
+
+void JsonWriter::plain_member(std::string_view name, std::string_view text) {
+  comma();
+  append_all(out_, "\"", name, "\":\"", text, "\"");
 }
 
 void JsonWriter::value(std::string_view text) {

@@ -31,6 +31,10 @@ class JsonWriter {
 
   void key(std::string_view name);
 
+  // The text needs no escapes: names of members, digits, ids, base64.
+  void plain_key(std::string_view name);
+  void plain_member(std::string_view name, std::string_view text);
+
   void value(std::string_view text);
   // Without this overload a literal would convert to bool.
   void value(const char* text) { value(std::string_view(text)); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/text/xml.h"
 
+#include "proto/text/append.h"
 #include "proto/text/escape.h"
 
 namespace pawl {
@@ -28,11 +29,7 @@ void XmlWriter::open(std::string_view name, std::string_view attributes) {
   out_.push_back('>');
 }
 
-void XmlWriter::close(std::string_view name) {
-  out_.append("</");
-  out_.append(name);
-  out_.push_back('>');
-}
+void XmlWriter::close(std::string_view name) { append_all(out_, "</", name, ">"); }
 
 void XmlWriter::text(std::string_view content) { escapes.append(out_, content); }
 
@@ -40,6 +37,10 @@ void XmlWriter::element(std::string_view name, std::string_view content) {
   open(name);
   text(content);
   close(name);
+}
+
+void XmlWriter::plain_element(std::string_view name, std::string_view content) {
+  append_all(out_, "<", name, ">", content, "</", name, ">");
 }
 
 void XmlWriter::empty(std::string_view name) {

@@ -26,11 +26,12 @@ class XmlWriter {
  public:
   explicit XmlWriter(std::string& out) : out_(out) {}
 
-  void open(std::string_view name, std::string_view attributes = {});  // <name attributes>
-  void close(std::string_view name);                                   // </name>
-  void text(std::string_view content);                                 // escaped
-  void element(std::string_view name, std::string_view content);       // <name>content</name>
-  void empty(std::string_view name);                                   // <name/>
+  void open(std::string_view name, std::string_view attributes = {});   // <name attributes>
+  void close(std::string_view name);                                    // </name>
+  void text(std::string_view content);                                  // escaped
+  void element(std::string_view name, std::string_view content);        // <name>content</name>
+  void plain_element(std::string_view name, std::string_view content);  // needs no escapes
+  void empty(std::string_view name);                                    // <name/>
 
  private:
   std::string& out_;

@@ -95,5 +95,13 @@ TEST(SqsResult, WritesAMapOfObjects) {
                           R"({"Name":"l","Value":{"DataType":"String"}}])");
 }
 
+TEST(SqsResult, WritesPlainTextsLikeTexts) {
+  const Written plain = written([](SqsResult& r) { r.plain("Id", "a-1"); });
+  const Written text = written([](SqsResult& r) { r.text("Id", "a-1"); });
+  EXPECT_EQ(plain.json, text.json);
+  EXPECT_EQ(plain.xml, text.xml);
+  EXPECT_EQ(plain.query_json, text.query_json);
+}
+
 }  // namespace
 }  // namespace pawl

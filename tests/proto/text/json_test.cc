@@ -65,6 +65,18 @@ TEST(JsonWriter, EscapesKeysToo) {
   EXPECT_EQ(out, R"({"a\"b":"c"})");
 }
 
+TEST(JsonWriter, WritesPlainMembersAsTheyAre) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.plain_member("a", "b");
+  json.plain_key("c");
+  json.value(1);
+  json.plain_member("d", "");
+  json.end_object();
+  EXPECT_EQ(out, R"({"a":"b","c":1,"d":""})");
+}
+
 TEST(JsonWriter, WritesEveryNumberInFull) {
   std::string out;
   JsonWriter json(out);

@@ -46,5 +46,11 @@ TEST(XmlWriter, EscapesWhatAReaderWouldChange) {
   }
 }
 
+TEST(XmlWriter, WritesAPlainElementAsItIs) {
+  std::string out = "before";
+  XmlWriter(out).plain_element("A", "b");
+  EXPECT_EQ(out, "before<A>b</A>");
+}
+
 }  // namespace
 }  // namespace pawl
