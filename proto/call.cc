@@ -52,7 +52,7 @@ bool accepts_json(std::string_view accept) {
 
 // A GET without an action gets no JSON: AWS answers it before reading Accept.
 bool wants_query_json(const HttpRequest& http) {
-  const auto* accept = http.header("accept");
+  const auto* accept = http.header(HeaderName::accept);
   if (accept == nullptr || !accepts_json(*accept)) return false;
   return http.method == "POST" || http.query.starts_with("Action=") ||
          http.query.contains("&Action=");
@@ -66,12 +66,13 @@ void note_request(HttpCallState& s, const HttpRequest& http, std::uint64_t reque
   s.preflight = http.method == "OPTIONS";
   SqsState& sqs = s.sqs;
   sqs.request_id = uuid_text({mix(request_number), mix(~request_number)});
-  if (const auto* host = http.header("host")) sqs.host = *host;
+  if (const auto* host = http.header(HeaderName::host)) sqs.host = *host;
   if (!http.public_host.empty()) sqs.host = http.public_host;
   sqs.scheme = http.scheme;
   sqs.accepts_json = wants_query_json(http);
-  if (const auto* trace = http.header("x-amzn-trace-id")) sqs.trace = *trace;
-  if (const auto* mode = http.header("x-amzn-query-mode")) sqs.query_mode = *mode == "true";
+  if (const auto* trace = http.header(HeaderName::x_amzn_trace_id)) sqs.trace = *trace;
+  if (const auto* mode = http.header(HeaderName::x_amzn_query_mode))
+    sqs.query_mode = *mode == "true";
 }
 
 bool check_form(SqsState& s, Form::Fault fault) {
@@ -143,7 +144,7 @@ CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
 // True for a JSON body: without an action, its error must be JSON too. Some clients declare JSON
 // but send a form.
 bool is_json(const HttpRequest& http) {
-  const auto* type = http.header("content-type");
+  const auto* type = http.header(HeaderName::content_type);
   if (type == nullptr || http.method != "POST") return false;
   const bool says_so =
       type->starts_with("application/x-amz-json") || type->starts_with("application/json");
@@ -152,7 +153,7 @@ bool is_json(const HttpRequest& http) {
 
 // The X-Amz-Target of a call in JSON, "" if it has none; nothing for a call in Query.
 std::optional<std::string_view> json_target(const HttpRequest& http) {
-  if (const auto* target = http.header("x-amz-target")) return *target;
+  if (const auto* target = http.header(HeaderName::x_amz_target)) return *target;
   return is_json(http) ? std::optional<std::string_view>("") : std::nullopt;
 }
 
@@ -201,7 +202,7 @@ CallStep HttpCall::begin(const HttpRequest& http, const Directory& directory,
 
 std::size_t HttpCall::body_bytes_max(const HttpRequest& head) {
   if (head.method != "POST") return small_body_bytes_max;
-  const auto* target = head.header("x-amz-target");
+  const auto* target = head.header(HeaderName::x_amz_target);
   if (target == nullptr) return form_bytes_max;  // a form names its action itself
   const SqsAction action = sqs::target_action(*target);
   const bool sends = action == SqsAction::send_message || action == SqsAction::send_message_batch;

@@ -10,7 +10,8 @@ namespace {
 bool is_open(const HttpRequest& http) {
   if (http.method == "OPTIONS") return true;
   return (http.method == "GET" || http.method == "HEAD") && http.query.empty() &&
-         (http.path == "/" || http.path == "/health") && http.header("x-amz-target") == nullptr;
+         (http.path == "/" || http.path == "/health") &&
+         http.header(HeaderName::x_amz_target) == nullptr;
 }
 
 SignatureVerifier& verifier() {

@@ -60,21 +60,22 @@ bool HttpGuard::allows(std::string_view origin) const {
 
 std::string HttpGuard::refuse(const HttpRequest& request) const {
   if (!rules_.ask) return {};
-  if (const auto* host = request.header("host"); host != nullptr && !serves(without_port(*host))) {
+  if (const auto* host = request.header(HeaderName::host);
+      host != nullptr && !serves(without_port(*host))) {
     return fmt::format(
         "Requests for the host {} are not served, because nobody is asked for a signature here: a "
         "page in a browser could have sent this. Start the server with --allow-host {} if that is "
         "its name.",
         cut(*host), cut(without_port(*host)));
   }
-  const auto* origin = request.header("origin");
+  const auto* origin = request.header(HeaderName::origin);
   if (origin != nullptr && !allows(*origin)) {
     return fmt::format(
         "Requests of pages from {} are not served, because nobody is asked for a signature here. "
         "Start the server with --allow-origin {} if that page is to be trusted.",
         cut(*origin), cut(*origin));
   }
-  const auto* site = request.header("sec-fetch-site");
+  const auto* site = request.header(HeaderName::sec_fetch_site);
   if (site != nullptr && origin == nullptr &&
       (equals_ignoring_case(*site, "cross-site") || equals_ignoring_case(*site, "same-site"))) {
     return fmt::format(
@@ -87,7 +88,7 @@ std::string HttpGuard::refuse(const HttpRequest& request) const {
 }
 
 std::string_view HttpGuard::cors_origin(const HttpRequest& request) const {
-  const auto* origin = request.header("origin");
+  const auto* origin = request.header(HeaderName::origin);
   return origin != nullptr && allows(*origin) ? *origin : std::string_view();
 }
 
@@ -99,12 +100,12 @@ bool HttpGuard::is_proxy(const PeerAddress& peer) const {
 void HttpGuard::name_server(HttpRequest& request, bool encrypted, bool behind_proxy) const {
   if (encrypted) request.scheme = "https";
   if (!behind_proxy) return;
-  if (const auto* scheme = request.header("x-forwarded-proto")) {
+  if (const auto* scheme = request.header(HeaderName::x_forwarded_proto)) {
     const std::string_view first = first_of_list(*scheme);
     if (equals_ignoring_case(first, "https")) request.scheme = "https";
     if (equals_ignoring_case(first, "http")) request.scheme = "http";
   }
-  if (const auto* host = request.header("x-forwarded-host")) {
+  if (const auto* host = request.header(HeaderName::x_forwarded_host)) {
     const std::string_view first = first_of_list(*host);
     if (valid_host(first)) request.public_host = first;
   }

@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <bitset>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "core/check.h"
 #include "proto/http/strictness.h"
+#include "proto/text/append.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -69,6 +71,10 @@ void append_path(std::string& out, std::string_view path) {
 
 // Collapses runs of blanks to one; the parser has already trimmed the value.
 void append_value(std::string& out, std::string_view value) {
+  if (!value.contains('\t') && !value.contains("  ")) {
+    out += value;
+    return;
+  }
   bool after_blank = false;
   for (const char c : value) {
     const bool blank = c == ' ' || c == '\t';
@@ -101,7 +107,11 @@ std::optional<Instant> parse_date(std::string_view text) {
     if (date_form[i] == '0' ? !digit : text[i] != date_form[i]) return std::nullopt;
   }
   using namespace std::chrono;
-  const auto at = [&](std::size_t i, std::size_t n) { return *number_at(text, i, n); };
+  const auto at = [&](std::size_t i, std::size_t digits) {
+    int number = 0;
+    for (const char c : text.substr(i, digits)) number = number * 10 + (c - '0');
+    return number;
+  };
   const year_month_day day{year(at(0, 4)), month(static_cast<unsigned>(at(4, 2))),
                            std::chrono::day(static_cast<unsigned>(at(6, 2)))};
   const int hour = at(9, 2), minute = at(11, 2), second = at(13, 2);
@@ -110,29 +120,40 @@ std::optional<Instant> parse_date(std::string_view text) {
   return Instant{(((days * 24 + hour) * 60 + minute) * 60 + second) * 1000};
 }
 
+constexpr std::uint8_t not_hex = 0xff;
+constexpr std::array<std::uint8_t, 256> hex_values = [] {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::array<std::uint8_t, 256> table;
+  table.fill(not_hex);
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    table[static_cast<std::uint8_t>(digits[i])] = static_cast<std::uint8_t>(i);
+  return table;
+}();
+
 bool parse_digest(std::string_view hex, Sha256& out) {
   if (hex.size() != 2 * out.size()) return false;
-  for (std::size_t i = 0; i < hex.size(); ++i) {
-    const char c = hex[i];
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit && (c < 'a' || c > 'f')) return false;
-    const int half = digit ? c - '0' : c - 'a' + 10;
-    out[i / 2] = static_cast<std::uint8_t>(i % 2 == 0 ? half << 4 : out[i / 2] | half);
+  unsigned seen = 0;  // all values; bits above 15: a character is no digit
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const unsigned high = hex_values[static_cast<std::uint8_t>(hex[2 * i])];
+    const unsigned low = hex_values[static_cast<std::uint8_t>(hex[2 * i + 1])];
+    seen |= high | low;
+    out[i] = static_cast<std::uint8_t>(high << 4 | low);
   }
-  return true;
+  return seen <= 15;
 }
 
-// The header of that name, null unless there is exactly one; `count` is their number.
-const std::string_view* only_header(const HttpRequest& http, std::string_view name,
-                                    std::size_t& count) {
-  const std::string_view* found = nullptr;
-  count = 0;
-  for (const HttpHeader& header : http.headers) {
-    if (!equals_ignoring_case(header.name, name)) continue;
-    found = &header.value;
-    ++count;
+// The place of the header of that name, nothing unless there is exactly one.
+std::optional<std::size_t> only_header(const HttpRequest& http, std::string_view name) {
+  if (const HeaderName known = header_name(name); known != HeaderName::other) {
+    const std::size_t place = http.index.first(known);
+    if (place == HeaderIndex::none || http.index.repeated(known)) return std::nullopt;
+    return place;
   }
-  return count == 1 ? found : nullptr;
+  const auto named = [name](const HttpHeader& h) { return equals_ignoring_case(h.name, name); };
+  const auto found = std::ranges::find_if(http.headers, named);
+  if (found == http.headers.end()) return std::nullopt;
+  if (std::find_if(found + 1, http.headers.end(), named) != http.headers.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - http.headers.begin());
 }
 
 // AWS4<secret> -> day -> region -> service -> aws4_request
@@ -147,16 +168,10 @@ Sha256 derive(const std::string& secret, std::string_view scope) {
   return hmac_sha256(view_of(key), terminator);
 }
 
-bool lists(std::string_view names, std::string_view wanted) {
-  while (!names.empty()) {
-    if (equals_ignoring_case(take(names, ';'), wanted)) return true;
-  }
-  return false;
-}
-
 bool is_amz(std::string_view name) {
   constexpr std::string_view head = "x-amz-";
-  return name.size() > head.size() && starts_with_ignoring_case(name, head);
+  return name.size() > head.size() && (name.front() | 0x20) == 'x' &&
+         starts_with_ignoring_case(name, head);
 }
 
 }  // namespace
@@ -265,16 +280,16 @@ AuthFault SignatureVerifier::find_claim(const HttpRequest& http, Claim& claim) {
   const bool presigned = form_.find("X-Amz-Algorithm") != nullptr ||
                          form_.find("X-Amz-Credential") != nullptr ||
                          form_.find("X-Amz-Signature") != nullptr;
-  std::size_t count = 0;
-  const std::string_view* authorization = only_header(http, "authorization", count);
-  if (count + (presigned ? 1 : 0) > 1) return AuthFault::two_signatures;
+  const std::string_view* authorization = http.header(HeaderName::authorization);
+  const bool repeated = http.index.repeated(HeaderName::authorization);
+  if (repeated || (presigned && authorization != nullptr)) return AuthFault::two_signatures;
   if (presigned) return claim.read_query(form_);
   if (authorization == nullptr) return AuthFault::missing;
   if (const AuthFault fault = claim.read_header(*authorization); fault != AuthFault::none) {
     return fault;
   }
-  const std::string_view* date = only_header(http, "x-amz-date", count);
-  if (date == nullptr) return AuthFault::bad_date;
+  const std::string_view* date = http.header(HeaderName::x_amz_date);
+  if (date == nullptr || http.index.repeated(HeaderName::x_amz_date)) return AuthFault::bad_date;
   claim.date = *date;
   return AuthFault::none;
 }
@@ -303,39 +318,38 @@ void SignatureVerifier::append_query(std::string_view left_out) {
 }
 
 AuthFault SignatureVerifier::append_headers(const HttpRequest& http, const Claim& claim) {
+  std::bitset<HttpParser::headers_max> covered;  // places of signed headers
+  bool host = false;
   std::string_view before, rest = claim.signed_headers;
   if (rest.ends_with(';')) return AuthFault::bad_signed_headers;
   while (!rest.empty()) {
     const std::string_view name = take(rest, ';');
-    std::size_t count = 0;
-    const std::string_view* value = only_header(http, name, count);
+    const std::optional<std::size_t> place = only_header(http, name);
     const bool lower = std::ranges::none_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (value == nullptr || !lower || name <= before) return AuthFault::bad_signed_headers;
-    canonical_ += name;
-    canonical_ += ':';
-    append_value(canonical_, *value);
+    if (!place || !lower || name <= before) return AuthFault::bad_signed_headers;
+    append_all(canonical_, name, ":");
+    append_value(canonical_, http.headers[*place].value);
     canonical_ += '\n';
+    covered.set(*place);
+    host = host || name == "host";
     before = name;
   }
-  if (!lists(claim.signed_headers, "host")) return AuthFault::unsigned_header;
-  const bool all_signed = std::ranges::all_of(http.headers, [&](const HttpHeader& header) {
-    return !is_amz(header.name) || lists(claim.signed_headers, header.name);
-  });
-  return all_signed ? AuthFault::none : AuthFault::unsigned_header;
+  if (!host) return AuthFault::unsigned_header;
+  for (std::size_t i = 0; i < http.headers.size(); ++i) {
+    if (is_amz(http.headers[i].name) && !covered.test(i)) return AuthFault::unsigned_header;
+  }
+  return AuthFault::none;
 }
 
 AuthFault SignatureVerifier::make_canonical(const HttpRequest& http, const Claim& claim) {
   canonical_.clear();
-  canonical_ += http.method;
-  canonical_ += '\n';
+  append_all(canonical_, http.method, "\n");
   append_path(canonical_, http.path);
   canonical_ += '\n';
   append_query("X-Amz-Signature");
   canonical_ += '\n';
   if (const AuthFault fault = append_headers(http, claim); fault != AuthFault::none) return fault;
-  canonical_ += '\n';
-  canonical_ += claim.signed_headers;
-  canonical_ += '\n';
+  append_all(canonical_, "\n", claim.signed_headers, "\n");
   return AuthFault::none;
 }
 
@@ -359,7 +373,7 @@ AuthFault SignatureVerifier::verify(const HttpRequest& http, const Keyring& keys
   if (const AuthFault fault = begin(http, now, claim); fault != AuthFault::none) return fault;
   const std::size_t body = canonical_.size();
   append_hex(canonical_, sha256(http.body));
-  const auto* given = http.header("x-amz-content-sha256");
+  const auto* given = http.header(HeaderName::x_amz_content_sha256);
   const bool same = given == nullptr || *given == std::string_view(canonical_).substr(body);
   return same ? check_signature(claim, keys, out) : AuthFault::body_differs;
 }
@@ -369,7 +383,7 @@ AuthFault SignatureVerifier::verify_head(const HttpRequest& http, const Keyring&
   Claim claim;
   proven = false;
   if (const AuthFault fault = begin(http, now, claim); fault != AuthFault::none) return fault;
-  const auto* given = http.header("x-amz-content-sha256");
+  const auto* given = http.header(HeaderName::x_amz_content_sha256);
   if (given == nullptr) return AuthFault::none;
   if (Sha256 digest; !parse_digest(*given, digest)) return AuthFault::body_differs;
   canonical_ += *given;
@@ -382,10 +396,8 @@ AuthFault SignatureVerifier::verify_head(const HttpRequest& http, const Keyring&
 AuthFault SignatureVerifier::check_signature(const Claim& claim, const Keyring& keys,
                                              Identity& out) {
   const Sha256 canonical = sha256(canonical_);
-  canonical_.assign(algorithm);  // from here on, the string to sign
-  for (const std::string_view line : {claim.date, claim.scope})
-    canonical_.append("\n").append(line);
-  canonical_.append("/").append(terminator).append("\n");
+  canonical_.clear();  // from here on, the string to sign
+  append_all(canonical_, algorithm, "\n", claim.date, "\n", claim.scope, "/", terminator, "\n");
   append_hex(canonical_, canonical);
 
   const auto [entry, known] = keys.find(claim.key_id);

@@ -25,13 +25,6 @@ std::string_view trim_end(std::string_view text) {
 
 }  // namespace
 
-const std::string_view* HttpRequest::header(std::string_view name) const {
-  for (const HttpHeader& h : headers) {
-    if (equals_ignoring_case(h.name, name)) return &h.value;
-  }
-  return nullptr;
-}
-
 // The llhttp parser, the buffer and the position. llhttp is paused at the end of the head, of each
 // chunk-size line, of each chunk and of the request: its position is exact there, so that our own
 // checks do not depend on how the bytes were split.
@@ -337,7 +330,7 @@ void HttpParser::Impl::publish() {
     headers.push_back(
         {all.substr(slot.name, slot.name_size), trim_end(all.substr(slot.value, slot.value_size))});
   }
-  request.headers = headers;
+  request.set_headers(headers);
   request.target = all.substr(target_at, target_size);
   split_target();
 }
@@ -361,17 +354,25 @@ void HttpParser::Impl::check_headers() {
   const HttpHeader* host = nullptr;
   const HttpHeader* coding = nullptr;
   for (const HttpHeader& h : headers) {
-    if (equals_ignoring_case(h.name, "host")) {
-      if (host != nullptr) refuse(400, "two Host headers");
-      if (!valid_host(h.value)) refuse(400, "a malformed Host");
-      host = &h;
-    } else if (equals_ignoring_case(h.name, "transfer-encoding")) {
-      coding = &h;
-    } else if (equals_ignoring_case(h.name, "content-encoding")) {
-      if (!equals_ignoring_case(h.value, "identity")) refuse(415, content_encoding_text(h.value));
-    } else if (equals_ignoring_case(h.name, "expect") && request.version_minor == 1) {
-      request.expect_continue = equals_ignoring_case(h.value, "100-continue");
-      if (!request.expect_continue) refuse(417, "an expectation other than 100-continue");
+    switch (h.known) {
+      case HeaderName::host:
+        if (host != nullptr) refuse(400, "two Host headers");
+        if (!valid_host(h.value)) refuse(400, "a malformed Host");
+        host = &h;
+        break;
+      case HeaderName::transfer_encoding:
+        coding = &h;
+        break;
+      case HeaderName::content_encoding:
+        if (!equals_ignoring_case(h.value, "identity")) refuse(415, content_encoding_text(h.value));
+        break;
+      case HeaderName::expect:
+        if (request.version_minor != 1) break;
+        request.expect_continue = equals_ignoring_case(h.value, "100-continue");
+        if (!request.expect_continue) refuse(417, "an expectation other than 100-continue");
+        break;
+      default:
+        break;
     }
     if (state == State::error) return;
   }

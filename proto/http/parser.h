@@ -33,11 +33,13 @@
 #include <vector>
 
 #include "core/time.h"
+#include "proto/http/header_names.h"
 
 namespace pawl {
 
 struct HttpHeader {
-  std::string_view name, value;  // value without surrounding blanks
+  std::string_view name, value;          // value without surrounding blanks
+  HeaderName known = HeaderName::other;  // set by HttpRequest::set_headers()
 };
 
 struct HttpRequest {
@@ -46,7 +48,8 @@ struct HttpRequest {
   std::string_view path;                // of the target, still escaped; "*" for OPTIONS *
   std::string_view query;               // without the `?`, still escaped
   std::string_view body;                // decoded if it came in chunks
-  std::span<const HttpHeader> headers;  // in order of appearance
+  std::span<const HttpHeader> headers;  // in order of appearance; see set_headers()
+  HeaderIndex index;                    // of `headers`
   int version_minor = 1;                // HTTP/1.0 or 1.1
   bool keep_alive = true;               // connection reuse requested by the client
   bool expect_continue = false;
@@ -60,8 +63,20 @@ struct HttpRequest {
   // in.
   std::string_view cors_origin;
 
-  // The value of the first header of that name, nullptr when absent. `name` in lower case.
-  const std::string_view* header(std::string_view name) const;
+  // Sets `headers` and their index.
+  void set_headers(std::span<HttpHeader> all) {
+    index = {};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].known = header_name(all[i].name);
+      index.add(all[i].known, i);
+    }
+    headers = all;
+  }
+  // The value of the first header of that name, nullptr when absent.
+  const std::string_view* header(HeaderName name) const {
+    const std::size_t place = index.first(name);
+    return place == HeaderIndex::none ? nullptr : &headers[place].value;
+  }
 };
 
 class HttpParser {

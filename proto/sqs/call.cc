@@ -72,7 +72,7 @@ SqsAction target_action(std::string_view target) {
 bool check_method(SqsState& s, const HttpRequest& http, std::string_view action) {
   const bool reads = action.starts_with("Get") || action.starts_with("List");
   if (reads || http.method == "POST" || s.config->keys != nullptr ||
-      http.header("authorization") != nullptr)
+      http.header(HeaderName::authorization) != nullptr)
     return true;
   s.query_mode = true;  // the status is 403, as in HttpCall::deny()
   return s.refusal.because(F::access_denied,

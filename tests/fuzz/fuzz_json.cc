@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string target = std::string("AmazonSQS.") + actions[data[0] % std::size(actions)];
   const pawl::fuzz::Body body({reinterpret_cast<const char*>(data) + 2, size - 2});
-  const pawl::HttpHeader headers[] = {
+  pawl::HttpHeader headers[] = {
       {"Host",         "h:1"                       },
       {"X-Amz-Target", target                      },
       {"Content-Type", "application/x-amz-json-1.0"},
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request.method = "POST";
   request.target = request.path = "/000000000000/q";
   request.body = body.view();
-  request.headers = headers;
+  request.set_headers(headers);
   pawl::fuzz::serve(request, data[1]);
   return 0;
 }

@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const pawl::fuzz::Body form({reinterpret_cast<const char*>(data) + 1, size - 1});
-  const pawl::HttpHeader headers[] = {
+  pawl::HttpHeader headers[] = {
       {"Host",         "h:1"                              },
       {"Content-Type", "application/x-www-form-urlencoded"},
   };
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Actions on move tasks are invalid on a queue's own path.
   request.target = request.path = form.view().contains("MoveTask") ? "/" : "/000000000000/q";
   (get ? request.query : request.body) = form.view();
-  request.headers = headers;
+  request.set_headers(headers);
   pawl::fuzz::serve(request, data[0] & 0x7f);
   return 0;
 }

@@ -71,7 +71,7 @@ TEST(HttpParser, GivesBackTheBufferOfALargeBody) {
   const std::string bytes = post("Content-Length: " + std::to_string(body.size()) + "\r\n", body);
   ASSERT_EQ(parser.feed(bytes, consumed), State::complete);
   EXPECT_EQ(parser.request().body, body);
-  EXPECT_EQ(*parser.request().header("host"), "h");  // the buffer has moved since
+  EXPECT_EQ(*parser.request().header(HeaderName::host), "h");  // the buffer has moved since
   EXPECT_EQ(parser.request().target, "/");
   EXPECT_GE(parser.memory(), body.size());
   parser.next();
@@ -152,7 +152,7 @@ TEST(HttpParser, DoesNotAskForContinueWithoutABodyOrInHttp10) {
 // The stop at the head
 
 TEST(HttpParser, StopsAtTheHeadOnceWhenABodyIsToCome) {
-  const std::string head = post("X-A: b\r\nExpect: 100-continue\r\nContent-Length: 4\r\n");
+  const std::string head = post("Accept: b\r\nExpect: 100-continue\r\nContent-Length: 4\r\n");
   for (std::size_t cut = 1; cut <= head.size(); ++cut) {
     HttpParser parser;
     parser.stop_at_head();
@@ -165,8 +165,8 @@ TEST(HttpParser, StopsAtTheHeadOnceWhenABodyIsToCome) {
     ASSERT_EQ(state, State::head) << cut;
     EXPECT_EQ(consumed, cut < head.size() ? head.size() - cut : cut) << "nothing of the body";
     EXPECT_EQ(parser.body_length(), 4u);
-    ASSERT_NE(parser.request().header("x-a"), nullptr);
-    EXPECT_EQ(*parser.request().header("x-a"), "b");
+    ASSERT_NE(parser.request().header(HeaderName::accept), nullptr);
+    EXPECT_EQ(*parser.request().header(HeaderName::accept), "b");
     EXPECT_EQ(parser.feed("", consumed), State::need_continue);
     EXPECT_EQ(parser.feed("body", consumed), State::complete);
     EXPECT_EQ(parser.request().body, "body");

@@ -103,13 +103,13 @@ TEST_F(SqsQueryJson, ErrorsAreJsonToo) {
                  "The specified queue does not exist for this wsdl version.");
   expect_refused(accepting(accept_json, "/?AWSAccessKeyId=x&Action=GetNothing"), 400,
                  "InvalidAction", "The action GetNothing is not valid for this endpoint.");
-  const HttpHeader headers[] = {
+  HttpHeader headers[] = {
       {"accept", "application/json"}
   };
   HttpRequest head;
   head.method = "POST";
   head.path = "/";
-  head.headers = headers;
+  head.set_headers(headers);
   call.deny(head, config, 403, "No.", 9);
   std::string out;
   call.write_response(out, "");
