@@ -181,6 +181,17 @@ void HttpCallState::reset() {
   sqs.reset();
 }
 
+void HttpCallState::begin() {
+  if (!cleared) reset();
+  cleared = false;
+}
+
+void HttpCallState::clear() {
+  if (!cleared) reset();
+  sns.reset();
+  cleared = true;
+}
+
 HttpCall::HttpCall() : state_(std::make_unique<HttpCallState>()) {}
 HttpCall::~HttpCall() = default;
 HttpCall::HttpCall(HttpCall&&) noexcept = default;
@@ -189,7 +200,7 @@ HttpCall& HttpCall::operator=(HttpCall&&) noexcept = default;
 CallStep HttpCall::begin(const HttpRequest& http, const Directory& directory,
                          const CallSettings& settings, Instant now, std::uint64_t request_number) {
   HttpCallState& s = *state_;
-  s.reset();
+  s.begin();
   s.sqs.directory = &directory;
   s.sqs.config = &settings;
   note_request(s, http, request_number);
@@ -212,7 +223,7 @@ std::size_t HttpCall::body_bytes_max(const HttpRequest& head) {
 HttpCall::Head HttpCall::check_head(const HttpRequest& http, const CallSettings& settings,
                                     std::uint64_t request_number) {
   HttpCallState& s = *state_;
-  s.reset();
+  s.begin();
   s.sqs.config = &settings;
   note_request(s, http, request_number);
   if (!pawl::check_head(s, http)) {
@@ -225,7 +236,7 @@ HttpCall::Head HttpCall::check_head(const HttpRequest& http, const CallSettings&
 void HttpCall::deny(const HttpRequest& http, const CallSettings& settings, int status,
                     std::string_view why, std::uint64_t request_number) {
   HttpCallState& s = *state_;
-  s.reset();
+  s.begin();
   s.sqs.config = &settings;
   note_request(s, http, request_number);
   choose_protocol(s, http);
@@ -248,10 +259,7 @@ CallStep HttpCall::resume(const Directory& directory) {
   return state_->api == Api::sns ? state_->sns->resume(directory) : sqs::resume(state_->sqs);
 }
 
-void HttpCall::clear() {
-  state_->reset();
-  state_->sns.reset();
-}
+void HttpCall::clear() { state_->clear(); }
 
 std::size_t HttpCall::memory() const {
   const std::size_t own = sizeof(HttpCallState) - sizeof(SqsState) + state_->sqs.memory();

@@ -44,7 +44,11 @@ struct HttpCallState {
   SqsState sqs;
   std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
 
+  bool cleared = false;  // nothing has changed since clear()
+
   void reset();
+  void begin();  // resets the state, unless clear() has
+  void clear();  // also drops the state of SNS
 };
 
 // call_auth.cc

@@ -48,6 +48,21 @@ TEST(HttpCallState, ForgetsTheCallBefore) {
   EXPECT_FALSE(state.sqs.refusal);
 }
 
+TEST(HttpCallState, BeginsAndEndsWithoutTracesOfItsLastUse) {
+  HttpCallState state;
+  for (int use = 0; use < 3; ++use) {
+    for (int call = 0; call < 2; ++call) {
+      state.begin();
+      EXPECT_FALSE(state.verified || state.sqs.refusal) << use << " " << call;
+      state.verified = true;
+      state.sqs.refusal.because(SqsFault::over_limit, "full");
+    }
+    state.clear();
+    EXPECT_FALSE(state.verified || state.sqs.refusal) << use;
+    state.clear();
+  }
+}
+
 TEST(HttpCallState, NeedsASignatureWhereThereAreKeys) {
   CallSettings settings;
   settings.account = "123456789012";
