@@ -9,15 +9,6 @@
 namespace pawl {
 namespace {
 
-// Appends text that must stay on its line.
-void append_line_text(std::string& out, std::string_view text) {
-  const std::size_t begin = out.size();
-  out.append(text);
-  for (std::size_t i = begin; i < out.size(); ++i) {
-    if (static_cast<unsigned char>(out[i]) < 0x20 || out[i] == 0x7f) out[i] = ' ';
-  }
-}
-
 // A number in decimal.
 class Digits {
  public:
@@ -30,12 +21,13 @@ class Digits {
   const char* end_;
 };
 
-// Name and value may hold client input.
+// Name and value may hold client input, which must stay on its line.
 void append_header_safely(std::string& out, std::string_view name, std::string_view value) {
-  append_line_text(out, name);
-  out.append(": ");
-  append_line_text(out, value);
-  out.append("\r\n");
+  const std::size_t begin = out.size();
+  append_all(out, name, ": ", value, "\r\n");
+  for (char& c : std::span(out).subspan(begin, out.size() - begin - 2)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
 }
 
 // The Connection header, unless the default of the client's HTTP version applies.

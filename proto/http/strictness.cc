@@ -25,23 +25,25 @@ HttpRefusal HttpStrict::scan_head(std::string_view bytes) {
 HttpRefusal HttpStrict::scan_request_line(std::string_view& bytes) {
   constexpr std::string_view ending = "HTTP/1.x\r\n";
   std::size_t i = 0;
+  std::size_t spaces = spaces_;  // a copy in a register
+  for (; i < bytes.size() && spaces < 2; ++i) {
+    const char c = bytes[i];
+    if (c == '\r' || c == '\n') {
+      return {spaces == 0 ? 400 : 505, "a line without a version where a request begins"};
+    }
+    if (c == ' ') ++spaces;
+  }
+  spaces_ = spaces;
   for (; i < bytes.size() && in_request_line_; ++i) {
     const char c = bytes[i];
-    if (spaces_ == 2) {
-      const bool expected =
-          ending[protocol_] == 'x' ? c == '0' || c == '1' : c == ending[protocol_];
-      if (!expected) {
-        const bool other_version = protocol_ >= ending.find('1') && c != '\n';
-        return {other_version ? 505 : 400, "the request line must end in HTTP/1.0 or HTTP/1.1"};
-      }
-      if (++protocol_ == ending.size()) {
-        in_request_line_ = false;
-        line_begins_ = true;
-      }
-    } else if (c == ' ') {
-      ++spaces_;
-    } else if (c == '\r' || c == '\n') {
-      return {spaces_ == 0 ? 400 : 505, "a line without a version where a request begins"};
+    const bool expected = ending[protocol_] == 'x' ? c == '0' || c == '1' : c == ending[protocol_];
+    if (!expected) {
+      const bool other_version = protocol_ >= ending.find('1') && c != '\n';
+      return {other_version ? 505 : 400, "the request line must end in HTTP/1.0 or HTTP/1.1"};
+    }
+    if (++protocol_ == ending.size()) {
+      in_request_line_ = false;
+      line_begins_ = true;
     }
   }
   bytes.remove_prefix(i);

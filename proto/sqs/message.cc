@@ -29,6 +29,9 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
   }
   CHECK(entry.attributes.kept <= message_attributes_max, "{} attributes are kept",
         entry.attributes.kept);
+  message.attributes.clear();
+  message.has_attributes = false;
+  if (entry.attributes.kept == 0) return true;
   std::array<MessageAttribute, message_attributes_max> attributes;
   std::size_t count = 0;
   for (const AttributeInput& given : kept(input, entry.attributes)) {
@@ -42,7 +45,6 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
     return refusal.because(F::invalid_parameter_value,
                            "Message (user) attribute name '{}' already exists.", shown(twin->name));
   }
-  message.attributes.clear();
   for (const MessageAttribute& a : used) append_attribute(message.attributes, a);
   message.has_attributes = attributes_md5(message.attributes, message.attributes_md5);
   return true;
