@@ -190,19 +190,23 @@ PAWL_AVX2_INLINE void sixteen_steps(Lanes (&s)[4], const Addends& addends) {
 PAWL_AVX2_INLINE void transpose(const std::uint8_t* const* texts, std::size_t at,
                                 std::uint32_t* rows) {
   __m256i row[8], pair[8], quad[8];
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < 8; ++i) {
     row[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(texts[i] + at));
   }
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < 8; i += 2) {
     pair[i] = _mm256_unpacklo_epi32(row[i], row[i + 1]);
     pair[i + 1] = _mm256_unpackhi_epi32(row[i], row[i + 1]);
   }
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < 8; i += 4) {
     quad[i] = _mm256_unpacklo_epi64(pair[i], pair[i + 2]);
     quad[i + 1] = _mm256_unpackhi_epi64(pair[i], pair[i + 2]);
     quad[i + 2] = _mm256_unpacklo_epi64(pair[i + 1], pair[i + 3]);
     quad[i + 3] = _mm256_unpackhi_epi64(pair[i + 1], pair[i + 3]);
   }
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < 4; ++i) {
     store(rows + i * md5_lanes_max, Lanes8{_mm256_permute2x128_si256(quad[i], quad[i + 4], 0x20)});
     store(rows + (i + 4) * md5_lanes_max,
@@ -223,9 +227,8 @@ PAWL_AVX2 void compress(LaneWords<4>& states, const std::uint8_t** texts,
   for (std::size_t i = 0; i < 4; ++i) load(s[i], states[i]);
   for (; blocks > 0; --blocks) {
     for (std::size_t lane = 0; lane < Lanes::count; lane += 8) {
-      for (std::size_t half = 0; half < 2; ++half) {
-        transpose(texts + lane, 32 * half, &words[8 * half][lane]);
-      }
+      transpose(texts + lane, 0, &words[0][lane]);
+      transpose(texts + lane, 32, &words[8][lane]);
     }
     const Lanes before[4] = {s[0], s[1], s[2], s[3]};
     sixteen_steps<0>(s, addends);
@@ -233,6 +236,7 @@ PAWL_AVX2 void compress(LaneWords<4>& states, const std::uint8_t** texts,
     sixteen_steps<32>(s, addends);
     sixteen_steps<48>(s, addends);
     for (std::size_t i = 0; i < 4; ++i) add(s[i], before[i]);
+#pragma GCC unroll 16
     for (std::size_t lane = 0; lane < Lanes::count; ++lane) texts[lane] += strides[lane];
   }
   for (std::size_t i = 0; i < 4; ++i) store(states[i], s[i]);
