@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <string>
 
@@ -119,9 +120,8 @@ bool JsonReader::read_members(const element& from, SqsMemberSet wanted, SqsEntry
   if (!object_of(from, object)) return false;
   for (const auto [key, value] : object) {
     if (value.is_null()) continue;  // null counts as absent
-    for (std::size_t i = 0; wanted >> i != 0; ++i) {
-      const auto member = static_cast<SqsMember>(i);
-      if ((wanted >> i & 1) == 0) continue;
+    for (SqsMemberSet rest = wanted; rest != 0; rest &= rest - 1) {
+      const auto member = static_cast<SqsMember>(std::countr_zero(rest));
       if (is_query_item(key, info(member))) {
         if (!read_item(value, input_.list_of(member))) return false;
         break;
