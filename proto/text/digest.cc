@@ -79,23 +79,6 @@ Sha256 sha256(std::string_view bytes) {
   return digest_with<Sha256>(context, bytes);
 }
 
-void Md5Stream::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Md5Stream::Md5Stream() : context_(EVP_MD_CTX_new()) {
-  CHECK(EVP_DigestInit_ex2(context_.get(), md5_method(), nullptr) == 1);
-}
-
-void Md5Stream::update(std::string_view bytes) {
-  CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-}
-
-Md5 Md5Stream::finish() {
-  Md5 out;
-  CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), nullptr) == 1);
-  CHECK(EVP_DigestInit_ex2(context_.get(), md5_method(), nullptr) == 1);
-  return out;
-}
-
 // RFC 2104. The whole message fits, so both hashes are one call each.
 Sha256 hmac_sha256(std::string_view key, std::string_view message) {
   constexpr std::size_t block_bytes = 64;  // of SHA-256

@@ -4,19 +4,15 @@
 // Units:  digests are raw bytes; append_hex() and hex_text() make them lower-case text.
 // Limits: hmac_message_max; none on the input of the digests.
 // Errors: none; an OpenSSL without MD5 (a FIPS-only build) stops the program at first use.
-// Owner:  md5() and sha256() reuse one OpenSSL context per thread. An Md5Stream owns its context:
-//         reuse a stream, because each new one costs an allocation.
+// Owner:  md5() and sha256() reuse one OpenSSL context per thread.
 // Source: RFC 1321, FIPS 180-4, RFC 2104; OpenSSL 3 EVP_MD_fetch(3), "explicit fetching".
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-struct evp_md_ctx_st;
 
 namespace pawl {
 
@@ -34,20 +30,6 @@ Sha256 sha256(std::string_view bytes);
 // HMAC of a short message: at most hmac_message_max bytes, a key of any length.
 inline constexpr std::size_t hmac_message_max = 320;
 Sha256 hmac_sha256(std::string_view key, std::string_view message);
-
-// MD5 over bytes that arrive in pieces: the digest of message attributes.
-class Md5Stream {
- public:
-  Md5Stream();
-  void update(std::string_view bytes);
-  Md5 finish();  // digest of the bytes since the last finish(); resets the stream
-
- private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
-};
 
 void append_hex(std::string& out, std::span<const std::uint8_t> bytes);
 

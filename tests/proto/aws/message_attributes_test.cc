@@ -117,6 +117,20 @@ TEST(Attributes, AreDigestedOnlyAsFarAsTheReceiverWantsThem) {
   EXPECT_FALSE(attributes_md5(encoded, AttributeFilter(), digest));
 }
 
+TEST(Attributes, AreDigestedAtAnySizeOneAfterAnother) {
+  for (const std::size_t size : {1u, 255u, 65'536u, 200'000u, 3u}) {
+    const std::string value(size, 'v');
+    const std::uint8_t length[] = {0, static_cast<std::uint8_t>(size >> 16),
+                                   static_cast<std::uint8_t>(size >> 8),
+                                   static_cast<std::uint8_t>(size)};
+    std::string digested("\0\0\0\1A\0\0\0\6String\1"s);
+    digested.append(view_of(length)).append(value);
+    Md5 digest;
+    ASSERT_TRUE(attributes_md5(encode({text("A", value)}), digest));
+    EXPECT_EQ(digest, md5(digested)) << size;
+  }
+}
+
 TEST(Attributes, AreWantedByNameByPrefixOrAll) {
   struct Case {
     std::vector<std::string_view> names;

@@ -48,27 +48,6 @@ TEST(Digest, Sha256GivesTheVectorsOfFips180) {
   for (const Case& c : cases) EXPECT_EQ(hex(sha256(c.text)), c.want);
 }
 
-TEST(Digest, AStreamGivesTheSameInPiecesAndCanBeUsedAgain) {
-  Md5Stream stream;
-  for (int round = 0; round < 2; ++round) {
-    stream.update("message ");
-    stream.update("");
-    stream.update("digest");
-    EXPECT_EQ(stream.finish(), md5("message digest"));
-  }
-  EXPECT_EQ(stream.finish(), md5(""));
-}
-
-TEST(Digest, TwoStreamsDoNotDisturbEachOtherNorTheDigestsBetween) {
-  Md5Stream first, second;
-  first.update("a");
-  second.update("b");
-  EXPECT_EQ(hex(md5("abc")), "900150983cd24fb0d6963f7d28e17f72");
-  first.update("a");
-  EXPECT_EQ(first.finish(), md5("aa"));
-  EXPECT_EQ(second.finish(), md5("b"));
-}
-
 TEST(Digest, HexIsLowerCaseAndAppended) {
   const Md5 digest{0x00, 0x01, 0x0f, 0x10, 0x9a, 0xff};
   std::string out = "before";
