@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "core/check.h"
 
@@ -51,9 +50,8 @@ inline char* EscapeTable::write_block(char* to, const char* from) const {
     std::memcpy(to, from, block);
     return to + block;
   }
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    ((to = write_byte(to, from[i])), ...);
-  }(std::make_index_sequence<block>());
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < block; ++i) to = write_byte(to, from[i]);
   return to;
 }
 
@@ -68,7 +66,8 @@ template <std::size_t specials>
 char* EscapeTable::write(char* to, std::string_view text) const {
   const char* from = text.data();
   const char* const end = from + text.size();
-  for (; end - from >= 4 * std::ptrdiff_t{block}; from += 4 * block) {
+  // With five specials, text of quotes would exceed the instructions that a turn may have.
+  for (; specials == 2 && end - from >= 4 * std::ptrdiff_t{block}; from += 4 * block) {
     const Bytes found = replaced<specials>(from) | replaced<specials>(from + block) |
                         replaced<specials>(from + 2 * block) | replaced<specials>(from + 3 * block);
     if (is_zero(found)) {
