@@ -69,16 +69,23 @@ MessageId message_id(const Secret& secret, QueueId queue, Seq seq) {
   return id;
 }
 
+constexpr std::array<std::array<char, 2>, 256> hex_pairs = [] {
+  constexpr char digits[] = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> pairs;
+  for (std::size_t byte = 0; byte < pairs.size(); ++byte)
+    pairs[byte] = {digits[byte >> 4], digits[byte & 15]};
+  return pairs;
+}();
+
 std::array<char, 36> uuid_text(const MessageId& id) {
   constexpr std::array<std::uint8_t, 16> places{0,  2,  4,  6,  9,  11, 14, 16,
                                                 19, 21, 24, 26, 28, 30, 32, 34};
-  constexpr char digits[] = "0123456789abcdef";
   std::array<char, 36> text;
   text[8] = text[13] = text[18] = text[23] = '-';
+#pragma GCC unroll 16
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::uint64_t byte = (i < 8 ? id.high : id.low) >> (56 - 8 * (i % 8)) & 0xff;
-    text[places[i]] = digits[byte >> 4];
-    text[places[i] + 1u] = digits[byte & 15];
+    std::memcpy(&text[places[i]], hex_pairs[byte].data(), 2);
   }
   return text;
 }
