@@ -15,7 +15,7 @@
 // Limits: ShardLimits::slice_entries messages, sends or queues a slice, so that a slice delays a
 //         turn by at most 20 us.
 // Owner:  records are values; the walk is the shard's.
-// Source: wal/FORMAT.md, records 9 to 13.
+// Source: wal/FORMAT.md, records 9 to 13 and 18.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,13 @@ struct DedupRecord {
   std::vector<Dedup::Entry> entries;
 };
 
+// Producers of a standard queue, by rising id and sequence; one with several runs has several
+// entries.
+struct ProducersRecord {
+  QueueId queue = QueueId::none;
+  std::vector<Producers::Entry> entries;
+};
+
 // A message from another queue, which may not know yet that the message has arrived.
 struct UnsettledTransferRecord {
   TransferKey from;
@@ -74,7 +81,7 @@ struct UnsettledTransferRecord {
 };
 
 using CheckpointRecord = std::variant<IndexEntriesRecord, TrackedMessagesRecord, TimesRecord,
-                                      DedupRecord, UnsettledTransferRecord>;
+                                      DedupRecord, UnsettledTransferRecord, ProducersRecord>;
 
 // The records of one append, in this order.
 struct CheckpointSlice {
@@ -89,7 +96,7 @@ struct CheckpointSlice {
 
 // Progress of the walk over the shard.
 struct CheckpointWalk {
-  enum class Part : std::uint8_t { settings, aged, dedup, messages };
+  enum class Part : std::uint8_t { settings, aged, dedup, producers, messages };
 
   bool begun = false;
   bool names_done = false;
@@ -98,6 +105,7 @@ struct CheckpointWalk {
   Part part = Part::settings;
   Seq seq = 0;  // continue at this number or the next, in dedup or messages
   AgedArrivals::Entry aged = AgedArrivals::before_all;  // continue behind this entry
+  Producers::Cursor producer;                           // and behind this one
 };
 
 }  // namespace pawl

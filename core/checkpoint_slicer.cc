@@ -79,6 +79,10 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   }
   if (walk_.part == Part::dedup) {
     if (!slice_dedup(queue, out, left)) return false;
+    walk_.part = Part::producers;
+  }
+  if (walk_.part == Part::producers) {
+    if (!slice_producers(queue, out, left)) return false;
     walk_.part = Part::messages;
     walk_.seq = std::max(queue.low, queue.expired);
   }
@@ -119,7 +123,7 @@ bool CheckpointSlicer::slice_aged(const Queue& queue, CheckpointSlice& out, std:
   if (!queue.aged) return true;
   TimesRecord record{.queue = queue.id};  // the buckets were said in an earlier slice
   const bool all = queue.aged->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
-  if (!record.aged.empty()) out.records.push_back(std::move(record));
+  if (!record.aged.empty()) out.records.emplace_back(std::move(record));
   return all;
 }
 
@@ -131,8 +135,19 @@ bool CheckpointSlicer::slice_dedup(const Queue& queue, CheckpointSlice& out, std
   left -= record.entries.size();
   if (!record.entries.empty()) {
     walk_.seq = record.entries.back().seq + 1;
-    out.records.push_back(std::move(record));
+    out.records.emplace_back(std::move(record));
   }
+  return all;
+}
+
+bool CheckpointSlicer::slice_producers(const Queue& queue, CheckpointSlice& out,
+                                       std::size_t& left) {
+  if (!queue.producers || MUTANT(forget_producers_record)) return true;
+  ProducersRecord record{.queue = queue.id, .entries = {}};
+  const bool all = queue.producers->copy_behind(walk_.producer, left, record.entries);
+  CHECK(record.entries.size() <= left, "{} entries", record.entries.size());
+  left -= record.entries.size();
+  if (!record.entries.empty()) out.records.emplace_back(std::move(record));
   return all;
 }
 
@@ -161,9 +176,9 @@ bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, 
   }
   if (seq == 0) add_set_aside(queue.next_seq);
   if (!index_entries.entries.empty() && !MUTANT(forget_index_entries))
-    out.records.push_back(std::move(index_entries));
+    out.records.emplace_back(std::move(index_entries));
   if (!tracked.entries.empty() && !MUTANT(forget_tracked_messages))
-    out.records.push_back(std::move(tracked));
+    out.records.emplace_back(std::move(tracked));
   return seq == 0;
 }
 

@@ -34,6 +34,7 @@ class CheckpointSlicer {
   static void forget_set_aside(Queue& queue, std::vector<LogPos>& freed);
   bool slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  bool slice_producers(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);
 
   ShardState& state_;

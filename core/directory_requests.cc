@@ -150,8 +150,8 @@ void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
   replays_.forget_all(queue);
   if (queue.retention_armed != never) state_.timers.cancelled();
   if (queue.moves && queue.moves->timer_armed) state_.timers.cancelled();
-  if (queue.fifo_armed) state_.timers.cancelled();
-  reclaimer_.retire(queue);
+  if (queue.forget_armed) state_.timers.cancelled();
+  reclaimer_.retire_deleted(queue);
   if (state_.latest == &queue) state_.latest = nullptr;
   state_.queues.erase(it);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/move_task.h"
+#include "core/producers.h"
 #include "core/replay_task.h"
 #include "core/request.h"
 
@@ -42,6 +43,7 @@ struct SendRecord {
   TextKey dedup = {};
   Carried carried = {};
   bool relocated = false;  // an existing message, moved within the log
+  ProducerKey producer = {};
 };
 
 // The whole delivery state of one message, absolute, so that recovery is idempotent. Also written

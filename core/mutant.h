@@ -83,6 +83,11 @@ enum class Mutant : std::uint8_t {
   replay_copies,             // a replay task sends copies again without `copies`
   forget_kept,               // a segment retained for replay is reused
   rest_forever,              // once enough space is ahead of the log, no more is made
+  forget_producers,          // recovery forgets the senders of messages after the checkpoint
+  forget_producers_record,   // a checkpoint leaves out the producers
+  accept_gaps,               // a message before its producer's newest one counts as accepted
+  purge_forgets_producers,   // a purge ends the window of resent messages
+  duplicate_reply_early,     // a duplicate is answered before its original is on disk
   stay_full,                 // memory that was once full counts as full for ever
   reuse_lease_timer,         // the timer of an ended lease ends the next lease of its row
   forget_lease_member,       // the last message of a lease does not come back at its timeout

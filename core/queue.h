@@ -21,6 +21,7 @@
 #include "core/groups.h"
 #include "core/ids.h"
 #include "core/move_task.h"
+#include "core/producers.h"
 #include "core/queue_config.h"
 #include "core/replay_task.h"
 #include "core/ring_queue.h"
@@ -177,9 +178,10 @@ struct Queue {
   QueueId id;
   ConfigPtr config;  // null only during recovery
   SeqIndex index;
-  std::unique_ptr<Groups> groups;  // from the first message with a group on
-  std::unique_ptr<Fifo> fifo;      // from the first message of a FIFO queue on
-  std::unique_ptr<Moves> moves;    // from the first task on
+  std::unique_ptr<Groups> groups;        // from the first message with a group on
+  std::unique_ptr<Fifo> fifo;            // from the first message of a FIFO queue on
+  std::unique_ptr<Producers> producers;  // standard queue: while it remembers one
+  std::unique_ptr<Moves> moves;          // from the first task on
   std::vector<ReplayTask>
       replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
@@ -205,8 +207,8 @@ struct Queue {
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   std::uint32_t retention_generation = 0;
-  bool fifo_armed = false;  // timer that drops expired entries of an idle queue
-  std::uint32_t fifo_generation = 0;
+  bool forget_armed = false;  // timer that drops expired entries of `fifo` and `producers`
+  std::uint32_t forget_generation = 0;
   bool chose_returned = false;  // last choice between a just returned and a fresh message
   bool grouped_last = false;    // last choice between messages with a group and without
   RowList waiters;              // rows of the shard's table of waiters

@@ -317,7 +317,7 @@ void ReceiveRequests::note_attempt(Queue& queue, const Request& request, Instant
   retention_.fifo_of(queue).attempts.put(attempt, std::move(messages), now);
   if (!queue.waiters.empty()) queue.fifo->attempts_noted.push_back(attempt);
   polls_.want_match(queue);
-  retention_.arm_fifo(queue, now);
+  retention_.arm_forget(queue, now);
 }
 
 }  // namespace pawl

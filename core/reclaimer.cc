@@ -22,6 +22,7 @@ void Reclaimer::purge(Queue& queue, Request& request, Instant now, Effects& effe
   }
   queue.purged_at = now;
   retire(queue);
+  if (MUTANT(purge_forgets_producers)) queue.producers.reset();
   if (!MUTANT(forget_purge_record)) {
     effects.purges.push_back({.queue = queue.id, .below = queue.next_seq, .at = now});
   }
@@ -33,7 +34,7 @@ void Reclaimer::retire(Queue& queue) {
   CHECK(queue.low <= queue.next_seq, "from {} to {}", queue.low, queue.next_seq);
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
-                      std::move(queue.aged), std::exchange(queue.set_aside, {}),
+                      std::move(queue.aged), nullptr, std::exchange(queue.set_aside, {}),
                       UsageCounter(state_.kept_bytes)});
   retired_.back().kept.set(retired_.back().set_aside.capacity() * sizeof(TrackedMessage));
   queue.count_kept();
@@ -41,6 +42,11 @@ void Reclaimer::retire(Queue& queue) {
   queue.times.clear();
   queue.in_flight = queue.delayed = queue.slots = queue.leases = queue.leaving = 0;
   queue.low = queue.next_seq;
+}
+
+void Reclaimer::retire_deleted(Queue& queue) {
+  retire(queue);
+  retired_.back().producers = std::move(queue.producers);
 }
 
 void Reclaimer::reclaim(Effects& effects) {
@@ -67,6 +73,12 @@ void Reclaimer::reclaim(Effects& effects) {
       if (!retired.aged->forget(rest)) return;
       reclaimed += before;
       retired.aged.reset();
+    }
+    if (retired.producers) {
+      const std::size_t before = retired.producers->size();
+      if (!retired.producers->forget_over(never, rest)) return;
+      reclaimed += before;
+      retired.producers.reset();
     }
     for (; !retired.set_aside.empty() && reclaimed < state_.limits.retired_a_turn; ++reclaimed) {
       effects.freed.push_back(retired.set_aside.back().position);

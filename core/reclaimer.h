@@ -27,6 +27,8 @@ class Reclaimer {
   void purge(Queue& queue, Request& request, Instant now, Effects& effects);
   // Detaches all messages of the queue; later turns free their memory.
   void retire(Queue& queue);
+  // Detaches its producers too: a purge keeps them.
+  void retire_deleted(Queue& queue);
   void reclaim(Effects& effects);
   bool idle() const { return retired_.empty(); }
   std::uint64_t memory() const {
@@ -39,6 +41,7 @@ class Reclaimer {
     std::unique_ptr<Groups> groups;
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged;
+    std::unique_ptr<Producers> producers;
     std::vector<TrackedMessage> set_aside;
     UsageCounter kept;  // its bytes
   };

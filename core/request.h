@@ -77,7 +77,8 @@ struct SendEntry {
   // in; a FIFO queue needs a group and a dedup_id, and allows only the queue's delay
   Content content;
   Duration delay = queue_default;
-  // out; for a duplicate, seq is the number of the message accepted first
+  std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
+  // out; for a duplicate, seq is the number of the message accepted first; 0: it is not known
   Errc error = Errc::ok;
   Seq seq = 0;
   bool duplicate = false;
@@ -122,6 +123,12 @@ struct ReceiveParams {
   std::uint64_t bytes_max = UINT64_MAX;
 };
 
+// The sender of a send to a standard queue that recognises resent messages: core/producers.h.
+struct ProducerParams {
+  std::uint64_t id = 0;     // 0: none
+  std::uint64_t floor = 0;  // no lower sequence is ever sent again; at most that of each entry
+};
+
 // Parameters and results of start_move, cancel_move and list_moves.
 struct MoveParams {
   std::string_view destination;  // start: see MoveTask
@@ -161,6 +168,7 @@ struct Request {
   std::uint32_t waiter = 0;  // core's: row in the table of waiters while parked, else 0
 
   std::span<SendEntry> sends;
+  ProducerParams producer;           // send to a standard queue
   std::span<ReceiptEntry> receipts;  // delete_message, change_visibility, undeliver
 
   ReceiveParams receive;

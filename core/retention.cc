@@ -10,7 +10,12 @@
 namespace pawl {
 namespace {
 
-constexpr Duration fifo_pause = seconds(1);  // of a busy queue, which forgets most itself
+constexpr Duration forget_pause = seconds(1);  // of a busy FIFO queue, which forgets most itself
+
+Instant next_over(const Queue& queue) {
+  return std::min(queue.fifo ? queue.fifo->next_over() : never,
+                  queue.producers ? queue.producers->next_over() : never);
+}
 
 }  // namespace
 
@@ -66,7 +71,7 @@ void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
   arm_retention(queue, now + milliseconds(1));
 }
 
-// --- deduplication and receive attempts ---
+// --- deduplication, receive attempts and producers ---
 
 Fifo& Retention::fifo_of(Queue& queue) {
   if (!queue.fifo)
@@ -75,18 +80,27 @@ Fifo& Retention::fifo_of(Queue& queue) {
   return *queue.fifo;
 }
 
-void Retention::arm_fifo(Queue& queue, Instant not_before) {
-  if (queue.fifo_armed || !queue.fifo || queue.fifo->next_over() == never) return;
-  queue.fifo_armed = true;
-  state_.timers.arm(std::max(queue.fifo->next_over(), not_before), timer_fifo, raw(queue.id),
-                    ++queue.fifo_generation);
+Producers& Retention::producers_of(Queue& queue) {
+  if (!queue.producers) queue.producers = std::make_unique<Producers>(state_.producers_bytes);
+  return *queue.producers;
 }
 
-void Retention::expire_fifo(Queue& queue, Instant now) {
-  if (!queue.fifo) return;  // purged
-  CHECK(!queue.fifo_armed, "the timer of queue {} is armed", raw(queue.id));
-  const bool all = queue.fifo->forget_over(now, state_.limits.forgotten_a_turn);
-  arm_fifo(queue, now + (all ? fifo_pause : milliseconds(1)));
+void Retention::arm_forget(Queue& queue, Instant not_before) {
+  if (queue.forget_armed) return;
+  const Instant due = next_over(queue);
+  if (due == never) return;
+  queue.forget_armed = true;
+  state_.timers.arm(std::max(due, not_before), timer_forget, raw(queue.id),
+                    ++queue.forget_generation);
+}
+
+void Retention::forget_expired(Queue& queue, Instant now) {
+  CHECK(!queue.forget_armed, "the timer of queue {} is armed", raw(queue.id));
+  const std::size_t most = state_.limits.forgotten_a_turn;
+  bool all = !queue.fifo || queue.fifo->forget_over(now, most);
+  if (queue.producers && !queue.producers->forget_over(now, most)) all = false;
+  if (queue.producers && queue.producers->size() == 0) queue.producers.reset();
+  arm_forget(queue, now + (all ? forget_pause : milliseconds(1)));
 }
 
 }  // namespace pawl

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retention of messages, and the five minutes of FIFO queues.
+// Retention of messages, and the five minutes of deduplication.
 //
 //   armed --timer--> expire_retention --more, or a later bucket--> armed again
 //
-// A queue has one timer for its oldest bucket of send times (SendTimes), and one for the expired
-// entries of an idle FIFO queue.
+// A queue has one timer for its oldest bucket of send times (SendTimes), and one for expired sends,
+// receive attempts and producers.
 //
 // Units:  Instant and Duration are ms.
 // Limits: ShardLimits::retired_a_turn messages and forgotten_a_turn entries a turn.
@@ -27,8 +27,10 @@ class Retention {
   AgedArrivals& aged_of(Queue& queue);
 
   Fifo& fifo_of(Queue& queue);
-  void arm_fifo(Queue& queue, Instant not_before);
-  void expire_fifo(Queue& queue, Instant now);
+  Producers& producers_of(Queue& queue);
+  // Arms the queue's timer for its next expired send, attempt or producer.
+  void arm_forget(Queue& queue, Instant not_before);
+  void forget_expired(Queue& queue, Instant now);
 
  private:
   void arm_retention(Queue& queue, Instant due);

@@ -24,9 +24,14 @@ void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& ef
   bool accepted = false;
   for (SendEntry& entry : request.sends) {
     if (entry.error != Errc::ok) continue;
-    accepted |=
-        fifo ? send_in_order(queue, entry, now, effects)
-             : send_one(queue, entry, entry.delay.ms < 0 ? delay : entry.delay, {}, now, effects);
+    const Duration own_delay = entry.delay.ms < 0 ? delay : entry.delay;
+    if (fifo) {
+      accepted |= send_in_order(queue, entry, now, effects);
+    } else if (request.producer.id != 0) {
+      accepted |= send_once(queue, entry, request.producer, own_delay, now, effects);
+    } else {
+      accepted |= send_one(queue, entry, own_delay, now, effects) != nullptr;
+    }
   }
   CHECK(queue.next_seq >= first && queue.next_seq <= seq_max, "seq {}", queue.next_seq);
   CHECK(queue.reserved_durable <= queue.reserved, "{} reserved, {} durable", queue.reserved,
@@ -73,25 +78,51 @@ bool SendRequests::send_in_order(Queue& queue, SendEntry& entry, Instant now, Ef
     entry.error = Errc::overloaded;
     return false;
   }
-  if (!send_one(queue, entry, config.delay(), dedup, now, effects)) return false;
+  SendRecord* const record = send_one(queue, entry, config.delay(), now, effects);
+  if (record == nullptr) return false;
+  record->dedup = dedup;
   CHECK(queue.fifo != nullptr && queue.fifo->dedup.newest() < entry.seq, "seq {} is not the newest",
         entry.seq);
   queue.fifo->dedup.add(dedup, entry.seq, now);
-  retention_.arm_fifo(queue, now);
+  retention_.arm_forget(queue, now);
   return true;
 }
 
-bool SendRequests::send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup,
-                            Instant now, Effects& effects) {
+// A message that its producer resends is accepted once.
+bool SendRequests::send_once(Queue& queue, SendEntry& entry, const ProducerParams& producer,
+                             Duration delay, Instant now, Effects& effects) {
+  CHECK(!queue.config->is_fifo(), "a producer of FIFO queue {}", raw(queue.id));
+  CHECK(entry.sequence >= producer.floor, "sequence {}, floor {}", entry.sequence, producer.floor);
+  Producers& producers = retention_.producers_of(queue);
+  const ProducerKey key{producer.id, entry.sequence};
+  if (const std::optional<Seq> first = producers.find(key)) {
+    entry.seq = *first;
+    entry.duplicate = true;
+    return !MUTANT(duplicate_reply_early);
+  }
+  if (!producers.make_room(key, producer.floor, state_.limits.producers_bytes_max)) {
+    entry.error = Errc::overloaded;
+    return false;
+  }
+  SendRecord* const record = send_one(queue, entry, delay, now, effects);
+  if (record == nullptr) return false;
+  record->producer = key;
+  producers.add(key, producer.floor, entry.seq, now);
+  retention_.arm_forget(queue, now);
+  return true;
+}
+
+SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
+                                   Effects& effects) {
   if (queue.used_up()) {
     entry.error = Errc::message_numbers_used_up;
-    return false;
+    return nullptr;
   }
   if (delay.ms > 0 || !entry.content.group.empty()) {
     const std::uint32_t row = states_.new_slot(queue, queue.next_seq, entry.content);
     if (row == Slab<Slot>::none) {
       entry.error = Errc::overloaded;
-      return false;
+      return nullptr;
     }
     state_.slots[row].deadline = now + delay;
     state_.slots[row].since = now;
@@ -102,8 +133,7 @@ bool SendRequests::send_one(Queue& queue, SendEntry& entry, Duration delay, cons
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;
-  record.dedup = dedup;
-  return true;
+  return &record;
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {

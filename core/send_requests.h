@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends: numbers, delays, groups and deduplication of new messages.
 //
-// Limits: ShardLimits: slots_max for messages with a delay or a group, dedup_max.
+// Limits: ShardLimits: slots_max for messages with a delay or a group, dedup_max,
+//         producers_bytes_max.
 // Errors: in each SendEntry: overloaded, message_numbers_used_up, invalid.
 // Owner:  core/shard.h.
 #pragma once
@@ -24,8 +25,11 @@ class SendRequests {
 
  private:
   bool send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
-  bool send_one(Queue& queue, SendEntry& entry, Duration delay, const TextKey& dedup, Instant now,
-                Effects& effects);
+  bool send_once(Queue& queue, SendEntry& entry, const ProducerParams& producer, Duration delay,
+                 Instant now, Effects& effects);
+  // Null: the entry has failed.
+  SendRecord* send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
+                       Effects& effects);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
   void reserve_numbers(Queue& queue, Effects& effects);
 

@@ -123,9 +123,10 @@ bool Shard::live(const TimerEntry& entry) const {
       return queue != nullptr && queue->moves && queue->moves->timer_armed &&
              queue->moves->generation == entry.generation;
     }
-    case timer_fifo: {
+    case timer_forget: {
       const Queue* const queue = state_.existing_queue(entry.subject);
-      return queue != nullptr && queue->fifo_armed && queue->fifo_generation == entry.generation;
+      return queue != nullptr && queue->forget_armed &&
+             queue->forget_generation == entry.generation;
     }
     case timer_lease:
       return state_.leases.live(entry);
@@ -151,10 +152,10 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
     moves_.move_on(queue, now, effects);
     return 1;
   }
-  if (entry.kind == timer_fifo) {
+  if (entry.kind == timer_forget) {
     Queue& queue = *state_.existing_queue(entry.subject);
-    queue.fifo_armed = false;
-    retention_.expire_fifo(queue, now);
+    queue.forget_armed = false;
+    retention_.forget_expired(queue, now);
     return 1;
   }
   if (entry.kind == timer_waiter) {
@@ -204,7 +205,7 @@ Shard::Memory Shard::memory() const {
   return {.index = s.pages.bytes() + s.times_bytes,
           .slots = s.slots.bytes() + s.leases.bytes() + s.groups_bytes,
           .timers = s.timers.bytes(),
-          .dedup = s.fifo_bytes + s.attempts_bytes,
+          .dedup = s.fifo_bytes + s.attempts_bytes + s.producers_bytes,
           .transfers = transfers_.bytes(),
           .queues =
               s.directory.table_memory() + s.directory.config_memory() / s.identity.shards +

@@ -13,6 +13,7 @@ ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
       std::min<std::uint64_t>(limits.slots_max, bytes / 2 / sizeof(Slot)));
   limits.dedup_max = std::min(limits.dedup_max, bytes / 4 / Dedup::entry_bytes);
   limits.attempts_bytes_max = std::min(limits.attempts_bytes_max, bytes / 16);
+  limits.producers_bytes_max = std::min(limits.producers_bytes_max, bytes / 16);
   limits.spare_bytes = std::min<std::uint64_t>(limits.spare_bytes, bytes / 64);
   limits.transfer_bytes_max = std::min(limits.transfer_bytes_max, bytes / 16);
   limits.transfer_bytes_unread =

@@ -30,11 +30,12 @@ struct ShardLimits {
   Duration deleted_name_wait{0};        // from a delete to the next create of that name; 0: none
   std::uint32_t waiters_max = 100'000;  // long polls
   std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
-  std::uint64_t attempts_bytes_max = 64 << 20;  // receive attempts in five minutes
+  std::uint64_t attempts_bytes_max = 64 << 20;   // receive attempts in five minutes
+  std::uint64_t producers_bytes_max = 64 << 20;  // producers in five minutes
   std::size_t timers_a_turn = 256;
   std::size_t cascade_a_turn = 2048;
   std::size_t retired_a_turn = 4096;    // freed messages of purged or deleted queues
-  std::size_t forgotten_a_turn = 4096;  // expired sends and attempts of an idle FIFO queue
+  std::size_t forgotten_a_turn = 4096;  // expired sends, attempts and producers of a queue
   std::size_t transfers_max = 1024;     // messages on their way to other queues
   // Bytes of messages in transfer; one transfer is always allowed. A message that has not been read
   // yet counts as transfer_bytes_unread.
@@ -70,8 +71,8 @@ struct ShardMemory {
   // 64 bytes a message that is or was more than waiting; a lease has 120 for up to ten messages.
   std::uint64_t slots = 0;
   std::uint64_t timers = 0;  // 16 bytes each
-  // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send; and
-  // receive attempts.
+  // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send;
+  // receive attempts; producers.
   std::uint64_t dedup = 0;
   std::uint64_t transfers = 0;  // copies of messages on their way to other queues
   // Queue objects, their tasks, messages set aside, this shard's directory, and its part of the
@@ -88,7 +89,7 @@ enum ShardTimer : std::uint16_t {
   timer_waiter,
   timer_retention,
   timer_moves,
-  timer_fifo,
+  timer_forget,
   timer_lease
 };
 
@@ -117,6 +118,7 @@ struct ShardState {
   std::uint64_t deduplicated = 0;  // sends
   std::uint64_t groups_bytes = 0;
   std::uint64_t attempts_bytes = 0;
+  std::uint64_t producers_bytes = 0;
   std::uint64_t fifo_bytes = 0;   // other state of FIFO queues
   std::uint64_t times_bytes = 0;  // SendTimes and AgedArrivals
   std::uint64_t kept_bytes = 0;   // tasks and messages set aside

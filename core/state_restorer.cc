@@ -12,6 +12,9 @@ namespace {
 
 using State = Slot::State;
 
+// Expired producers forgotten with each send: more than are added.
+constexpr std::size_t producers_a_send = 2;
+
 }  // namespace
 
 // --- records of a checkpoint ---
@@ -70,6 +73,14 @@ void StateRestorer::restore_part(const UnsettledTransferRecord& record) {
   transfers_.note_unsettled(record.from, {record.queue, record.task});
 }
 
+void StateRestorer::restore_part(const ProducersRecord& record) {
+  Producers& producers = retention_.producers_of(state_.make_queue(record.queue));
+  for (const Producers::Entry& entry : record.entries) {
+    CHECK(entry.id != 0 && entry.run.first >= entry.floor, "producer {}", entry.id);
+    producers.restore(entry);
+  }
+}
+
 // --- records of the log ---
 
 void StateRestorer::restore(const ConfigRecord& record) {
@@ -119,6 +130,11 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
     Dedup& dedup = retention_.fifo_of(queue).dedup;
     if (record.seq > dedup.newest()) dedup.add(record.dedup, record.seq, record.sent);
+  }
+  if (record.producer.id != 0 && !MUTANT(forget_producers)) {
+    Producers& producers = retention_.producers_of(queue);
+    producers.forget_over(record.sent, producers_a_send);
+    producers.restore(record.producer, record.seq, record.sent);
   }
   if (record.seq < queue.low) return freed.push_back(record.position);
   queue.next_seq = std::max(queue.next_seq, record.seq + 1);
@@ -267,7 +283,8 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
   queue.times.coarsen(queue.config->retention());
   queue.times.forget_below(queue.oldest());
   retention_.arm_retention(queue);
-  retention_.arm_fifo(queue, now);
+  if (queue.producers) queue.producers->sort();
+  retention_.arm_forget(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) moves_.arm(queue, now);
   replays_.resume(queue);
 }

@@ -51,6 +51,7 @@ class StateRestorer {
   void restore_part(const TimesRecord& record);
   void restore_part(const DedupRecord& record);
   void restore_part(const UnsettledTransferRecord& record);
+  void restore_part(const ProducersRecord& record);
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
   void resume(Queue& queue, Instant passed, Instant now);
   void abandon(Queue& queue, std::vector<LogPos>& freed);

@@ -28,17 +28,20 @@ namespace {
 class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
-    fmt::print("  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}\n",
-               raw(message.queue), message.seq, message.content.body.size(),
-               message.content.attributes.size(), message.sent.ms,
-               message.deliver_at == message.sent
-                   ? ""
-                   : fmt::format(" deliver at {}", message.deliver_at.ms),
-               message.carried.from.seq == 0
-                   ? ""
-                   : fmt::format(" from shard {} queue {} seq {}", raw(message.carried.from.shard),
-                                 raw(message.carried.from.queue), message.carried.from.seq),
-               message.relocated ? " relocated" : "");
+    fmt::print(
+        "  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}{}\n", raw(message.queue),
+        message.seq, message.content.body.size(), message.content.attributes.size(),
+        message.sent.ms,
+        message.deliver_at == message.sent ? ""
+                                           : fmt::format(" deliver at {}", message.deliver_at.ms),
+        message.carried.from.seq == 0
+            ? ""
+            : fmt::format(" from shard {} queue {} seq {}", raw(message.carried.from.shard),
+                          raw(message.carried.from.queue), message.carried.from.seq),
+        message.producer.id == 0 ? ""
+                                 : fmt::format(" producer {:016x} sequence {}", message.producer.id,
+                                               message.producer.sequence),
+        message.relocated ? " relocated" : "");
   }
   void receive(const ReceiveRecord& record) override {
     fmt::print("  receive queue {} seq {} count {} hidden until {}\n", raw(record.queue),
@@ -101,6 +104,12 @@ class Printer final : public RecordSink {
   }
   static void print(const DedupRecord& record) {
     fmt::print("  dedup   queue {} sends {}\n", raw(record.queue), record.entries.size());
+  }
+  static void print(const ProducersRecord& record) {
+    for (const Producers::Entry& entry : record.entries)
+      fmt::print("  producer queue {} id {:016x} floor {} accepted {} to {} seq {} sent {}\n",
+                 raw(record.queue), entry.id, entry.floor, entry.run.first, entry.run.end,
+                 entry.run.seq, entry.sent.ms);
   }
   static void print(const UnsettledTransferRecord& record) {
     fmt::print("  arrived queue {} from shard {} queue {} seq {}\n", raw(record.queue),

@@ -156,6 +156,32 @@ void read_segments(Decoder& in, RecordSink& sink) {
   for (const SegmentRecord& segment : segments) sink.segment(segment);
 }
 
+// The empty run of a producer without runs has no number.
+bool is_good(const Producers::Entry& entry) {
+  const AcceptedRuns::Run& run = entry.run;
+  return entry.id != 0 && run.first >= entry.floor && run.end >= run.first && run.seq <= seq_max &&
+         run.end - run.first <= seq_max - run.seq && (run.end > run.first || run.seq == 0);
+}
+
+void read_producers(Decoder& in, RecordSink& sink) {
+  ProducersRecord record;
+  record.queue = QueueId{in.fixed<std::uint32_t>()};
+  const auto count = in.fixed<std::uint32_t>();
+  std::uint64_t sent = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Producers::Entry entry;
+    entry.id = in.fixed<std::uint64_t>();
+    entry.floor = in.varint();
+    entry.sent = instant(sent = in.delta(sent));
+    entry.run.first = entry.floor + in.varint();
+    entry.run.end = entry.run.first + in.varint();
+    entry.run.seq = in.varint();
+    if (!in.ok() || !is_good(entry)) return in.fail();
+    record.entries.push_back(entry);
+  }
+  if (in.done()) sink.checkpoint(record);
+}
+
 }  // namespace
 
 std::size_t index_entries_bytes_max(std::size_t entries) {
@@ -250,6 +276,29 @@ std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::E
   return to.finish(RecordType::dedup, 0, stream);
 }
 
+std::size_t producers_bytes_max(std::size_t entries) {
+  return align_record(run_bytes + entries * (8 + 5 * varint_bytes_max));
+}
+
+std::size_t encode_producers(std::byte* out, QueueId queue,
+                             std::span<const Producers::Entry> entries, std::uint64_t stream) {
+  CHECK(entries.size() <= producers_max, "{}", entries.size());
+  Encoder to(out);
+  to.fixed(raw(queue));
+  to.fixed(static_cast<std::uint32_t>(entries.size()));
+  std::uint64_t sent = 0;
+  for (const Producers::Entry& entry : entries) {
+    CHECK(is_good(entry), "run {} to {} of producer {}", entry.run.first, entry.run.end, entry.id);
+    to.fixed(entry.id);
+    to.varint(entry.floor);
+    to.delta(bits(entry.sent), std::exchange(sent, bits(entry.sent)));
+    to.varint(entry.run.first - entry.floor);
+    to.varint(entry.run.end - entry.run.first);
+    to.varint(entry.run.seq);
+  }
+  return to.finish(RecordType::producers, 0, stream);
+}
+
 std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& record,
                              std::uint64_t stream) {
   Encoder to(out);
@@ -300,6 +349,9 @@ Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& si
       return {};
     case RecordType::segments:
       read_segments(in, sink);
+      return {};
+    case RecordType::producers:
+      read_producers(in, sink);
       return {};
     default:
       return fail(Errc::version, "record type");

@@ -39,7 +39,7 @@ std::optional<UnknownPart> unknown_in(const RecordHead& head) {
   if ((head.flags & ~record_ignorable) != 0)
     return UnknownPart{UnknownPart::Kind::flags, head.flags, true};
   const auto type = static_cast<RecordType>(head.type);
-  if (head.type == 0 || type > last_record_type)
+  if (head.type == 0 || head.type == reserved_record_type || type > last_record_type)
     return UnknownPart{UnknownPart::Kind::type, head.type, !may_be_ignored};
   const unsigned known = type == RecordType::send     ? known_fields
                          : type == RecordType::heads  ? heads_reserved

@@ -44,8 +44,10 @@ enum class RecordType : std::uint8_t {
   // Records of turns and of a checkpoint.
   replay = 15,
   row = 16,
+  producers = 18,  // of a checkpoint only
 };
-inline constexpr RecordType last_record_type = RecordType::row;
+inline constexpr std::uint8_t reserved_record_type = 17;  // for LEASE: FORMAT.md
+inline constexpr RecordType last_record_type = RecordType::producers;
 
 // Bits of a SEND's `fields`: the optional parts present, in this order. Parts outside known_fields
 // have a fixed place and size, but this version neither writes nor reads them.
@@ -72,7 +74,7 @@ enum SendField : std::uint16_t {
 // number has `ignorable`; any other unknown extension stops that version.
 enum class SendExtension : std::uint16_t {
   replayed = 1,  // no bytes: Content::replayed
-  producer = 2,  // not written yet: id u64, sequence u64 of the client that sent it
+  producer = 2,  // ProducerKey: id u64, sequence u64
 };
 inline constexpr std::uint16_t ignorable = 1 << 15;
 
@@ -121,6 +123,7 @@ struct StoredMessage {
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
   bool relocated = false;
+  ProducerKey producer;
   // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;
   std::uint16_t passed_over = 0;

@@ -14,7 +14,28 @@ constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
-constexpr std::size_t extensions_bytes = 2 + extension_head_bytes;  // of a replayed copy
+constexpr std::size_t producer_bytes = 8 + 8;
+constexpr std::size_t extensions_bytes_max = 2 + 2 * extension_head_bytes + producer_bytes;
+
+// Size of the extensions without their length, 0: none.
+std::size_t extensions_length(const SendRecord& record) {
+  return (record.content->replayed ? extension_head_bytes : 0) +
+         (record.producer.id != 0 ? extension_head_bytes + producer_bytes : 0);
+}
+
+void write_extensions(Encoder& to, const SendRecord& record) {
+  const auto head = [&](SendExtension number, std::size_t bytes) {
+    to.fixed(static_cast<std::uint16_t>(number));
+    to.fixed(static_cast<std::uint16_t>(bytes));
+  };
+  to.fixed(static_cast<std::uint16_t>(extensions_length(record)));
+  if (record.content->replayed) head(SendExtension::replayed, 0);
+  if (record.producer.id == 0) return;
+  CHECK(record.producer.sequence != 0, "a message of producer {}", record.producer.id);
+  head(SendExtension::producer, producer_bytes);
+  to.fixed(record.producer.id);
+  to.fixed(record.producer.sequence);
+}
 
 std::uint16_t fields_of(const SendRecord& record) {
   const Content& content = *record.content;
@@ -31,7 +52,7 @@ std::uint16_t fields_of(const SendRecord& record) {
   if (record.carried.id != MessageId{}) fields |= field_message_id;
   if (record.carried.receive_count > 0) fields |= field_receive_state;
   if (record.carried.from.seq != 0) fields |= field_from;
-  if (content.replayed) fields |= field_extensions;
+  if (extensions_length(record) > 0) fields |= field_extensions;
   return static_cast<std::uint16_t>(fields);
 }
 
@@ -42,6 +63,12 @@ void read_extensions(Decoder& in, StoredMessage& message) {
     const auto bytes = all.take(all.fixed<std::uint16_t>());
     if (static_cast<SendExtension>(number) == SendExtension::replayed && bytes.empty()) {
       message.content.replayed = true;
+    } else if (static_cast<SendExtension>(number) == SendExtension::producer &&
+               bytes.size() == producer_bytes) {
+      Decoder key(bytes);
+      message.producer.id = key.fixed<std::uint64_t>();
+      message.producer.sequence = key.fixed<std::uint64_t>();
+      if (message.producer.id == 0 || message.producer.sequence == 0) all.fail();
     } else if ((number & ignorable) != 0) {
       ++message.passed_over;
     } else {
@@ -53,7 +80,7 @@ void read_extensions(Decoder& in, StoredMessage& message) {
 
 // A SEND head with every possible field, and padding.
 static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
-                  receive_state_bytes + from_bytes + extensions_bytes + 8 <=
+                  receive_state_bytes + from_bytes + extensions_bytes_max + 8 <=
               send_head_bytes_max);
 
 }  // namespace
@@ -118,7 +145,8 @@ std::size_t send_bytes(const SendRecord& record) {
   if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
   if (record.carried.receive_count > 0) bytes += receive_state_bytes;
   if (record.carried.from.seq != 0) bytes += from_bytes;
-  if (content.replayed) bytes += extensions_bytes;
+  if (const std::size_t extensions = extensions_length(record); extensions > 0)
+    bytes += 2 + extensions;
   return align_record(bytes);
 }
 
@@ -150,11 +178,7 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
     to.fixed(record.carried.arrived.ms);
     to.fixed(record.carried.task);
   }
-  if (fields & field_extensions) {
-    to.fixed(static_cast<std::uint16_t>(extension_head_bytes));
-    to.fixed(static_cast<std::uint16_t>(SendExtension::replayed));
-    to.fixed(std::uint16_t{0});
-  }
+  if (fields & field_extensions) write_extensions(to, record);
   to.bytes(content.body);
   return to.finish(RecordType::send, fields, stream);
 }

@@ -162,6 +162,13 @@ void Writer::append_part(const UnsettledTransferRecord& record) {
   commit(encode_unsettled(reserve(unsettled_bytes), record, geometry_.stream));
 }
 
+void Writer::append_part(const ProducersRecord& record) {
+  in_runs(std::span(record.entries), producers_max, [&](auto run) {
+    commit(encode_producers(reserve(producers_bytes_max(run.size())), record.queue, run,
+                            geometry_.stream));
+  });
+}
+
 void Writer::append_heads(std::span<const HeadRecord> heads) {
   while (!heads.empty()) {
     std::size_t alike = 1;

@@ -14,10 +14,9 @@ namespace {
 // message.
 bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
   return std::ranges::all_of(sends, [&](const SendEntry& entry) {
-    const SendRecord record{
-        .deliver_at = Instant{1},
-          .content = &entry.content, .dedup = {1, 1}
-    };
+    SendRecord record{.deliver_at = Instant{1}, .content = &entry.content};
+    record.dedup = {1, 1};
+    record.producer = {1, 1};
     return send_bytes(record) <= bytes_max;
   });
 }

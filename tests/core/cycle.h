@@ -52,6 +52,16 @@ class Cycle {
     request.sends = std::span(sends_).first(count);
     turn(&request);
   }
+  // Sends as a producer whose earlier messages are settled.
+  void send_once(std::uint32_t count) {
+    Request request;
+    request.op = Op::send;
+    request.queue = queue_;
+    request.sends = std::span(sends_).first(count);
+    request.producer = {.id = 7, .floor = sequence_};
+    for (SendEntry& entry : request.sends) entry.sequence = sequence_++;
+    turn(&request);
+  }
   // Sends to a FIFO queue or for tenants: deduplication ids are unique, groups rotate through
   // `groups` names.
   void send_in_groups(std::uint32_t count, std::uint64_t groups) {
@@ -113,6 +123,7 @@ class Cycle {
   std::uint64_t freed_ = 0;
   Request request_;
   std::uint64_t named_ = 0;
+  std::uint64_t sequence_ = 1;  // of the producer
   std::array<Names, batch_max> names_;
   std::array<SendEntry, batch_max> sends_;
   std::array<Delivery, batch_max> deliveries_;

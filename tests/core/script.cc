@@ -171,6 +171,7 @@ std::string Script::perform_request(const Step& step) {
         world_.send_grouped(id, std::move(messages),
                             delay == step.options.end() ? queue_default : duration(delay->second)));
   }
+  if (step.verb == "once") return send_once(step);
   if (step.verb == "receive") return receive(step);
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
   if (step.verb == "delete") return with_handles(Op::delete_message, step);
@@ -202,6 +203,18 @@ std::string Script::perform_move(const Step& step) {
     if (task.failure != Errc::ok) said.back() += fmt::format(":{}", name_of(task.failure));
   }
   return fmt::format("{}", fmt::join(said, " "));
+}
+
+std::string Script::send_once(const Step& step) {
+  const auto option = [&](const char* name) {
+    const auto at = step.options.find(name);
+    return at == step.options.end() ? 1 : std::stoull(at->second);
+  };
+  const auto delay = step.options.find("delay");
+  return outcome(
+      world_.send_once(queues_.at(step.words[0]), {option("by"), option("floor")}, option("first"),
+                       {step.words.begin() + 1, step.words.end()},
+                       delay == step.options.end() ? queue_default : duration(delay->second)));
 }
 
 std::string Script::receive(const Step& step) {

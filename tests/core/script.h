@@ -12,6 +12,8 @@
 //   send Q MESSAGE... [delay=T]                             fill Q N   (N messages)
 //     MESSAGE is BODY, GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP defaults to the body.
 //     A duplicate is answered with the number of the first message: same_as_N.
+//   once Q BODY... [by=ID] [first=SEQUENCE] [floor=SEQUENCE] [delay=T]
+//     The messages of a producer; the options are 1 by default.
 //   receive Q [max=N] [visibility=T] [wait=T] [attempt=ID] [as W]
 //   take Q N               receives N messages, bodies not named
 //   W -> ...               the answer of receive W          cancel W
@@ -65,6 +67,7 @@ class Script {
   std::string perform_request(const Step& step);
   std::string perform_move(const Step& step);
   std::string perform_on_disk(const Step& step);
+  std::string send_once(const Step& step);
   std::string receive(const Step& step);
   std::string in_bulk(const Step& step);
   std::string with_handles(Op op, const Step& step);

@@ -76,6 +76,18 @@ Ask& ShardHarness::send_grouped(QueueId queue, std::vector<GroupedMessage> messa
   return ask;
 }
 
+Ask& ShardHarness::send_once(QueueId queue, const ProducerParams& producer, std::uint64_t first,
+                             const std::vector<std::string>& bodies, Duration delay) {
+  Ask& ask = make(Op::send, queue);
+  for (const std::string& body : bodies) ask.messages.push_back({body});
+  for (const GroupedMessage& message : ask.messages)
+    ask.sends.push_back({.content = {.body = message.body}, .delay = delay, .sequence = first++});
+  ask.request.producer = producer;
+  ask.request.sends = ask.sends;
+  turn(&ask);
+  return ask;
+}
+
 Ask& ShardHarness::receive(QueueId queue, const ReceiveParams& params) {
   Ask& ask = make(Op::receive, queue);
   ask.deliveries.resize(params.max);

@@ -90,6 +90,9 @@ class ShardHarness {
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
   Ask& send_grouped(QueueId queue, std::vector<GroupedMessage> messages,
                     Duration delay = queue_default);
+  // The bodies have consecutive sequences from `first` on.
+  Ask& send_once(QueueId queue, const ProducerParams& producer, std::uint64_t first,
+                 const std::vector<std::string>& bodies, Duration delay = queue_default);
   Ask& receive(QueueId queue, const ReceiveParams& params);
   // For remove, change_visibility and undeliver of one handle or several.
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,

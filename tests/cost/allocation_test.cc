@@ -56,6 +56,17 @@ TEST(SteadyState, OfAQueueWithABacklogAllocatesNothing) {
             0u);
 }
 
+TEST(SteadyState, OfAProducerAllocatesNothing) {
+  Cycle cycle(short_retention());
+  EXPECT_EQ(in_steady_state(15'000,
+                            [&] {
+                              cycle.send_once(10);
+                              ASSERT_EQ(cycle.receive(10), 10u);
+                              cycle.use_handles(Op::delete_message);
+                            }),
+            0u);
+}
+
 TEST(SteadyState, OfLongPollsAllocatesNothing) {
   Cycle cycle(short_retention());
   EXPECT_EQ(in_steady_state(15'000,

@@ -121,6 +121,14 @@ class Sum final : public RecordSink {
     });
     CHECK(read.queue == part.queue && read.entries == entries);
   }
+  void again(const ProducersRecord& part) {
+    const auto& entries = part.entries;
+    if (entries.size() > producers_max) return;
+    const auto read = written<ProducersRecord>(
+        producers_bytes_max(entries.size()),
+        [&](std::byte* out) { return encode_producers(out, part.queue, entries, stream); });
+    CHECK(read.queue == part.queue && read.entries == entries);
+  }
   void again(const UnsettledTransferRecord& part) {
     CHECK(written<UnsettledTransferRecord>(unsettled_bytes, [&](std::byte* out) {
             return encode_unsettled(out, part, stream);

@@ -57,6 +57,8 @@ struct Call {
   std::vector<std::uint32_t> messages;
   std::vector<Seq> seqs;             // of the delivered messages
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
+  std::uint32_t sender = 0;          // number of the producer; 0: none
+  std::uint64_t connection = 0;      // of the producer, when the call began
   std::size_t undecided = 0;         // sends without a decision that the model knows
 
   // Times of the request and of its decision.

@@ -133,7 +133,14 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
     call.messages.push_back(id);
   }
+  if (!row.fifo && numbered_.chance(plan_.numbered, 100)) number_sends(call);
   submit(call);
+}
+
+void Clients::number_sends(Call& call) {
+  senders_.number(call);
+  for (std::size_t i = 0; i < call.sends.size(); ++i)
+    model_->name_producer(call.messages[i], call.sender, call.sends[i].sequence);
 }
 
 void Clients::receive(std::uint32_t client, std::uint32_t queue) {

@@ -11,7 +11,11 @@
 namespace pawl::sim {
 
 Clients::Clients(const Plan& plan, Trace& trace)
-    : plan_(plan), trace_(&trace), random_(Random(plan.seed).split("clients")) {
+    : plan_(plan),
+      trace_(&trace),
+      random_(Random(plan.seed).split("clients")),
+      numbered_(Random(plan.seed).split("numbered")),
+      senders_(Random(plan.seed).split("senders")) {
   // The last client is the scheduler's own.
   for (std::uint32_t i = 0; i <= plan.clients; ++i) {
     homes_.push_back(ShardId{static_cast<std::uint8_t>(random_.below(plan.shards))});
@@ -220,6 +224,7 @@ void Clients::hear(Call& call, const Turn& turn) {
   if (request.error != Errc::ok) ++refused_;
   if (request.op == Op::receive) deliveries_ += request.delivered;
   model_->answered(call, turn);
+  senders_.answered(call);
   if (request.op == Op::receive && request.error == Errc::ok) {
     if (request.delivered == 0) model_->check_short(call, turn);
     if (request.delivered > 0 && call.abandoned) return give_back(call);
@@ -255,6 +260,7 @@ void Clients::drop(std::uint32_t client) {
     model_->cancelled(call);
     finish(call);
   }
+  senders_.dropped(client);
   homes_[client] = ShardId{static_cast<std::uint8_t>(random_.below(plan_.shards))};
 }
 
@@ -271,6 +277,7 @@ void Clients::crashed() {
   answers_.clear();
   calls_.clear();
   std::ranges::fill(busy_, 0);
+  senders_.crashed();
 }
 
 }  // namespace pawl::sim

@@ -18,6 +18,7 @@
 #include "tests/sim/model.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
+#include "tests/sim/senders.h"
 #include "tests/sim/simulated_broker.h"
 
 namespace pawl::sim {
@@ -74,6 +75,7 @@ class Clients final : public BrokerObserver {
   bool perform(Act act, std::uint32_t client);
   bool pick_queue(std::uint32_t& queue);
   void send(std::uint32_t client, std::uint32_t queue, std::size_t entries);
+  void number_sends(Call& call);
   void receive(std::uint32_t client, std::uint32_t queue);
   bool delete_under_way(std::uint32_t client);
   bool with_handles(Op op, std::uint32_t client);
@@ -100,6 +102,8 @@ class Clients final : public BrokerObserver {
   SimulatedBroker* world_ = nullptr;
   Model* model_ = nullptr;
   Random random_;
+  Random numbered_;  // which sends have a producer
+  Senders senders_;
   std::vector<ShardId> homes_;       // home shard of each client
   std::vector<std::uint32_t> busy_;  // calls under way of each client
   std::deque<Call> calls_;           // all calls since the last startup

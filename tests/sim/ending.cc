@@ -129,7 +129,9 @@ void Simulation::check_empty() {
   clients_.list_all();
   if (!settle()) return;
   model_.check_tasks_ended();
-  run_until(world_.now_us() + (plan_.fifo_names > 0 || plan_.own_fifo ? window_us : 1'100'000));
+  const bool fifo = plan_.fifo_names > 0 || plan_.own_fifo || plan_.replays > 0;
+  const bool remembers = fifo || plan_.numbered > 0;
+  run_until(world_.now_us() + (remembers ? window_us : 1'100'000));
   clients_.count_all();
   if (!settle()) return;
   run_until(world_.now_us() + 1'100'000);
@@ -141,6 +143,8 @@ void Simulation::check_empty() {
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
+    if (const std::uint64_t kept = loop.shard().memory().dedup; kept > 0 && !fifo)
+      return trace_.broken("nothing is left", "shard {}: {} bytes of producers", i, kept);
     // Recovery reads a checkpoint, and as much log as is written before the next one.
     const LogStats stats = loop.log().stats();
     if (stats.used_bytes - stats.replay_bytes >

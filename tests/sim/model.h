@@ -54,7 +54,8 @@ struct ModelMessage {
   std::uint64_t body_at = 0;  // position in the pool of random bytes
   std::uint32_t body_bytes = 0, system_bytes = 0, sender_bytes = 0;
   bool with_md5 = false;
-  std::uint32_t group = 0, dedup = 0;  // numbers of texts; 0: none
+  std::uint32_t group = 0, dedup = 0;        // numbers of texts; 0: none
+  std::uint32_t producer = 0, sequence = 0;  // number of the producer, 0: none
 
   Sent sent = Sent::asked;
   Gone gone = Gone::no;
@@ -98,7 +99,7 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// A message that was accepted under a deduplication id.
+// A message that was accepted under a deduplication id, or a producer's sequence.
 struct First {
   Seq seq = 0;
   Instant at;
@@ -170,10 +171,12 @@ struct QueueRow {
   std::vector<std::uint32_t> messages;            // messages not known to be gone
   std::unordered_map<Seq, std::uint32_t> by_seq;  // a hash map: numbers may be far apart
 
+  // By group and deduplication id; in a standard queue by producer and sequence.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;
+
   // FIFO.
   bool fifo = false;
   std::vector<ScopeState> scopes;  // possible states; one is true
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;  // by group and id
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went
   std::set<std::uint32_t> attempts_asked;            // since the startup
@@ -216,6 +219,8 @@ class Model {
   std::uint32_t make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random);
   // Sets the group and deduplication id for FIFO and fair queues; 0: none.
   void name_group(std::uint32_t message, std::uint32_t group, std::uint32_t dedup);
+  // Sets the producer and its sequence for the message.
+  void name_producer(std::uint32_t message, std::uint32_t producer, std::uint64_t sequence);
   std::string_view text_of(std::uint32_t number) const;
   void fill(std::uint32_t message, Content& content, const std::uint64_t& name) const;
   // Returns the message or copy of a delivery, and checks every byte. UINT32_MAX: a broken
@@ -329,6 +334,16 @@ class Model {
   void check_expired_handle(const Call& call, std::size_t index, const Turn& turn);
   bool surely_held(const ModelMessage& message, const ReceiptEntry& entry, const Call& call,
                    Instant high) const;
+
+  // model_producers.cc
+  void judge_once(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,
+                  const Turn& turn);
+  void judge_accepted(QueueRow& queue, const ModelMessage& message, std::vector<First>& firsts,
+                      const SendEntry& entry, const Turn& turn);
+  void judge_resent(QueueRow& queue, const ModelMessage& message, std::vector<First>& firsts,
+                    const SendEntry& entry, const Turn& turn);
+  static void given_up(QueueRow& queue, const ModelMessage& message, const Turn& turn);
+  ModelMessage* same_message(QueueRow& queue, const ModelMessage& message, Seq seq);
 
   // model_moves.cc
   Names bit_of(std::string_view full_name);

@@ -38,7 +38,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
   for (std::size_t i = 0; i < call.sends.size(); ++i) {
     const SendEntry& entry = call.sends[i];
     ModelMessage& message = messages_[call.messages[i]];
-    if (entry.seq == 0 || message.sent != ModelMessage::Sent::asked) continue;
+    if ((entry.seq == 0 && !entry.duplicate) || message.sent != ModelMessage::Sent::asked) continue;
     if (entry.duplicate != duplicates) continue;
     --call.undecided;
     const bool own_delay = entry.delay.ms >= 0 && !queue.fifo;
@@ -109,7 +109,10 @@ void Model::answered_send(const Call& call, const Turn& turn) {
     ModelMessage& message = messages_[call.messages[i]];
     if (!taken || call.sends[i].error != Errc::ok) {
       message.sent = ModelMessage::Sent::refused;
-      if (taken && call.sends[i].error == Errc::message_numbers_used_up) check_used_up(row(call));
+      if (taken && call.sends[i].error == Errc::message_numbers_used_up) {
+        check_used_up(row(call));
+        given_up(row(call), message, turn);
+      }
       continue;
     }
     if (call.sends[i].duplicate) {

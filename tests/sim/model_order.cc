@@ -193,10 +193,7 @@ void Model::end_scope_changes(QueueRow& queue) {
 // under that key, and for two windows after a change under the other key too.
 void Model::judge_send(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,
                        const Turn& turn) {
-  if (!queue.fifo) {
-    if (entry.duplicate) trace_->broken("a duplicate is one", "in a standard queue");
-    return;
-  }
+  if (!queue.fifo) return judge_once(queue, message, entry, turn);
   struct Key {
     std::vector<First>* firsts = nullptr;
     bool may_hold = false, holds = true;  // the scope of the key
@@ -262,6 +259,7 @@ void Model::judge_send(QueueRow& queue, const ModelMessage& message, const SendE
 
 // Forgets entries at a purge, which was decided in turn `step` (`exact`), or then or later.
 void Model::forget_firsts(QueueRow& queue, std::uint64_t step, bool exact) {
+  if (!queue.fifo) return;  // producers are remembered
   for (auto& [key, firsts] : queue.firsts) {
     std::erase_if(firsts, [&](const First& first) { return first.step < step; });
     for (First& first : firsts) first.sure &= exact && first.step != step;
@@ -272,8 +270,9 @@ void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
   queue.attempts.clear();
   queue.attempts_asked.clear();
   queue.letting_go.clear();
+  const bool purged = queue.fifo && queue.purges > 0;
   for (auto& [key, firsts] : queue.firsts)
-    for (First& first : firsts) first.sure &= first.step <= durable_step && queue.purges == 0;
+    for (First& first : firsts) first.sure &= first.step <= durable_step && !purged;
 }
 
 // --- attempts ---

@@ -127,6 +127,15 @@ class OneShardBroker final : public RequestOwner {
     CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
     return entry;
   }
+  // Sends with a producer, whose floor is 1.
+  SendEntry send_once(QueueId queue, std::uint64_t producer, std::uint64_t sequence) {
+    SendEntry entry{.content = {.body = "once"}, .sequence = sequence};
+    Request request{.op = Op::send, .queue = queue};
+    request.sends = {&entry, 1};
+    request.producer = {producer, 1};
+    CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
+    return entry;
+  }
   // The deliveries of a short poll; their texts live as long as the broker.
   std::vector<Delivery> receive(QueueId queue, std::uint32_t max, Duration visibility) {
     std::vector<Delivery> deliveries(max);

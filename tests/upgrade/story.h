@@ -60,6 +60,7 @@ inline constexpr std::string_view hasty = "hasty";    // from v4 on: message num
 inline constexpr std::string_view played = "played";  // from v5 on: its messages are replayed
 inline constexpr std::string_view bulky = "bulky";    // from v6 on: makes every checkpoint large
 inline constexpr std::string_view early = "early";  // from v7 on: its message is in a small segment
+inline constexpr std::string_view numbered = "numbered";  // from v8 on: has a producer
 inline constexpr std::string_view dead_letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
@@ -108,6 +109,7 @@ inline std::vector<QueueSpec> queues(int version) {
                                    {policy, -1, std::string(8000, ' ') + "{}"}
     }));
   if (version >= 7) all.push_back(queue(early));
+  if (version >= 8) all.push_back(queue(numbered));
   return all;
 }
 
@@ -178,6 +180,11 @@ inline constexpr std::size_t sacks = 7, sack_bytes = 9000;
 // early: it fills a small segment
 inline constexpr std::size_t early_bytes = 11'000;
 
+// numbered: messages of one producer; sequence 2 was not sent, and the last one follows the
+// checkpoint
+inline constexpr std::uint64_t producer = 0x7007'0000'0000'0001;
+inline constexpr std::uint64_t sequences[] = {1, 3, 4};
+
 // moving: task 1 completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};
 inline constexpr std::uint32_t completed_before = 2;
@@ -187,7 +194,8 @@ inline constexpr std::uint32_t move_rate = 1;
 // played: these messages were sent and purged; task 1 has replayed `played_before` of them so far
 inline constexpr std::string_view tunes[] = {"t1", "t2", "t3", "t4", "t5", "t6"};
 inline constexpr std::uint32_t played_before = 2, play_rate = 1;
-inline constexpr std::int64_t play_retention = 3600;
+// With an hour the first segments would be kept, and none of them relocated.
+constexpr std::int64_t play_retention(int version) { return version >= 8 ? 1 : 3600; }
 inline constexpr std::string_view play_filter = "a filter";
 
 }  // namespace pawl::upgrade

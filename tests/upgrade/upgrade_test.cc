@@ -151,7 +151,8 @@ TEST_P(Upgrade, QueuesAreAsTheyWereSet) {
   EXPECT_EQ(config->tags, mail_tags);
   EXPECT_GT(config->modified, config->created);
   if (version() < 5) return;
-  EXPECT_EQ(broker->config(account, played)->replay_retention(), seconds(play_retention));
+  EXPECT_EQ(broker->config(account, played)->replay_retention(),
+            seconds(play_retention(version())));
 }
 
 TEST_P(Upgrade, ATopicHasItsSubscription) {
@@ -343,6 +344,19 @@ TEST_P(Upgrade, ASmallSegmentHasItsMessage) {
   EXPECT_EQ(bodies(all), (Bodies{std::string(early_bytes, 'e')}));
 }
 
+TEST_P(Upgrade, AProducersMessagesAreKnown) {
+  if (version() < 8) return;  // no earlier fixture has a producer
+  const QueueId queue = id(numbered);
+  Seq number = 0;
+  for (const std::uint64_t sequence : sequences) {
+    const SendEntry again = broker->send_once(queue, producer, sequence);
+    EXPECT_TRUE(again.duplicate) << sequence;
+    EXPECT_EQ(again.seq, ++number);
+  }
+  EXPECT_FALSE(broker->send_once(queue, producer, 2).duplicate);
+  expect_counts(numbered, {std::size(sequences) + 1, 0, 0});
+}
+
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const fs::path& directory : directories()) {
@@ -358,10 +372,12 @@ struct Seen final : RecordSink {
   std::set<RecordType> types;
   std::uint16_t fields = 0;
   bool gone = false, deleted = false, reserved = false, progress = false;
+  bool producer = false;
   std::span<const std::byte> records;  // of the current frame
 
-  void send(const StoredMessage&, std::size_t offset) override {
+  void send(const StoredMessage& message, std::size_t offset) override {
     types.insert(RecordType::send);
+    producer |= message.producer.id != 0;
     std::uint16_t of_this = 0;
     std::memcpy(&of_this, records.data() + offset + 2, sizeof of_this);
     fields |= of_this;
@@ -390,6 +406,10 @@ struct Seen final : RecordSink {
     progress |= record.progress;
   }
   void checkpoint(const CheckpointRecord& record) override {
+    if (std::holds_alternative<ProducersRecord>(record)) {
+      types.insert(RecordType::producers);
+      return;
+    }
     types.insert(static_cast<RecordType>(static_cast<std::size_t>(RecordType::index_entries) +
                                          record.index()));
   }
@@ -426,9 +446,9 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   using enum RecordType;
   EXPECT_EQ(seen.types, (std::set{send, delete_message, receive, purge, config, heads, task,
                                   forget_transfer, index_entries, tracked_messages, times, dedup,
-                                  unsettled_transfer, segments, replay, row}));
+                                  unsettled_transfer, segments, replay, row, producers}));
   EXPECT_EQ(seen.fields, known_fields);
-  EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress);
+  EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress && seen.producer);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 7;  // of the fixture being written
+constexpr int version = 8;  // of the fixture being written
 
 class Author {
  public:
@@ -33,6 +33,8 @@ class Author {
     take(quiet, "x");
     send(hasty, "x");
     take(hasty, "x");
+    broker_.send_once(id(numbered), producer, sequences[0]);
+    broker_.send_once(id(numbered), producer, sequences[1]);
     drop(last);
     broker_.wear_out(id(churn), 10);  // checkpoints contain all of the above now
     fill_mail();
@@ -43,6 +45,7 @@ class Author {
     move_one_to_dead_letters();
     // One checkpoint contains all of the above; the rest follows it.
     relocate();
+    broker_.send_once(id(numbered), producer, sequences[2]);
     change_others();
     begin_a_task();
     die();
@@ -176,7 +179,7 @@ class Author {
 
   // The replay continues while the next task begins.
   void begin_a_replay() {
-    const AttributeChange change{Attribute::replay_retention, play_retention, {}};
+    const AttributeChange change{Attribute::replay_retention, play_retention(version), {}};
     Request request{.op = Op::set_attributes, .queue = id(played)};
     request.changes = {&change, 1};
     CHECK(broker_.ask(request) == Errc::ok);

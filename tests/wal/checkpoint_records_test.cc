@@ -77,7 +77,7 @@ const std::vector<Sample> samples = {
     {"states",
      [](std::byte* out) {
        const TrackedMessagesRecord::Entry entries[] = {
-           {1, 4096, Instant{5000}, Instant{4000}, 10, 1, 77, {}},
+           {                     1, 4096, Instant{5000}, Instant{4000}, 10, 1, 77, {}},
            {9, 8192, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}},
            {10, 9000, Instant{6000}, Instant{4500}, 20, 2, 78, {1, 2}}};
        encode_tracked_messages(out, QueueId{1}, true, entries, stream);
@@ -113,6 +113,14 @@ const std::vector<Sample> samples = {
            {3, 900, 70'000}, {9, 1, 200}, {10, 2, 300}};
        encode_segments(out, run, stream);
      }, {body_at}},
+    {"producers",
+     [](std::byte* out) {
+       const Producers::Entry entries[] = {
+           {7, 3, Instant{1000}, {3, 9, 100}},
+           {7, 3, Instant{1000}, {12, 13, 0}},
+           {9, 1, Instant{900}, {1, 1, 0}}};
+       encode_producers(out, QueueId{1}, entries, stream);
+     }, {count_at}},
 };
 
 TEST(CheckpointRecords, OfAnyOtherLengthAreRefused) {
@@ -192,11 +200,13 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
     std::size_t sample, at;
     unsigned char value;
   } cases[] = {
-      {"places: the same number again",   0, 23, 0},
-      {"states: FIFO is 0 or 1",          1, 20, 2},
-      {"states: grouped is 0 or 1",       1, 34, 2},
-      {"times: first or not is 0 or 1",   2, 24, 2},
-      {"segments: the same number again", 5, 22, 0},
+      {"places: the same number again",         0, 23, 0},
+      {"states: FIFO is 0 or 1",                1, 20, 2},
+      {"states: grouped is 0 or 1",             1, 34, 2},
+      {"times: first or not is 0 or 1",         2, 24, 2},
+      {"segments: the same number again",       5, 22, 0},
+      {"producers: an id of zero",              6, 20, 0},
+      {"producers: an empty run has no number", 6, 32, 0},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
@@ -251,6 +261,15 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
         .queue = QueueId{static_cast<std::uint32_t>(random.any())},
         .task = static_cast<std::uint32_t>(random.any())
     };
+    ProducersRecord producers{.queue = queue, .entries = {}};
+    for (std::size_t n = random.below(producers_max + 1); n > 0; --n) {
+      const std::uint64_t floor = random.any() >> 2;
+      const std::uint64_t first = floor + random.below(9), end = first + random.below(9);
+      const Seq number = end == first ? 0 : random.any() & (seq_max >> 1);
+      producers.entries.push_back({
+          random.any() | 1, floor, random.instant(), {first, end, number}
+      });
+    }
     records_test::Bytes bytes;
     const auto add = [&](std::size_t used, std::size_t most) {
       EXPECT_LE(used, most);
@@ -265,15 +284,18 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
     add(encode_dedup(bytes.at(), queue, dedup.entries, stream),
         dedup_bytes_max(dedup.entries.size()));
     add(encode_unsettled(bytes.at(), unsettled, stream), unsettled_bytes);
+    add(encode_producers(bytes.at(), queue, producers.entries, stream),
+        producers_bytes_max(producers.entries.size()));
     records_test::Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
-    ASSERT_EQ(seen.parts.size(), 5u);
+    ASSERT_EQ(seen.parts.size(), 6u);
     EXPECT_EQ(std::get<IndexEntriesRecord>(seen.parts[0]).entries, index_entries.entries);
     EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).entries, tracked.entries);
     EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).fifo, tracked.fifo);
     EXPECT_EQ(std::get<TimesRecord>(seen.parts[2]), times);
     EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
     EXPECT_EQ(std::get<UnsettledTransferRecord>(seen.parts[4]), unsettled);
+    EXPECT_EQ(std::get<ProducersRecord>(seen.parts[5]).entries, producers.entries);
   }
 }
 

@@ -38,6 +38,7 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
                       &content};
     record.deliver_at = random.chance() ? record.sent : random.instant();
     if (random.chance()) record.dedup = {random.any(), random.any()};
+    if (random.chance()) record.producer = {random.any() | 1, random.any() | 1};
     if (random.chance()) {
       record.carried.from = {ShardId{static_cast<std::uint8_t>(random.any())},
                              QueueId{static_cast<std::uint32_t>(random.any())},
@@ -69,6 +70,7 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.origin, origin);
     EXPECT_EQ(got.head.content.replayed, content.replayed);
     EXPECT_EQ(got.head.dedup, record.dedup);
+    EXPECT_EQ(got.head.producer, record.producer);
     EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
     EXPECT_EQ(got.head.seq, record.seq);
@@ -140,6 +142,44 @@ TEST(SendRecords, AnIgnorableExtensionIsPassedOverAndStays) {
   EXPECT_TRUE(again.sends[0].head.relocated);
   EXPECT_EQ(again.sends[0].head.passed_over, 1u);
   EXPECT_EQ(std::memcmp(moved.memory.data() + 12, bytes.memory.data() + 12, length - 12), 0);
+}
+
+TEST(SendRecords, AProducerTakesTwentyTwoBytesAndHasAnIdAndASequence) {
+  const std::string_view zeros(
+      "\0\0\0\0\0\0\0\0"
+      "\0\0\0\0\0\0\0\0",
+      16);
+  constexpr struct {
+    const char* name;
+    std::string_view bytes;
+    Errc want;
+  } cases[] = {
+      {"both",          "idididid12345678",  Errc::ok     },
+      {"one byte less", "idididid1234567",   Errc::version},
+      {"one byte more", "idididid123456789", Errc::version},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Seen seen;
+    const auto read = with_extensions({
+                                          {2, c.bytes}
+    })
+                          .decode(seen);
+    EXPECT_EQ(read ? Errc::ok : read.error().code, c.want);
+  }
+  Seen seen;
+  EXPECT_EQ(with_extensions({
+                                {2, zeros}
+  })
+                .decode(seen)
+                .error()
+                .code,
+            Errc::corrupt);
+  Content content{.body = "01234567"};
+  SendRecord record{QueueId{3}, 9, Instant{1000}, Instant{1000}, &content};
+  const std::size_t without = send_bytes(record);
+  record.producer = {1, 1};
+  EXPECT_LE(send_bytes(record), align_record(without + 22));
 }
 
 TEST(SendRecords, ACriticalExtensionStopsTheReadingAndIsNamed) {
