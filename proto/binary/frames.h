@@ -38,8 +38,9 @@ inline constexpr std::uint16_t binary_minor = 5;  // additions that an older pee
 inline constexpr std::uint32_t feature_checksum = 1;
 inline constexpr std::uint32_t feature_groups = 2;  // groups, deduplication ids, origins, attempts
 inline constexpr std::uint32_t feature_subscribe = 4;  // SUBSCRIBE, ACKNOWLEDGE, UNSUBSCRIBE
+inline constexpr std::uint32_t feature_send_once = 8;  // SEND_ONCE
 inline constexpr std::uint32_t features_known =
-    feature_checksum | feature_groups | feature_subscribe;
+    feature_checksum | feature_groups | feature_subscribe | feature_send_once;
 
 // Flags of a frame.
 inline constexpr std::uint8_t flag_checksum =
@@ -95,6 +96,7 @@ enum class BinaryOp : std::uint8_t {
   deliver = 27,      // from the server: messages of a subscription
   acknowledge = 28,  // DELETE that also grants credit to a subscription
   unsubscribe = 29,
+  send_once = 30,  // SEND whose messages are recognised when they are sent again
 };
 
 struct FrameHeader {

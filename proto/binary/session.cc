@@ -132,6 +132,7 @@ const BinaryCall::Verb* BinaryCall::verb(std::uint8_t op) {
       {BinaryOp::subscribe, Handle::queue, &Call::subscribe, &Call::received},
       {BinaryOp::acknowledge, Handle::queue, &Call::receipts, nullptr, &Call::write_receipts},
       {BinaryOp::unsubscribe, Handle::none, &Call::unsubscribe},
+      {BinaryOp::send_once, Handle::queue, &Call::send, nullptr, &Call::write_sent},
   };
   static constexpr auto by_op = [] {
     std::array<const Verb*, 256> all{};

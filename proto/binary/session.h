@@ -214,7 +214,7 @@ class BinaryCall {
   Next list_queues(const Context& call);
   Next set_attributes(const Context& call);
   Next get_attributes(const Context& call);
-  Next send(const Context& call);
+  Next send(const Context& call);  // SEND, SEND_ONCE
   Next receive(const Context& call);
   Next wait_for_some();
   Next subscribe(const Context& call);

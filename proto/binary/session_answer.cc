@@ -237,7 +237,7 @@ void BinaryCall::write_sent(std::string& out) const {
       status = status_of(entry.error);
       if (status == Status::ok) {
         seq = entry.seq;
-        id = message_id(config_->secret, request_.queue, seq);
+        if (seq != 0) id = message_id(config_->secret, request_.queue, seq);
       }
     }
     put_all(out, static_cast<std::uint16_t>(status), seq, std::byteswap(id.high),

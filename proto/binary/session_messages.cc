@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND, RECEIVE, SUBSCRIBE, DELETE and CHANGE: reads a batch and checks it entry by entry.
+// SEND, SEND_ONCE, RECEIVE, SUBSCRIBE, DELETE and CHANGE: reads a batch and checks each entry.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -60,11 +60,31 @@ Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& 
   return Status::ok;
 }
 
+// The head of SEND_ONCE.
+struct ProducerHead {
+  ProducerParams producer;
+  std::uint64_t first = 0;  // sequence of the first message
+  bool good() const {
+    return producer.id != 0 && first != 0 && first <= UINT64_MAX - entries_max &&
+           producer.floor <= first;
+  }
+};
+
+ProducerHead take_producer(BinaryReader& in) {
+  ProducerHead head;
+  head.producer.id = in.take<std::uint64_t>();
+  head.first = in.take<std::uint64_t>();
+  head.producer.floor = in.take<std::uint64_t>();
+  return head;
+}
+
 }  // namespace
 
 BinaryCall::Next BinaryCall::send(const Context& call) {
   BinaryReader& in = call.in;
   const QueueConfig& queue = call.queue();
+  const bool once = header_.op == static_cast<std::uint8_t>(BinaryOp::send_once);
+  const ProducerHead numbers = once ? take_producer(in) : ProducerHead{};
   const auto count = in.take<std::uint32_t>();
   if (count < 1 || count > entries_max)
     return refuse(in.ok() ? Status::invalid : Status::bad_frame);
@@ -90,6 +110,7 @@ BinaryCall::Next BinaryCall::send(const Context& call) {
     entry.content.dedup_id = in.take_bytes(names >> 8);
     if (!in.ok()) return refuse(Status::bad_frame, i);
     entry.delay = duration(delay_ms);
+    entry.sequence = numbers.first + i;
     if (entry.content.dedup_id.empty() && by_content) {
       std::string& digest = digests_.emplace_back();
       append_hex(digest, sha256(entry.content.body));
@@ -99,7 +120,11 @@ BinaryCall::Next BinaryCall::send(const Context& call) {
     if (prechecks_.back() == Status::ok) sends_.push_back(entry);
   }
   if (!in.finished()) return refuse(Status::bad_frame);
+  // A FIFO queue has its own deduplication, by the id of each message.
+  if (once && queue.is_fifo()) return refuse(Status::not_supported);
+  if (once && !numbers.good()) return refuse(Status::invalid);
   if (sends_.empty()) return Next::respond;
+  request_.producer = numbers.producer;
   request_.sends = sends_;
   return route(Op::send, queue.owner);
 }

@@ -110,6 +110,8 @@ class FuzzedSession {
       CHECK(entry.content.group.size() <= 128 && entry.content.dedup_id.size() <= 128);
       CHECK(entry.content.origin.empty());
       CHECK(entry.delay == queue_default || (entry.delay.ms >= 0 && entry.delay <= seconds(900)));
+      if (request.producer.id != 0)
+        CHECK(entry.sequence > 0 && entry.sequence >= request.producer.floor);
       entry.seq = ++seq_;
       if (seq_ % 7 == 0) entry.error = Errc::no_memory;
     }

@@ -67,6 +67,13 @@ inline std::string receive(std::uint32_t max, std::uint32_t wait = binary_queue_
   return out;
 }
 
+// The head of SEND_ONCE.
+inline std::string producer(std::uint64_t id, std::uint64_t first, std::uint64_t floor) {
+  std::string out;
+  put_all(out, id, first, floor);
+  return out;
+}
+
 inline std::string queue_attributes(
     std::initializer_list<std::pair<std::string_view, std::string_view>> all) {
   std::string out;

@@ -128,6 +128,7 @@ TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOpera
       {BinaryOp::stats, "", Next::route},
       {BinaryOp::send, batch({entry("a", attribute("n", "String", "v"), {}, 5), entry("b")}),
        Next::route},
+      {BinaryOp::send_once, producer(7, 5, 3) + batch({entry("a"), entry("b")}), Next::route},
       {BinaryOp::receive, receive(5, 0, 0), Next::route},
       {BinaryOp::delete_message, batch({receipt, receipt}), Next::route},
       {BinaryOp::change, batch({receipt + std::string(4, '\0')}), Next::route},
@@ -154,13 +155,14 @@ TEST_F(BinarySessionTest, RefusesCountsThatPromiseMoreThanThereIs) {
     put(payload, 1024u);
     EXPECT_EQ(refused(op, payload, q), Status::bad_frame);
   }
+  EXPECT_EQ(refused(BinaryOp::send_once, producer(7, 5, 3) + batch({}), q), Status::invalid);
   EXPECT_EQ(refused(BinaryOp::receive, receive(0), q), Status::invalid);
   EXPECT_EQ(refused(BinaryOp::receive, receive(1025), q), Status::invalid);
 }
 
 TEST_F(BinarySessionTest, RefusesOperationsItDoesNotKnow) {
   greet_and_open();
-  for (const int op : {0, 14, 27, 30, 255})
+  for (const int op : {0, 14, 27, 31, 255})
     EXPECT_EQ(refused(static_cast<BinaryOp>(op), ""), Status::unknown_op);
 }
 
