@@ -56,7 +56,7 @@ Greeted Connecting::take() {
   CHECK(state_ == State::ready, "a connection is taken in state {}", static_cast<int>(state_));
   CHECK(pipeline_, "a connection is taken twice");
   Greeted greeted{std::move(*pipeline_), std::move(server_), (features_ & feature_groups) != 0,
-                  (features_ & feature_subscribe) != 0};
+                  (features_ & feature_subscribe) != 0, (features_ & feature_send_once) != 0};
   pipeline_.reset();
   return greeted;
 }
@@ -139,7 +139,8 @@ void Connecting::greet(Clock::time_point now) {
   put(out, binary_magic);
   put(out, binary_major);
   put(out, binary_minor);
-  put(out, feature_groups | feature_subscribe | (options_.checksum ? feature_checksum : 0));
+  put(out, feature_groups | feature_subscribe | feature_send_once |
+               (options_.checksum ? feature_checksum : 0));
   put(out, options_.key_id.empty() ? auth_none : auth_key);
   put_short(out, std::string_view(options_.name).substr(0, name_bytes_max));
   if (!options_.queue.empty() && options_.queue.size() + options_.queue_account.size() < 1024) {

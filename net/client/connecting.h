@@ -37,6 +37,7 @@ struct Greeted {
   Client::Server server;
   bool groups = false;         // the server supports groups and attempts
   bool subscriptions = false;  // the server supports SUBSCRIBE
+  bool send_once = false;      // the server supports SEND_ONCE
 };
 
 class Connecting {

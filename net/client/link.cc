@@ -136,6 +136,7 @@ void Link::on_connecting(Clock::time_point now) {
   connecting_.reset();
   if (!greeted.groups) return fail(error_of(Code::not_supported), true, now);
   subscribes_ = greeted.subscriptions;
+  sends_once_ = greeted.send_once;
   pipeline_.emplace(std::move(greeted.pipeline));
   state_ = State::opening;
   deadline_ = now + endpoint_.connection.connect_timeout;

@@ -56,6 +56,7 @@ class Link {
   Pipeline& pipeline();                                       // when up
   const OpenQueue& queue(std::size_t index) const;            // when up
   bool subscribes() const { return subscribes_; }             // the server has SUBSCRIBE
+  bool sends_once() const { return sends_once_; }             // the server has SEND_ONCE
   std::uint64_t connections() const { return connections_; }  // times that it came up
   const Client::Error& error() const { return error_; }
   std::optional<Client::Error> take_refusal();
@@ -97,6 +98,7 @@ class Link {
   std::optional<Pipeline> pipeline_;  // when opening or up
   std::optional<Pipeline> ended_;     // responses of the last turn point into it
   bool subscribes_ = false;
+  bool sends_once_ = false;
   std::vector<OpenQueue> queues_;  // opened so far; the last one may lack its attributes
   bool attributes_asked_ = false;  // the request in flight is GET_ATTRIBUTES
   std::vector<Answer> opening_answers_;

@@ -19,8 +19,10 @@ using Code = Client::Code;
 using std::chrono::milliseconds;
 
 constexpr milliseconds retry_min{20};
-constexpr std::size_t id_bytes_max = 64;  // of a deduplication id that the Producer makes
-constexpr std::size_t batch_overhead = frame_header_bytes + 4 + frame_checksum_bytes;
+constexpr std::size_t id_bytes_max = 64;       // of a deduplication id that the Producer makes
+constexpr std::size_t producer_bytes = 3 * 8;  // the head of SEND_ONCE
+constexpr std::size_t batch_overhead =
+    frame_header_bytes + producer_bytes + 4 + frame_checksum_bytes;
 
 std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
 bool is_retryable(Code code) { return number_of(code) >= 2000 && number_of(code) < 3000; }
@@ -32,6 +34,11 @@ std::string make_nonce() {
   return format_text("{}{}{}", Hex{device(), 8}, Hex{device(), 8}, Hex{device(), 8});
 }
 
+std::uint64_t make_id() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device() | 1;  // not 0
+}
+
 }  // namespace
 
 ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplete on_complete,
@@ -40,6 +47,7 @@ ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplet
       on_complete_(on_complete),
       context_(context),
       nonce_(make_nonce()),
+      id_(make_id()),
       intake_(options, readiness_),
       link_(options.endpoint, {options.queue}, options.endpoint.connection.request_timeout, now),
       deadline_(now) {
@@ -85,7 +93,8 @@ void ProducerCore::close() {
 
 void ProducerCore::on_answer(const Answer& answer, Clock::time_point now) {
   const std::size_t slot = answer.ticket & 0xFFFF;
-  CHECK(answer.op == BinaryOp::send, "a response to operation {}", static_cast<int>(answer.op));
+  CHECK(answer.op == BinaryOp::send || answer.op == BinaryOp::send_once,
+        "a response to operation {}", static_cast<int>(answer.op));
   CHECK(slot < batches_.size() && in_flight_ > 0, "a response to batch {}", slot);
   MessageList batch = std::exchange(batches_[slot], {});
   --in_flight_;
@@ -165,7 +174,8 @@ bool ProducerCore::send_batch() {
   Pipeline& pipeline = link_.pipeline();
   const std::size_t credit = pipeline.credit_bytes();
   if (credit <= batch_overhead) return false;
-  std::string& out = pipeline.begin(BinaryOp::send, link_.queue(0).handle);
+  std::string& out =
+      pipeline.begin(sends_once() ? BinaryOp::send_once : BinaryOp::send, link_.queue(0).handle);
   MessageList batch = encode_batch(out, credit - batch_overhead);
   const auto ticket =
       batch.empty() ? std::unexpected(error_of(Code::would_block)) : pipeline.finish();
@@ -183,17 +193,19 @@ bool ProducerCore::send_batch() {
   return link_.up();
 }
 
-// Appends the payload of SEND. A producer id and the number of the first message would follow the
-// count here, once the protocol has them: the server could then recognise repeated messages of
-// standard queues too.
+// Appends the payload of SEND or SEND_ONCE.
 MessageList ProducerCore::encode_batch(std::string& out, std::size_t bytes_max) {
   MessagePool& pool = intake_.pool();
   bytes_max = std::min(bytes_max, intake_.unit_bytes() + id_bytes_max);
+  out.reserve(out.size() + intake_.unit_bytes() + batch_overhead + id_bytes_max);
+  const std::uint64_t first = pool.at(waiting_.first).number;
+  const bool once = sends_once();
+  if (once) put_all(out, id_, first, oldest());
   const std::size_t begin = out.size();
-  out.reserve(begin + intake_.unit_bytes() + batch_overhead + id_bytes_max);
   put(out, std::uint32_t{0});
   MessageList batch;
   while (!waiting_.empty() && batch.count < entries_max) {
+    if (once && pool.at(waiting_.first).number != first + batch.count) break;
     const std::size_t bytes = pool.at(waiting_.first).bytes + id_bytes_max;
     if (out.size() - begin + bytes > bytes_max && (in_flight_ > 0 || !batch.empty())) break;
     encode(out, waiting_.first);

@@ -6,7 +6,9 @@
 //                         |  +-- deadline ---|------------------> completed (timed_out)
 //                         +-- 2xxx, or the connection ended -----+
 //
-// Both lists are ascending in the messages' numbers; a retried message goes back to its place.
+// Both lists are ascending in the messages' numbers; a retried message goes back to its place. On a
+// standard queue the server recognises a resent message by the Producer's id and the message's
+// number (SEND_ONCE). A batch then has consecutive numbers only.
 //
 // Limits: 1024 messages and Intake::unit_bytes() a batch; on a FIFO queue one batch is in flight.
 // Errors: completions.
@@ -62,6 +64,7 @@ class ProducerCore {
   bool is_full() const;
   bool may_gather(Clock::time_point now) const;
   bool send_batch();
+  bool sends_once() const { return link_.sends_once() && !link_.queue(0).fifo; }
   MessageList encode_batch(std::string& out, std::size_t bytes_max);
   void encode(std::string& out, Index message) const;
   void append_deduplication_id(std::string& out, std::size_t begin, std::uint64_t number) const;
@@ -77,6 +80,7 @@ class ProducerCore {
   const Producer::OnComplete on_complete_;
   void* const context_;
   const std::string nonce_;  // begins each deduplication id that this Producer makes
+  const std::uint64_t id_;   // random, of this Producer in SEND_ONCE
 
   Readiness readiness_;
   Intake intake_;

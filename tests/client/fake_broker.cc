@@ -87,9 +87,13 @@ void FakeBroker::send(Request& request, const QueueConfig& config, Messages& mes
                       Instant now) {
   Seq& next = next_seq_[raw(config.id)];
   for (SendEntry& entry : request.sends) {
-    if (config.is_fifo()) {
+    const std::uint64_t producer = request.producer.id;
+    if (config.is_fifo() || producer != 0) {
       auto& earlier = deduplicated_[raw(config.id)];
-      const auto [at, added] = earlier.try_emplace(std::string(entry.content.dedup_id), next + 1);
+      const std::string id = producer == 0
+                                 ? std::string(entry.content.dedup_id)
+                                 : std::to_string(producer) + "/" + std::to_string(entry.sequence);
+      const auto [at, added] = earlier.try_emplace(id, next + 1);
       entry.seq = at->second;
       if (!added) continue;
     }

@@ -47,7 +47,8 @@ class FakeBroker {
   std::uint32_t next_queue_ = 1;
   std::map<std::uint32_t, Seq> next_seq_;
   std::map<std::uint32_t, Messages> queues_;
-  std::map<std::uint32_t, std::map<std::string, Seq>> deduplicated_;  // FIFO; for ever
+  // For ever, by queue and deduplication id, or producer and sequence.
+  std::map<std::uint32_t, std::map<std::string, Seq>> deduplicated_;
   std::map<std::uint32_t, std::vector<ReplayTask>>
       replays_;  // newest first; no task ends by itself
 };

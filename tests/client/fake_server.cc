@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,24 @@ Instant now() {
   using namespace std::chrono;
   return Instant{
       duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count()};
+}
+
+// The operation of a frame; SEND_ONCE is a SEND.
+BinaryOp operation(char byte) {
+  const auto op = static_cast<BinaryOp>(byte);
+  return op == BinaryOp::send_once ? BinaryOp::send : op;
+}
+
+// A HELLO that offers no other features.
+std::string with_features(std::string_view hello, std::uint32_t features) {
+  std::string limited(hello);
+  if (features == 0xFFFF'FFFF) return limited;
+  char* const at = limited.data() + frame_header_bytes + 4 + 2 + 2;
+  std::uint32_t offered = 0;
+  std::memcpy(&offered, at, sizeof offered);
+  offered &= features;
+  std::memcpy(at, &offered, sizeof offered);
+  return limited;
 }
 
 }  // namespace
@@ -95,8 +114,10 @@ bool FakeServer::take_frames(Peer& peer) {
 
 bool FakeServer::handle(Peer& peer, std::string_view frame) {
   ++frames_;
-  const bool here = fault_ != Fault::none && static_cast<std::uint8_t>(frame[4]) ==
-                                                 static_cast<std::uint8_t>(fault_op_.load());
+  const BinaryOp op = operation(frame[4]);
+  const std::string limited = op == BinaryOp::hello ? with_features(frame, features_) : "";
+  if (!limited.empty()) frame = limited;
+  const bool here = fault_ != Fault::none && op == fault_op_;
   if (here && fault_times_-- <= 0) fault_ = Fault::none;
   if (here && fault_ != Fault::none) {
     if (fault_ == Fault::hang_up) return false;
@@ -151,8 +172,7 @@ void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, Binar
   const std::size_t begin = peer.out.size();
   pending->call.write_response(peer.out);
   peer.closing = next == BinaryCall::Next::close;
-  const bool here =
-      static_cast<std::uint8_t>(peer.out[begin + 4]) == static_cast<std::uint8_t>(fault_op_.load());
+  const bool here = operation(peer.out[begin + 4]) == fault_op_;
   if (here && fault_ == Fault::foreign_answer) peer.out[begin + 8] ^= 0x40;
   if (here && fault_ == Fault::flipped_bit) peer.out.back() ^= 1;
 }

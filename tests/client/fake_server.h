@@ -34,7 +34,9 @@ class FakeServer {
 
   std::uint16_t port() const { return port_; }
   static constexpr int always = 1'000'000'000;
-  // Commits this fault at the next requests of the operation.
+  // Clients that connect from now on get these features only; their HELLO has no checksum.
+  void limit_features(std::uint32_t features) { features_ = features; }
+  // Commits this fault at the next requests of the operation. SEND_ONCE is a SEND.
   void misbehave(BinaryOp op, Fault fault, int times = always) {
     fault_op_ = op;
     fault_times_ = times;
@@ -80,6 +82,7 @@ class FakeServer {
   std::list<Peer> peers_;
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<std::uint32_t> features_ = 0xFFFF'FFFF;
   std::atomic<int> fault_times_ = 0;
   std::atomic<Op> refused_op_{};
   std::atomic<Errc> refusal_{};

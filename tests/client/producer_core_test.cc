@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -176,6 +177,63 @@ TEST_F(ProducerCoreTest, SendsUnacknowledgedMessagesAgainInOrderAndOnceOnAFifoQu
     EXPECT_EQ(received[i].body, "message " + std::to_string(i));
     EXPECT_EQ(outcomes_.code(i), Code::ok);
   }
+}
+
+// Several batches are in flight, and the answers of some are lost.
+TEST_F(ProducerCoreTest, SendsUnacknowledgedMessagesAgainOnceOnAStandardQueue) {
+  const Client::Queue queue = create("q");
+  options_.linger = 1us;
+  make();
+  drive_up();
+  server_.misbehave(BinaryOp::send, Fault::lose_answer, 5);
+  for (std::uint64_t cookie = 0; cookie < 20; ++cookie) {
+    ASSERT_TRUE(send(cookie).accepted());
+    if (cookie % 3 == 0) core_->turn(Clock::now());
+  }
+  drive_completions(20);
+  EXPECT_EQ(core_->intake().status().connections, 6u);
+  std::set<std::string> bodies;
+  for (const Client::Message& message : receive_all(queue)) {
+    EXPECT_TRUE(bodies.emplace(message.body).second) << message.body;
+  }
+  EXPECT_EQ(bodies.size(), 20u);
+  for (std::uint64_t cookie = 0; cookie < 20; ++cookie) EXPECT_EQ(outcomes_.code(cookie), Code::ok);
+}
+
+// A refused batch goes back before later ones: the numbers that wait have a gap.
+TEST_F(ProducerCoreTest, NumbersMessagesAroundAGap) {
+  const Client::Queue queue = create("q");
+  options_.linger = 1us;
+  make();
+  drive_up();
+  std::uint64_t cookie = 0;
+  for (int round = 0; round < 20; ++round) {
+    server_.refuse(Op::send, Errc::no_memory, 1);
+    for (int i = 0; i < 4; ++i) {
+      drive([&] {
+        core_->intake().throttle(Clock::time_point::min());
+        return send(cookie).accepted();
+      });
+      ++cookie;
+      core_->turn(Clock::now());
+    }
+    drive_completions(cookie);
+  }
+  std::set<std::string> bodies;
+  for (const Client::Message& message : receive_all(queue)) bodies.emplace(message.body);
+  EXPECT_EQ(bodies.size(), cookie);
+}
+
+TEST_F(ProducerCoreTest, SendsToAServerThatDoesNotKnowProducers) {
+  const Client::Queue queue = create("q");
+  server_.limit_features(~feature_send_once);
+  make();
+  drive_up();
+  server_.misbehave(BinaryOp::send, Fault::lose_answer, 1);
+  ASSERT_TRUE(send(0).accepted());
+  drive_completions(1);
+  EXPECT_EQ(outcomes_.code(0), Code::ok);
+  EXPECT_EQ(receive_all(queue).size(), 2u) << "it was accepted twice";
 }
 
 TEST_F(ProducerCoreTest, RetriesWhatTheServerCannotTakeNowAndThrottlesMeanwhile) {

@@ -2,7 +2,8 @@
 // A Producer and a Consumer while `pawl serve` is killed and restarted again and again.
 //
 // Each accepted message must be completed once and handled; on a FIFO queue handled once, in the
-// order of its group. Messages of a standard queue are pushed, those of a FIFO queue are polled.
+// order of its group. A standard queue may deliver a message again, but accepts none twice. Its
+// messages are pushed, those of a FIFO queue are polled.
 // PAWL_KILLS is the number of kills (5), PAWL_SEED the seed of their times.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -144,10 +145,13 @@ class Ledger {
       ++foreign_;
       return Verdict::done();
     }
-    if (entries_[number].handled++ > 0) {
+    Entry& entry = entries_[number];
+    if (entry.handled++ > 0) {
       ++duplicated_;
+      if (message.sequence != entry.sequence) ++accepted_twice_;
       return Verdict::done();
     }
+    entry.sequence = message.sequence;
     std::uint64_t& last = last_[number % groups];
     if (number + 1 <= last) ++disordered_;
     last = number + 1;
@@ -176,22 +180,26 @@ class Ledger {
       EXPECT_EQ(duplicated_, 0u);
       EXPECT_EQ(disordered_, 0u);
     }
+    EXPECT_EQ(accepted_twice_, 0u);
     EXPECT_EQ(foreign_, 0u);
     EXPECT_EQ(failed_, 0u);
     EXPECT_EQ(completed_wrongly, 0u);
     return std::to_string(entries_.size()) + " messages, " + std::to_string(lost) + " lost, " +
-           std::to_string(duplicated_) + " duplicated, " + std::to_string(disordered_) +
-           " out of order, " + std::to_string(completed_wrongly) + " not completed once";
+           std::to_string(duplicated_) + " duplicated, " + std::to_string(accepted_twice_) +
+           " accepted twice, " + std::to_string(disordered_) + " out of order, " +
+           std::to_string(completed_wrongly) + " not completed once";
   }
 
  private:
   struct Entry {
     std::uint32_t completions = 0, handled = 0;
+    std::uint64_t sequence = 0;  // of the message in its queue
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::uint64_t last_[groups] = {};  // number of the last handled message of each group, plus 1
-  std::uint64_t handled_ = 0, duplicated_ = 0, disordered_ = 0, foreign_ = 0, failed_ = 0;
+  std::uint64_t handled_ = 0, duplicated_ = 0, accepted_twice_ = 0, disordered_ = 0, foreign_ = 0,
+                failed_ = 0;
 };
 
 class Load {

@@ -8,8 +8,10 @@
 // send() copies the message and returns at once. An idle Producer sends it at once; while requests
 // are in flight, messages gather into the next batch. Each accepted message is completed exactly
 // once, by a call of the function given at creation. After a disconnect, unacknowledged messages
-// are sent again, in order: on a FIFO queue their deduplication ids prevent duplicates, on a
-// standard queue a message may be delivered twice.
+// are sent again, in order. The server accepts each once: on a FIFO queue by its deduplication id,
+// on a standard queue by its number. A server before protocol 1.5 may accept a message of a
+// standard queue twice. The sequence and id of a completion are 0 if the server accepted the
+// message before and does not know them any more.
 //
 // Order: on a FIFO queue one batch is in flight at a time, so that a retried message does not fall
 //        behind later ones.
@@ -17,8 +19,8 @@
 // Units:  durations have their unit in the type.
 // Limits: Options::memory_limit for messages, their bookkeeping and the connection's buffers; 1024
 //         messages and 1 MiB a batch, and the server's credit. A message has at most 1 MiB, and at
-//         most an eighth of the memory limit. Deduplication ids work for five minutes after the
-//         first send: a deadline beyond that allows duplicates.
+//         most an eighth of the memory limit. The server remembers a message for five minutes: a
+//         deadline beyond that allows duplicates.
 // Errors: send() returns a SendResult. A completion has a Client::Error: the server's refusal;
 //         timed_out (the deadline passed; status() has the reason; a message in flight waits for
 //         its response, at most request_timeout longer); closed; or broken (closed while the
