@@ -93,7 +93,7 @@ BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view fram
   const auto payload = payload_of(header_, frame_);
   if (!payload) return hang_up(payload.error());
   if ((header_.flags & ~flag_checksum) != 0 || header_.status != 0)
-    return refuse(Status::bad_frame);
+    return session.greeted_ ? refuse(Status::bad_frame) : hang_up(Status::bad_frame);
   if (!session.expects(static_cast<BinaryOp>(header_.op))) return hang_up(Status::out_of_order);
   verb_ = verb(header_.op);
   if (verb_ == nullptr) return refuse(Status::unknown_op);

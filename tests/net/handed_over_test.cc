@@ -182,6 +182,33 @@ TEST_F(HandOverTest, CarriesWhatFollowedHello) {
   }
 }
 
+// The refusal of a frame before HELLO must not be in the way of a hand-over.
+TEST_F(HandOverTest, ABadFrameBeforeHelloEndsTheConnection) {
+  begin();
+  for (const std::string& name : names_) {
+    std::string bad = frame(BinaryOp::ping, 1, "");
+    bad[5] = 0x10;  // an unknown flag
+    std::string hello;
+    put_all(hello, binary_magic, binary_major, binary_minor, std::uint32_t{0}, auth_none);
+    put_short(hello, "bad");
+    put_short(hello, "");
+    put_short(hello, name);
+    const std::string bytes = bad + frame(BinaryOp::hello, 2, hello);
+    for (int i = 0; i < 4; ++i) {  // some of them begin on the other shard
+      const int fd = connect_to(port(Protocol::binary));
+      ASSERT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(bytes.size()));
+      char piece[256];
+      std::size_t got = 0;
+      for (ssize_t n = 0; (n = ::recv(fd, piece, sizeof piece, 0)) > 0;)
+        got += static_cast<std::size_t>(n);
+      EXPECT_EQ(got, frame_header_bytes + 8) << "one refusal, then the end";
+      ::close(fd);
+    }
+  }
+  EXPECT_TRUE(Client::connect(options())) << "the server lives";
+}
+
 TEST_F(HandOverTest, AQueueThatDoesNotExistIsNoSuchQueue) {
   begin();
   Client::Options named = options();
