@@ -44,7 +44,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
       const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
       if (stranger && begins_as_http(begin))
         out().append(host().wrong_port("This is the binary port of pawl."));
-      finish_after_answers();  // no frame boundary can be found after this
+      finish();  // no frame boundary can be found after this
       return bytes.size();
     }
     CHECK(partial_.size() <= header->length, "{} bytes are kept of a frame of {}", partial_.size(),
@@ -73,7 +73,11 @@ bool BinaryConnection::on_second(Instant now) {
   if (open()) send_empty_delivers(now);
   const auto& times = host().context().times;
   if (!session_.greeted() && now - begun_ > times.head) return true;
-  return !partial_.empty() && now - partial_since_ > times.body;
+  const bool late = !partial_.empty() && now - partial_since_ > times.body;
+  // A late connection ends when no call is pending; receives of subscriptions have no end.
+  const auto waiting = std::ranges::count(subscriptions_, false, &PendingBinaryCall::paused);
+  if (late && open() && static_cast<std::size_t>(waiting) == calls()) finish();
+  return late;
 }
 
 void BinaryConnection::begin_call(std::string_view frame) {
@@ -105,12 +109,15 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
     call.binary.subscription()->written = host().now();
     next = congested() && open() ? Next::pause : push(call);
   }
+  if (next == Next::pause && !congested()) next = push(call);  // the peer has read meanwhile
   if (next == Next::pause) {
     pause(call);
     return false;
   }
   if (next == Next::route) {
-    charge(call, call.binary.memory(), call.memory(), call.binary.promised());
+    // Subscriptions that wait must not keep their acknowledgements out.
+    const bool waits = call.binary.subscription() != nullptr;
+    charge(call, waits ? 0 : call.binary.memory(), call.memory(), call.binary.promised());
     submit(call, call.binary.request(), call.binary.target());
     return false;
   }
@@ -118,7 +125,7 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
   if (next == Next::close) {
     if (session_.auth_fault() != AuthFault::none)
       host().auth_failed(session_.auth_fault(), Protocol::binary, peer().address);
-    finish_after_answers();
+    finish();
   }
   return true;
 }
@@ -140,6 +147,7 @@ void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::s
 
 bool BinaryConnection::on_response(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
+  session_.set_promised(promised_ - call.promised);
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
@@ -158,6 +166,13 @@ void BinaryConnection::release(PendingCall& pending) {
   CHECK(call.bytes == 0 && call.held == 0 && call.promised == 0);
   call.binary.drop();
   host().give_call(std::unique_ptr<PendingBinaryCall>(&call));
+}
+
+// Takes no more frames. Subscriptions end without a response: their receives might wait long.
+void BinaryConnection::finish() {
+  finish_after_answers();
+  for (std::size_t i = subscriptions_.size(); i-- > 0;)
+    if (!subscriptions_[i]->paused) abandon(*subscriptions_[i]);
 }
 
 // --- subscriptions ---

@@ -44,6 +44,7 @@ class BinaryConnection final : public Connection {
 
  private:
   void begin_call(std::string_view frame);
+  void finish();
   BinaryCall::Next push(PendingBinaryCall& call);
   void pause(PendingBinaryCall& call);
   void resume_subscriptions();

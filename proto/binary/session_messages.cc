@@ -28,6 +28,11 @@ Duration duration(std::uint32_t ms) {
   return ms == binary_queue_default ? queue_default : milliseconds(ms);
 }
 
+// Whether received messages are hidden with this visibility timeout.
+bool hides(Duration visibility, const QueueConfig& queue) {
+  return (visibility == queue_default ? queue.visibility() : visibility) > Duration{0};
+}
+
 // True for the only system attribute that a sender may set.
 bool is_trace_header(std::string_view encoded) {
   MessageAttribute attribute;
@@ -195,8 +200,9 @@ BinaryCall::Next BinaryCall::subscribe(const Context& call) {
   const auto bytes_max = call.in.take<std::uint32_t>();
   if (!call.in.finished()) return refuse(Status::bad_frame);
   // Without a visibility timeout the same message would be sent until the credit is used up.
-  const bool fits = credit >= 1 && credit <= subscription_credit_max && visibility_ms > 0 &&
-                    in_range(visibility_ms, visibility_ms_max);
+  const bool fits = credit >= 1 && credit <= subscription_credit_max &&
+                    in_range(visibility_ms, visibility_ms_max) &&
+                    hides(duration(visibility_ms), call.queue());
   Subscriptions& all = call.session.subscriptions_;
   if (!fits || all.find(header_.correlation) != nullptr) return refuse(Status::invalid);
   subscription_ = all.add({.request = header_,
@@ -216,6 +222,8 @@ BinaryCall::Next BinaryCall::push(BinarySession& session, const Directory& direc
   CHECK(opened != nullptr, "a subscription of handle {}", header_.queue);
   if (*opened == nullptr) return end_subscription(session, Status::no_such_queue);
   if (const ConfigPtr* current = directory.find((*opened)->id)) opened = current;
+  if (!hides(subscription_->visibility, **opened))
+    return end_subscription(session, Status::invalid);
   empty_ = false;
   undelivering_ = false;
   answer_.clear();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "proto/binary/frames.h"
@@ -248,6 +249,57 @@ TEST_F(SubscriptionsTest, AnEmptyDeliverShowsThatTheServerIsAlive) {
   waiting.drive([&] { return waiting.silent >= 2; });
   paused.drive([&] { return paused.silent >= 2; });
   EXPECT_EQ(paused.bodies.size(), 1u);
+}
+
+TEST_F(SubscriptionsTest, NeedsAVisibilityTimeout) {
+  begin();
+  Subscriber subscriber(client_options());
+  subscriber.open(names_[0].c_str());
+  subscriber.subscribe(10);
+  subscriber.take(20ms);
+  const Client::QueueAttribute zero[] = {
+      {"VisibilityTimeout", "0"}
+  };
+  ASSERT_TRUE(client_->set_attributes(queues_[0], zero));
+  Subscriber late(client_options());
+  late.open(names_[0].c_str());
+  late.subscribe(10);
+  late.drive([&] { return late.ended.has_value(); });
+  EXPECT_EQ(late.ended, Code::invalid);
+  send(0, 0, 1);
+  subscriber.drive([&] { return subscriber.ended.has_value(); });
+  EXPECT_EQ(subscriber.ended, Code::invalid);
+}
+
+// A subscription that waits must not keep a connection that has ended.
+TEST_F(SubscriptionsTest, EndsWithAConnectionWhoseFramesAreInvalid) {
+  begin();
+  std::string hello, open, subscribe;
+  put_all(hello, binary_magic, binary_major, binary_minor, std::uint32_t{0}, auth_none);
+  put_short(hello, "bad");
+  put_short(open, "");
+  put_short(open, names_[0]);
+  put_all(subscribe, std::uint32_t{10}, binary_queue_default, std::uint32_t{0});
+  std::string bytes;
+  const auto add = [&](BinaryOp op, std::uint32_t queue, std::string_view payload) {
+    const std::size_t at =
+        begin_frame(bytes, {.op = static_cast<std::uint8_t>(op), .correlation = 1, .queue = queue});
+    bytes.append(payload);
+    finish_frame(bytes, at);
+  };
+  add(BinaryOp::hello, 0, hello);
+  add(BinaryOp::open_queue, 0, open);
+  add(BinaryOp::subscribe, 1, subscribe);
+  bytes.append(16, '\0');  // no frame is 0 bytes long
+  const int fd = connect_to(port(Protocol::binary));
+  ASSERT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+  char piece[4096];
+  ssize_t n = 0;
+  while ((n = ::recv(fd, piece, sizeof piece, 0)) > 0) {
+  }
+  EXPECT_EQ(n, 0) << "the server closes the connection";
+  ::close(fd);
 }
 
 // More bytes than the kernel buffers for a peer that does not read; nothing is lost.
