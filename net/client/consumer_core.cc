@@ -19,7 +19,8 @@ using State = Held::State;
 using std::chrono::milliseconds;
 
 constexpr milliseconds retry_min{20};
-constexpr milliseconds silence_max{15'000};  // between DELIVERs of a subscription
+// Twice the time after which a server sends an empty DELIVER.
+constexpr milliseconds silence_max{30'000};
 constexpr std::size_t moves_max = 1;  // dead letters a request: each may have the maximum size
 
 std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
@@ -53,6 +54,7 @@ void ConsumerCore::turn(Clock::time_point now) {
   if (mode_ != Mode::running) forget_expired(now);
   answers_.clear();
   link_.turn(answers_, now);
+  if (link_.up()) queue_visibility_ = link_.queue(0).visibility;
   for (const Answer& answer : answers_) on_answer(answer, now);
   if (link_.up()) send_requests(now);
   prepare_to_sleep(now);
@@ -241,7 +243,7 @@ void ConsumerCore::forget_expired(Clock::time_point now) {
 // --- extensions ---
 
 milliseconds ConsumerCore::visibility() const {
-  return options_.visibility.value_or(link_.up() ? link_.queue(0).visibility : milliseconds(0));
+  return options_.visibility.value_or(queue_visibility_);
 }
 
 Clock::time_point ConsumerCore::next_extension(Clock::time_point now) const {

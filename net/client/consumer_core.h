@@ -94,6 +94,7 @@ class ConsumerCore {
   HeldMessages held_;
   Verdicts::Mode mode_ = Verdicts::Mode::running;
   Consumer::Status status_;
+  std::chrono::milliseconds queue_visibility_{0};  // the queue's setting when it was opened
   Clock::time_point deadline_;
 
   Outbox deletes_{BinaryOp::delete_message}, releases_{BinaryOp::change}, moves_{BinaryOp::send};

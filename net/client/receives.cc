@@ -36,7 +36,8 @@ bool Receives::is_worthwhile(std::uint32_t free) const {
 void Receives::request(Link& link, std::uint32_t free, Clock::time_point now) {
   if (now < paused_until_ || !link.up()) return;
   // A subscription needs a visibility timeout.
-  const bool subscribes = link.subscribes() && visibility_ != std::chrono::milliseconds(0);
+  const auto visibility = visibility_.value_or(link.queue(0).visibility);
+  const bool subscribes = link.subscribes() && !refused_ && visibility.count() > 0;
   if (!subscribes || link.queue(0).fifo) return poll(link, free);
   subscription_ ? grant(link, free) : subscribe(link, free);
 }
@@ -45,7 +46,9 @@ void Receives::request(Link& link, std::uint32_t free, Clock::time_point now) {
 
 void Receives::subscribe(Link& link, std::uint32_t free) {
   if (free == 0 || link.pipeline().obstacle()) return;
-  CHECK(asked_ == 0, "{} messages are asked for without a subscription", asked_);
+  // The connection before was to a server without subscriptions.
+  for (const Poll& poll : std::exchange(repeats_, {})) asked_ -= poll.max;
+  if (asked_ > 0) return;  // polls are in flight
   std::string& out = link.pipeline().begin(BinaryOp::subscribe, link.queue(0).handle);
   const std::uint32_t credit = std::min(free, subscription_credit_max);
   put_subscribe(out, {.credit = credit, .visibility = visibility_});
@@ -149,6 +152,7 @@ bool Receives::on_answer(const Answer& answer, std::vector<Client::MessageView>&
       // A server that stops ends it without an error.
       subscription_.reset();
       asked_ = 0;
+      refused_ = answer.error.code == Client::Code::invalid;  // the queue's timeout is 0 now
       pause(answer.error, now);
       return true;
     default:

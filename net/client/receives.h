@@ -76,6 +76,7 @@ class Receives {
   std::vector<Poll> repeats_;  // their connection ended
   std::optional<Client::Ticket> subscription_;
   bool stopping_ = false;  // UNSUBSCRIBE is sent
+  bool refused_ = false;   // the server refused the subscription: it polls
   Clock::time_point paused_until_;
 };
 

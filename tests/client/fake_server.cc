@@ -173,6 +173,11 @@ void FakeServer::respond(Peer& peer, std::list<Pending>::iterator pending, Binar
   pending->call.write_response(peer.out);
   peer.closing = next == BinaryCall::Next::close;
   const bool here = operation(peer.out[begin + 4]) == fault_op_;
+  // The features follow two u16.
+  if (static_cast<std::uint8_t>(peer.out[begin + 4]) ==
+          static_cast<std::uint8_t>(BinaryOp::hello) &&
+      hides_subscriptions_)
+    peer.out[begin + frame_header_bytes + 4] &= static_cast<char>(~feature_subscribe);
   if (here && fault_ == Fault::foreign_answer) peer.out[begin + 8] ^= 0x40;
   if (here && fault_ == Fault::flipped_bit) peer.out.back() ^= 1;
 }

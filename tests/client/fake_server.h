@@ -48,6 +48,8 @@ class FakeServer {
     refusal_ = error;
     refusals_ = times;
   }
+  // Acts as a server before protocol 1.5, for new connections.
+  void hide_subscriptions(bool hide) { hides_subscriptions_ = hide; }
   std::uint64_t frames() const { return frames_; }  // requests seen
 
  private:
@@ -75,6 +77,7 @@ class FakeServer {
   void respond(Peer& peer, std::list<Pending>::iterator pending, BinaryCall::Next next);
   bool flush(Peer& peer);
 
+  std::atomic<bool> hides_subscriptions_ = false;
   BinarySettings config_;
   FakeBroker broker_;
   int listener_ = -1;

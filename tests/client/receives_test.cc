@@ -226,6 +226,35 @@ TEST_F(SubscriptionTest, RefusesMoreMessagesThanItHasCredit) {
   EXPECT_FALSE(receives_.on_answer(many, messages, Clock::now()));
 }
 
+TEST_F(SubscriptionTest, SubscribesAfterTheServerWasUpgraded) {
+  server_.hide_subscriptions(true);
+  server_.misbehave(BinaryOp::receive, Fault::hang_up, 1);
+  request(4);
+  EXPECT_FALSE(receives_.subscription());
+  EXPECT_EQ(receives_.asked(), 4u);
+  server_.hide_subscriptions(false);
+  drive([&] { return !link_.up(); });
+  request(3);
+  EXPECT_TRUE(receives_.subscription());
+  EXPECT_EQ(receives_.asked(), 3u) << "the poll is not repeated";
+  send("one");
+  drive([&] { return !bodies_.empty(); });
+}
+
+TEST_F(SubscriptionTest, PollsWhenTheQueuesTimeoutIsZero) {
+  drive([&] { return link_.up(); });
+  const Client::QueueAttribute zero[] = {
+      {"VisibilityTimeout", "0"}
+  };
+  ASSERT_TRUE(client_.set_attributes(queue_, zero));
+  request(4);  // the connection still knows the setting before
+  drive([&] { return answered_ == 1; });
+  EXPECT_FALSE(receives_.subscription());
+  receives_.request(link_, 4, receives_.paused_until());
+  EXPECT_FALSE(receives_.subscription());
+  EXPECT_EQ(receives_.asked(), 4u);
+}
+
 TEST_F(SubscriptionTest, PollsWithoutAVisibilityTimeout) {
   Receives polls(10, 20s, 0ms);
   drive([&] { return link_.up(); });
