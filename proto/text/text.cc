@@ -39,7 +39,20 @@ std::size_t plain_bytes(std::string_view text) {
   return at;
 }
 
+// True: one of the bytes is a forbidden control character.
+bool forbidden_step(const char* bytes) {
+  Vector found{};
+  for (std::size_t at = 0; at < step; at += sizeof(Vector)) {
+    const Vector v = load(bytes + at);
+    found |= (v >= 0) & (v < 0x20) & (v != '\t') & (v != '\n') & (v != '\r');
+  }
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(found);
+  return (halves[0] | halves[1]) != 0;
+}
+
 bool has_forbidden_control(std::string_view text) {
+  for (; text.size() >= step; text.remove_prefix(step))
+    if (forbidden_step(text.data())) return true;
   return std::ranges::any_of(
       text, [](char c) { return forbidden_control(static_cast<unsigned char>(c)); });
 }

@@ -59,6 +59,19 @@ TEST(Text, ABadCharacterIsFoundAtEveryPlace) {
   }
 }
 
+// Allowed control characters before it, so that the whole text is examined.
+TEST(Text, EveryControlCharacterIsFoundAmongAllowedOnes) {
+  for (char c = 0; c < 0x20; ++c) {
+    const bool allowed = c == '\t' || c == '\n' || c == '\r';
+    for (std::size_t at = 0; at < 150; ++at) {
+      std::string text(150, '\n');
+      text[at] = c;
+      EXPECT_EQ(check_text(text), allowed ? TextFault::none : TextFault::bad_character)
+          << static_cast<int>(c) << " at " << at;
+    }
+  }
+}
+
 TEST(Text, BytesThatAreNotUtf8AreRefused) {
   constexpr const char* cases[] = {
       "\x80",
