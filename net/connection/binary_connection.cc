@@ -73,11 +73,11 @@ bool BinaryConnection::on_second(Instant now) {
   if (open()) send_empty_delivers(now);
   const auto& times = host().context().times;
   if (!session_.greeted() && now - begun_ > times.head) return true;
-  const bool late = !partial_.empty() && now - partial_since_ > times.body;
+  if (partial_.empty() || now - partial_since_ <= times.body) return false;
   // A late connection ends when no call is pending; receives of subscriptions have no end.
   const auto waiting = std::ranges::count(subscriptions_, false, &PendingBinaryCall::paused);
-  if (late && open() && static_cast<std::size_t>(waiting) == calls()) finish();
-  return late;
+  if (open() && static_cast<std::size_t>(waiting) == calls()) finish();
+  return true;
 }
 
 void BinaryConnection::begin_call(std::string_view frame) {

@@ -67,9 +67,10 @@ class Connection {
     CHECK(tls_ == nullptr && !receive_armed_, "TLS starts before the first byte");
     tls_ = std::make_unique<Tls>(context, protocol, account);
   }
-  // `before`: its life on another shard; null: it is new.
+  // `before`: the connection as another shard hands it over; null: a new connection.
   void start(std::uint32_t index, std::uint32_t generation, Peer peer, HandedOver* before);
-  // Frees a connection in state leaving, when nothing is armed; else null.
+  // The connection for the other shard, if it leaves and nothing is armed; else null. The object
+  // is freed afterwards.
   std::unique_ptr<HandedOver> hand_over();
   const Peer& peer() const { return peer_; }
   std::uint32_t index() const { return index_; }

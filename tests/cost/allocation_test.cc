@@ -32,13 +32,17 @@ TEST(SteadyState, CountsAllocations) {
   EXPECT_EQ(allocations() - before, 1u);
 }
 
+void receive_and_delete_ten(Cycle& cycle) {
+  ASSERT_EQ(cycle.receive(10), 10u);
+  cycle.use_handles(Op::delete_message);
+}
+
 TEST(SteadyState, OfAQueueThatIsMostlyEmptyAllocatesNothing) {
   Cycle cycle(short_retention());
   EXPECT_EQ(in_steady_state(15'000,
                             [&] {
                               cycle.send(10);
-                              ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::delete_message);
+                              receive_and_delete_ten(cycle);
                             }),
             0u);
   EXPECT_EQ(cycle.freed(), 450'000u);
@@ -50,8 +54,7 @@ TEST(SteadyState, OfAQueueWithABacklogAllocatesNothing) {
   EXPECT_EQ(in_steady_state(15'000,
                             [&] {
                               cycle.send(10);
-                              ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::delete_message);
+                              receive_and_delete_ten(cycle);
                             }),
             0u);
 }
@@ -61,8 +64,7 @@ TEST(SteadyState, OfAProducerAllocatesNothing) {
   EXPECT_EQ(in_steady_state(15'000,
                             [&] {
                               cycle.send_once(10);
-                              ASSERT_EQ(cycle.receive(10), 10u);
-                              cycle.use_handles(Op::delete_message);
+                              receive_and_delete_ten(cycle);
                             }),
             0u);
 }

@@ -67,7 +67,7 @@ class [[gnu::visibility("default")]] Consumer {
     std::string queue{};                // its name
     std::uint32_t concurrency = 100;    // messages under way
     std::uint32_t handler_threads = 1;  // of start(); 1 to 1024
-    // Wait of a long poll. Polled are FIFO queues, and servers before protocol 1.5.
+    // Wait of a long poll: FIFO queues, and servers before protocol 1.5, are polled.
     std::chrono::milliseconds wait{20'000};
     std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
     std::string dead_letter_queue{};                        // it must exist; empty: see above
