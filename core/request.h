@@ -71,6 +71,11 @@ struct Content {
   std::string_view origin = {};    // dead letter: QueueName::text() of its source queue
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
   bool replayed = false;  // a replay task sent it: a copy of an earlier message
+
+  std::size_t bytes() const {
+    return body.size() + attributes.size() + system.size() + sender.size() + group.size() +
+           dedup_id.size() + origin.size();
+  }
 };
 
 struct SendEntry {

@@ -203,6 +203,8 @@ class Log {
   }
   // Reserves space for accepted messages that will be appended in this turn.
   void accepted(std::uint64_t bytes) { space_.accept(bytes); }
+  // Frees the space of accepted messages that will not be appended.
+  void give_back(std::uint64_t bytes) { space_.give_back(bytes); }
   // Sets the memory limit of the image. Excess extents are evicted when memory is needed.
   void set_memory_max(std::uint64_t bytes) {
     memory_max_ = bytes;

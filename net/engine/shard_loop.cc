@@ -191,11 +191,7 @@ void ShardLoop::decide(Request& request, Instant now) {
 // False: the request must wait; the disk is not full, only slower than the senders.
 bool ShardLoop::send(Request& request, Instant now) {
   std::uint64_t bytes = 0;
-  for (const SendEntry& entry : request.sends) {
-    const Content& content = entry.content;
-    bytes += content.body.size() + content.attributes.size() + content.system.size() +
-             content.sender.size() + content.group.size() + content.dedup_id.size();
-  }
+  for (const SendEntry& entry : request.sends) bytes += entry.content.bytes();
   // The caller has checked the limits of SQS; this is the limit of the log.
   if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
       !fit(request.sends, log_->max_record_bytes())) {
@@ -205,8 +201,11 @@ bool ShardLoop::send(Request& request, Instant now) {
     return true;
   }
   if (accept(request, bytes, Log::From::sender)) {
-    stats_.sent += request.sends.size();
+    const std::size_t before = effects_.sends.size();
     shard_->apply(request, now, effects_);
+    stats_.sent += effects_.sends.size() - before;
+    // The shard stored none: the queue does not exist, or all are duplicates.
+    if (effects_.sends.size() == before) log_->give_back(bytes);
     return true;
   }
   if (!memory_full_ && log_->free_space_expected()) return false;
