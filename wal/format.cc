@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/format.h"
 
+#ifdef PAWL_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>
+#else
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#endif
 
 #include <fmt/format.h>
 

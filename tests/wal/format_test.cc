@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -165,6 +168,17 @@ TEST(Format, SegmentsAreSoSmallThatPrevHoldsTheDistanceOfNeighbours) {
     EXPECT_EQ(next - header.prev, first);
     EXPECT_FALSE((Geometry{1, too_large, extent}.valid()));
     EXPECT_FALSE((Geometry{1, 2 * too_large, extent}.valid()));
+  }
+}
+
+// Whatever instructions the processor has, the hash is that of the header's plain code.
+TEST(Format, TheHashDoesNotDependOnTheProcessor) {
+  std::vector<std::byte> bytes(3000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+  for (std::size_t length = 0; length <= bytes.size(); ++length) {
+    const std::span data = std::span(bytes).first(length);
+    for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{length} << 40 | 9})
+      ASSERT_EQ(hash_bytes(data, seed), XXH3_64bits_withSeed(data.data(), length, seed)) << length;
   }
 }
 
