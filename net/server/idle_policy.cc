@@ -41,7 +41,9 @@ void IdlePolicy::note_window(const Turn& turn) {
   const bool rested = turn.now_us - worked_us_ > rest_us;
   const std::uint64_t requests = turn.requests - window_since_requests_;
   const std::uint64_t took_us = turn.now_us - window_since_us_;
-  if (!rested && (took_us < window_us || requests < window_requests)) return;
+  const bool full =
+      requests >= window_requests ? took_us >= window_us_min : took_us >= window_us_max;
+  if (!rested && !full) return;
   window_since_us_ = turn.now_us;
   window_since_requests_ = turn.requests;
   if (rested) {

@@ -44,9 +44,11 @@ class IdlePolicy {
   // a file takes as long. Two within this time do.
   static constexpr std::uint64_t slow_yields_within_us = 20'000;
   static constexpr std::uint64_t contended_us = 1'000'000;  // no spinning after two slow yields
-  // A window ends after this time, and not before so many requests.
-  static constexpr std::uint64_t window_us = 20'000;
-  static constexpr std::uint64_t window_requests = 32;
+  // A window ends with so many requests, within these times. Fewer tell little: the count of
+  // requests that arrive at random varies by its square root, of 1024 by 3 percent.
+  static constexpr std::uint64_t window_requests = 1024;
+  static constexpr std::uint64_t window_us_min = 20'000;
+  static constexpr std::uint64_t window_us_max = 200'000;
   static constexpr std::uint32_t windows_a_probe = 16;  // then one of the other kind
   static constexpr std::uint64_t rest_us = 10'000;
   // Spinning is worth its CPU time from this many percent more requests on.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace pawl {
 namespace {
 
@@ -39,7 +41,7 @@ class IdlePolicyTest : public testing::Test {
     return policy;
   }
   void serve_until_it_spins(IdlePolicy& policy) {
-    serve(policy, 200'000, 100, 150);
+    serve(policy, 500'000, 100, 150);
     while (!policy.spinning()) serve(policy, 150, 100, 150);
   }
 
@@ -49,24 +51,44 @@ class IdlePolicyTest : public testing::Test {
 
 TEST_F(IdlePolicyTest, SpinsWhereClientsSendMoreThen) {
   IdlePolicy policy(Poll::automatic, spin_us);
-  serve(policy, 100'000, 100, 150);
+  serve(policy, 300'000, 100, 150);
   EXPECT_GT(serve(policy, 2'000'000, 100, 150), 90u);
 }
 
 TEST_F(IdlePolicyTest, SleepsWhereClientsKeepTheirPace) {
   for (const std::uint64_t gap : {50u, 200u, 2'000u, 20'000u}) {
     IdlePolicy policy(Poll::automatic, spin_us);
-    serve(policy, 100 * gap + 100'000, gap, gap);
-    EXPECT_LT(serve(policy, 1000 * gap + 2'000'000, gap, gap), 10u) << gap;
+    serve(policy, 100 * gap + 300'000, gap, gap);
+    EXPECT_LT(serve(policy, 1000 * gap + 6'000'000, gap, gap), 10u) << gap;
+  }
+}
+
+// 500 and 5,000 messages a second, three requests each, at random times.
+TEST_F(IdlePolicyTest, SleepsWhereRequestsArriveAtRandom) {
+  std::mt19937 random(1);  // NOLINT: the same numbers in each run
+  for (const double gap_us : {667.0, 67.0}) {
+    std::exponential_distribution<double> gap(1 / gap_us);
+    IdlePolicy policy(Poll::automatic, spin_us);
+    double at = static_cast<double>(now_us), spun = 0, all = 0;
+    for (int i = 0; i < 200'000; ++i) {
+      const double took = gap(random);
+      spun += policy.spinning() ? took : 0;
+      all += took;
+      at += took;
+      now_us = static_cast<std::uint64_t>(at);
+      ++requests;
+      work(policy);
+    }
+    EXPECT_LT(spun / all, 0.12) << gap_us;
   }
 }
 
 TEST_F(IdlePolicyTest, FollowsAChangeOfTheLoad) {
   IdlePolicy policy(Poll::automatic, spin_us);
   for (int round = 0; round < 3; ++round) {
-    serve(policy, 200'000, 2000, 2000);
-    EXPECT_LT(serve(policy, 2'000'000, 2000, 2000), 10u);
-    serve(policy, 200'000, 100, 150);
+    serve(policy, 700'000, 2000, 2000);
+    EXPECT_LT(serve(policy, 6'000'000, 2000, 2000), 10u);
+    serve(policy, 700'000, 100, 150);
     EXPECT_GT(serve(policy, 2'000'000, 100, 150), 80u);
   }
 }
