@@ -63,7 +63,7 @@ Run::Run(const LoadOptions& share, const Target& target, RunShared& shared, std:
       shared_(shared),
       thread_(thread),
       first_producer_(first_producer),
-      rounds_(std::size_t{1} + share.rounds) {
+      figures_(share.rounds) {
   const std::uint64_t slots = std::uint64_t{is_e2e() ? 2u : 1u} * share.connections * share.depth;
   free_.items.resize(slots);
   resting_.items.resize(slots);
@@ -101,10 +101,11 @@ std::string Run::open_line(bool consumer, bool create) {
       .consumer = consumer,
       .next_sequence = first_sequence(first_producer_ + producers_),
       .codec = target_.make(options_, target_),
+      .out = {},
+      .in = std::vector<char>(receive_bytes),
+      .slots = std::vector<Slot>(options_.depth),
   });
   producers_ += consumer ? 0 : 1;
-  line.slots.resize(options_.depth);
-  line.in.resize(receive_bytes);
   if (std::string fault = line.codec->prepare(line.channel, create); !fault.empty()) return fault;
   epoll_event event{.events = EPOLLIN,
                     .data = {.u32 = static_cast<std::uint32_t>(lines_.size() - 1)}};
@@ -116,18 +117,17 @@ std::string Run::open_line(bool consumer, bool create) {
 
 void Run::plan(std::uint64_t start) {
   const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); };
-  start_ = last_progress_ = round_begin_ = start;
-  measured_ = round_end_ = start_ + ns(options_.warm_up);
-  deadline_ = measured_ + ns(options_.seconds * options_.rounds);
-  next_report_ = measured_ + second_ns;
+  const std::uint64_t measured = start + ns(options_.warm_up);
+  start_ = start;
+  deadline_ = measured + ns(options_.seconds * options_.rounds);
+  figures_.begin(start, measured, deadline_);
   const double rate = options_.rate / options_.batch;
   // The threads' due times interleave.
   const double stagger = rate > 0 ? thread_ / (rate * options_.threads) : 0;
   pace_ = LoadSchedule(rate, std::min(start_ + ns(stagger), deadline_));
-  if (measured_ == start_) end_round(start_);
 }
 
-std::string Run::go(std::uint64_t start, const std::function<void(const Interval&)>& each_second) {
+std::string Run::go(std::uint64_t start, const SecondPassed& second_passed) {
   CHECK(epoll_ >= 0, "a run begins before connect()");
   plan(start);
   for (std::uint32_t slot = 0; slot < options_.depth; ++slot) {
@@ -146,44 +146,17 @@ std::string Run::go(std::uint64_t start, const std::function<void(const Interval
     if (fault.empty()) fault = poll(now);
     now = monotonic_ns();
     stopping_ = stopping_ || now >= deadline_ || enough();
-    while (now >= round_end_ && round_ < options_.rounds) end_round(now);
-    report(now, each_second);
+    figures_.advance(now, second_passed);
   }
-  finish(now);
+  if (now >= deadline_ + grace_ns) count_missing();
+  figures_.finish(now);
   return fault;
 }
 
-// The last round has no end of its own: responses after the deadline count in it.
-void Run::end_round(std::uint64_t now) {
-  LoadRound& ended = rounds_[round_];
-  ended.latency.merge(fresh_);
-  ended.seconds = static_cast<double>(now - round_begin_) / 1e9;
-  second_.merge(fresh_);
-  fresh_.clear();
-  if (round_ == 0) {
-    second_.clear();
-    reported_messages_ = messages_;
-    reported_errors_ = errors_;
-  }
-  ++round_;
-  CHECK(round_ < rounds_.size(), "round {} of {}", round_, options_.rounds);
-  round_begin_ = now;
-  round_end_ = round_ < options_.rounds
-                   ? measured_ + (deadline_ - measured_) / options_.rounds * round_
-                   : UINT64_MAX;
-}
-
-void Run::finish(std::uint64_t now) {
-  LoadRound& last = rounds_[round_];
-  if (now >= deadline_ + grace_ns) {
-    const std::uint64_t late = busy_ + (enough() ? 0 : pace_.left(deadline_) * options_.batch);
-    errors_ += late;
-    last.errors += late;
-    if (late > 0) reasons_["no response within 5 s after the end"] += late;
-  }
-  last.latency.merge(fresh_);
-  const std::uint64_t end = last.messages > 0 ? last_progress_ : now;
-  last.seconds = static_cast<double>(std::max(end, round_begin_) - round_begin_) / 1e9;
+// Requests without a response, and due requests that were never sent, have failed.
+void Run::count_missing() {
+  const std::uint64_t unsent = enough() ? 0 : pace_.left(deadline_) * options_.batch;
+  figures_.count_failed(busy_ + unsent, "no response within 5 s after the end");
 }
 
 void Run::start_consumers() {
@@ -220,8 +193,8 @@ bool Run::over(std::uint64_t now) {
 
 std::int64_t Run::sleep_ns(std::uint64_t now) const {
   if (options_.spin) return 0;
-  std::uint64_t until = std::min(next_report_, stopping_ ? deadline_ + grace_ns : deadline_);
-  until = std::min(until, round_end_);
+  std::uint64_t until = stopping_ ? deadline_ + grace_ns : deadline_;
+  until = std::min(until, figures_.next_end());
   if (free_.count > 0 && !enough() && pace_.open() && pace_.next(now) < deadline_)
     until = std::min(until, pace_.next(now));
   if (resting_.count > 0) until = std::min(until, rest_until_[resting_.items[resting_.first]]);
@@ -247,21 +220,6 @@ std::string Run::poll(std::uint64_t now) {
   return {};
 }
 
-void Run::report(std::uint64_t now, const std::function<void(const Interval&)>& each_second) {
-  if (now < next_report_) return;
-  rounds_[round_].latency.merge(fresh_);
-  second_.merge(fresh_);
-  fresh_.clear();
-  each_second({.second = (next_report_ - measured_) / second_ns,
-               .messages = messages_ - reported_messages_,
-               .errors = errors_ - reported_errors_,
-               .latency = &second_});
-  reported_messages_ = messages_;
-  reported_errors_ = errors_;
-  second_.clear();
-  next_report_ += second_ns;
-}
-
 // --- out ---
 
 void Run::touch(std::uint32_t line) {
@@ -273,7 +231,7 @@ void Run::touch(std::uint32_t line) {
 // True: the requested number of messages has been sent, or received.
 bool Run::enough() const {
   if (options_.messages == 0) return false;
-  return (options_.workload == LoadOptions::Workload::receive ? messages_ : issued_) >=
+  return (options_.workload == LoadOptions::Workload::receive ? figures_.messages() : issued_) >=
          options_.messages;
 }
 
@@ -394,11 +352,11 @@ std::string Run::read_once(std::uint32_t index) {
 
 // Messages of a subscription, or the response to their acknowledgement.
 void Run::pushed(std::uint32_t line, const Reply& reply, std::uint64_t now) {
-  count_failed(reply);
+  figures_.count_failed(reply.failed, reply.reason);
   if (reply.slot == Reply::acknowledged) {
     CHECK(busy_ > 0, "a response to an acknowledgement while no request is in flight");
     --busy_;
-    return count_good(reply.good, now);
+    return figures_.count_good(reply.good, now);
   }
   if (reply.good == 0) return;  // the subscription has ended
   const Delivered* const first = delivered_list_.data() + reply.first_delivered;
@@ -408,22 +366,10 @@ void Run::pushed(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   touch(line);
 }
 
-void Run::count_failed(const Reply& reply) {
-  errors_ += reply.failed;
-  rounds_[round_].errors += reply.failed;
-  if (reply.failed > 0) reasons_[reply.reason] += reply.failed;
-}
-
-void Run::count_good(std::uint32_t messages, std::uint64_t now) {
-  messages_ += messages;
-  rounds_[round_].messages += messages;
-  if (messages > 0) last_progress_ = now;
-}
-
 void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   const bool e2e = is_e2e();
   Slot& slot = lines_[line].slots[reply.slot];
-  count_failed(reply);
+  figures_.count_failed(reply.failed, reply.reason);
   switch (slot.doing) {
     case Doing::nothing:
       return;
@@ -439,7 +385,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
         shared_.check->accepted(slot.sequence, options_.batch);
       free_.push(line * options_.depth + reply.slot);
       if (e2e) return;
-      if (reply.good > 0) fresh_.record(now - slot.since);
+      if (reply.good > 0) figures_.record(now - slot.since);
       break;
     case Doing::deleting:
       CHECK(busy_ > 0, "a response to a delete while no request is in flight");
@@ -448,7 +394,7 @@ void Run::answered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
       if (!stopping_ || e2e) receive(line, reply.slot, now);
       break;
   }
-  count_good(reply.good, now);
+  figures_.count_good(reply.good, now);
 }
 
 void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
@@ -458,14 +404,14 @@ void Run::delivered(std::uint32_t line, const Reply& reply, std::uint64_t now) {
   CHECK(slot.doing == Doing::receiving, "messages for slot {}, which has no receive in flight",
         reply.slot);
   slot.empty_answers = 0;
-  if (!e2e) fresh_.record(now - slot.since);
+  if (!e2e) figures_.record(now - slot.since);
   if (e2e) shared_.undelivered -= time_deliveries(first, reply.good, now);
   slot.doing = Doing::deleting;
   ++busy_;
   lines_[line].codec->append_delete(lines_[line].out, reply.slot, first, reply.good);
   touch(line);
   if (!lines_[line].codec->confirms_deletes())
-    answered(line, {.slot = reply.slot, .good = reply.good}, now);
+    answered(line, {.slot = reply.slot, .good = reply.good, .reason = {}}, now);
 }
 
 // Returns the number of messages of this run, delivered for the first time where that is known.
@@ -474,7 +420,7 @@ std::uint32_t Run::time_deliveries(const Delivered* first, std::uint32_t count, 
   for (std::uint32_t i = 0; i < count; ++i) {
     // A stamp outside this run belongs to a message of an earlier run.
     if (first[i].stamp < start_ || first[i].stamp > now) continue;
-    fresh_.record(now - first[i].stamp);
+    figures_.record(now - first[i].stamp);
     own += shared_.check ? shared_.check->delivered({first + i, 1}) : 1;
   }
   return own;

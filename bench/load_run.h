@@ -17,30 +17,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "bench/histogram.h"
 #include "bench/load_channel.h"
 #include "bench/load_codec.h"
 #include "bench/load_delivery.h"
-#include "bench/load_result.h"
+#include "bench/load_figures.h"
 #include "bench/load_schedule.h"
 #include "core/check.h"
 
 namespace pawl::load {
 
 std::uint64_t monotonic_ns();
-
-struct Interval {
-  std::uint64_t second = 0;  // counted from the end of the warm-up
-  std::uint64_t messages = 0;
-  std::uint64_t errors = 0;
-  const Histogram* latency = nullptr;
-};
 
 // State of all threads of a load.
 struct RunShared {
@@ -62,12 +52,10 @@ class Run {
 
   std::string connect(bool create);
   bool created() const;  // connect() created the queue
-  std::string go(std::uint64_t start, const std::function<void(const Interval&)>& each_second);
+  std::string go(std::uint64_t start, const SecondPassed& second_passed);
 
-  // Results, valid after go().
-  const LoadRound* rounds() const { return rounds_.data() + 1; }
-  // Refusals by reason.
-  const std::map<std::string, std::uint64_t>& reasons() const { return reasons_; }
+  // Valid after go().
+  const LoadFigures& figures() const { return figures_; }
 
  private:
   enum class Doing : std::uint8_t { nothing, sending, receiving, deleting };
@@ -115,8 +103,6 @@ class Run {
   std::string read_once(std::uint32_t line);
   void answered(std::uint32_t line, const Reply& reply, std::uint64_t now);
   void pushed(std::uint32_t line, const Reply& reply, std::uint64_t now);
-  void count_failed(const Reply& reply);
-  void count_good(std::uint32_t messages, std::uint64_t now);
   void delivered(std::uint32_t line, const Reply& reply, std::uint64_t now);
   std::uint32_t time_deliveries(const Delivered* first, std::uint32_t count, std::uint64_t now);
   void nothing_there(std::uint32_t line, const Reply& reply, std::uint64_t now);
@@ -129,10 +115,7 @@ class Run {
   bool over(std::uint64_t now);
   std::int64_t sleep_ns(std::uint64_t now) const;
   std::string poll(std::uint64_t now);
-  void report(std::uint64_t now, const std::function<void(const Interval&)>& each_second);
-
-  void end_round(std::uint64_t now);
-  void finish(std::uint64_t now);
+  void count_missing();
 
   const LoadOptions options_;
   const Target& target_;
@@ -148,21 +131,14 @@ class Run {
   std::vector<Delivered> delivered_list_;
 
   LoadSchedule pace_{0, 0};
-  std::uint64_t start_ = 0, measured_ = 0, deadline_ = 0;
-  std::uint64_t round_begin_ = 0, round_end_ = 0, next_report_ = 0, last_progress_ = 0;
+  std::uint64_t start_ = 0, deadline_ = 0;
   bool stopping_ = false;
   bool sent_all_ = false;
   std::uint64_t busy_ = 0;     // slots with a request that must finish before the end
   std::uint64_t drained_ = 0;  // consumer slots that found the queue empty repeatedly
 
   std::uint64_t issued_ = 0;  // messages in issued sends
-  std::uint64_t messages_ = 0, errors_ = 0;
-  std::map<std::string, std::uint64_t> reasons_;
-  std::uint64_t reported_messages_ = 0, reported_errors_ = 0;
-  std::vector<LoadRound> rounds_;  // the first is the warm-up
-  std::uint32_t round_ = 0;        // the present one
-  // Latencies since the last report or end of a round; of this second before that end.
-  Histogram fresh_, second_;
+  LoadFigures figures_;
 };
 
 }  // namespace pawl::load

@@ -91,14 +91,15 @@ void collect(const LoadOptions& options, const Runs& runs, LoadResult& result) {
   for (std::uint32_t i = 0; i < options.rounds; ++i) {
     LoadRound& round = result.rounds[i];
     for (const auto& run : runs) {
-      add(round, run->rounds()[i]);
-      round.seconds = std::max(round.seconds, run->rounds()[i].seconds);
+      const LoadRound& part = run->figures().rounds()[i];
+      add(round, part);
+      round.seconds = std::max(round.seconds, part.seconds);
     }
     add(result.total, round);
     result.total.seconds += round.seconds;
   }
   for (const auto& run : runs) {
-    for (const auto& [reason, count] : run->reasons()) result.reasons[reason] += count;
+    for (const auto& [reason, count] : run->figures().reasons()) result.reasons[reason] += count;
   }
 }
 

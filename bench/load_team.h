@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,9 +15,6 @@
 #include "bench/load_run.h"
 
 namespace pawl::load {
-
-// Called after each second of a thread, or of all threads.
-using SecondPassed = std::function<void(const Interval&)>;
 
 // Blocks until the load ends. Without a value no load ran: an error text.
 std::expected<LoadResult, std::string> run_threads(const LoadOptions& options, const Target& target,
