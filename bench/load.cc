@@ -13,6 +13,7 @@
 #include "bench/load_ramp.h"
 #include "bench/load_report.h"
 #include "bench/load_team.h"
+#include "bench/stop_signals.h"
 #include "core/check.h"
 #include "proto/binary/frames.h"
 
@@ -28,6 +29,7 @@ constexpr std::uint32_t body_max = 1 << 20;
 constexpr std::uint64_t frame_overhead = 64;
 constexpr std::uint32_t threads_max = 64;  // each has a histogram of 264 KiB a round
 constexpr std::uint32_t groups_max = 1'000'000;
+constexpr int exit_interrupted = 130;  // a shell's code for a program that SIGINT ended
 
 // An error text about the options; empty: none.
 std::string fault_of(const LoadOptions& o, const load::Target& target) {
@@ -118,12 +120,13 @@ class SharpTimers {
 };
 
 std::expected<LoadResult, std::string> measure(const LoadOptions& options,
-                                               const load::Target& target, std::FILE* err) {
+                                               const load::Target& target,
+                                               const load::StopSignals& stop, std::FILE* err) {
   if (!options.ramp.empty())
     return load::run_ramp(
-        options, target, *load::parse_ramp(options.ramp),
+        options, target, stop, *load::parse_ramp(options.ramp),
         [err](const load::RampStep& s) { print(err, load::step_line(s) + "\n"); });
-  return load::run_threads(options, target, [err](const Interval& interval) {
+  return load::run_threads(options, target, stop, [err](const Interval& interval) {
     print(err, fmt::format("{:4} {}\n", interval.second,
                            load::figures_line(static_cast<double>(interval.messages),
                                               *interval.latency, interval.errors)));
@@ -148,9 +151,21 @@ int judge(const LoadResult& result, std::FILE* err) {
     print(err, "error: no request succeeded; the reasons are above\n");
     return 1;
   }
-  if (!result.deliveries || result.deliveries->flawless()) return 0;
-  print(err, "error: deliveries are wrong; the counts are above\n");
-  return 4;
+  if (result.deliveries && !result.deliveries->flawless()) {
+    print(err, "error: deliveries are wrong; the counts are above\n");
+    return 4;
+  }
+  return result.interrupted ? exit_interrupted : 0;
+}
+
+// Prints the result and writes its files. Returns the exit code of the files.
+int publish(const LoadOptions& options, const LoadResult& result, std::FILE* out, std::FILE* err) {
+  print(err, load::summary_text(result));
+  if (result.interrupted && !result.measured()) return 0;
+  if (!result.ramp.empty()) print(err, load::knee_text(result, options.p99_limit_us));
+  const load::MachineFacts machine = load::machine_facts(options.data);
+  if (options.json) print(out, load::result_json(options, result, machine));
+  return write_files(options, result, machine, err);
 }
 
 }  // namespace
@@ -172,17 +187,14 @@ int run_load_at(const LoadOptions& options, const load::Target& target, std::FIL
     return 2;
   }
   const SharpTimers sharp;
-  auto result = measure(options, target, err);
+  const load::StopSignals stop(err);
+  auto result = measure(options, target, stop, err);
   if (!result) {
     print(err, "error: " + result.error() + "\n");
     return 1;
   }
   clean_up(options, target, *result);
-  print(err, load::summary_text(*result));
-  if (!result->ramp.empty()) print(err, load::knee_text(*result, options.p99_limit_us));
-  const load::MachineFacts machine = load::machine_facts(options.data);
-  if (options.json) print(out, load::result_json(options, *result, machine));
-  const int written = write_files(options, *result, machine, err);
+  const int written = publish(options, *result, out, err);
   const int code = judge(*result, err);
   return code != 0 ? code : written;
 }

@@ -11,10 +11,14 @@
 // server counts for every delayed request.
 //
 // Units:  rate in messages per second; latencies in microseconds.
+// SIGINT or SIGTERM ends the measurement and waits for responses; a second one ends the process.
+//
 // Limits: see LoadOptions; run_load returns 2 for values beyond them.
 // Errors: 1 when the endpoint is unreachable, a connection broke or no request succeeded; 4 when
 //         LoadOptions::verify found wrong deliveries. Refused messages are only counted. When a
-//         connection breaks, the figures of the time before are printed.
+//         connection breaks, the figures of the time before are printed. 130 when a signal ended
+//         the load, unless one of these happened: the figures of the time before are printed, and
+//         marked; none if that was before the end of the warm-up.
 // Owner:  nothing remains after run_load returns.
 // Source: Tene, "How not to measure latency" (coordinated omission).
 #pragma once

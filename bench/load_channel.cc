@@ -20,9 +20,14 @@
 namespace pawl::load {
 namespace {
 
+// A signal restarts the wait: the response to a request tells whether the queue is created.
 bool wait_for(int socket, short events) {
   pollfd entry{.fd = socket, .events = events, .revents = 0};
-  return ::poll(&entry, 1, Channel::patience_ms) > 0;
+  int ready = 0;
+  do {
+    ready = ::poll(&entry, 1, Channel::patience_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
 bool connect_within_patience(int socket, const addrinfo& to) {

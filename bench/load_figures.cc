@@ -12,7 +12,8 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 
 }  // namespace
 
-LoadFigures::LoadFigures(std::uint32_t rounds) : rounds_(std::size_t{1} + rounds) {
+LoadFigures::LoadFigures(std::uint32_t rounds)
+    : rounds_(std::size_t{1} + rounds), complete_rounds_(rounds) {
   CHECK(rounds > 0, "no round");
 }
 
@@ -76,6 +77,12 @@ void LoadFigures::end_second(const SecondPassed& second_passed) {
   reported_errors_ = errors_;
   second_.clear();
   next_report_ += second_ns;
+}
+
+void LoadFigures::interrupt() {
+  complete_rounds_ = round_ > 0 ? round_ - 1 : 0;
+  round_end_ = UINT64_MAX;
+  if (round_ == 0) next_report_ = UINT64_MAX;
 }
 
 void LoadFigures::finish(std::uint64_t now) {

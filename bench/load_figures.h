@@ -4,7 +4,8 @@
 //   time:  start --warm-up--> round 1 --> round 2 ... --> last round, with the late responses
 //
 // A round that is over by time begins the next one. The last round has no end by time: responses
-// after the deadline count in it. Seconds are counted from the end of the warm-up.
+// after the deadline count in it. interrupt() makes the present round the last one, or the warm-up.
+// Seconds are counted from the end of the warm-up.
 //
 // Units:  nanoseconds of CLOCK_MONOTONIC, messages.
 // Errors: none.
@@ -45,13 +46,17 @@ class LoadFigures {
   void count_failed(std::uint64_t messages, const std::string& reason);
   // Ends the rounds and the seconds that are over.
   void advance(std::uint64_t now, const SecondPassed& second_passed);
+  // An interruption: the present round is the last one, and incomplete.
+  void interrupt();
   void finish(std::uint64_t now);
 
   std::uint64_t next_end() const;  // of a round or a second, whichever is first
   std::uint64_t messages() const { return messages_; }
 
-  // Results. `rounds` of them, without the warm-up.
+  // Results. `rounds` of them, without the warm-up; after an interruption those from
+  // complete_rounds() on are incomplete or empty.
   const LoadRound* rounds() const { return rounds_.data() + 1; }
+  std::uint32_t complete_rounds() const { return complete_rounds_; }
   // Refusals by reason, the warm-up's too.
   const std::map<std::string, std::uint64_t>& reasons() const { return reasons_; }
 
@@ -66,6 +71,7 @@ class LoadFigures {
   std::map<std::string, std::uint64_t> reasons_;
   std::vector<LoadRound> rounds_;  // the first is the warm-up
   std::uint32_t round_ = 0;        // the present one
+  std::uint32_t complete_rounds_;
   // Latencies since the last report or end of a round; of this second before that end.
   Histogram fresh_, second_;
 };

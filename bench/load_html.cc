@@ -54,6 +54,7 @@ void append_faults(std::string& html, const LoadResult& result) {
                      result.deliveries->duplicates, result.deliveries->disordered),
          !result.deliveries->flawless());
   for (const std::string& note : result.notes) line(note, false);
+  if (result.interrupted) line("A signal interrupted the load.", true);
   if (!result.fault.empty()) line("The load ended early: " + result.fault, true);
 }
 

@@ -54,7 +54,7 @@ bool is_held(const RampStep& step, double p99_limit_us) {
 }
 
 std::expected<LoadResult, std::string> run_ramp(
-    const LoadOptions& options, const Target& target, const Ramp& ramp,
+    const LoadOptions& options, const Target& target, const StopSignals& stop, const Ramp& ramp,
     const std::function<void(const RampStep&)>& step_done) {
   std::optional<LoadResult> best;
   std::vector<RampStep> steps;
@@ -65,8 +65,15 @@ std::expected<LoadResult, std::string> run_ramp(
     at_rate.rate = ramp.rate_of(i);
     at_rate.create = options.create && i == 0;
     at_rate.cleanup = options.cleanup && i == 0;
-    auto result = run_threads(at_rate, target, [](const Interval&) {});
+    auto result = run_threads(at_rate, target, stop, [](const Interval&) {});
     if (!result) return result;
+    fault = result->fault;
+    created = created || result->created;
+    if (result->interrupted) {
+      if (!best) best = std::move(*result);
+      best->interrupted = true;
+      break;
+    }
     RampStep step{.rate = at_rate.rate,
                   .per_second = result->total.per_second(),
                   .p50_us = microseconds(result->total.latency.quantile(0.5)),
@@ -75,8 +82,6 @@ std::expected<LoadResult, std::string> run_ramp(
     step.held = result->fault.empty() && is_held(step, options.p99_limit_us);
     steps.push_back(step);
     step_done(step);
-    fault = result->fault;
-    created = created || result->created;
     if (!best || step.held) best = std::move(*result);
     if (!step.held && i > 0 && !steps[i - 1].held) break;
   }

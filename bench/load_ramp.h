@@ -18,6 +18,7 @@
 
 #include "bench/load_codec.h"
 #include "bench/load_result.h"
+#include "bench/stop_signals.h"
 
 namespace pawl::load {
 
@@ -36,9 +37,10 @@ std::expected<Ramp, std::string> parse_ramp(const std::string& text);
 
 bool is_held(const RampStep& step, double p99_limit_us);
 
-// Runs the load at each rate. The result is of the last held rate, or of the first one.
+// Runs the load at each rate. The result is of the last held rate, or of the first one. An
+// interrupted step is left out of LoadResult::ramp: whether it holds is unknown.
 std::expected<LoadResult, std::string> run_ramp(
-    const LoadOptions& options, const Target& target, const Ramp& ramp,
+    const LoadOptions& options, const Target& target, const StopSignals& stop, const Ramp& ramp,
     const std::function<void(const RampStep&)>& step_done);
 
 }  // namespace pawl::load

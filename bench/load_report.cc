@@ -129,6 +129,22 @@ void append_options(std::string& json, const LoadOptions& o) {
                  o.tls || !o.ca_file.empty() || o.url.starts_with("https:"));
 }
 
+// The total and the rounds.
+std::string figures_text(const LoadResult& result) {
+  if (result.interrupted && !result.measured())
+    return "interrupted before the first measured response: nothing was measured\n";
+  const LoadRound& total = result.total;
+  std::string text =
+      "total " + figures_line(total.per_second(), total.latency, total.errors) + "\n";
+  if (result.rounds.size() > 1) text += rounds_text(result.rounds);
+  if (result.interrupted && !result.ramp.empty())
+    text += "interrupted: the step of the signal is left out of the ramp\n";
+  else if (result.interrupted)
+    text += fmt::format("interrupted: the total ends at the signal; complete rounds: {}\n",
+                        result.rounds.size());
+  return text;
+}
+
 }  // namespace
 
 const char* name_of(LoadOptions::Workload workload) {
@@ -154,10 +170,7 @@ std::string figures_line(double per_second, const Histogram& h, std::uint64_t er
 }
 
 std::string summary_text(const LoadResult& result) {
-  const LoadRound& total = result.total;
-  std::string text =
-      "total " + figures_line(total.per_second(), total.latency, total.errors) + "\n";
-  if (result.rounds.size() > 1) text += rounds_text(result.rounds);
+  std::string text = figures_text(result);
   for (const auto& [reason, count] : result.reasons)
     text += fmt::format("refused {} times: {}\n", count, reason);
   if (result.deliveries)
@@ -199,6 +212,7 @@ std::string result_json(const LoadOptions& options, const LoadResult& result,
                    result.deliveries->lost, result.deliveries->duplicates,
                    result.deliveries->disordered);
   append_machine(json, machine, options.build);
+  fmt::format_to(std::back_inserter(json), "\"interrupted\":{},", result.interrupted);
   json += "\"reasons\":{";
   for (const auto& [reason, count] : result.reasons) {
     JsonWriter(json).value(reason);

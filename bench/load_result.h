@@ -44,15 +44,19 @@ struct RampStep {
 };
 
 struct LoadResult {
-  LoadRound total;                // of all rounds
-  std::vector<LoadRound> rounds;  // without the warm-up
+  LoadRound total;                // of all rounds, the interrupted one too
+  std::vector<LoadRound> rounds;  // complete ones, without the warm-up
   std::vector<LoadSecond> seconds;
   std::map<std::string, std::uint64_t> reasons;  // of refusals, the warm-up's too
   std::optional<DeliveryCounts> deliveries;      // with --verify
   std::vector<RampStep> ramp;                    // with --ramp; the rest is of its last held step
+  bool interrupted = false;                      // a signal ended the load before its time
   bool created = false;                          // the load created its queue
   std::vector<std::string> notes;                // sentences for the summary
   std::string fault;                             // a connection broke; empty: the run is complete
+
+  // False: no response arrived in the measured time.
+  bool measured() const { return total.messages > 0 || total.errors > 0; }
 };
 
 }  // namespace pawl::load

@@ -19,6 +19,7 @@ constexpr std::uint64_t grace_ns = 5 * second_ns;  // for responses after the en
 constexpr std::uint8_t empty_answers_max = 3;
 constexpr std::size_t receive_bytes = 256 << 10;
 constexpr int events_max = 256;
+constexpr std::uint32_t stop_event = UINT32_MAX;  // instead of a connection's number
 
 std::string system_text(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
@@ -47,8 +48,10 @@ std::uint32_t Run::SlotRing::pop() {
   return item;
 }
 
-RunShared::RunShared(const LoadOptions& whole, const Target& target)
-    : backlog_max(std::max<std::int64_t>(
+RunShared::RunShared(const LoadOptions& whole, const Target& target,
+                     const StopSignals& stop_signals)
+    : stop(stop_signals),
+      backlog_max(std::max<std::int64_t>(
           1000, std::int64_t{4} * whole.connections * whole.depth * whole.batch)),
       sending(whole.threads) {
   const bool fifo = target.queue.ends_with(".fifo");
@@ -79,9 +82,12 @@ Run::~Run() {
 std::string Run::connect(bool create) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return system_text("epoll_create1");
+  epoll_event stop{.events = EPOLLIN | EPOLLONESHOT, .data = {.u32 = stop_event}};
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, shared_.stop.descriptor(), &stop) < 0)
+    return system_text("epoll_ctl");
   using Workload = LoadOptions::Workload;
   lines_.reserve(std::size_t{2} * options_.connections);
-  for (std::uint32_t i = 0; i < options_.connections; ++i) {
+  for (std::uint32_t i = 0; i < options_.connections && !shared_.stop.requested(); ++i) {
     std::string fault;
     if (options_.workload != Workload::receive) fault = open_line(false, create && lines_.empty());
     if (fault.empty() && options_.workload != Workload::send)
@@ -147,10 +153,18 @@ std::string Run::go(std::uint64_t start, const SecondPassed& second_passed) {
     now = monotonic_ns();
     stopping_ = stopping_ || now >= deadline_ || enough();
     figures_.advance(now, second_passed);
+    if (!stopping_ && shared_.stop.requested()) interrupt(now);
   }
   if (now >= deadline_ + grace_ns) count_missing();
   figures_.finish(now);
   return fault;
+}
+
+// Ends the load as its deadline would have.
+void Run::interrupt(std::uint64_t now) {
+  interrupted_ = stopping_ = true;
+  deadline_ = now;
+  figures_.interrupt();
 }
 
 // Requests without a response, and due requests that were never sent, have failed.
@@ -211,6 +225,7 @@ std::string Run::poll(std::uint64_t now) {
   if (count < 0 && errno != EINTR) return system_text("epoll_pwait2");
   for (int i = 0; i < count; ++i) {
     const std::uint32_t line = events[i].data.u32;
+    if (line == stop_event) continue;
     CHECK(line < lines_.size(), "connection {} of {}", line, lines_.size());
     std::string fault;
     if (events[i].events & ~std::uint32_t{EPOLLOUT}) fault = read(line);

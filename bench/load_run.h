@@ -2,6 +2,7 @@
 // One thread of the load generator: its connections, its loop, its counts.
 //
 //   time:  start --warm_up--> round 1 --seconds--> round 2 ... --> deadline --responses--> end
+//          A stop signal moves the deadline to the present.
 //
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> deleting --answer--> receiving
@@ -26,6 +27,7 @@
 #include "bench/load_delivery.h"
 #include "bench/load_figures.h"
 #include "bench/load_schedule.h"
+#include "bench/stop_signals.h"
 #include "core/check.h"
 
 namespace pawl::load {
@@ -34,8 +36,9 @@ std::uint64_t monotonic_ns();
 
 // State of all threads of a load.
 struct RunShared {
-  RunShared(const LoadOptions& whole, const Target& target);
+  RunShared(const LoadOptions& whole, const Target& target, const StopSignals& stop_signals);
 
+  const StopSignals& stop;
   const std::int64_t backlog_max;
   std::atomic<std::int64_t> undelivered = 0;  // e2e: messages sent or being sent, not yet delivered
   std::atomic<std::uint32_t> sending;         // threads that have not sent their last message
@@ -50,12 +53,14 @@ class Run {
       std::uint32_t first_producer);
   ~Run();
 
+  // After a stop signal some connections are missing.
   std::string connect(bool create);
   bool created() const;  // connect() created the queue
   std::string go(std::uint64_t start, const SecondPassed& second_passed);
 
   // Valid after go().
   const LoadFigures& figures() const { return figures_; }
+  bool interrupted() const { return interrupted_; }  // a signal moved the deadline
 
  private:
   enum class Doing : std::uint8_t { nothing, sending, receiving, deleting };
@@ -92,6 +97,7 @@ class Run {
 
   std::string open_line(bool consumer, bool create);
   void plan(std::uint64_t start);
+  void interrupt(std::uint64_t now);
   void start_consumers();
   void issue_sends(std::uint64_t now);
   bool enough() const;
@@ -133,6 +139,7 @@ class Run {
   LoadSchedule pace_{0, 0};
   std::uint64_t start_ = 0, deadline_ = 0;
   bool stopping_ = false;
+  bool interrupted_ = false;
   bool sent_all_ = false;
   std::uint64_t busy_ = 0;     // slots with a request that must finish before the end
   std::uint64_t drained_ = 0;  // consumer slots that found the queue empty repeatedly

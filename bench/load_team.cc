@@ -88,6 +88,7 @@ using Runs = std::vector<std::unique_ptr<Run>>;
 
 void collect(const LoadOptions& options, const Runs& runs, LoadResult& result) {
   result.rounds.resize(options.rounds);
+  std::uint32_t complete = options.rounds;
   for (std::uint32_t i = 0; i < options.rounds; ++i) {
     LoadRound& round = result.rounds[i];
     for (const auto& run : runs) {
@@ -100,7 +101,10 @@ void collect(const LoadOptions& options, const Runs& runs, LoadResult& result) {
   }
   for (const auto& run : runs) {
     for (const auto& [reason, count] : run->figures().reasons()) result.reasons[reason] += count;
+    result.interrupted = result.interrupted || run->interrupted();
+    complete = std::min(complete, run->figures().complete_rounds());
   }
+  result.rounds.resize(complete);
 }
 
 void drive(const Runs& runs, RunShared& shared, SecondsOfThreads& seconds, LoadResult& result) {
@@ -123,20 +127,25 @@ void drive(const Runs& runs, RunShared& shared, SecondsOfThreads& seconds, LoadR
 }  // namespace
 
 std::expected<LoadResult, std::string> run_threads(const LoadOptions& options, const Target& target,
+                                                   const StopSignals& stop,
                                                    const SecondPassed& second_passed) {
   CHECK(options.threads >= 1 && options.threads <= options.connections, "{} threads",
         options.threads);
   LoadResult result;
-  RunShared shared(options, target);
+  RunShared shared(options, target, stop);
   Runs runs;
   std::uint32_t producers = 0;
-  for (std::uint32_t i = 0; i < options.threads; ++i) {
+  for (std::uint32_t i = 0; i < options.threads && !stop.requested(); ++i) {
     const LoadOptions share = share_of(options, i);
     runs.push_back(std::make_unique<Run>(share, target, shared, i, producers));
     producers += share.connections;
     if (std::string fault = runs.back()->connect(options.create && i == 0); !fault.empty())
       return std::unexpected(fault);
     result.created = result.created || runs.back()->created();
+  }
+  if (stop.requested()) {
+    result.interrupted = true;
+    return result;
   }
   const SecondPassed complete = [&](const Interval& interval) {
     result.seconds.push_back(figures_of(interval));

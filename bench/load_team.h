@@ -13,11 +13,14 @@
 
 #include "bench/load_result.h"
 #include "bench/load_run.h"
+#include "bench/stop_signals.h"
 
 namespace pawl::load {
 
-// Blocks until the load ends. Without a value no load ran: an error text.
+// Blocks until the load ends. Without a value no load ran: an error text. A signal before the end
+// of the last round interrupts it; LoadResult::interrupted tells.
 std::expected<LoadResult, std::string> run_threads(const LoadOptions& options, const Target& target,
+                                                   const StopSignals& stop,
                                                    const SecondPassed& second_passed);
 
 // Deletes the queue of the load, over a connection of its own. Returns an error text; empty:

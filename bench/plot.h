@@ -31,7 +31,7 @@ struct PlotTick {
 struct Plot {
   std::string title, x_label, y_label;
   bool log_x = false, log_y = false;
-  std::vector<PlotTick> x_ticks;  // empty: round numbers
+  std::vector<PlotTick> x_ticks = {};  // empty: round numbers
   std::vector<PlotLine> lines;
 };
 

@@ -15,6 +15,6 @@ int main(int argc, char** argv) {
   line.footer(
       "`pawl <verb> --help` describes a verb. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 "
       "check "
-      "failed.");
+      "failed, 130 interrupted.");
   return line.run(argc, argv);
 }

@@ -89,5 +89,36 @@ TEST_F(LoadFiguresTest, BeginsWithTheFirstRoundWithoutAWarmUp) {
   EXPECT_DOUBLE_EQ(figures.rounds()[0].seconds, 0.05) << "no message: until the end";
 }
 
+TEST_F(LoadFiguresTest, BeginsNoRoundAfterAnInterruption) {
+  LoadFigures figures(3);
+  figures.begin(0, 0, 300 * ms);
+  EXPECT_EQ(figures.complete_rounds(), 3u);
+  answer(figures, 50 * ms);
+  advance(figures, 100 * ms);
+  answer(figures, 150 * ms);
+  figures.interrupt();
+  answer(figures, 250 * ms);
+  advance(figures, 350 * ms);
+  figures.finish(350 * ms);
+  EXPECT_EQ(figures.complete_rounds(), 1u);
+  EXPECT_EQ(figures.rounds()[0].messages, 1u);
+  EXPECT_EQ(figures.rounds()[1].messages, 2u) << "the late response too";
+  EXPECT_DOUBLE_EQ(figures.rounds()[1].seconds, 0.15);
+  EXPECT_EQ(figures.rounds()[2].messages, 0u);
+}
+
+TEST_F(LoadFiguresTest, MeasuresNothingWhenTheWarmUpIsInterrupted) {
+  LoadFigures figures(2);
+  figures.begin(0, 100 * ms, 300 * ms);
+  answer(figures, 50 * ms);
+  figures.interrupt();
+  answer(figures, 150 * ms);
+  advance(figures, 5000 * ms);
+  figures.finish(5000 * ms);
+  EXPECT_EQ(figures.complete_rounds(), 0u);
+  EXPECT_EQ(figures.rounds()[0].messages, 0u);
+  EXPECT_EQ(seconds_, std::vector<Second>());
+}
+
 }  // namespace
 }  // namespace pawl

@@ -5,7 +5,7 @@
 
 #include "bench/load_codec.h"
 #include "bench/load_schedule.h"
-#include "tests/client/fake_server.h"
+#include "tests/bench/load_fixture.h"
 
 namespace pawl {
 namespace {
@@ -122,6 +122,7 @@ TEST(LoadPace, FallsDueAtTheRateWithoutDrift) {
   EXPECT_TRUE(pace.open());
   EXPECT_EQ(pace.left(1000u + 1'000'001ull * 1'000'000'000u), 3u);
   EXPECT_EQ(pace.left(5000), 0u);
+  EXPECT_EQ(pace.left(999), 0u) << "an end before the start";
   load::LoadSchedule closed(0, 1000);
   closed.issue();
   EXPECT_EQ(closed.next(77), 77u);
@@ -291,57 +292,6 @@ TEST_F(HttpCodec, KnowsWhenItIsNotHttp) {
 
 // --- whole runs, against the fake server ---
 
-class LoadRun : public testing::Test {
- protected:
-  LoadRun() {
-    options_.binary = "127.0.0.1:" + std::to_string(server_.port());
-    options_.create = true;
-    options_.json = true;
-    options_.seconds = 0.3;
-    options_.connections = 2;
-    options_.depth = 4;
-    options_.batch = 3;
-    options_.body = 64;
-  }
-  static std::string text_of(std::FILE* file) {
-    std::rewind(file);
-    std::string text(1 << 16, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-  }
-  // Runs the load; keeps both outputs and returns the exit code.
-  int run() {
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    const int code = run_load(options_, out, err);
-    out_ = text_of(out);
-    err_ = text_of(err);
-    return code;
-  }
-  // The number under `key` in the JSON line, -1 if there is none.
-  double number(std::string_view key) const {
-    const std::size_t at = out_.find("\"" + std::string(key) + "\":");
-    return at == out_.npos ? -1 : std::stod(out_.substr(at + key.size() + 3));
-  }
-  // Runs the workload and returns the number under `key` in the JSON line that it prints.
-  double run(LoadOptions::Workload workload, const char* key) {
-    options_.workload = workload;
-    EXPECT_EQ(run(), 0) << err_;
-    EXPECT_NE(out_.find("\"errors\":0}\n"), out_.npos) << out_;
-    EXPECT_GE(number(key), 0) << out_;
-    return number(key);
-  }
-
-  FakeServer server_{[] {
-    BinarySettings config;
-    config.secret.fill(7);
-    return config;
-  }()};
-  LoadOptions options_;
-  std::string out_, err_;
-};
-
 TEST_F(LoadRun, ReceivesAndDeletesExactlyWhatWasSentAndThenStops) {
   const double sent = run(LoadOptions::Workload::send, "messages");
   EXPECT_GT(sent, 0);
@@ -442,38 +392,17 @@ TEST_F(LoadRun, FindsNothingWrongWithDeliveriesOfASoundServer) {
   EXPECT_NE(err_.find("deliveries: 0 lost, 0 duplicate, 0 out of order"), err_.npos) << err_;
 }
 
-// A codec of the binary protocol that confuses the first two messages of each response.
-class ConfusingCodec : public Codec {
+// A codec that confuses the first two messages of each response.
+class ConfusingCodec : public WrappedCodec {
  public:
-  ConfusingCodec(const LoadOptions& options, const Target& target)
-      : inner_(load::make_binary_codec(options, target)) {}
+  using WrappedCodec::WrappedCodec;
 
-  std::string prepare(load::Channel& channel, bool create) override {
-    return inner_->prepare(channel, create);
-  }
-  bool created() const override { return inner_->created(); }
-  std::string delete_queue(load::Channel& channel) override {
-    return inner_->delete_queue(channel);
-  }
-  void append_send(std::string& out, std::uint32_t slot, const load::Mark& mark) override {
-    inner_->append_send(out, slot, mark);
-  }
-  void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
-    inner_->append_receive(out, slot, wait);
-  }
-  void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
-                     std::uint32_t count) override {
-    inner_->append_delete(out, slot, first, count);
-  }
   std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
                     std::vector<Delivered>& delivered) override {
-    const std::size_t taken = inner_->parse(bytes, replies, delivered);
+    const std::size_t taken = WrappedCodec::parse(bytes, replies, delivered);
     if (delivered.size() > 1) std::swap(delivered[0].sequence, delivered[1].sequence);
     return taken;
   }
-
- private:
-  std::unique_ptr<Codec> inner_;
 };
 
 TEST_F(LoadRun, FailsWhenDeliveriesAreDisordered) {
@@ -489,13 +418,9 @@ TEST_F(LoadRun, FailsWhenDeliveriesAreDisordered) {
     standard.queue = "bench";
     return std::make_unique<ConfusingCodec>(options, standard);
   };
-  std::FILE* out = std::tmpfile();
-  std::FILE* err = std::tmpfile();
   options_.binary.clear();  // it only names a target that is given
   options_.url = "test://as_if.fifo";
-  EXPECT_EQ(run_load_at(options_, target, out, err), 4);
-  out_ = text_of(out);
-  err_ = text_of(err);
+  EXPECT_EQ(run_at(target), 4);
   EXPECT_GT(number("disordered"), 0) << out_;
   EXPECT_EQ(number("lost"), 0);
   EXPECT_NE(err_.find("error: deliveries are wrong"), err_.npos) << err_;
