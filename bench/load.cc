@@ -55,6 +55,9 @@ std::string fault_of(const LoadOptions& o, const load::Target& target) {
   if (o.threads < 1 || o.threads > std::min(o.connections, threads_max))
     return "--threads must be 1 to 64, and at most the --connections";
   if (o.groups < 1 || o.groups > groups_max) return "--groups must be 1 to 1000000";
+  if (http && !std::ranges::all_of(o.session_token, [](char c) { return c > ' ' && c < 0x7f; }))
+    return "AWS_SESSION_TOKEN contains spaces, line breaks or characters beyond ASCII; set it to "
+           "the token alone";
   if (o.cleanup && !o.create) return "--cleanup deletes only queues of --create; give both";
   if (!http && o.queue.ends_with(".fifo"))
     return "--queue " + o.queue +

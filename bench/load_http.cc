@@ -130,7 +130,8 @@ class HttpCodec : public Codec {
   HttpCodec(const LoadOptions& options, const Target& target)
       : options_(options),
         queue_(target.queue),
-        signer_(host_of(target), options.key_id, options.secret, options.region),
+        signer_(host_of(target), {options.key_id, options.secret, options.session_token},
+                options.region),
         pending_(options.depth) {
     url_ = "{\"QueueUrl\":\"" + options.url + "\"";
     build();
@@ -138,7 +139,7 @@ class HttpCodec : public Codec {
 
   std::string prepare(Channel& channel, bool create) override {
     const auto found = create && !options_.cleanup
-                           ? std::unexpected(Refusal{.absent = true})
+                           ? std::unexpected(Refusal{.absent = true, .text = {}})
                            : ask(channel, "GetQueueAttributes", attributes());
     if (found) return {};
     if (!found.error().absent) return found.error().text;
@@ -311,7 +312,8 @@ class HttpCodec : public Codec {
   Reply read(const Pending& pending, const Response& response,
              std::vector<Delivered>& delivered) const {
     Reply reply{.slot = pending.slot,
-                .first_delivered = static_cast<std::uint32_t>(delivered.size())};
+                .first_delivered = static_cast<std::uint32_t>(delivered.size()),
+                .reason = {}};
     if (response.status != 200) {
       reply.failed = 1;
       reply.reason = reason_in(response);

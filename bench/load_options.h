@@ -18,6 +18,7 @@ struct LoadOptions {
   std::string binary;                // host:port of a pawl server, and
   std::string queue = "bench";       // its queue
   std::string key_id, secret;        // the access key; over HTTP it signs each request
+  std::string session_token;         // of a temporary key; over HTTP each signed request carries it
   std::string region = "us-east-1";  // of signatures
   bool tls = false;                  // on the binary port; an https URL implies it
   std::string ca_file;               // PEM; empty: the system's CAs; otherwise implies `tls`

@@ -10,28 +10,33 @@ namespace {
 
 constexpr std::string_view placeholder_date = "20260101T000000Z";
 constexpr std::size_t day_bytes = 8;
-constexpr std::string_view signed_headers = "host;x-amz-date;x-amz-target";
 
 }  // namespace
 
-RequestSigner::RequestSigner(std::string host, std::string key_id, std::string secret,
-                             std::string region)
+RequestSigner::RequestSigner(std::string host, SigningKey key, std::string region)
     : host_(std::move(host)),
-      key_id_(std::move(key_id)),
-      secret_(std::move(secret)),
-      region_(std::move(region)) {}
+      key_(std::move(key)),
+      region_(std::move(region)),
+      signed_headers_("host;x-amz-date;") {
+  if (key_.id.empty()) key_.session_token.clear();
+  if (!key_.session_token.empty()) signed_headers_ += "x-amz-security-token;";
+  signed_headers_ += "x-amz-target";
+}
 
 PreparedHead RequestSigner::head(std::string_view action) const {
-  PreparedHead made{.action = std::string(action)};
+  PreparedHead made{.bytes = {}, .action = std::string(action)};
   std::string& out = made.bytes;
   out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: AmazonSQS." + made.action +
-        "\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: ";
+        "\r\nContent-Type: application/x-amz-json-1.0\r\n";
+  if (!key_.session_token.empty())
+    out.append("X-Amz-Security-Token: ").append(key_.session_token).append("\r\n");
+  out.append("X-Amz-Date: ");
   made.date_at = out.size();
   out.append(placeholder_date).append("\r\nAuthorization: AWS4-HMAC-SHA256 Credential=");
-  out.append(key_id_.empty() ? "test" : key_id_).append("/");
+  out.append(key_.id.empty() ? "test" : key_.id).append("/");
   made.scope_at = out.size();
   out.append(placeholder_date.substr(0, day_bytes)).append("/" + region_ + "/sqs/aws4_request");
-  out.append(", SignedHeaders=").append(signed_headers).append(", Signature=");
+  out.append(", SignedHeaders=").append(signed_headers_).append(", Signature=");
   made.signature_at = out.size();
   out.append(2 * Sha256{}.size(), '0').append("\r\nContent-Length: ");
   return made;
@@ -48,30 +53,30 @@ void RequestSigner::set_time(std::time_t now) {
   const std::string day = date_.substr(0, day_bytes);
   if (scope_.starts_with(day)) return;
   scope_ = day + "/" + region_ + "/sqs/aws4_request";
-  key_ = hmac_sha256("AWS4" + secret_, day);
-  key_ = hmac_sha256(view_of(key_), region_);
-  key_ = hmac_sha256(view_of(key_), "sqs");
-  key_ = hmac_sha256(view_of(key_), "aws4_request");
+  day_key_ = hmac_sha256("AWS4" + key_.secret, day);
+  day_key_ = hmac_sha256(view_of(day_key_), region_);
+  day_key_ = hmac_sha256(view_of(day_key_), "sqs");
+  day_key_ = hmac_sha256(view_of(day_key_), "aws4_request");
 }
 
 void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
                          const PreparedHead& head, std::time_t now) {
-  if (key_id_.empty()) return;
+  if (key_.id.empty()) return;
   CHECK(begin + head.bytes.size() <= body && body <= out.size(), "a body at {} of {}", body,
         out.size());
   set_time(now);
   canonical_ = "POST\n/\n\nhost:";
-  canonical_.append(host_)
-      .append("\nx-amz-date:")
-      .append(date_)
-      .append("\nx-amz-target:AmazonSQS.");
-  canonical_.append(head.action).append("\n\n").append(signed_headers).append("\n");
+  canonical_.append(host_).append("\nx-amz-date:").append(date_);
+  if (!key_.session_token.empty())
+    canonical_.append("\nx-amz-security-token:").append(key_.session_token);
+  canonical_.append("\nx-amz-target:AmazonSQS.").append(head.action);
+  canonical_.append("\n\n").append(signed_headers_).append("\n");
   append_hex(canonical_, sha256(std::string_view(out).substr(body)));
   to_sign_ = "AWS4-HMAC-SHA256\n";
   to_sign_.append(date_).append("\n").append(scope_).append("\n");
   append_hex(to_sign_, sha256(canonical_));
   canonical_.clear();
-  append_hex(canonical_, hmac_sha256(view_of(key_), to_sign_));
+  append_hex(canonical_, hmac_sha256(view_of(day_key_), to_sign_));
   out.replace(begin + head.date_at, date_.size(), date_);
   out.replace(begin + head.scope_at, day_bytes, date_, 0, day_bytes);
   out.replace(begin + head.signature_at, canonical_.size(), canonical_);

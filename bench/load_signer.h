@@ -4,7 +4,8 @@
 // A prepared request has placeholders of the final length; sign() overwrites them:
 //   X-Amz-Date: 20260101T000000Z
 //   Authorization: ... Credential=ID/20260101/REGION/sqs/aws4_request, ... Signature=000...0
-// The signed headers are host, x-amz-date and x-amz-target; the path is `/`, without a query.
+// The signed headers are host, x-amz-date, x-amz-security-token (with a session token) and
+// x-amz-target; the path is `/`, without a query.
 //
 // Errors: none. Without a key the placeholders stay: emulators read the region from them.
 // Owner:  one load connection.
@@ -27,10 +28,15 @@ struct PreparedHead {
   std::size_t date_at = 0, scope_at = 0, signature_at = 0;
 };
 
+struct SigningKey {
+  std::string id;  // empty: requests stay unsigned, without the session token
+  std::string secret;
+  std::string session_token;  // of a temporary key; otherwise empty
+};
+
 class RequestSigner {
  public:
-  // An empty `key_id`: requests stay unsigned.
-  RequestSigner(std::string host, std::string key_id, std::string secret, std::string region);
+  RequestSigner(std::string host, SigningKey key, std::string region);
 
   PreparedHead head(std::string_view action) const;
   // Signs the request in `out` from `begin` to the end; its body begins at `body`.
@@ -40,11 +46,14 @@ class RequestSigner {
  private:
   void set_time(std::time_t now);
 
-  std::string host_, key_id_, secret_, region_;
+  std::string host_;
+  SigningKey key_;
+  std::string region_;
+  std::string signed_headers_;
   std::time_t time_ = -1;
   std::string date_;   // "20260101T000000Z", of time_
   std::string scope_;  // "20260101/us-east-1/sqs/aws4_request"
-  Sha256 key_{};       // derived for that day
+  Sha256 day_key_{};   // derived from the secret for that day
   std::string canonical_, to_sign_;
 };
 

@@ -34,9 +34,11 @@ void add_endpoint(Verb workload, LoadOptions& options) {
       .check_existing_file()
       .value_name("FILE");
   workload
-      .option("--region", options.region,
-              "Region of signatures over HTTP. Requests are signed if AWS_ACCESS_KEY_ID and "
-              "AWS_SECRET_ACCESS_KEY are set")
+      .option(
+          "--region", options.region,
+          "Region of signatures over HTTP. Requests are signed if AWS_ACCESS_KEY_ID and "
+          "AWS_SECRET_ACCESS_KEY are set, with the session token of AWS_SESSION_TOKEN if that is "
+          "set too")
       .value_name("NAME")
       .show_default();
 }
@@ -172,6 +174,7 @@ void add_bench_command(CommandLine& line) {
       const KeyOptions key = key_of_environment();
       options->key_id = key.id;
       options->secret = key.secret;
+      options->session_token = key.session_token;
       return run_load(*options, stdout, stderr);
     });
   };

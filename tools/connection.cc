@@ -97,7 +97,8 @@ void add_connection(Verb verb, ConnectionOptions& options) {
 }
 
 KeyOptions key_of_environment() {
-  return {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")};
+  return {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
+          variable("AWS_SESSION_TOKEN")};
 }
 
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {

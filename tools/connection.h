@@ -2,7 +2,8 @@
 // The connection of a verb to a server: the binary port, with or without TLS and access key.
 //
 // The key comes from the environment, as for SDKs and the AWS command line: AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY. It is not sent to a server that requires none.
+// AWS_SECRET_ACCESS_KEY. It is not sent to a server that requires none. AWS_SESSION_TOKEN completes
+// a temporary key of AWS; the binary port has no use for it.
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  one verb.
@@ -28,6 +29,7 @@ void add_connection(Verb verb, ConnectionOptions& options);
 
 struct KeyOptions {
   std::string id, secret;  // empty: no key
+  std::string session_token;
 };
 KeyOptions key_of_environment();
 

@@ -12,15 +12,14 @@ namespace {
 
 using load::PreparedHead;
 using load::RequestSigner;
+using load::SigningKey;
 
 constexpr std::time_t noon = 1'767'355'200;  // 20260102T120000Z
 constexpr std::time_t day = 86'400;
 
 class LoadSigner : public testing::Test {
  protected:
-  LoadSigner() {
-    EXPECT_EQ(keys_.add({"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "111111111111"}), KeyFault::none);
-  }
+  LoadSigner() { EXPECT_EQ(keys_.add({key_.id, key_.secret, "111111111111"}), KeyFault::none); }
   std::string signed_request(RequestSigner& signer, const std::string& body, std::time_t now) {
     const PreparedHead head = signer.head("SendMessage");
     std::string out = "bytes of an earlier request";
@@ -40,12 +39,14 @@ class LoadSigner : public testing::Test {
     return verifier_.verify(parser.request(), keys_, Instant{now * 1000}, who);
   }
 
+  const SigningKey key_{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", ""};
+  const SigningKey temporary_key_{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "IQoJb3JpZ2luX2VjE+/w=="};
   Keyring keys_;
   SignatureVerifier verifier_;
 };
 
 TEST_F(LoadSigner, SignsRequestsThatTheServerAccepts) {
-  RequestSigner signer("127.0.0.1:9324", "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "eu-west-1");
+  RequestSigner signer("127.0.0.1:9324", key_, "eu-west-1");
   for (const std::time_t now : {noon, noon + 1, noon + day, noon}) {
     for (const char* body : {"{}", "{\"MessageBody\":\"b\"}"})
       EXPECT_EQ(verify(signed_request(signer, body, now), now), AuthFault::none) << now << body;
@@ -53,19 +54,48 @@ TEST_F(LoadSigner, SignsRequestsThatTheServerAccepts) {
 }
 
 TEST_F(LoadSigner, SignsWithItsSecretAndItsBody) {
-  RequestSigner wrong("127.0.0.1:9324", "AKIDEXAMPLE", "another", "us-east-1");
+  RequestSigner wrong("127.0.0.1:9324", {"AKIDEXAMPLE", "another", ""}, "us-east-1");
   EXPECT_EQ(verify(signed_request(wrong, "{}", noon), noon), AuthFault::mismatch);
-  RequestSigner right("127.0.0.1:9324", "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "us-east-1");
+  RequestSigner right("127.0.0.1:9324", key_, "us-east-1");
   std::string altered = signed_request(right, "{\"a\":1}", noon);
   altered[altered.size() - 2] = '2';
   EXPECT_EQ(verify(altered, noon), AuthFault::mismatch);
 }
 
+TEST_F(LoadSigner, SignsTheSessionTokenOfATemporaryKey) {
+  RequestSigner signer("127.0.0.1:9324", temporary_key_, "eu-west-1");
+  std::string text = signed_request(signer, "{}", noon);
+  const std::size_t token = text.find("\r\nX-Amz-Security-Token: IQoJb3JpZ2luX2VjE+/w==\r\n");
+  ASSERT_NE(token, text.npos) << text;
+  EXPECT_EQ(verify(text, noon), AuthFault::none) << "the server does not inspect it";
+  text[text.find('+', token)] = '-';
+  EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+}
+
+// The signatures were computed with hmac and hashlib of Python, after the steps of the IAM User
+// Guide.
+TEST_F(LoadSigner, AgreesWithSignaturesOfAnotherProgram) {
+  const std::string body = "{\"QueueUrl\":\"http://sqs.eu-west-1.amazonaws.com/1/q\"}";
+  const auto signature_of = [&](const SigningKey& key) {
+    RequestSigner signer("sqs.eu-west-1.amazonaws.com:443", key, "eu-west-1");
+    const std::string text = signed_request(signer, body, noon);
+    const std::size_t at = text.find("SignedHeaders=");
+    return text.substr(at, text.find("\r\n", at) - at);
+  };
+  EXPECT_EQ(signature_of(key_),
+            "SignedHeaders=host;x-amz-date;x-amz-target, "
+            "Signature=d6d3fc6431d30980bec7d1650a3cfda5fda5e3d33ce942b2742e0c80e19abb66");
+  EXPECT_EQ(signature_of(temporary_key_),
+            "SignedHeaders=host;x-amz-date;x-amz-security-token;x-amz-target, "
+            "Signature=d0328f7c82e723a9fa5ef39017ea554476591bcf0a0cfbfcbd2c46ad14bfa791");
+}
+
 TEST_F(LoadSigner, LeavesRequestsUnsignedWithoutAKey) {
-  RequestSigner signer("127.0.0.1:9324", "", "", "eu-west-1");
+  RequestSigner signer("127.0.0.1:9324", {"", "", "a-token"}, "eu-west-1");
   const std::string text = signed_request(signer, "{}", noon);
   EXPECT_NE(text.find("Credential=test/20260101/eu-west-1/sqs/aws4_request"), text.npos);
   EXPECT_NE(text.find("Signature=0000"), text.npos);
+  EXPECT_EQ(text.find("a-token"), text.npos) << "a session token without its key";
 }
 
 }  // namespace

@@ -74,35 +74,39 @@ TEST(LoadOptions, OutsideTheirRangesAreAUsageError) {
     void (*spoil)(LoadOptions&);
   };
   constexpr Case cases[] = {
-      {"no endpoint",         [](LoadOptions& o) { o.binary.clear(); }                             },
-      {"no connections",      [](LoadOptions& o) { o.connections = 0; }                            },
-      {"many connections",    [](LoadOptions& o) { o.connections = 1025; }                         },
-      {"no depth",            [](LoadOptions& o) { o.depth = 0; }                                  },
+      {"no endpoint",          [](LoadOptions& o) { o.binary.clear(); }                             },
+      {"no connections",       [](LoadOptions& o) { o.connections = 0; }                            },
+      {"many connections",     [](LoadOptions& o) { o.connections = 1025; }                         },
+      {"no depth",             [](LoadOptions& o) { o.depth = 0; }                                  },
       {"batch over HTTP",
-       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.batch = 11; }       },
-      {"batch",               [](LoadOptions& o) { o.batch = 1025; }                               },
-      {"body",                [](LoadOptions& o) { o.body = (1 << 20) + 1; }                       },
+       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.batch = 11; }        },
+      {"batch",                [](LoadOptions& o) { o.batch = 1025; }                               },
+      {"body",                 [](LoadOptions& o) { o.body = (1 << 20) + 1; }                       },
       {"no room for time",
-       [](LoadOptions& o) { o.workload = LoadOptions::Workload::e2e, o.body = 15; }                },
-      {"a frame too large",   [](LoadOptions& o) { o.batch = 17, o.body = 1 << 20; }               },
-      {"negative rate",       [](LoadOptions& o) { o.rate = -1; }                                  },
-      {"no time",             [](LoadOptions& o) { o.seconds = 0; }                                },
-      {"warm-up",             [](LoadOptions& o) { o.warm_up = -1; }                               },
-      {"no rounds",           [](LoadOptions& o) { o.rounds = 0; }                                 },
-      {"many rounds",         [](LoadOptions& o) { o.rounds = 101; }                               },
-      {"no threads",          [](LoadOptions& o) { o.threads = 0; }                                },
-      {"idle threads",        [](LoadOptions& o) { o.threads = 2; }                                },
-      {"no groups",           [](LoadOptions& o) { o.groups = 0; }                                 },
-      {"cleanup alone",       [](LoadOptions& o) { o.cleanup = true; }                             },
-      {"verified sends",      [](LoadOptions& o) { o.verify = true; }                              },
+       [](LoadOptions& o) { o.workload = LoadOptions::Workload::e2e, o.body = 15; }                 },
+      {"a frame too large",    [](LoadOptions& o) { o.batch = 17, o.body = 1 << 20; }               },
+      {"negative rate",        [](LoadOptions& o) { o.rate = -1; }                                  },
+      {"no time",              [](LoadOptions& o) { o.seconds = 0; }                                },
+      {"warm-up",              [](LoadOptions& o) { o.warm_up = -1; }                               },
+      {"no rounds",            [](LoadOptions& o) { o.rounds = 0; }                                 },
+      {"many rounds",          [](LoadOptions& o) { o.rounds = 101; }                               },
+      {"no threads",           [](LoadOptions& o) { o.threads = 0; }                                },
+      {"idle threads",         [](LoadOptions& o) { o.threads = 2; }                                },
+      {"no groups",            [](LoadOptions& o) { o.groups = 0; }                                 },
+      {"cleanup alone",        [](LoadOptions& o) { o.cleanup = true; }                             },
+      {"verified sends",       [](LoadOptions& o) { o.verify = true; }                              },
       {"no room for numbers",
        [](LoadOptions& o) {
          o.workload = LoadOptions::Workload::e2e, o.verify = true, o.body = 31;
-       }                                                                                           },
-      {"rounds by count",     [](LoadOptions& o) { o.messages = 10, o.rounds = 2; }                },
-      {"too few messages",    [](LoadOptions& o) { o.connections = o.threads = 4, o.messages = 3; }},
-      {"a ramp at a rate",    [](LoadOptions& o) { o.ramp = "1:2:3", o.rate = 5; }                 },
-      {"no ramp",             [](LoadOptions& o) { o.ramp = "2:1:3"; }                             },
+       }                                                                                            },
+      {"a token of two lines",
+       [](LoadOptions& o) {
+         o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.session_token = "a\nb";
+       }                                                                                            },
+      {"rounds by count",      [](LoadOptions& o) { o.messages = 10, o.rounds = 2; }                },
+      {"too few messages",     [](LoadOptions& o) { o.connections = o.threads = 4, o.messages = 3; }},
+      {"a ramp at a rate",     [](LoadOptions& o) { o.ramp = "1:2:3", o.rate = 5; }                 },
+      {"no ramp",              [](LoadOptions& o) { o.ramp = "2:1:3"; }                             },
   };
   for (const Case& c : cases) {
     LoadOptions options;
@@ -183,6 +187,16 @@ TEST_F(HttpCodec, SendsWhatSqsTakesWithTheStampInEachBody) {
   EXPECT_TRUE(
       out.ends_with("\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body))
       << out;
+}
+
+TEST_F(HttpCodec, CarriesTheSessionTokenOfItsKey) {
+  options_.key_id = "AKIDEXAMPLE";
+  options_.secret = "secret";
+  options_.session_token = "IQoJb3JpZ2luX2VjE+/w==";
+  make();
+  std::string out;
+  codec_->append_send(out, 0, {});
+  EXPECT_NE(out.find("\r\nX-Amz-Security-Token: IQoJb3JpZ2luX2VjE+/w==\r\n"), out.npos) << out;
 }
 
 TEST_F(HttpCodec, NumbersMessagesAndSpreadsThemOverGroups) {
