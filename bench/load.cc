@@ -8,7 +8,7 @@
 #include <cmath>
 #include <expected>
 
-#include "bench/load_html.h"
+#include "bench/load_files.h"
 #include "bench/load_machine.h"
 #include "bench/load_ramp.h"
 #include "bench/load_report.h"
@@ -86,28 +86,6 @@ void print(std::FILE* to, const std::string& text) {
   std::fflush(to);
 }
 
-// Writes the file of a flag. Returns the exit code.
-template <typename Write>
-int write_file(const char* flag, const std::string& path, std::FILE* err, Write&& write) {
-  if (path.empty()) return 0;
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file) write(file);
-  if (file && std::fclose(file) == 0) return 0;
-  print(err, fmt::format("error: cannot write {}; name a file in a directory that exists with {}\n",
-                         path, flag));
-  return 1;
-}
-
-int write_files(const LoadOptions& options, const LoadResult& result,
-                const load::MachineFacts& machine, std::FILE* err) {
-  const int hgrm = write_file("--hgrm", options.hgrm, err,
-                              [&](std::FILE* file) { result.total.latency.write_hgrm(file); });
-  const int html = write_file("--html", options.html, err, [&](std::FILE* file) {
-    print(file, load::result_html(options, result, machine));
-  });
-  return hgrm != 0 ? hgrm : html;
-}
-
 // During its lifetime, sleeps end on time instead of 50 us late.
 class SharpTimers {
  public:
@@ -168,7 +146,7 @@ int publish(const LoadOptions& options, const LoadResult& result, std::FILE* out
   if (!result.ramp.empty()) print(err, load::knee_text(result, options.p99_limit_us));
   const load::MachineFacts machine = load::machine_facts(options.data);
   if (options.json) print(out, load::result_json(options, result, machine));
-  return write_files(options, result, machine, err);
+  return load::write_files(options, result, machine, err);
 }
 
 }  // namespace

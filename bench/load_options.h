@@ -39,7 +39,7 @@ struct LoadOptions {
   std::uint64_t messages = 0;  // ends after this many sent (receive: received); 0: no limit
   bool spin = false;           // never sleep: uses a core, excludes wake-ups from the figures
   bool json = false;           // the last line of `out` is a JSON object
-  std::string hgrm;            // output file for the distribution; empty: none
+  std::string hgrm;            // output file for the distribution (load_files.h); empty: none
   std::string html;            // output file for the report; empty: none
   std::string ramp;            // FROM:TO:STEPS, rates in messages per second; empty: no ramp
   double p99_limit_us = 10'000;  // the ramp holds a rate if p99 is not above

@@ -119,8 +119,10 @@ void add_ramp(Verb workload, LoadOptions& options) {
 void add_output(Verb workload, LoadOptions& options) {
   workload.flag("--json", options.json, "Print the result as one JSON object on stdout");
   workload
-      .option("--hgrm", options.hgrm,
-              "Write the latency distribution to this file, for HdrHistogram plotters")
+      .option(
+          "--hgrm", options.hgrm,
+          "Write the latency distribution to this file, for HdrHistogram plotters; with --rounds "
+          "also that of each round, to out.round-001.hgrm and so on beside out.hgrm")
       .value_name("FILE");
   workload
       .option("--html", options.html, "Write a report with plots to this file: one page, no script")

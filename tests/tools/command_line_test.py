@@ -285,7 +285,8 @@ class CommandLine(unittest.TestCase):
             results = []
             for name in "a", "b":
                 done = pawl("bench", "send", "--binary", server.ready["binary"], "--create", "--rounds", "5", "--seconds", "0.1",
-                            "--warm-up", "0.1", "--json", "--html", f"{directory}/{name}.html", "--data", directory)
+                            "--warm-up", "0.1", "--json", "--html", f"{directory}/{name}.html", "--hgrm", f"{directory}/{name}.hgrm",
+                            "--data", directory)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 results.append(pathlib.Path(directory, f"{name}.json"))
                 results[-1].write_text(done.stdout)
@@ -293,6 +294,8 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(len(result["rounds"]), 5)
                 self.assertIn(" on ", result["machine"]["file_system"])
                 self.assertIn("<svg ", pathlib.Path(directory, f"{name}.html").read_text())
+                self.assertEqual(sorted(path.name for path in pathlib.Path(directory).glob(f"{name}*.hgrm")),
+                                 [f"{name}.hgrm"] + [f"{name}.round-00{number}.hgrm" for number in range(1, 6)])
             compared = pawl("bench", "compare", *map(str, results))
             self.assertEqual(compared.returncode, 0, compared.stderr)
             self.assertRegex(compared.stdout, r"5 and 5 rounds.*\nmessages/s .* B/A [0-9.]+ \([0-9.]+ to [0-9.]+\)")
