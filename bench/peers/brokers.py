@@ -13,6 +13,7 @@ import subprocess
 import time
 
 START_SECONDS = 60
+SQS_BATCH_MAX = 10
 
 
 def free_port():
@@ -52,6 +53,7 @@ class Broker:
     name = program = package = acknowledges = ""
     durable = True
     pipelines = True  # several requests may be in flight on a connection
+    batch = 1  # messages in each request
     settings = ""  # the flags that matter for durability
 
     def __init__(self, tools, directory, core):
@@ -132,6 +134,12 @@ class PawlSqs(Pawl):
     def generator(self, queue):
         return ([str(self.tools / "pawl"), "bench"],
                 ["--url", f"http://{self.ready['http']}/000000000000/{queue}", "--create", "--json"])
+
+
+class PawlSqsBatches(PawlSqs):
+    """SendMessageBatch, ReceiveMessage of up to ten, DeleteMessageBatch."""
+    name = "pawl, SQS batches of 10"
+    batch = SQS_BATCH_MAX
 
 
 class Redis(Broker):
@@ -227,17 +235,20 @@ class OtherEndpoint(Broker):
     acknowledges = "unknown"
     durable = pipelines = False
 
-    def __init__(self, tools, url):
-        self.tools, self.url, self.name, self.process = tools, url.rstrip("/"), url, None
+    def __init__(self, tools, url, batch=1):
+        self.tools, self.url, self.batch, self.process = tools, url.rstrip("/"), batch, None
+        self.name = url if batch == 1 else f"{url}, batches of {batch}"
 
     def start(self):
         pass
 
     def generator(self, queue):
-        return [str(self.tools / "pawl"), "bench"], ["--url", f"{self.url}/{queue}", "--create", "--json"]
+        # The rows of an endpoint share no messages.
+        own = queue if self.batch == 1 else f"{queue}_batch_{self.batch}"
+        return [str(self.tools / "pawl"), "bench"], ["--url", f"{self.url}/{own}", "--create", "--json"]
 
     def cpu_seconds(self):
         return None
 
 
-ALL = [Pawl, PawlSqs, Redis, Beanstalkd, RabbitMq, Nats, Postgres]
+ALL = [Pawl, PawlSqs, PawlSqsBatches, Redis, Beanstalkd, RabbitMq, Nats, Postgres]

@@ -109,7 +109,8 @@ def text_of(results, workloads):
     lines = ["# pawl beside other brokers", "",
              f"Written by `bench/peers/run`: medians of {results['passes']} passes of {results['seconds']:g} s, with (least-most). Bodies have "
              f"{results['body']} bytes. The broker runs on one core, the generator on another; every broker is driven by the same generator with "
-             "the same connections and depths; over HTTP, each request in flight has a connection of its own. Compare ratios within this file, not figures of different machines.", "",
+             "the same connections and depths; over HTTP, each request in flight has a connection of its own. In the rows of batches, each "
+             "request carries ten messages, and latencies are those of the batch. Compare ratios within this file, not figures of different machines.", "",
              f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['kernel']}, "
              f"{machine.get('file_system', 'unknown file system')}; pawl {machine['build']}.", "",
              "\\* acknowledges a send before it is on the disk, or is not known to wait for it: no equal of the others.", "",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of bench/peers/run: medians with their spread, ratios, brokers that could not run."""
 
+import argparse
 import importlib.machinery
 import importlib.util
 import json
@@ -9,6 +10,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.dom.minidom
 
 PEERS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "peers"
@@ -74,6 +76,29 @@ class Report(unittest.TestCase):
     def test_needs_neither_pawl_nor_cpu_times(self):
         text, _ = self.written([row("http://host/1", [one_pass(1000, cpu=None)], durable=False)])
         self.assertIn("| http://host/1 * | 1,000 (1,000-1,000) |", self.line(text, "send_c16_d1", "http"))
+
+    def test_loads_an_sqs_endpoint_singly_and_in_batches_of_ten(self):
+        options = argparse.Namespace(build=pathlib.Path("b"), url=["http://host/1/"], body=64, seconds=1, warm_up=0.5)
+        loads = []
+
+        def record(command, workload, connections, depth, rate, body, seconds, batch=1):
+            loads.append((command[1][1], connections, depth, batch))
+            return {"messages_per_s": 1, "p50_us": 1, "p99_us": 1, "errors": 0, "messages": 1}
+
+        single, batches = run.endpoints_of(options)
+        self.assertEqual((single.name, batches.name), ("http://host/1/", "http://host/1/, batches of 10"))
+        with unittest.mock.patch.object(run, "generate", record):
+            for endpoint in (single, batches):
+                self.assertEqual(set(run.measure(endpoint, options)), set(run.WORKLOADS))
+        half = len(loads) // 2
+        self.assertEqual({batch for *_, batch in loads[:half]}, {1})
+        self.assertEqual({batch for *_, batch in loads[half:]}, {10})
+        self.assertEqual([load[1:3] for load in loads[:half]], [load[1:3] for load in loads[half:]], "as many requests in flight")
+        self.assertFalse({load[0] for load in loads[:half]} & {load[0] for load in loads[half:]}, "the rows share no queue")
+        self.assertIn(("http://host/1/send_c16_d16", 256, 1, 1), loads)
+
+    def test_loads_pawl_in_batches_of_ten_too(self):
+        self.assertEqual({kind.name: kind.batch for kind in run.brokers.ALL if kind.batch > 1}, {"pawl, SQS batches of 10": 10})
 
     def test_counts_the_cpu_time_of_a_process_and_its_children(self):
         times = run.brokers.times_of_processes()
