@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import time
 
-from serving import pinned, result_of
+from serving import cpu_seconds, pinned, result_of
 
 
 def percentiles(took):
@@ -14,13 +14,13 @@ def percentiles(took):
 
 
 def bare_writes(directory, rate, seconds=2.0):
-    """Durable writes of 4 KiB on core 0, one at a time: `rate` a second, or (0) as fast as the disk."""
+    """Durable writes of 4 KiB on core 0, one at a time: `rate` a second, or (0) as fast as the disk. The CPU time is the kernel's."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {0})
     with tempfile.NamedTemporaryFile(dir=directory) as file:
         os.write(file.fileno(), bytes(4 << 20))
         os.fsync(file.fileno())
-        took, end = [], time.monotonic() + seconds
+        took, end, used = [], time.monotonic() + seconds, os.times().system
         while (at := time.monotonic()) < end:
             os.pwrite(file.fileno(), len(took).to_bytes(4096, "little"), len(took) % 1024 * 4096)
             os.fdatasync(file.fileno())
@@ -28,7 +28,7 @@ def bare_writes(directory, rate, seconds=2.0):
             if rate > 0:
                 time.sleep(max(0, 1 / rate - (time.monotonic() - at)))
     os.sched_setaffinity(0, before)
-    return percentiles(took)
+    return percentiles(took) | {"cpu_us": (os.times().system - used) * 1e6 / len(took)}
 
 
 def round_trips(programs, rate, *more, seconds=2.0):
@@ -36,8 +36,9 @@ def round_trips(programs, rate, *more, seconds=2.0):
     server = subprocess.Popen(pinned(0, [programs / "bench_floor", "echo"]), stdout=subprocess.PIPE, text=True)
     try:
         url = f"echo://127.0.0.1:{int(server.stdout.readline())}/x"
-        return result_of(pinned(1, [programs / "bench_peers", "send", "--url", url, "--body", "128", "--rate", str(rate), "--seconds",
-                                    str(seconds), *more]))
+        result = result_of(pinned(1, [programs / "bench_peers", "send", "--url", url, "--body", "128", "--rate", str(rate), "--seconds",
+                                      str(seconds), *more]))
+        return result | {"cpu_us": cpu_seconds(server.pid) * 1e6 / (result["messages_per_s"] * seconds)}
     finally:
         server.kill()
         server.wait()

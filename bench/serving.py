@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks here share: a server of their own on free ports of loopback, and one run of `pawl bench`."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -40,6 +41,13 @@ class Server:
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         self.process.wait(timeout=60)
+
+
+def cpu_seconds(pid):
+    """User and kernel time of a process since its start; the kernel's threads that flush for it are its own."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def callgrind(pawl, directory, *more):

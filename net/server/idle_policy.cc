@@ -2,6 +2,7 @@
 #include "net/server/idle_policy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 
@@ -38,7 +39,7 @@ bool IdlePolicy::spins_on(const Turn& turn) const {
 void IdlePolicy::note_window(const Turn& turn) {
   CHECK(turn.requests >= window_since_requests_, "{} requests after {}", turn.requests,
         window_since_requests_);
-  const bool rested = turn.now_us - worked_us_ > rest_us;
+  const bool rested = writing_since_us_ == 0 && turn.now_us - worked_us_ > rest_us;
   const std::uint64_t requests = turn.requests - window_since_requests_;
   const std::uint64_t took_us = turn.now_us - window_since_us_;
   const bool full =
@@ -47,34 +48,37 @@ void IdlePolicy::note_window(const Turn& turn) {
   window_since_us_ = turn.now_us;
   window_since_requests_ = turn.requests;
   if (rested) {
-    rates_ = {};
-    kind_ = sleeps;
-    return;
-  }
-  note_rate(requests * 1'000'000 / took_us);
-  const Kind better = better_kind();
-  const bool probe = better == kind_ && ++windows_ % windows_a_probe == 0;
-  kind_ = probe ? (better == spins ? sleeps : spins) : better;
-}
-
-// A rate far from the average means another load: the averages say nothing about it.
-void IdlePolicy::note_rate(std::uint64_t rate) {
-  std::uint64_t& average = rates_[kind_];
-  if (average == 0) {
-    average = std::max<std::uint64_t>(rate, 1);
-  } else if (rate > average + average / 2 || rate < average / 2) {
-    rates_ = {};
-    average = std::max<std::uint64_t>(rate, 1);
+    forget();
   } else {
-    average = (7 * average + rate) / 8;
+    compare(std::max<std::uint64_t>(requests * 1'000'000 / took_us, 1));
   }
 }
 
-// An unknown kind comes first.
-IdlePolicy::Kind IdlePolicy::better_kind() const {
-  if (rates_[sleeps] == 0) return sleeps;
-  return rates_[spins] == 0 || rates_[spins] * 100 > rates_[sleeps] * (100 + gain_percent) ? spins
-                                                                                           : sleeps;
+// The kind of the next window, after one of kind_ with this rate. Windows of unequal kind follow
+// each other in pairs, and around a probe.
+void IdlePolicy::compare(std::uint64_t rate) {
+  const std::uint64_t before = std::exchange(rate_, rate);
+  const Kind other = kind_ == spins ? sleeps : spins;
+  if (pairs_ < pairs_to_decide) {
+    if (kind_ == spins && before != 0) {
+      ++pairs_;
+      wins_ += is_gain(before, rate) ? 1 : 0;
+    }
+    kind_ = pairs_ < pairs_to_decide ? other : better_kind();
+    windows_ = 0;
+  } else if (kind_ == better_kind()) {
+    if (++windows_ == windows_a_probe) kind_ = other;
+  } else {
+    windows_ = 0;
+    const bool spins_win = kind_ == spins ? is_gain(before, rate) : is_gain(rate, before);
+    if (spins_win != (better_kind() == spins)) return forget();
+    kind_ = other;
+  }
+}
+
+void IdlePolicy::forget() {
+  kind_ = sleeps;
+  rate_ = pairs_ = wins_ = windows_ = 0;
 }
 
 void IdlePolicy::yielded(std::uint64_t now_us, std::uint64_t took_us) {

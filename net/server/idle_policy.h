@@ -10,12 +10,16 @@
 // 40 us of latency, and uses the core meanwhile. With Poll::automatic the shard spins where that
 // makes its clients faster: clients that wait for each response send more requests then, clients
 // that send at a pace of their own do not. So the policy counts the requests of short windows, some
-// with spins and some without, and compares:
+// with spins and some without, and compares each window with spins and its neighbour without:
 //
-//   unknown --a window of each kind--> the better kind --16 windows--> one window of the other kind
-//      ^                                     |  ^--------------------------------|
-//      +-- the rate changes by half, or -----+
-//          no request came for rest_us: the shard sleeps
+//   unknown --three pairs of windows--> the better kind --16 windows--> one window of the other kind
+//      ^                                     |  ^---- it is not better -----------|
+//      |---- no request came for rest_us ----+                                    |
+//      +-------------------- it is better ----------------------------------------+
+//
+// Two pairs of three decide: a slow write of the disk lowers the count of one window and raises
+// that of the next, in which the clients catch up. While nothing is known of a shard that rests, it
+// sleeps.
 //
 // Kernel threads flush for the shard, perhaps on its own core: a shard that spins yields to them.
 // On a core shared with others a yield may take a scheduler tick; then the shard sleeps while a
@@ -25,7 +29,6 @@
 // Owner:  one shard's thread. It reads no clock.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace pawl {
@@ -49,8 +52,9 @@ class IdlePolicy {
   static constexpr std::uint64_t window_requests = 1024;
   static constexpr std::uint64_t window_us_min = 20'000;
   static constexpr std::uint64_t window_us_max = 200'000;
+  static constexpr std::uint32_t pairs_to_decide = 3;
   static constexpr std::uint32_t windows_a_probe = 16;  // then one of the other kind
-  static constexpr std::uint64_t rest_us = 10'000;
+  static constexpr std::uint64_t rest_us = 10'000;      // without a request or a write under way
   // Spinning is worth its CPU time from this many percent more requests on.
   static constexpr std::uint64_t gain_percent = 8;
 
@@ -75,8 +79,12 @@ class IdlePolicy {
   enum Kind : std::uint8_t { sleeps, spins };
 
   void note_window(const Turn& turn);
-  void note_rate(std::uint64_t rate);
-  Kind better_kind() const;
+  void compare(std::uint64_t rate);
+  void forget();
+  static bool is_gain(std::uint64_t sleeping_rate, std::uint64_t spinning_rate) {
+    return spinning_rate * 100 > sleeping_rate * (100 + gain_percent);
+  }
+  Kind better_kind() const { return wins_ * 2 > pairs_to_decide ? spins : sleeps; }
   bool spins_on(const Turn& turn) const;
   bool is_alone(std::uint64_t now_us) const {
     return poll_ != Poll::block && now_us >= contended_until_us_;
@@ -93,8 +101,10 @@ class IdlePolicy {
   Kind kind_ = spins;                  // of the current window
   std::uint64_t window_since_us_ = 0;  // 0: there was no turn yet
   std::uint64_t window_since_requests_ = 0;
-  std::uint32_t windows_ = 0;                // since the latest window of the other kind
-  std::array<std::uint64_t, 2> rates_ = {};  // average requests a second for each kind; 0: unknown
+  std::uint64_t rate_ = 0;     // of the window before, in requests a second; 0: unknown
+  std::uint32_t pairs_ = 0;    // compared; pairs_to_decide: the better kind is known
+  std::uint32_t wins_ = 0;     // pairs in which spinning was worth it
+  std::uint32_t windows_ = 0;  // since the latest window of the other kind
 };
 
 }  // namespace pawl

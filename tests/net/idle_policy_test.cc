@@ -41,7 +41,7 @@ class IdlePolicyTest : public testing::Test {
     return policy;
   }
   void serve_until_it_spins(IdlePolicy& policy) {
-    serve(policy, 500'000, 100, 150);
+    serve(policy, 1'500'000, 100, 150);
     while (!policy.spinning()) serve(policy, 150, 100, 150);
   }
 
@@ -51,14 +51,14 @@ class IdlePolicyTest : public testing::Test {
 
 TEST_F(IdlePolicyTest, SpinsWhereClientsSendMoreThen) {
   IdlePolicy policy(Poll::automatic, spin_us);
-  serve(policy, 300'000, 100, 150);
-  EXPECT_GT(serve(policy, 2'000'000, 100, 150), 90u);
+  serve(policy, 1'500'000, 100, 150);
+  EXPECT_GT(serve(policy, 5'000'000, 100, 150), 85u);
 }
 
 TEST_F(IdlePolicyTest, SleepsWhereClientsKeepTheirPace) {
   for (const std::uint64_t gap : {50u, 200u, 2'000u, 20'000u}) {
     IdlePolicy policy(Poll::automatic, spin_us);
-    serve(policy, 100 * gap + 300'000, gap, gap);
+    serve(policy, 100 * gap + 1'500'000, gap, gap);
     EXPECT_LT(serve(policy, 1000 * gap + 6'000'000, gap, gap), 10u) << gap;
   }
 }
@@ -83,13 +83,28 @@ TEST_F(IdlePolicyTest, SleepsWhereRequestsArriveAtRandom) {
   }
 }
 
+// A slow write each half second: nothing for 40 ms, then the missing requests at once.
+TEST_F(IdlePolicyTest, SleepsWhereTheDiskIsSlowAtTimes) {
+  IdlePolicy policy(Poll::automatic, spin_us);
+  std::uint64_t spun = 0;
+  constexpr std::uint64_t gap_us = 67, seconds = 20;
+  for (std::uint64_t i = 0; i < seconds * 1'000'000 / gap_us; ++i) {
+    const std::uint64_t in_period = i * gap_us % 500'000;
+    spun += policy.spinning() ? gap_us : 0;
+    now_us = 1'000'000 + i * gap_us + (in_period < 40'000 ? 40'000 - in_period : 0);
+    ++requests;
+    policy.after({.now_us = now_us, .worked = true, .writing = true, .requests = requests});
+  }
+  EXPECT_LT(spun * 100 / (seconds * 1'000'000), 15u);
+}
+
 TEST_F(IdlePolicyTest, FollowsAChangeOfTheLoad) {
   IdlePolicy policy(Poll::automatic, spin_us);
   for (int round = 0; round < 3; ++round) {
-    serve(policy, 700'000, 2000, 2000);
+    serve(policy, 5'000'000, 2000, 2000);
     EXPECT_LT(serve(policy, 6'000'000, 2000, 2000), 10u);
-    serve(policy, 700'000, 100, 150);
-    EXPECT_GT(serve(policy, 2'000'000, 100, 150), 80u);
+    serve(policy, 5'000'000, 100, 150);
+    EXPECT_GT(serve(policy, 5'000'000, 100, 150), 80u);
   }
 }
 
