@@ -3,14 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <liburing.h>
-#include <sched.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,61 +17,15 @@
 #include "core/check.h"
 #include "net/io/disk_latency.h"
 #include "net/server/machine.h"
+#include "net/server/process_limits.h"
+#include "tools/shard_conditions.h"
 
 namespace pawl {
 namespace {
 
 using Status = Finding::Status;
 
-// Locked memory of one shard's ring (1024 + 8192 entries), measured on 6.18.
-constexpr std::uint64_t ring_locked_bytes = 256 << 10;
-constexpr std::uint64_t files_wanted = 10'240;  // three quarters of it are for connections
 constexpr std::uint64_t space_wanted = std::uint64_t{1} << 30;
-
-// Makes a ring like a shard's (net/io/ring.h) and closes it. Returns 0 or errno.
-int probe_ring() {
-  io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
-                 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
-  params.cq_entries = 8192;
-  const long ring = syscall(__NR_io_uring_setup, 1024, &params);
-  if (ring < 0) return errno;
-  close(static_cast<int>(ring));
-  return 0;
-}
-
-Finding check_ring(const std::string& root) {
-  const int error = probe_ring();
-  if (error == 0)
-    return {"io_uring", Status::ok, "a ring with SINGLE_ISSUER and DEFER_TASKRUN can be made", ""};
-  const std::string text = explain_ring_error(error, ring_surroundings(root));
-  const std::size_t split = text.find(". ");
-  return {"io_uring", Status::fail, text.substr(0, split),
-          split == text.npos ? "" : text.substr(split + 2)};
-}
-
-Finding check_memlock(unsigned shards) {
-  const std::uint64_t allowed = process_limit(RLIMIT_MEMLOCK);
-  const std::uint64_t wanted = shards * ring_locked_bytes;
-  if (geteuid() == 0) return {"locked memory", Status::ok, "root is not limited", ""};
-  if (allowed >= wanted)
-    return {"locked memory", Status::ok,
-            fmt::format("{} of {} needed", amount_text(allowed), amount_text(wanted)), ""};
-  return {"locked memory", Status::warn,
-          fmt::format("{} shards need {} for their rings, RLIMIT_MEMLOCK is {}", shards,
-                      amount_text(wanted), amount_text(allowed)),
-          "Raise it: `ulimit -l unlimited`, or LimitMEMLOCK=infinity in the systemd unit."};
-}
-
-Finding check_files() {
-  const std::uint64_t allowed = process_limit(RLIMIT_NOFILE);
-  if (allowed >= files_wanted)
-    return {"open files", Status::ok, fmt::format("{} allowed", allowed), ""};
-  return {"open files", Status::warn, fmt::format("{} allowed; each connection uses one", allowed),
-          fmt::format("Raise it: `ulimit -n {}`, or LimitNOFILE={} in the systemd unit.",
-                      files_wanted, files_wanted)};
-}
 
 std::uint64_t magic_of(const struct statfs& about) {
   return static_cast<std::uint64_t>(about.f_type) & 0xffffffff;
@@ -132,27 +80,6 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
   return found;
 }
 
-std::optional<Finding> check_device(const std::string& directory, const std::string& root) {
-  struct stat about{};
-  if (stat(directory.c_str(), &about) != 0) return std::nullopt;
-  const std::string device =
-      fmt::format("{}/sys/dev/block/{}:{}", root, major(about.st_dev), minor(about.st_dev));
-  for (const char* queue : {"/queue/", "/../queue/"}) {  // a partition uses its parent's queue
-    const std::string cache = text_of_file(device + queue + "write_cache");
-    if (cache.empty()) continue;
-    const std::string fua = text_of_file(device + queue + "fua");
-    const bool through = cache == "write through";
-    return Finding{"block device", Status::ok,
-                   fmt::format("{}:{} cache {}, fua {}: {}", major(about.st_dev),
-                               minor(about.st_dev), cache, fua,
-                               through      ? "a finished write is durable"
-                               : fua == "1" ? "a write can be made durable by itself"
-                                            : "every durable write takes a flush"),
-                   ""};
-  }
-  return std::nullopt;
-}
-
 Finding check_latency(const std::string& directory, double seconds) {
   const auto measured = measure_disk(directory, seconds);
   if (!measured)
@@ -174,13 +101,6 @@ Finding check_latency(const std::string& directory, double seconds) {
             "Faster than any drive: this storage may acknowledge a flush without doing it, and a "
             "power cut then loses messages."};
   return {"durable write", Status::ok, what, ""};
-}
-
-unsigned usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(CPU_COUNT(&set));
 }
 
 Finding check_cpus(unsigned cpus, const std::string& root) {
@@ -216,13 +136,6 @@ std::string nearest_directory(const std::string& path) {
 
 }  // namespace
 
-std::string_view name_of(Finding::Status status) {
-  constexpr std::string_view names[] = {"ok", "warn", "fail"};
-  const auto index = static_cast<std::size_t>(status);
-  CHECK(index < std::size(names), "status {}", index);
-  return names[index];
-}
-
 std::optional<double> cpu_quota(const std::string& root) {
   // cgroup v2: "max 100000" or "150000 100000", in every group up to the top; the smallest applies.
   const std::string groups = text_of_file(root + "/proc/self/cgroup");
@@ -249,19 +162,33 @@ std::optional<double> cpu_quota(const std::string& root) {
 
 std::vector<Finding> examine(const DoctorOptions& options) {
   const std::string& root = options.root;
-  const unsigned cpus = usable_cpus();
+  const std::vector<int> allowed = allowed_cpus();
+  const auto cpus = std::max(1u, static_cast<unsigned>(allowed.size()));
+  const unsigned shards = options.shards != 0 ? options.shards : cpus;
+  const int first_cpu = allowed.empty() ? 0 : allowed.front();
   const std::string directory = nearest_directory(options.data);
   std::vector<Finding> found;
   const auto add = [&found](std::optional<Finding> finding) {
     if (finding) found.push_back(std::move(*finding));
   };
-  add(check_ring(root));
-  add(check_memlock(options.shards != 0 ? options.shards : cpus));
-  add(check_files());
-  for (Finding& finding : check_filesystem(directory)) found.push_back(std::move(finding));
-  add(check_device(directory, root));
+  const auto add_all = [&add](std::vector<Finding> findings) {
+    for (Finding& finding : findings) add(std::move(finding));
+  };
+  const RingAbilities ring = ring_abilities();
+  add(check_ring(ring, root));
+  add(check_ring_features(ring));
+  add(check_memlock(shards, process_limit(RLIMIT_MEMLOCK), geteuid() == 0));
+  add(check_files(shards, descriptor_limit()));
+  add_all(check_filesystem(directory));
+  add_all(check_file_abilities(file_abilities(directory)));
+  if (const auto device = block_device(directory, root)) {
+    add(check_device(*device));
+    add(check_fua(*device));
+  }
   if (options.disk_seconds > 0) add(check_latency(directory, options.disk_seconds));
   add(check_cpus(cpus, root));
+  add(check_pinning(shards, cpus, pinning_error(first_cpu)));
+  add(check_huge_pages(root));
   add(check_setting("clock source",
                     root + "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                     {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"},

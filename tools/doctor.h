@@ -9,28 +9,19 @@
 // Owner:  any thread; blocks for about DoctorOptions::disk_seconds.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace pawl {
+#include "tools/finding.h"
 
-struct Finding {
-  enum class Status : std::uint8_t { ok, warn, fail };
-  std::string name;
-  Status status = Status::ok;
-  std::string what;    // the observation, with its value
-  std::string remedy;  // the advice; empty when ok
-};
-std::string_view name_of(Finding::Status status);
+namespace pawl {
 
 struct DoctorOptions {
   std::string data = "./pawl-data";  // if it does not exist: the nearest directory above it
   double disk_seconds = 2;           // time for measuring; 0: do not measure
   unsigned shards = 0;               // 0: as many as cores
-  std::string root;                  // prefix of /proc and /sys, for simulated machines in tests
+  std::string root = {};             // prefix of /proc and /sys, for simulated machines in tests
 };
 
 std::vector<Finding> examine(const DoctorOptions& options);

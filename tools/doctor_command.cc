@@ -17,7 +17,8 @@ namespace {
 
 void print_table(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    fmt::print("{:<5} {:<15} {}\n", name_of(finding.status), finding.name, finding.what);
+    const char* allowed = !finding.allowed ? "" : *finding.allowed ? "allowed: " : "not allowed: ";
+    fmt::print("{:<5} {:<15} {}{}\n", name_of(finding.status), finding.name, allowed, finding.what);
     if (!finding.remedy.empty()) fmt::print("      {:<15} -> {}\n", "", finding.remedy);
   }
 }
@@ -32,6 +33,7 @@ void print_json(const std::vector<Finding>& findings) {
     json.member("status", name_of(finding.status));
     json.member("what", finding.what);
     json.member("remedy", finding.remedy);
+    if (finding.allowed) json.member("allowed", *finding.allowed);
     json.end_object();
   }
   json.end_array();
@@ -58,7 +60,8 @@ void add_doctor_command(CommandLine& line) {
   verb.option("--shards", asked->options.shards, "Number of shards to serve; 0: one per core")
       .check(whole_number(0, 64))
       .show_default();
-  verb.flag("--json", asked->json, "Print one JSON array of {name, status, what, remedy}");
+  verb.flag("--json", asked->json,
+            "Print one JSON array of {name, status, what, remedy}; conditions have \"allowed\"");
   verb.footer("Exit code 4: pawl cannot serve on this machine.");
   verb.on_given([asked] {
     const std::vector<Finding> findings = examine(asked->options);

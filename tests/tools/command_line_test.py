@@ -263,8 +263,10 @@ class CommandLine(unittest.TestCase):
         findings = {finding["name"]: finding for finding in json.loads(done.stdout)}
         self.assertEqual(done.returncode == 4, any(f["status"] == "fail" for f in findings.values()))
         self.assertRegex(findings["durable write"]["what"], r"p50 \d+ us, p99 \d+ us")
+        self.assertIs(findings["io_uring"]["allowed"], findings["io_uring"]["status"] == "ok")
         table = pawl("doctor", "--seconds", "0", "--data", os.path.dirname(PAWL))
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)
+        self.assertTrue(re.search(r"^(ok|warn) +preallocation +(not )?allowed: ", table.stdout, re.M), table.stdout)
 
     def test_bench_loads_a_queue_and_prints_its_figures_as_json(self):
         with Pawl(PAWL) as server:

@@ -81,5 +81,16 @@ TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
   EXPECT_TRUE(std::filesystem::is_empty(base.path())) << "nothing is left behind";
 }
 
+TEST(Doctor, SaysOfEachConditionOfAShardWhetherTheMachineAllowsIt) {
+  FakeRoot base;
+  const auto by_name = findings({.data = base.path(), .disk_seconds = 0});
+  for (const char* name : {"io_uring", "ring features", "locked memory", "open files", "O_DIRECT",
+                           "preallocation", "thread pinning", "huge pages"}) {
+    ASSERT_TRUE(by_name.contains(name)) << name;
+    EXPECT_TRUE(by_name.at(name).allowed.has_value()) << name;
+  }
+  EXPECT_FALSE(by_name.contains("durable write")) << "nothing is measured";
+}
+
 }  // namespace
 }  // namespace pawl

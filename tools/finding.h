@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding: one line of `pawl doctor`.
+//
+// Owner:  values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/check.h"
+
+namespace pawl {
+
+struct Finding {
+  enum class Status : std::uint8_t { ok, warn, fail };
+  std::string name;
+  Status status = Status::ok;
+  std::string what;                  // the observation with its value
+  std::string remedy;                // the advice; empty when ok
+  std::optional<bool> allowed = {};  // of a condition of a shard
+};
+
+constexpr std::string_view name_of(Finding::Status status) {
+  constexpr std::string_view names[] = {"ok", "warn", "fail"};
+  const auto index = static_cast<std::size_t>(status);
+  CHECK(index < std::size(names), "status {}", index);
+  return names[index];
+}
+
+}  // namespace pawl
