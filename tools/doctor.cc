@@ -18,6 +18,7 @@
 #include "net/io/disk_latency.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
+#include "tools/log_writes.h"
 #include "tools/shard_conditions.h"
 
 namespace pawl {
@@ -103,6 +104,90 @@ Finding check_latency(const std::string& directory, double seconds) {
   return {"durable write", Status::ok, what, ""};
 }
 
+// Spinning is meant to make writes faster; where a thread of the kernel waits for the spinning one,
+// it makes them slower.
+bool spinning_is_slow(const LogWrites& measured) {
+  const WriteFigures& rest = measured.cases[rest_case];
+  const WriteFigures& spinning = measured.cases[spin_case];
+  return spinning.writes > 0 && spinning.p50_us > 2 * rest.p50_us;
+}
+
+std::string_view text_of(SegmentState state) {
+  switch (state) {
+    case SegmentState::fresh:
+      return "fresh zeros";
+    case SegmentState::reused:
+      return "reused segment";
+    case SegmentState::unfilled:
+      return "allocated without zeros";
+  }
+  CHECK(false, "state {}", static_cast<int>(state));
+}
+
+Finding finding_of(const LogWriteCase& at, const WriteFigures& figures) {
+  const std::string condition =
+      fmt::format("{} KiB{}, {}, thread {}", at.frame_bytes >> 10,
+                  at.at_once > 1 ? fmt::format(", {} at once", at.at_once) : "",
+                  text_of(at.segment), at.poll == Poll::block ? "asleep" : "spinning");
+  if (figures.writes == 0)
+    return {at.name, Status::warn, fmt::format("not measured: {}", condition),
+            "Give more --seconds, or see preallocation."};
+  const auto whole = [](double value) { return static_cast<std::uint64_t>(value + 0.5); };
+  return {
+      at.name,
+      Status::ok,
+      fmt::format("{}: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, {:.0f} MiB/s ({} writes)",
+                  condition, figures.p50_us, figures.p99_us, figures.p999_us,
+                  figures.bytes_per_second / (1 << 20), figures.writes),
+      "",
+      {},
+      {{"writes", figures.writes},
+        {"p50_us", whole(figures.p50_us)},
+        {"p99_us", whole(figures.p99_us)},
+        {"p999_us", whole(figures.p999_us)},
+        {"bytes_per_second", whole(figures.bytes_per_second)}}
+  };
+}
+
+Finding not_measured(const Error& error) {
+  constexpr const char* name = "log writes";
+  if (error.code == Errc::no_space)
+    return {name, Status::warn,
+            fmt::format("not measured: less than {} free",
+                        amount_text(LogWriteOptions{}.free_bytes_min)),
+            "Free space on the disk."};
+  if (error.code == Errc::not_ready)
+    return {name, Status::warn,
+            fmt::format("not measured: {} of segments took longer than {} s", amount_text(48 << 20),
+                        LogWriteOptions::prepare_seconds),
+            "See durable write: the disk is slow, or something else uses it."};
+  return {name, Status::warn,
+          fmt::format("not measured: {}: {}", error.what, std::strerror(error.sys)),
+          "See the other findings."};
+}
+
+std::vector<Finding> check_log_writes(const std::string& directory, double seconds, int cpu) {
+  const auto measured =
+      measure_log_writes({.directory = directory, .seconds = seconds, .cpu = cpu});
+  if (!measured) return {not_measured(measured.error())};
+  const Calibration& calibration = measured->calibration;
+  std::vector<Finding> found{
+      {"flush kind", Status::ok,
+       fmt::format("{}: beside a busy loop linked fdatasync {:.0f} us, dsync {:.0f} us",
+       name_of(calibration.kind), calibration.linked_us, calibration.dsync_us),
+       ""}
+  };
+  for (std::size_t i = 0; i < log_write_cases.size(); ++i) {
+    Finding& finding = found.emplace_back(finding_of(log_write_cases[i], measured->cases[i]));
+    if (i != spin_case || !spinning_is_slow(*measured)) continue;
+    finding.status = Status::warn;
+    finding.remedy =
+        "Spinning delays the flush here: other programs use this CPU. Run with --poll never, or "
+        "with fewer --shards than CPUs.";
+  }
+  return found;
+}
+
 Finding check_cpus(unsigned cpus, const std::string& root) {
   const auto quota = cpu_quota(root);
   if (quota && *quota < cpus)
@@ -185,9 +270,15 @@ std::vector<Finding> examine(const DoctorOptions& options) {
     add(check_device(*device));
     add(check_fua(*device));
   }
-  if (options.disk_seconds > 0) add(check_latency(directory, options.disk_seconds));
+  const int pinning = pinning_error(first_cpu);
+  if (options.disk_seconds > 0) {
+    const double bare = options.disk_seconds / 3;
+    add(check_latency(directory, bare));
+    const bool pins = pinning == 0 && shards <= cpus;  // as the server does
+    add_all(check_log_writes(directory, options.disk_seconds - bare, pins ? first_cpu : -1));
+  }
   add(check_cpus(cpus, root));
-  add(check_pinning(shards, cpus, pinning_error(first_cpu)));
+  add(check_pinning(shards, cpus, pinning));
   add(check_huge_pages(root));
   add(check_setting("clock source",
                     root + "/sys/devices/system/clocksource/clocksource0/current_clocksource",

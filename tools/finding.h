@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding: one line of `pawl doctor`.
 //
+// Units:  figures carry theirs in their name: p50_us, bytes_per_second.
 // Owner:  values.
 #pragma once
 
@@ -8,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/check.h"
 
@@ -20,6 +23,7 @@ struct Finding {
   std::string what;                  // the observation with its value
   std::string remedy;                // the advice; empty when ok
   std::optional<bool> allowed = {};  // of a condition of a shard
+  std::vector<std::pair<const char*, std::uint64_t>> figures = {};  // of a measurement
 };
 
 constexpr std::string_view name_of(Finding::Status status) {

@@ -263,6 +263,8 @@ class CommandLine(unittest.TestCase):
         findings = {finding["name"]: finding for finding in json.loads(done.stdout)}
         self.assertEqual(done.returncode == 4, any(f["status"] == "fail" for f in findings.values()))
         self.assertRegex(findings["durable write"]["what"], r"p50 \d+ us, p99 \d+ us")
+        self.assertGreater(findings["write at rest"]["p50_us"], 0)
+        self.assertLessEqual(findings["write at rest"]["p99_us"], findings["write at rest"]["p999_us"])
         self.assertIs(findings["io_uring"]["allowed"], findings["io_uring"]["status"] == "ok")
         table = pawl("doctor", "--seconds", "0", "--data", os.path.dirname(PAWL))
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)

@@ -89,7 +89,21 @@ TEST(Doctor, SaysOfEachConditionOfAShardWhetherTheMachineAllowsIt) {
     ASSERT_TRUE(by_name.contains(name)) << name;
     EXPECT_TRUE(by_name.at(name).allowed.has_value()) << name;
   }
-  EXPECT_FALSE(by_name.contains("durable write")) << "nothing is measured";
+  EXPECT_FALSE(by_name.contains("write at rest")) << "nothing is measured";
+}
+
+TEST(Doctor, MeasuresTheWritesOfAShardAndSaysTheirFigures) {
+  FakeRoot base;
+  const auto by_name = findings({.data = base.path(), .disk_seconds = 0.06});
+  EXPECT_TRUE(std::filesystem::is_empty(base.path())) << "nothing is left behind";
+  ASSERT_TRUE(by_name.contains("write at rest"));
+  const Finding& rest = by_name.at("write at rest");
+  EXPECT_TRUE(rest.what.starts_with("4 KiB, reused segment, thread asleep: p50 ")) << rest.what;
+  ASSERT_EQ(rest.figures.size(), 5u);
+  EXPECT_STREQ(rest.figures[1].first, "p50_us");
+  EXPECT_GT(rest.figures[1].second, 0u);
+  EXPECT_TRUE(by_name.contains("full load spin"));
+  EXPECT_TRUE(by_name.contains("flush kind"));
 }
 
 }  // namespace
