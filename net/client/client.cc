@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <random>
 
 #include "core/check.h"
 #include "core/enum_name.h"
@@ -36,6 +37,10 @@ static_assert(std::tuple_size_v<Client::Receipt> == receipt_bytes);
 
 std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
 
+bool is_batch(std::span<const Client::Outgoing> messages) {
+  return !messages.empty() && messages.size() <= entries_max;
+}
+
 }  // namespace
 
 std::uint64_t Client::Impl::next_number() {
@@ -64,6 +69,7 @@ bool Client::Impl::take_entries(const Answer& answer) {
   if (answer.error.code != Code::ok) return true;
   switch (answer.op) {
     case BinaryOp::send:
+    case BinaryOp::send_once:
       return client::take_sent(answer.payload, sent_);
     case BinaryOp::receive:
     case BinaryOp::deliver:
@@ -74,6 +80,18 @@ bool Client::Impl::take_entries(const Answer& answer) {
     default:
       return client::take_codes(answer.payload, codes_);
   }
+}
+
+// Appends the entries of a SEND or SEND_ONCE; is_batch() is true.
+Client::Code Client::Impl::put_batch(std::string& out, std::span<const Outgoing> batch) const {
+  CHECK(is_batch(batch), "a batch of {} messages", batch.size());
+  put(out, static_cast<std::uint32_t>(batch.size()));
+  for (const Outgoing& message : batch) {
+    const bool names = !message.group.empty() || !message.deduplication_id.empty();
+    if (names && !groups) return Code::not_supported;
+    if (const Code code = client::put_message(out, message); code != Code::ok) return code;
+  }
+  return Code::ok;
 }
 
 Client::Result<std::size_t> Client::Impl::poll(std::vector<Completion>& completions,
@@ -145,15 +163,24 @@ std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); 
 
 Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
                                                    std::span<const Outgoing> batch) {
-  if (batch.empty() || batch.size() > entries_max) return failed(Code::invalid);
-  return impl_->submit(BinaryOp::send, queue, [&](std::string& out) {
-    put(out, static_cast<std::uint32_t>(batch.size()));
-    for (const Outgoing& message : batch) {
-      const bool names = !message.group.empty() || !message.deduplication_id.empty();
-      if (names && !impl_->groups) return Code::not_supported;
-      if (const Code code = client::put_message(out, message); code != Code::ok) return code;
-    }
-    return Code::ok;
+  if (!is_batch(batch)) return failed(Code::invalid);
+  return impl_->submit(BinaryOp::send, queue,
+                       [&](std::string& out) { return impl_->put_batch(out, batch); });
+}
+
+std::uint64_t Client::random_producer() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device() | 1;  // not 0
+}
+
+Client::Result<Client::Ticket> Client::submit_send_once(const Queue& queue,
+                                                        const BatchNumbers& numbers,
+                                                        std::span<const Outgoing> batch) {
+  if (!is_batch(batch)) return failed(Code::invalid);
+  return impl_->submit(BinaryOp::send_once, queue, [&](std::string& out) {
+    if (!impl_->send_once) return Code::not_supported;
+    put_all(out, numbers.producer, numbers.first, numbers.floor);
+    return impl_->put_batch(out, batch);
   });
 }
 

@@ -23,6 +23,7 @@ class Client::Impl {
         server(std::move(greeted.server)),
         groups(greeted.groups),
         subscriptions(greeted.subscriptions),
+        send_once(greeted.send_once),
         options_(options) {}
 
   // Submits the payload appended by `write`. A Code other than ok from `write` abandons the
@@ -59,6 +60,7 @@ class Client::Impl {
     return await(ticket, options_.request_timeout + extra);
   }
 
+  Code put_batch(std::string& out, std::span<const Outgoing> batch) const;
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
 
   client::Pipeline pipeline;
@@ -66,6 +68,7 @@ class Client::Impl {
   Server server;
   bool groups;         // the server supports groups and attempts
   bool subscriptions;  // the server supports SUBSCRIBE
+  bool send_once;      // the server supports SEND_ONCE
 
  private:
   // The ends of a response's entries in the arrays below, which may move until all are taken.

@@ -34,11 +34,6 @@ std::string make_nonce() {
   return format_text("{}{}{}", Hex{device(), 8}, Hex{device(), 8}, Hex{device(), 8});
 }
 
-std::uint64_t make_id() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device() | 1;  // not 0
-}
-
 }  // namespace
 
 ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplete on_complete,
@@ -47,7 +42,7 @@ ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplet
       on_complete_(on_complete),
       context_(context),
       nonce_(make_nonce()),
-      id_(make_id()),
+      id_(Client::random_producer()),
       intake_(options, readiness_),
       link_(options.endpoint, {options.queue}, options.endpoint.connection.request_timeout, now),
       deadline_(now) {

@@ -254,6 +254,37 @@ TEST_F(ClientToServer, KeepsManyRequestsUnderWayAndTellsThemApart) {
   EXPECT_EQ(client.counts(*queue)->visible, 2000u);
 }
 
+TEST_F(ClientToServer, SendsABatchAgainThatTheServerAcceptsOnce) {
+  Client client = connect();
+  const auto queue = client.create_queue("q");
+  const Client::Outgoing batch[] = {{.body = "a"}, {.body = "b"}};
+  const Client::BatchNumbers numbers{Client::random_producer(), 5, 5};
+  std::vector<Client::Completion> completions;
+  std::vector<std::uint64_t> sequences;
+  for (int i = 0; i < 2; ++i) {
+    const auto ticket = client.submit_send_once(*queue, numbers, batch);
+    ASSERT_TRUE(ticket);
+    ASSERT_TRUE(client.poll(completions, 1s));
+    ASSERT_EQ(completions.size(), 1u);
+    EXPECT_EQ(completions[0].ticket, *ticket);
+    ASSERT_EQ(completions[0].sent.size(), 2u);
+    for (const Client::Sent& sent : completions[0].sent) sequences.push_back(sent.sequence);
+  }
+  EXPECT_EQ(sequences[2], sequences[0]);
+  EXPECT_EQ(sequences[3], sequences[1]);
+  EXPECT_NE(sequences[0], sequences[1]);
+  EXPECT_EQ(client.counts(*queue)->visible, 2u);
+}
+
+TEST_F(ClientToServer, SendsNothingOnceToAServerThatDoesNotKnowProducers) {
+  server_.limit_features(~feature_send_once);
+  Client client = connect();
+  const auto queue = client.create_queue("q");
+  const Client::Outgoing one[] = {{.body = "a"}};
+  EXPECT_EQ(client.submit_send_once(*queue, {7, 1, 1}, one).error().code, Code::not_supported);
+  EXPECT_TRUE(client.submit_send(*queue, one));
+}
+
 TEST_F(ClientToServer, CountsBytesAgainstItsCreditToo) {
   Client client = connect();
   const auto queue = client.create_queue("q");

@@ -34,10 +34,11 @@ TEST_F(ClientToServer, RefusesTheQueueOfAnotherClient) {
                              code_of(client.purge(queue)),
                              code_of(client.counts(queue)),
                              code_of(client.submit_send(queue, std::span(&message, 1))),
+                             code_of(client.submit_send_once(queue, {7, 1, 1}, {&message, 1})),
                              code_of(client.submit_receive(queue, {.max = 1})),
                              code_of(client.delete_queue(queue))};
   };
-  const std::vector<Code> refused(8, Code::bad_handle);
+  const std::vector<Code> refused(9, Code::bad_handle);
   EXPECT_EQ(codes(first, *audit), refused);
   EXPECT_EQ(codes(second, *orders), refused);
   EXPECT_EQ(codes(first, Client::Queue{}), refused);
@@ -54,6 +55,7 @@ TEST_F(ClientToServer, RefusesBatchesThatNoServerWouldTake) {
   EXPECT_EQ(client.send(*queue, std::span<const Client::Outgoing>()).error().code, Code::invalid);
   EXPECT_EQ(client.send(*queue, std::vector<Client::Outgoing>(1025, {.body = "a"})).error().code,
             Code::invalid);
+  EXPECT_EQ(client.submit_send_once(*queue, {7, 1, 1}, {}).error().code, Code::invalid);
   EXPECT_EQ(client.send(*queue, huge).error().code, Code::too_large);
   EXPECT_EQ(client.send(*queue, {.body = "a", .attributes = eleven}).error().code,
             Code::bad_attributes);

@@ -221,6 +221,17 @@ class [[gnu::visibility("default")]] Client {
     MessageId id{};
   };
 
+  // The numbers of a batch for submit_send_once(). The sender chooses `producer` once for itself
+  // and the queue, and numbers its messages for the queue from 1.
+  struct BatchNumbers {
+    std::uint64_t producer = 0;  // random_producer(), or another random number; not 0
+    std::uint64_t first = 0;     // of the first message; each further message has the next one
+    // Every message below is settled, that is, completed or given up, and is never sent again. At
+    // most `first`. Raise it as messages are settled: it frees the server's memory.
+    std::uint64_t floor = 0;
+  };
+  static std::uint64_t random_producer();
+
   struct ReceiveOptions {
     std::uint32_t max = 1;
     std::optional<std::chrono::milliseconds> wait{};        // up to 20 s; none: the queue's own
@@ -272,7 +283,7 @@ class [[gnu::visibility("default")]] Client {
   struct Completion {
     Ticket ticket = 0;
     Error error;                            // error of the whole request; the spans are then empty
-    std::span<const Sent> sent;             // of submit_send, in the order of the batch
+    std::span<const Sent> sent;             // of submit_send*, in the order of the batch
     std::span<const MessageView> messages;  // of submit_receive and submit_subscribe
     // of submit_remove, submit_change_visibility and submit_acknowledge
     std::span<const Code> codes;
@@ -337,6 +348,20 @@ class [[gnu::visibility("default")]] Client {
   // Each call encodes its request and keeps no reference to its arguments. The bytes are sent by
   // the next poll() or flush(), or when enough have gathered.
   Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages);
+  // The same for a batch that may be sent again, for example on a new connection after `broken`:
+  // the server accepts each message once, by its producer and number, in any order of batches. A
+  // message that it accepted before completes with `ok` and the sequence and id of the first time;
+  // both are 0 if the server no longer knows them. A refused message was not accepted: send it
+  // again with its number, or give it up.
+  // A Producer does this by itself, with retries and reconnects, on FIFO queues too. Use this call
+  // to resend after a restart of your program, from a file or a database.
+  // Limits: standard queues. The server remembers a producer for five minutes after its last
+  // accepted message, also across restarts; a later resend is accepted again. It knows up to 1024
+  // gaps between the accepted messages above the floor of a producer.
+  // Errors: not_supported (a FIFO queue, or a server before protocol 1.5), invalid (numbers out of
+  // range). Of a message: overloaded (more gaps, or the server's memory for producers is full).
+  Result<Ticket> submit_send_once(const Queue& queue, const BatchNumbers& numbers,
+                                  std::span<const Outgoing> messages);
   Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
   Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
