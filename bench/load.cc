@@ -43,6 +43,8 @@ std::string fault_of(const LoadOptions& o, const load::Target& target) {
     return "--body must be at least 16 for e2e";
   if (o.subscribe && (o.workload != Workload::e2e || !target.subscribes))
     return "--subscribe is for e2e with --binary: SQS has no subscriptions";
+  if (o.once && (o.workload == Workload::receive || http))
+    return "--once is for send and e2e with --binary: SQS has no numbers for messages";
   if (o.verify && o.workload != Workload::e2e) return "--verify is for e2e";
   if (o.verify && o.body < 2 * load::stamp_bytes) return "--body must be at least 32 with --verify";
   const std::uint64_t bytes = std::uint64_t{o.batch} * (o.body + 4) + frame_overhead;

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint32_t wait_ms = 1000;
 constexpr std::uint32_t subscription = Reply::pushed;  // correlation of SUBSCRIBE
 constexpr std::size_t correlation_at = 8;
+constexpr std::size_t producer_bytes = 3 * 8;  // of a SEND_ONCE: producer, first, floor
+constexpr std::size_t first_at = frame_header_bytes + 8;
 constexpr std::size_t receipt_bytes = 24;
 constexpr std::size_t sent_bytes = 2 + 8 + 16;
 constexpr std::size_t delivered_fixed = 16 + 8 + 8 + 8 + 4;  // between the receipt and the head
@@ -62,6 +64,7 @@ class BinaryCodec : public Codec {
     const std::size_t begin = out.size();
     out.append(send_);
     patch(out, begin + correlation_at, slot);
+    if (options_.once) number(out, begin, slot, mark.sequence);
     for (std::size_t i = 0; i < stamps_.size(); ++i) {
       char* const at = out.data() + begin + stamps_[i];
       write_stamp(at, mark.stamp);
@@ -117,13 +120,15 @@ class BinaryCodec : public Codec {
       const std::string_view payload =
           rest.substr(frame_header_bytes, header->length - frame_header_bytes);
       Reply reply{.slot = header->correlation,
-                  .first_delivered = static_cast<std::uint32_t>(delivered.size())};
+                  .first_delivered = static_cast<std::uint32_t>(delivered.size()),
+                  .reason = {}};
       if (header->status != 0) {
         reply.failed = 1;
         reply.reason = name_of(static_cast<Status>(header->status));
       } else if (!read(static_cast<BinaryOp>(header->op), payload, reply, delivered)) {
         return broken;
       }
+      if (header->op == static_cast<std::uint8_t>(BinaryOp::send_once)) settle(header->correlation);
       replies.push_back(reply);
       taken += header->length;
     }
@@ -200,11 +205,27 @@ class BinaryCodec : public Codec {
     }
   }
 
+  // Writes the numbers of a SEND_ONCE. The floor is the oldest batch without a response.
+  void number(std::string& out, std::size_t begin, std::uint32_t slot, std::uint64_t first) {
+    CHECK(slot < unanswered_.size(), "slot {} of {}", slot, unanswered_.size());
+    unanswered_[slot] = first;
+    patch(out, begin + first_at, first);
+    patch(out, begin + first_at + sizeof first, std::ranges::min(unanswered_));
+  }
+
+  void settle(std::uint32_t slot) {
+    if (slot < unanswered_.size()) unanswered_[slot] = UINT64_MAX;
+  }
+
   void build() {
     const std::string body = make_body(options_.body);
+    const BinaryOp op = options_.once ? BinaryOp::send_once : BinaryOp::send;
+    unanswered_.assign(options_.depth, UINT64_MAX);
     send_.clear();
     stamps_.clear();
-    begin_frame(send_, {.op = static_cast<std::uint8_t>(BinaryOp::send), .queue = queue_});
+    begin_frame(send_, {.op = static_cast<std::uint8_t>(op), .queue = queue_});
+    if (options_.once)
+      put_all(send_, Client::random_producer(), std::uint64_t{0}, std::uint64_t{0});
     put(send_, options_.batch);
     for (std::uint32_t i = 0; i < options_.batch; ++i) {
       put(send_, options_.body);
@@ -212,7 +233,8 @@ class BinaryCodec : public Codec {
       send_.append(body);
     }
     finish_frame(send_, 0);
-    const std::size_t size = frame_header_bytes + 4 + options_.batch * (4 + body.size());
+    const std::size_t size = frame_header_bytes + (options_.once ? producer_bytes : 0) + 4 +
+                             options_.batch * (4 + body.size());
     CHECK(send_.size() == size, "a send of {} bytes instead of {}", send_.size(), size);
     receive_.clear();
     begin_frame(receive_, {.op = static_cast<std::uint8_t>(BinaryOp::receive), .queue = queue_});
@@ -230,7 +252,8 @@ class BinaryCodec : public Codec {
       return read_deliveries(payload, reply, delivered);
     BinaryReader in(payload);
     const auto count = in.take<std::uint32_t>();
-    const std::size_t stride = op == BinaryOp::send ? sent_bytes : 2;
+    const bool sent = op == BinaryOp::send || op == BinaryOp::send_once;
+    const std::size_t stride = sent ? sent_bytes : 2;
     if (in.left() != count * stride) return false;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint16_t status = 0;
@@ -267,7 +290,8 @@ class BinaryCodec : public Codec {
   std::string answer_;          // the response in ask()
   Status status_ = Status::ok;  // its status
   std::string send_, receive_;
-  std::vector<std::size_t> stamps_;  // positions in send_
+  std::vector<std::size_t> stamps_;        // positions in send_
+  std::vector<std::uint64_t> unanswered_;  // first number in each slot; UINT64_MAX: none
 };
 
 }  // namespace

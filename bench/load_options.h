@@ -24,6 +24,7 @@ struct LoadOptions {
   std::string ca_file;               // PEM; empty: the system's CAs; otherwise implies `tls`
   bool create = false;               // create the queue if it does not exist
   bool subscribe = false;            // e2e, binary: the server sends messages; no receives
+  bool once = false;                 // send, e2e, binary: number the messages (SEND_ONCE)
   bool cleanup = false;      // with `create`: delete the queue at the end if the run created it
   std::uint32_t groups = 1;  // FIFO queues: message groups
   bool verify = false;       // e2e: count lost, duplicate and disordered messages; body at least 32

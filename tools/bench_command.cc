@@ -98,6 +98,11 @@ void add_fifo(Verb workload, LoadOptions& options) {
       .show_default();
 }
 
+void add_once(Verb workload, LoadOptions& options) {
+  workload.flag("--once", options.once,
+                "Number the messages, so that a resent one would be accepted once (--binary)");
+}
+
 void add_verify(Verb workload, LoadOptions& options) {
   workload.flag("--verify", options.verify,
                 "Count lost, duplicate and (FIFO) disordered messages; any is exit code 4");
@@ -163,6 +168,7 @@ void add_bench_command(CommandLine& line) {
     options->build = PAWL_VERSION;
     if (kind != LoadOptions::Workload::receive) {
       add_fifo(workload, *options);
+      add_once(workload, *options);
       add_ramp(workload, *options);
     }
     if (kind == LoadOptions::Workload::e2e) {

@@ -5,6 +5,7 @@
 
 #include "bench/load_codec.h"
 #include "bench/load_schedule.h"
+#include "proto/binary/frames.h"
 #include "tests/bench/load_fixture.h"
 
 namespace pawl {
@@ -94,6 +95,10 @@ TEST(LoadOptions, OutsideTheirRangesAreAUsageError) {
       {"idle threads",         [](LoadOptions& o) { o.threads = 2; }                                },
       {"no groups",            [](LoadOptions& o) { o.groups = 0; }                                 },
       {"cleanup alone",        [](LoadOptions& o) { o.cleanup = true; }                             },
+      {"once, received",
+       [](LoadOptions& o) { o.workload = LoadOptions::Workload::receive, o.once = true; }           },
+      {"once, over HTTP",
+       [](LoadOptions& o) { o.url = "http://127.0.0.1:1/a/q", o.binary = "", o.once = true; }       },
       {"verified sends",       [](LoadOptions& o) { o.verify = true; }                              },
       {"no room for numbers",
        [](LoadOptions& o) {
@@ -410,7 +415,6 @@ TEST_F(LoadRun, FindsNothingWrongWithDeliveriesOfASoundServer) {
 class ConfusingCodec : public WrappedCodec {
  public:
   using WrappedCodec::WrappedCodec;
-
   std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
                     std::vector<Delivered>& delivered) override {
     const std::size_t taken = WrappedCodec::parse(bytes, replies, delivered);
@@ -418,6 +422,58 @@ class ConfusingCodec : public WrappedCodec {
     return taken;
   }
 };
+
+// A codec that notes the numbers of each SEND_ONCE.
+class NotingCodec : public WrappedCodec {
+ public:
+  struct Numbers {
+    std::uint64_t producer = 0, first = 0, floor = 0;
+  };
+  static inline std::vector<Numbers> noted;
+
+  using WrappedCodec::WrappedCodec;
+  void append_send(std::string& out, std::uint32_t slot, const load::Mark& mark) override {
+    const std::size_t begin = out.size();
+    WrappedCodec::append_send(out, slot, mark);
+    const auto header = parse_header(std::string_view(out).substr(begin));
+    ASSERT_TRUE(header);
+    ASSERT_EQ(header->op, static_cast<std::uint8_t>(BinaryOp::send_once));
+    BinaryReader in(std::string_view(out).substr(begin + frame_header_bytes));
+    Numbers& numbers = noted.emplace_back();
+    numbers.producer = in.take<std::uint64_t>();
+    numbers.first = in.take<std::uint64_t>();
+    numbers.floor = in.take<std::uint64_t>();
+  }
+};
+
+TEST_F(LoadRun, NumbersMessagesThatAreSentOnce) {
+  options_.once = true;
+  options_.connections = 1;
+  options_.seconds = 60;
+  options_.messages = 300;
+  Target target;
+  ASSERT_EQ(load::parse_target(options_, target), "");
+  target.make = [](const LoadOptions& options, const Target& at) -> std::unique_ptr<Codec> {
+    return std::make_unique<NotingCodec>(options, at);
+  };
+  NotingCodec::noted.clear();
+  EXPECT_EQ(run_at(target), 0) << err_;
+  EXPECT_EQ(number("messages"), 300) << err_;
+  EXPECT_EQ(number("errors"), 0);
+  ASSERT_EQ(NotingCodec::noted.size(), 100u);
+  NotingCodec::Numbers before = NotingCodec::noted.front();
+  EXPECT_NE(before.producer, 0u);
+  EXPECT_EQ(before.floor, before.first) << "nothing is unanswered";
+  before.first -= 3;
+  for (const NotingCodec::Numbers& numbers : NotingCodec::noted) {
+    EXPECT_EQ(numbers.producer, before.producer);
+    EXPECT_EQ(numbers.first, before.first + 3);
+    EXPECT_LE(numbers.floor, numbers.first);
+    EXPECT_GE(numbers.floor, before.floor);
+    before = numbers;
+  }
+  EXPECT_GT(before.floor, NotingCodec::noted.front().first) << "it rises with the responses";
+}
 
 TEST_F(LoadRun, FailsWhenDeliveriesAreDisordered) {
   options_.workload = LoadOptions::Workload::e2e;

@@ -85,6 +85,8 @@ ROWS = [
     ("bench send --threads 65", 2, "--threads", '"65"', "1 to 64"),
     ("bench send --rounds 2 --messages 10", 2, "--messages", "--rounds"),
     ("bench send --cleanup", 2, "--create"),
+    ("bench send --once --url http://127.0.0.1:1/0/q", 2, "--once", "--binary"),
+    ("bench receive --once", 2, "--once"),
     ("bench e2e --verify --body 31", 2, "--body must be at least 32"),
     ("bench compare a.json", 2, "B"),
     ("bench compare /no/a.json /no/b.json", 1, "cannot read /no/a.json", "--json"),
