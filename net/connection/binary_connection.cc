@@ -198,12 +198,17 @@ void BinaryConnection::send_empty_delivers(Instant now) {
   }
 }
 
-// Continues the paused ones if they have credit now, and ends those that UNSUBSCRIBE named.
+// Continues the paused ones if they have credit now, makes space for it in waiting ones, and ends
+// those that UNSUBSCRIBE named.
 void BinaryConnection::resume_subscriptions() {
   for (std::size_t i = subscriptions_.size(); i-- > 0;) {
     PendingBinaryCall& call = *subscriptions_[i];
     if (!call.paused) {
-      if (call.binary.subscription()->ending) abandon(call);
+      if (call.binary.subscription()->ending) {
+        abandon(call);
+      } else if (call.binary.widen()) {
+        charge(call, 0, call.binary.memory(), call.binary.promised());
+      }
     } else if (!congested()) {
       call.paused = false;
       if (carry_on(call, push(call))) release(call);

@@ -166,6 +166,9 @@ class BinaryCall {
   Subscription* subscription() const { return subscription_; }
   // Receives again for the subscription, after its DELIVER was written or after Next::pause.
   Next push(BinarySession& session, const Directory& directory, const BinarySettings& config);
+  // The receive of the subscription may be waiting: it gets space for the credit granted since.
+  // False: it waits in another shard, or not any more, or has the space.
+  bool widen();
   // Ends the subscription with `status`; write_response() then writes the response to SUBSCRIBE.
   Next end_subscription(BinarySession& session, Status status);
   // Discards an unwanted response. A call whose response was written is already empty.
@@ -248,7 +251,6 @@ class BinaryCall {
   void write_deliveries(std::string& out) const;
   void write_receipts(std::string& out) const;
   void trim();
-  void clear_request();
 
   FrameHeader header_;
   const Verb* verb_ = nullptr;

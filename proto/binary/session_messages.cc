@@ -240,6 +240,17 @@ BinaryCall::Next BinaryCall::push(BinarySession& session, const Directory& direc
                        (*opened)->owner);
 }
 
+bool BinaryCall::widen() {
+  CHECK(subscription_ != nullptr, "a widened receive without a subscription");
+  if (target_ != request_.home || request_.waiter == 0) return false;
+  const std::uint32_t capacity = subscription_->capacity();
+  if (capacity <= request_.receive.max) return false;
+  if (deliveries_.size() < capacity) deliveries_.resize(capacity);
+  request_.deliveries = std::span(deliveries_).first(capacity);
+  request_.receive.max = capacity;
+  return true;
+}
+
 BinaryCall::Next BinaryCall::end_subscription(BinarySession& session, Status status) {
   CHECK(subscription_ != nullptr, "a subscription ends twice");
   session.subscriptions_.remove(header_.correlation);

@@ -2,6 +2,7 @@
 // Subscriptions against the whole server: messages pushed to clients, on both shards.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -40,6 +41,7 @@ class Subscriber {
     for (const Client::Completion& completion : completions_) {
       if (completion.ticket == ticket_ && completion.more) {
         if (completion.messages.empty()) ++silent;
+        sizes.push_back(completion.messages.size());
         for (const Client::MessageView& message : completion.messages) {
           bodies.emplace_back(message.body);
           receipts.push_back(message.receipt);
@@ -59,6 +61,7 @@ class Subscriber {
 
   std::vector<std::string> bodies;
   std::vector<Client::Receipt> receipts;
+  std::vector<std::size_t> sizes;  // of the DELIVERs
   std::vector<std::uint32_t> counts;
   std::vector<Code> codes;
   std::optional<Code> ended;
@@ -126,6 +129,30 @@ TEST_F(SubscriptionsTest, SendsWhatIsThereAndWhatComesUpToTheCredit) {
     subscriber.drive([&] { return subscriber.bodies.size() == 7; });
     EXPECT_FALSE(subscriber.ended);
   }
+}
+
+// The receive waits already when the credit comes.
+TEST_F(SubscriptionsTest, OneDeliverUsesAllCreditWhereTheQueueIsServed) {
+  begin();
+  Client::Options options = client_options();
+  options.queue = names_[0];
+  Subscriber subscriber(options);
+  subscriber.open(names_[0].c_str());
+  subscriber.subscribe(2);
+  send(0, 0, 2);
+  subscriber.drive([&] { return subscriber.bodies.size() == 2; });
+  for (std::size_t i = 0; i < 2; ++i) {
+    subscriber.acknowledge(std::span(subscriber.receipts).subspan(i, 1), 1);
+    subscriber.drive([&] { return subscriber.codes.size() == i + 1; });
+  }
+  subscriber.sizes.clear();
+  const std::array<Client::Outgoing, 2> batch = {
+      {{.body = "a"}, {.body = "b"}}
+  };
+  ASSERT_TRUE(client_->submit_send(queues_[0], batch));
+  ASSERT_TRUE(client_->flush());
+  subscriber.drive([&] { return subscriber.bodies.size() == 4; });
+  EXPECT_EQ(subscriber.sizes, (std::vector<std::size_t>{2}));
 }
 
 TEST_F(SubscriptionsTest, HundredsOfMessagesArriveOnceEach) {

@@ -107,6 +107,28 @@ TEST_F(SubscriptionSession, PausesWithoutCreditUntilAnAcknowledgementGrantsSome)
   EXPECT_EQ(call_.request().receive.max, 1u);
 }
 
+TEST_F(SubscriptionSession, AWaitingReceiveOfItsOwnShardGetsSpaceForNewCredit) {
+  for (const bool own : {true, false}) {
+    SCOPED_TRACE(own);
+    config_.home = own ? ShardId{2} : ShardId{0};
+    ASSERT_EQ(begin(BinaryOp::subscribe, subscribe(2), q_), Next::route);
+    const std::uint32_t subscription = correlation_;
+    other(BinaryOp::acknowledge, acknowledge(subscription, 3, 0));
+    EXPECT_FALSE(call_.widen()) << "the shard has not parked the receive yet";
+    call_.request().waiter = 9;
+    const std::uint32_t capacity = own ? 5 : 2;
+    EXPECT_EQ(call_.widen(), own);
+    EXPECT_FALSE(call_.widen()) << "it has the space";
+    EXPECT_EQ(call_.request().receive.max, capacity);
+    EXPECT_EQ(call_.request().deliveries.size(), capacity);
+    call_.request().waiter = 0;
+    ASSERT_EQ(deliver({"one"}), Next::deliver);
+    answer();
+    call_.end_subscription(session_, Status::ok);
+    answer();
+  }
+}
+
 TEST_F(SubscriptionSession, CreditAloneNeedsNoShard) {
   ASSERT_EQ(begin(BinaryOp::subscribe, subscribe(1), q_), Next::route);
   const Answer granted = other(BinaryOp::acknowledge, acknowledge(correlation_, 5, 0));
