@@ -41,8 +41,8 @@ class Ring {
  public:
   static constexpr unsigned sq_entries = 1024;
   static constexpr unsigned cq_entries = 8 * sq_entries;
-  static constexpr unsigned receive_buffers = 512;
-  static constexpr unsigned receive_buffer_bytes = 16 << 10;
+  static constexpr unsigned receive_buffers = 256;
+  static constexpr unsigned receive_buffer_bytes = 32 << 10;
   static constexpr int buffer_group = 0;
 
   static Result<std::unique_ptr<Ring>> create();
