@@ -66,7 +66,11 @@ std::expected<LoadResult, std::string> run_ramp(
     at_rate.create = options.create && i == 0;
     at_rate.cleanup = options.cleanup && i == 0;
     auto result = run_threads(at_rate, target, stop, [](const Interval&) {});
-    if (!result) return result;
+    if (!result && !best) return result;
+    if (!result) {  // the steps before have figures, and a queue to delete
+      fault = result.error();
+      break;
+    }
     fault = result->fault;
     created = created || result->created;
     if (result->interrupted) {

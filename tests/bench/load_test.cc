@@ -524,5 +524,31 @@ TEST_F(LoadRun, ClimbsUntilARateIsNotHeld) {
   EXPECT_NE(err_.find("knee: 20 msg/s is the last rate held"), err_.npos) << err_;
 }
 
+// Each step has connections of its own; from the second step on they are refused.
+class RefusedLater : public WrappedCodec {
+ public:
+  using WrappedCodec::WrappedCodec;
+  std::string prepare(load::Channel& channel, bool create) override {
+    return ++prepared > 1 ? "the server is away" : WrappedCodec::prepare(channel, create);
+  }
+  static inline int prepared = 0;
+};
+
+TEST_F(LoadRun, ARampKeepsTheStepsBeforeALostServer) {
+  RefusedLater::prepared = 0;
+  options_.connections = options_.depth = options_.batch = 1;
+  options_.seconds = 0.1;
+  options_.p99_limit_us = 60'000'000;
+  options_.ramp = "20:40:2";
+  Target target;
+  ASSERT_EQ(load::parse_target(options_, target), "");
+  target.make = [](const LoadOptions& options, const Target& to) -> std::unique_ptr<load::Codec> {
+    return std::make_unique<RefusedLater>(options, to);
+  };
+  EXPECT_EQ(run_at(target), 1) << "not the whole ramp was run";
+  EXPECT_NE(out_.find("\"ramp\":[{\"rate\":20.0,"), out_.npos) << out_;
+  EXPECT_NE(err_.find("the server is away"), err_.npos) << err_;
+}
+
 }  // namespace
 }  // namespace pawl
