@@ -142,7 +142,9 @@ void Log::reclaim() {
 Errc Log::check_free_space(std::uint64_t bytes, From from) const {
   if (failure_) return Errc::io;
   if (from == From::sender && span() >= span_max) return Errc::no_space;
-  if (image_.needed() + space_.accepted() + bytes > memory_max_) return Errc::no_memory;
+  // Bodies being read need memory, too. Those of messages that move here must not block them.
+  if (from != From::same_shard && image_.needed() + space_.accepted() + bytes > memory_max_)
+    return Errc::no_memory;
   return bytes <= space_.free(appended(), from) ? Errc::ok : Errc::no_space;
 }
 

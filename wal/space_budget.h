@@ -32,9 +32,9 @@ class SpaceBudget {
  public:
   // The origin of a message. Messages from another queue free as much space at their source, but
   // later. They may use the space reserved from senders: a message at the front of its group may
-  // block all deletes that would free space. Relocation frees a whole segment for a part of one, so
-  // its reserve is smaller.
-  enum class From : std::uint8_t { sender, queue, relocation };
+  // block all deletes that would free space. A queue of the same shard also frees as much memory.
+  // Relocation frees a whole segment for a part of one, so its reserve is smaller.
+  enum class From : std::uint8_t { sender, queue, same_shard, relocation };
 
   SpaceBudget(const Geometry& geometry, const SegmentPool& pool)
       : geometry_(geometry), pool_(pool) {}

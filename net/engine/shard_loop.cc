@@ -257,8 +257,10 @@ bool ShardLoop::retry_held(Instant now) {
 
 bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
   // A message that moves within this shard frees as much as it takes, whatever fills the memory.
-  const bool own = request.op == Op::transfer && request.transfer->from.shard == port_->self();
-  const bool full = from == Log::From::sender ? memory_full_ : memory_full_for_transfers_ && !own;
+  if (request.op == Op::transfer && request.transfer->from.shard == port_->self())
+    from = Log::From::same_shard;
+  const bool full = (from == Log::From::sender && memory_full_) ||
+                    (from == Log::From::queue && memory_full_for_transfers_);
   request.error = full ? Errc::no_memory : log_->check_free_space(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;

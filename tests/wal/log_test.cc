@@ -336,6 +336,8 @@ TEST_F(Commit, WhatATurnHasAcceptedCountsBeforeItIsAppended) {
   EXPECT_EQ(log->check_free_space(1000), Errc::ok);
   log->accepted(most - 999);
   EXPECT_EQ(log->check_free_space(1000), Errc::no_memory);
+  EXPECT_EQ(log->check_free_space(1000, Log::From::queue), Errc::no_memory);
+  EXPECT_EQ(log->check_free_space(1000, Log::From::same_shard), Errc::ok) << "it frees as much";
   EXPECT_EQ(log->check_free_space(999), Errc::ok);
   pump();  // nothing of it was appended
   EXPECT_EQ(log->check_free_space(1000), Errc::ok);
