@@ -207,7 +207,7 @@ void BinaryConnection::resume_subscriptions() {
       if (call.binary.subscription()->ending) {
         abandon(call);
       } else if (call.binary.widen()) {
-        charge(call, 0, call.binary.memory(), call.binary.promised());
+        charge(call, 0, call.memory(), call.binary.promised());
       }
     } else if (!congested()) {
       call.paused = false;

@@ -166,8 +166,8 @@ class BinaryCall {
   Subscription* subscription() const { return subscription_; }
   // Receives again for the subscription, after its DELIVER was written or after Next::pause.
   Next push(BinarySession& session, const Directory& directory, const BinarySettings& config);
-  // The receive of the subscription may be waiting: it gets space for the credit granted since.
-  // False: it waits in another shard, or not any more, or has the space.
+  // Call after a grant of credit: a receive that waits in the connection's own shard gets space for
+  // it. False: there is none, or it has the space.
   bool widen();
   // Ends the subscription with `status`; write_response() then writes the response to SUBSCRIBE.
   Next end_subscription(BinarySession& session, Status status);

@@ -155,6 +155,33 @@ TEST_F(SubscriptionsTest, OneDeliverUsesAllCreditWhereTheQueueIsServed) {
   EXPECT_EQ(subscriber.sizes, (std::vector<std::size_t>{2}));
 }
 
+TEST_F(SubscriptionsTest, CreditDoesNotHideTheMemoryOfWaitingReceives) {
+  options_.shards = 1;
+  start();
+  const auto memory = [&] {
+    std::this_thread::sleep_for(1500ms);  // the metrics are a second old at most
+    const int admin = connect_to(port(Protocol::admin));
+    send_all(admin, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string text = read_responses(admin, 1);
+    ::close(admin);
+    const std::string name = "pawl_memory_bytes{shard=\"0\",kind=\"connections\"} ";
+    const std::size_t at = text.find(name);
+    return at == text.npos ? 0 : std::stoull(text.substr(at + name.size()));
+  };
+  connect();
+  const Client::Queue queue = client_->create_queue("q").value();
+  std::vector<Client::Ticket> tickets;
+  for (int i = 0; i < 200; ++i)
+    tickets.push_back(client_->submit_subscribe(queue, {.credit = 1}).value());
+  ASSERT_TRUE(client_->flush());
+  const auto before = memory();
+  EXPECT_GT(before, tickets.size() * sizeof(Request));
+  for (const Client::Ticket ticket : tickets)
+    ASSERT_TRUE(client_->submit_acknowledge(queue, ticket, {}, 1));
+  ASSERT_TRUE(client_->flush());
+  EXPECT_GE(memory(), before) << "each receive has space for one more message";
+}
+
 TEST_F(SubscriptionsTest, HundredsOfMessagesArriveOnceEach) {
   begin();
   for (std::size_t queue = 0; queue < 2; ++queue) {
