@@ -47,7 +47,7 @@ void IdlePolicy::note_window(const Turn& turn) {
   if (!rested && !full) return;
   window_since_us_ = turn.now_us;
   window_since_requests_ = turn.requests;
-  if (rested) {
+  if (rested || requests < window_requests_min) {
     forget();
   } else {
     compare(std::max<std::uint64_t>(requests * 1'000'000 / took_us, 1));

@@ -14,12 +14,13 @@
 //
 //   unknown --three pairs of windows--> the better kind --16 windows--> one window of the other kind
 //      ^                                     |  ^---- it is not better -----------|
-//      |---- no request came for rest_us ----+                                    |
+//      |---- no request came for rest_us ----|                                    |
+//      |     or few in a window --------------+                                    |
 //      +-------------------- it is better ----------------------------------------+
 //
 // Two pairs of three decide: a slow write of the disk lowers the count of one window and raises
-// that of the next, in which the clients catch up. While nothing is known of a shard that rests, it
-// sleeps.
+// that of the next, in which the clients catch up. A shard that rests, or gets few requests, sleeps
+// and discards its comparisons.
 //
 // Kernel threads flush for the shard, perhaps on its own core: a shard that spins yields to them.
 // On a core shared with others a yield may take a scheduler tick; then the shard sleeps while a
@@ -48,13 +49,15 @@ class IdlePolicy {
   static constexpr std::uint64_t slow_yields_within_us = 20'000;
   static constexpr std::uint64_t contended_us = 1'000'000;  // no spinning after two slow yields
   // A window ends with so many requests, within these times. Fewer tell little: the count of
-  // requests that arrive at random varies by its square root, of 1024 by 3 percent.
+  // requests that arrive at random varies by its square root, of 1024 by 3 percent. With fewer than
+  // the least number the shard sleeps: a wake-up is a small part of the time between two requests.
   static constexpr std::uint64_t window_requests = 1024;
+  static constexpr std::uint64_t window_requests_min = 512;
   static constexpr std::uint64_t window_us_min = 20'000;
-  static constexpr std::uint64_t window_us_max = 200'000;
+  static constexpr std::uint64_t window_us_max = 400'000;
   static constexpr std::uint32_t pairs_to_decide = 3;
   static constexpr std::uint32_t windows_a_probe = 16;  // then one of the other kind
-  static constexpr std::uint64_t rest_us = 10'000;      // without a request or a write under way
+  static constexpr std::uint64_t rest_us = 10'000;  // without a request or a log write under way
   // Spinning is worth its CPU time from this many percent more requests on.
   static constexpr std::uint64_t gain_percent = 8;
 
