@@ -160,16 +160,18 @@ std::string Run::go(std::uint64_t start, const SecondPassed& second_passed) {
   return fault;
 }
 
-// Ends the load as its deadline would have.
+// Ends the load as its deadline would have, but overdue requests are not sent.
 void Run::interrupt(std::uint64_t now) {
   interrupted_ = stopping_ = true;
   deadline_ = now;
   figures_.interrupt();
 }
 
-// Requests without a response, and due requests that were never sent, have failed.
+// Requests without a response, and due requests that were never sent, have failed. An interruption
+// leaves the latter out: the load had no time for them.
 void Run::count_missing() {
-  const std::uint64_t unsent = enough() ? 0 : pace_.left(deadline_) * options_.batch;
+  const bool ended_early = enough() || interrupted_;
+  const std::uint64_t unsent = ended_early ? 0 : pace_.left(deadline_) * options_.batch;
   figures_.count_failed(busy_ + unsent, "no response within 5 s after the end");
 }
 
@@ -185,11 +187,15 @@ void Run::start_consumers() {
   }
 }
 
+// Open loop: this thread has requests to send, now or before the deadline.
+bool Run::more_due(std::uint64_t now) const {
+  return pace_.open() && !interrupted_ && pace_.next(now) < deadline_ && !enough();
+}
+
 // This thread sends nothing more, and has all its responses.
 bool Run::all_sent(std::uint64_t now) const {
   if (!stopping_ || busy_ > 0) return false;
-  const bool more_due = pace_.open() && pace_.next(now) < deadline_ && !enough();
-  return !more_due || options_.workload == LoadOptions::Workload::receive;
+  return !more_due(now) || options_.workload == LoadOptions::Workload::receive;
 }
 
 // An e2e thread receives until all threads have sent their last message and all are delivered.
@@ -209,8 +215,7 @@ std::int64_t Run::sleep_ns(std::uint64_t now) const {
   if (options_.spin) return 0;
   std::uint64_t until = stopping_ ? deadline_ + grace_ns : deadline_;
   until = std::min(until, figures_.next_end());
-  if (free_.count > 0 && !enough() && pace_.open() && pace_.next(now) < deadline_)
-    until = std::min(until, pace_.next(now));
+  if (free_.count > 0 && more_due(now)) until = std::min(until, pace_.next(now));
   if (resting_.count > 0) until = std::min(until, rest_until_[resting_.items[resting_.first]]);
   // Other threads deliver messages, and fail, without waking this one.
   if (options_.threads > 1) until = std::min(until, now + (is_e2e() ? rest_ns / 10 : 10 * rest_ns));
@@ -251,9 +256,9 @@ bool Run::enough() const {
 }
 
 // In an open loop, requests due before the end are still sent after it: the longest waits must
-// count.
+// count. After an interruption nothing is sent.
 bool Run::may_send() const {
-  if (free_.count == 0 || enough()) return false;
+  if (free_.count == 0 || enough() || interrupted_) return false;
   if (pace_.open()) return true;
   return !stopping_ && (!is_e2e() || shared_.undelivered + options_.batch <= shared_.backlog_max);
 }

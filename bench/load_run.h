@@ -2,7 +2,7 @@
 // One thread of the load generator: its connections, its loop, its counts.
 //
 //   time:  start --warm_up--> round 1 --seconds--> round 2 ... --> deadline --responses--> end
-//          A stop signal moves the deadline to the present.
+//          A stop signal moves the deadline to the present, and ends the sends.
 //
 //   slot of a producer:  free --due--> sending --answer--> free
 //   slot of a consumer:  receiving --messages--> deleting --answer--> receiving
@@ -117,6 +117,7 @@ class Run {
   void touch(std::uint32_t line);
 
   bool is_e2e() const { return options_.workload == LoadOptions::Workload::e2e; }
+  bool more_due(std::uint64_t now) const;
   bool all_sent(std::uint64_t now) const;
   bool over(std::uint64_t now);
   std::int64_t sleep_ns(std::uint64_t now) const;

@@ -103,6 +103,7 @@ class InterruptedLoad : public LoadRun {
     };
     return run_at(target);
   }
+  static int sends() { return sends_; }
   bool queue_exists() {
     LoadOptions options = options_;
     options.create = options.cleanup = false;
@@ -171,6 +172,16 @@ TEST_F(InterruptedLoad, SendsNoRequestThatFallsDueLater) {
   options_.rate = 1;
   EXPECT_EQ(run_interrupted(1), 130) << err_;
   EXPECT_EQ(number("messages"), options_.batch) << out_;
+  EXPECT_EQ(number("errors"), 0) << out_;
+}
+
+// A thread issues at most one send for each free slot until it notices the signal.
+TEST_F(InterruptedLoad, NeitherSendsNorCountsOverdueRequests) {
+  options_.rate = 1e9;
+  EXPECT_EQ(run_interrupted(), 130) << err_;
+  const auto slots = static_cast<int>(options_.connections * options_.depth);
+  EXPECT_LE(sends(), 100 + slots);
+  EXPECT_EQ(number("messages"), static_cast<int>(options_.batch) * sends()) << out_;
   EXPECT_EQ(number("errors"), 0) << out_;
 }
 
