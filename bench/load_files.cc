@@ -28,10 +28,15 @@ int write_hgrm(const std::string& path, const Histogram& latency, std::FILE* err
   return write_file("--hgrm", path, err, [&](std::FILE* file) { latency.write_hgrm(file); });
 }
 
+// False also for a symbolic link: /dev/stdout is one, and may lead to a regular file.
+bool is_plain_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored));
+}
+
 int write_hgrm_files(const LoadOptions& options, const LoadResult& result, std::FILE* err) {
   int code = write_hgrm(options.hgrm, result.total.latency, err);
-  std::error_code ignored;
-  if (options.rounds == 1 || !std::filesystem::is_regular_file(options.hgrm, ignored)) return code;
+  if (options.rounds == 1 || !is_plain_file(options.hgrm)) return code;
   for (std::uint32_t i = 0; code == 0 && i < result.rounds.size(); ++i)
     code = write_hgrm(round_path(options.hgrm, i + 1), result.rounds[i].latency, err);
   return code;

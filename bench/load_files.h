@@ -20,7 +20,7 @@ namespace pawl::load {
 // The file of a round, counted from 1. The names of up to 999 rounds sort in their order.
 std::string round_path(const std::string& path, std::uint32_t round);
 
-// Returns the exit code. Devices and pipes get the latencies of all rounds alone.
+// Returns the exit code. Devices, pipes and symbolic links get only the latencies of all rounds.
 int write_files(const LoadOptions& options, const LoadResult& result, const MachineFacts& machine,
                 std::FILE* err);
 

@@ -100,6 +100,14 @@ TEST_F(LoadFiles, AreNotMadeBesideADevice) {
   EXPECT_FALSE(std::filesystem::exists(round_path("/dev/null", 1)));
 }
 
+TEST_F(LoadFiles, AreNotMadeBesideALink) {
+  options_.hgrm = directory_ / "stdout";  // as /dev/stdout, with the output in a file
+  std::filesystem::create_symlink("output", options_.hgrm);
+  EXPECT_EQ(write(), 0) << err_;
+  EXPECT_EQ(names(), (Names{"output", "stdout"}));
+  EXPECT_NE(text("output").find("Total count    =            3]"), std::string::npos);
+}
+
 TEST_F(LoadFiles, AreNamedWhenTheyCannotBeWritten) {
   options_.hgrm = directory_ / "none" / "out.hgrm";
   EXPECT_EQ(write(), 1);
