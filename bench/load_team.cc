@@ -2,12 +2,12 @@
 #include "bench/load_team.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "bench/load_seconds.h"
 #include "core/check.h"
 
 namespace pawl::load {
@@ -26,51 +26,6 @@ LoadOptions share_of(const LoadOptions& whole, std::uint32_t thread) {
   share.messages = share_of(whole.messages / whole.batch, whole.threads, thread) * whole.batch;
   return share;
 }
-
-// Joins the seconds of all threads. A second is complete when each running thread has passed it.
-class SecondsOfThreads {
- public:
-  SecondsOfThreads(std::uint32_t threads, const SecondPassed& complete)
-      : running_(threads), complete_(complete) {}
-
-  void passed(const Interval& interval) {
-    const std::lock_guard lock(mutex_);
-    Open& open = open_[interval.second];
-    open.messages += interval.messages;
-    open.errors += interval.errors;
-    open.latency.merge(*interval.latency);
-    ++open.threads;
-    close_complete();
-  }
-
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    CHECK(running_ > 0, "a thread leaves twice");
-    --running_;
-    close_complete();
-  }
-
- private:
-  struct Open {
-    std::uint32_t threads = 0;
-    std::uint64_t messages = 0;
-    std::uint64_t errors = 0;
-    Histogram latency;
-  };
-
-  void close_complete() {
-    while (!open_.empty() && open_.begin()->second.threads >= running_) {
-      const auto& [second, open] = *open_.begin();
-      complete_({second, open.messages, open.errors, &open.latency});
-      open_.erase(open_.begin());
-    }
-  }
-
-  std::mutex mutex_;
-  std::uint32_t running_;
-  const SecondPassed& complete_;
-  std::map<std::uint64_t, Open> open_;
-};
 
 void add(LoadRound& to, const LoadRound& from) {
   to.latency.merge(from.latency);
@@ -110,18 +65,18 @@ void collect(const LoadOptions& options, const Runs& runs, LoadResult& result) {
 void drive(const Runs& runs, RunShared& shared, SecondsOfThreads& seconds, LoadResult& result) {
   std::mutex mutex;
   const std::uint64_t start = monotonic_ns();
-  const auto body = [&](Run& run) {
-    const std::string fault = run.go(start, [&](const Interval& i) { seconds.passed(i); });
-    seconds.leave();
+  const auto body = [&](std::uint32_t thread) {
+    const std::string fault =
+        runs[thread]->go(start, [&](const Interval& i) { seconds.passed(thread, i); });
+    seconds.ended(thread);
     if (fault.empty()) return;
     shared.broken = true;
     const std::lock_guard lock(mutex);
     if (result.fault.empty()) result.fault = fault;
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < runs.size(); ++i)
-    others.emplace_back([&body, &run = *runs[i]] { body(run); });
-  body(*runs.front());
+  for (std::uint32_t i = 1; i < runs.size(); ++i) others.emplace_back(body, i);
+  body(0);
 }
 
 }  // namespace
