@@ -22,6 +22,7 @@ std::atomic<bool> installed = false;
 std::atomic<bool> stop_requested = false;
 std::atomic<int> wake_descriptor = -1;
 std::atomic<int> notice_descriptor = -1;
+std::array<std::atomic<bool>, StopSignals::signals.size()> ignored;  // signals to leave alone
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void write_quietly(int descriptor, const void* bytes, std::size_t size) {
@@ -39,9 +40,13 @@ StopSignals::StopSignals(std::FILE* err) : descriptor_(::eventfd(0, EFD_CLOEXEC 
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // output that is under way; poll and epoll end nevertheless
   for (const int number : signals) ::sigaddset(&action.sa_mask, number);
+  // The handler reads all flags, so that they come first.
   for (std::size_t i = 0; i < signals.size(); ++i) {
     ::sigaction(signals[i], nullptr, &former_[i]);
-    if (former_[i].sa_handler != SIG_IGN) ::sigaction(signals[i], &action, nullptr);
+    ignored[i] = former_[i].sa_handler == SIG_IGN;
+  }
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (!ignored[i]) ::sigaction(signals[i], &action, nullptr);
   }
 }
 
@@ -57,7 +62,9 @@ bool StopSignals::requested() const { return stop_requested; }
 // Calls async-signal-safe functions only. The second signal meets the default action.
 void StopSignals::on_signal(int) {
   const int saved = errno;
-  for (const int number : signals) ::signal(number, SIG_DFL);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (!ignored[i]) ::signal(signals[i], SIG_DFL);
+  }
   stop_requested = true;
   const std::uint64_t one = 1;
   write_quietly(wake_descriptor, &one, sizeof one);

@@ -30,9 +30,9 @@ class StopSignals {
   bool requested() const;
   int descriptor() const { return descriptor_; }
 
- private:
   static constexpr std::array signals = {SIGINT, SIGTERM};
 
+ private:
   static void on_signal(int number);
 
   int descriptor_;

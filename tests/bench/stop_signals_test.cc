@@ -80,6 +80,19 @@ TEST(StopSignals, RestoreTheFormerHandlersAndRespectIgnoredSignals) {
   EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
 }
 
+TEST(StopSignals, LeaveAnIgnoredSignalIgnoredAfterTheFirstOne) {
+  const DefaultSignals defaults;
+  const auto raise_both = [](int first, int ignored) {
+    std::signal(ignored, SIG_IGN);
+    const StopSignals stop(stderr);
+    std::raise(first);
+    std::raise(ignored);
+    std::_Exit(stop.requested() ? 7 : 1);
+  };
+  EXPECT_EXIT(raise_both(SIGTERM, SIGINT), testing::ExitedWithCode(7), "stopping: ");
+  EXPECT_EXIT(raise_both(SIGINT, SIGTERM), testing::ExitedWithCode(7), "stopping: ");
+}
+
 // --- whole loads ---
 
 // A load that raises signals itself, with its n-th send.
