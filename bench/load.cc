@@ -124,6 +124,17 @@ void clean_up(const LoadOptions& options, const load::Target& target, LoadResult
   if (!reason.empty()) result.notes.push_back("queue " + target.queue + " is kept: " + reason);
 }
 
+// A signal during the cleanup comes after the measurement, and marks nothing. Signals have their
+// former handlers on return: the first one ends the program while it prints the result.
+std::expected<LoadResult, std::string> measure_and_clean_up(const LoadOptions& options,
+                                                            const load::Target& target,
+                                                            std::FILE* err) {
+  const load::StopSignals stop(err);
+  auto result = measure(options, target, stop, err);
+  if (result) clean_up(options, target, *result);
+  return result;
+}
+
 // The exit code of a measured load, with an error text where it is not 0.
 int judge(const LoadResult& result, std::FILE* err) {
   if (!result.fault.empty()) {
@@ -170,13 +181,11 @@ int run_load_at(const LoadOptions& options, const load::Target& target, std::FIL
     return 2;
   }
   const SharpTimers sharp;
-  const load::StopSignals stop(err);
-  auto result = measure(options, target, stop, err);
+  const auto result = measure_and_clean_up(options, target, err);
   if (!result) {
     print(err, "error: " + result.error() + "\n");
     return 1;
   }
-  clean_up(options, target, *result);
   const int written = publish(options, *result, out, err);
   const int code = judge(*result, err);
   return code != 0 ? code : written;

@@ -15,7 +15,7 @@ namespace pawl::load {
 namespace {
 
 constexpr std::string_view notice =
-    "stopping: waits up to 5 s for responses; a second signal ends it at once\n";
+    "stopping: waits for responses, up to 5 s for each step; a second signal ends it at once\n";
 
 // The state that the handler uses; lock-free atomics may be used in signal handlers.
 std::atomic<bool> installed = false;

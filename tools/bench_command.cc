@@ -154,10 +154,9 @@ void add_bench_command(CommandLine& line) {
   Verb verb = line.add_verb("bench", "Loads a server and prints response latencies");
   verb.require_verb();
   verb.footer(
-      "SIGINT (Ctrl-C) or SIGTERM ends the measurement and prints the figures of the time before; "
-      "a "
-      "second one ends the program at once. Exit codes: 0 ok, 1 failure, 2 usage, 4 wrong "
-      "deliveries, 130 interrupted.");
+      "SIGINT (Ctrl-C) or SIGTERM ends the measurement, waits for responses, up to 5 s for each "
+      "step, and prints the figures of the time before; a second one ends the program at once. "
+      "Exit codes: 0 ok, 1 failure, 2 usage, 4 wrong deliveries, 130 interrupted.");
   const auto add = [&](const char* name, const char* help, LoadOptions::Workload kind) {
     const auto options = std::make_shared<LoadOptions>();
     options->workload = kind;

@@ -51,7 +51,9 @@ TEST(StopSignals, RequestAStopOnceAndSayHowToEndAtOnce) {
     std::raise(number);
     EXPECT_TRUE(stop.requested());
     EXPECT_TRUE(is_readable(stop.descriptor()));
-    EXPECT_NE(text_of(err).find("a second signal ends it at once\n"), std::string::npos);
+    const std::string text = text_of(err);
+    EXPECT_NE(text.find("waits for responses, up to 5 s for each step; "), text.npos) << text;
+    EXPECT_NE(text.find("a second signal ends it at once\n"), text.npos) << text;
   }
   std::fclose(err);
 }
@@ -109,10 +111,14 @@ class InterruptedLoad : public LoadRun {
     sends_ = 0;
     interrupted_send_ = at;
     signals_ = signals;
+    return run_with<Interrupter>();
+  }
+  template <typename MadeCodec>
+  int run_with() {
     load::Target target;
     EXPECT_EQ(load::parse_target(options_, target), "");
     target.make = [](const LoadOptions& options, const load::Target& to) {
-      return std::unique_ptr<load::Codec>(std::make_unique<Interrupter>(options, to));
+      return std::unique_ptr<load::Codec>(std::make_unique<MadeCodec>(options, to));
     };
     return run_at(target);
   }
@@ -124,6 +130,15 @@ class InterruptedLoad : public LoadRun {
     options.seconds = 0.01;
     return kept([&](auto* out, auto* err) { return run_load(options, out, err); }) == 0;
   }
+
+  class SignalledCleanup : public WrappedCodec {
+   public:
+    using WrappedCodec::WrappedCodec;
+    std::string delete_queue(load::Channel& channel) override {
+      std::raise(SIGINT);
+      return WrappedCodec::delete_queue(channel);
+    }
+  };
 
  private:
   class Interrupter : public WrappedCodec {
@@ -170,6 +185,15 @@ TEST_F(InterruptedLoad, DeletesTheQueueThatItCreated) {
   options_.cleanup = false;
   EXPECT_EQ(run_interrupted(), 130) << err_;
   EXPECT_TRUE(queue_exists()) << err_;
+}
+
+TEST_F(InterruptedLoad, IsNotMarkedIfTheSignalComesDuringTheCleanup) {
+  options_.cleanup = true;
+  options_.seconds = 0.1;
+  EXPECT_EQ(run_with<SignalledCleanup>(), 0) << err_;
+  EXPECT_NE(err_.find("stopping: waits for responses"), err_.npos) << err_;
+  EXPECT_NE(out_.find("\"interrupted\":false,"), out_.npos) << out_;
+  EXPECT_FALSE(queue_exists());
 }
 
 TEST_F(InterruptedLoad, DeliversAndChecksTheMessagesThatItSent) {
@@ -226,6 +250,44 @@ TEST_F(InterruptedLoad, EndsAtOnceByTheSecondSignal) {
 TEST_F(LoadRun, IsNotMarkedWithoutASignal) {
   EXPECT_EQ(run(), 0) << err_;
   EXPECT_NE(out_.find("\"interrupted\":false,"), out_.npos) << out_;
+}
+
+// An output that notes if its last text met the default action of SIGINT.
+class NotingOutput {
+ public:
+  NotingOutput() : file_(::fopencookie(this, "w", {nullptr, note, nullptr, nullptr})) {}
+  ~NotingOutput() { std::fclose(file_); }
+  NotingOutput(const NotingOutput&) = delete;
+  NotingOutput& operator=(const NotingOutput&) = delete;
+
+  std::FILE* file() { return file_; }
+  const std::string& text() const { return text_; }
+  bool met_default() const { return met_default_; }
+
+ private:
+  static ssize_t note(void* self, const char* bytes, std::size_t size) {
+    auto* const output = static_cast<NotingOutput*>(self);
+    struct sigaction present{};
+    ::sigaction(SIGINT, nullptr, &present);
+    output->met_default_ = present.sa_handler == SIG_DFL;
+    output->text_.assign(bytes, size);
+    return static_cast<ssize_t>(size);
+  }
+
+  std::FILE* const file_;
+  std::string text_;
+  bool met_default_ = false;
+};
+
+TEST_F(LoadRun, RestoresTheHandlersBeforeItPrintsTheResult) {
+  const DefaultSignals defaults;
+  options_.cleanup = true;
+  NotingOutput out, err;
+  EXPECT_EQ(run_load(options_, out.file(), err.file()), 0) << err.text();
+  EXPECT_TRUE(err.text().starts_with("total ")) << err.text();
+  EXPECT_TRUE(err.met_default());
+  EXPECT_NE(out.text().find("\"interrupted\":false,"), std::string::npos) << out.text();
+  EXPECT_TRUE(out.met_default());
 }
 
 }  // namespace
