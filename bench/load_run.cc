@@ -82,9 +82,7 @@ Run::~Run() {
 std::string Run::connect(bool create) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return system_text("epoll_create1");
-  epoll_event stop{.events = EPOLLIN | EPOLLONESHOT, .data = {.u32 = stop_event}};
-  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, shared_.stop.descriptor(), &stop) < 0)
-    return system_text("epoll_ctl");
+  if (!watch_signals()) return system_text("epoll_ctl");
   using Workload = LoadOptions::Workload;
   lines_.reserve(std::size_t{2} * options_.connections);
   for (std::uint32_t i = 0; i < options_.connections && !shared_.stop.requested(); ++i) {
@@ -95,6 +93,12 @@ std::string Run::connect(bool create) {
     if (!fault.empty()) return fault;
   }
   return {};
+}
+
+bool Run::watch_signals() {
+  const int descriptor = shared_.stop.descriptor();
+  epoll_event stop{.events = EPOLLIN | EPOLLONESHOT, .data = {.u32 = stop_event}};
+  return descriptor < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &stop) == 0;
 }
 
 bool Run::created() const { return !lines_.empty() && lines_.front().codec->created(); }

@@ -95,6 +95,7 @@ class Run {
     std::uint32_t pop();
   };
 
+  bool watch_signals();
   std::string open_line(bool consumer, bool create);
   void plan(std::uint64_t start);
   void interrupt(std::uint64_t now);

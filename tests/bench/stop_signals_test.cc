@@ -2,10 +2,14 @@
 #include "bench/stop_signals.h"
 
 #include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <optional>
 
+#include "bench/load_team.h"
 #include "tests/bench/load_fixture.h"
 
 namespace pawl {
@@ -245,6 +249,40 @@ TEST_F(InterruptedLoad, LeavesTheInterruptedStepOutOfARamp) {
 
 TEST_F(InterruptedLoad, EndsAtOnceByTheSecondSignal) {
   EXPECT_EXIT(std::_Exit(run_interrupted(100, 2)), testing::KilledBySignal(SIGINT), "");
+}
+
+// During its lifetime, the process can open no more descriptors.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &former_);
+    const int next = ::dup(STDERR_FILENO);
+    ::close(next);
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = former_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &former_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit former_{};
+};
+
+TEST_F(LoadRun, NeedsNoDescriptorForSignals) {
+  const DefaultSignals defaults;
+  std::optional<StopSignals> stop;
+  {
+    const NoDescriptors none;
+    stop.emplace(stderr);
+  }
+  ASSERT_EQ(stop->descriptor(), -1);
+  load::Target target;
+  ASSERT_EQ(load::parse_target(options_, target), "");
+  const auto result = load::run_threads(options_, target, *stop, [](const load::Interval&) {});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_GT(result->total.messages, 0u);
+  EXPECT_FALSE(result->interrupted);
 }
 
 TEST_F(LoadRun, IsNotMarkedWithoutASignal) {
