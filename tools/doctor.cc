@@ -19,6 +19,7 @@
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "tools/log_writes.h"
+#include "tools/ring_memory.h"
 #include "tools/shard_conditions.h"
 
 namespace pawl {
@@ -82,7 +83,7 @@ std::vector<Finding> check_filesystem(const std::string& directory) {
 }
 
 Finding check_latency(const std::string& directory, double seconds) {
-  const auto measured = measure_disk(directory, seconds);
+  const auto measured = after_closed_rings([&] { return measure_disk(directory, seconds); });
   if (!measured)
     return {"durable write", Status::warn,
             fmt::format("not measured: {}: {}", measured.error().what,

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "net/io/kernel_clocks.h"
+#include "tools/ring_memory.h"
 
 namespace pawl {
 namespace {
@@ -23,7 +24,7 @@ bool ProbeLimit::reached() const {
 
 Result<std::unique_ptr<ProbeLog>> ProbeLog::open(const std::string& directory) {
   std::unique_ptr<ProbeLog> log(new ProbeLog);
-  auto ring = Ring::create();
+  auto ring = after_closed_rings(Ring::create);
   if (!ring) return std::unexpected(ring.error());
   log->ring_ = std::move(*ring);
   auto disk = UringDisk::open_dir(*log->ring_, directory);

@@ -14,10 +14,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
+#include "core/check.h"
 #include "net/io/ring.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
+#include "tools/ring_memory.h"
 #include "wal/disk.h"
 #include "wal/image.h"
 
@@ -78,30 +82,40 @@ std::string missing_of(const RingAbilities& abilities) {
   return missing;
 }
 
+// The kernel's operations, by IORING_OP_*. The ring itself is asked: io_uring_get_probe() makes a
+// second one, for which the limit of locked memory may have no space.
+std::vector<bool> operations_of(const Ring& ring) {
+  constexpr unsigned most = 256;
+  const std::unique_ptr<io_uring_probe, decltype(&std::free)> probe(
+      static_cast<io_uring_probe*>(
+          std::calloc(1, sizeof(io_uring_probe) + most * sizeof(io_uring_probe_op))),
+      std::free);
+  CHECK(probe != nullptr, "no memory");
+  if (syscall(__NR_io_uring_register, ring.fd(), IORING_REGISTER_PROBE, probe.get(), most) != 0)
+    return {};
+  std::vector<bool> operations;
+  for (int operation = 0; operation <= probe->last_op; ++operation)
+    operations.push_back(io_uring_opcode_supported(probe.get(), operation) != 0);
+  return operations;
+}
+
+constexpr const char* raise_memlock =
+    "Raise it: `ulimit -l unlimited`, or LimitMEMLOCK=infinity in the systemd unit.";
+
 }  // namespace
 
 // --- io_uring ---
 
 RingAbilities ring_abilities() {
   RingAbilities abilities;
-  io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
-                 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
-  params.cq_entries = Ring::cq_entries;
-  const long ring = syscall(__NR_io_uring_setup, Ring::sq_entries, &params);
-  if (ring < 0) {
-    abilities.error = errno;
+  const auto ring = after_closed_rings(Ring::create);
+  if (!ring) {
+    const bool is_setup = ring.error().what == std::string_view(Ring::setup_call);
+    (is_setup ? abilities.error : abilities.buffers_error) = ring.error().sys;
     return abilities;
   }
-  close(static_cast<int>(ring));
-  abilities.features = params.features;
-  if (const auto whole = Ring::create(); !whole) abilities.buffers_error = whole.error().sys;
-  if (io_uring_probe* const probe = io_uring_get_probe(); probe != nullptr) {
-    for (int operation = 0; operation <= probe->last_op; ++operation)
-      abilities.operations.push_back(io_uring_opcode_supported(probe, operation) != 0);
-    io_uring_free_probe(probe);
-  }
+  abilities.features = (*ring)->features();
+  abilities.operations = operations_of(**ring);
   return abilities;
 }
 
@@ -117,6 +131,11 @@ Finding check_ring(const RingAbilities& abilities, const std::string& root) {
 Finding check_ring_features(const RingAbilities& abilities) {
   constexpr const char* name = "ring features";
   if (abilities.error != 0) return refused(name, "no ring can be made", "See io_uring.");
+  if (abilities.buffers_error == ENOMEM)
+    return {name, Status::fail,
+            fmt::format("the receive buffers of a ring do not fit RLIMIT_MEMLOCK, {}",
+                        amount_text(process_limit(RLIMIT_MEMLOCK))),
+            raise_memlock, false};
   if (abilities.buffers_error != 0)
     return {name, Status::fail,
             fmt::format("a ring with receive buffers: {}", std::strerror(abilities.buffers_error)),
@@ -140,7 +159,7 @@ Finding check_memlock(unsigned shards, std::uint64_t limit, bool is_root) {
   return refused(name,
                  fmt::format("{} shards need {} for their rings, RLIMIT_MEMLOCK is {}", shards,
                              amount_text(wanted), amount_text(limit)),
-                 "Raise it: `ulimit -l unlimited`, or LimitMEMLOCK=infinity in the systemd unit.");
+                 raise_memlock);
 }
 
 std::uint64_t descriptor_limit() {

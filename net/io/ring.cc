@@ -27,7 +27,7 @@ Result<std::unique_ptr<Ring>> Ring::create() {
                  IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
   params.cq_entries = cq_entries;
   if (const int error = io_uring_queue_init_params(sq_entries, &ring->ring_, &params); error < 0) {
-    return fail(Errc::io, "io_uring_setup", -error);
+    return fail(Errc::io, setup_call, -error);
   }
   ring->made_ = true;
   io_uring_register_ring_fd(&ring->ring_);  // optional: it saves 16 ns for each enter

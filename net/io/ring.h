@@ -45,6 +45,9 @@ class Ring {
   static constexpr unsigned receive_buffer_bytes = 32 << 10;
   static constexpr int buffer_group = 0;
 
+  // Error::what of create() if the kernel refuses the ring itself, not its receive buffers.
+  static constexpr const char* setup_call = "io_uring_setup";
+
   static Result<std::unique_ptr<Ring>> create();
   ~Ring();
   // Keeps the file open, and a lock on it held, until the kernel frees the ring. That is when its
@@ -89,6 +92,7 @@ class Ring {
   // Puts a completion {RingOp::wake} into another thread's ring.
   void wake(int ring_fd);
   int fd() const { return ring_.ring_fd; }
+  std::uint32_t features() const { return ring_.features; }  // IORING_FEAT_*
 
  private:
   Ring() = default;

@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
+#include "net/io/ring.h"
 #include "tests/net/fake_root.h"
 
 namespace pawl {
@@ -41,8 +46,11 @@ TEST(ShardConditions, NameTheFeaturesThatTheRingLacks) {
   expect(check_ring_features(ring), false, Status::fail,
          "lacks EXT_ARG CQE_SKIP UNLINKAT MSG_RING:");
   ring = able_ring();
+  ring.buffers_error = EINVAL;
+  expect(check_ring_features(ring), false, Status::fail, "Invalid argument");
   ring.buffers_error = ENOMEM;
-  expect(check_ring_features(ring), false, Status::fail, "Cannot allocate memory");
+  expect(check_ring_features(ring), false, Status::fail, "RLIMIT_MEMLOCK");
+  EXPECT_NE(check_ring_features(ring).remedy.find("ulimit -l"), std::string::npos);
   expect(check_ring_features({.error = EPERM}), false, Status::warn, "no ring");
 }
 
@@ -51,6 +59,37 @@ TEST(ShardConditions, FindThisMachinesRing) {
   expect(check_ring(ring, ""), true, Status::ok, "can be made");
   expect(check_ring_features(ring), true, Status::ok, "features");
   expect(check_ring({.error = EINVAL}, ""), false, Status::fail, "EINVAL");
+}
+
+// Runs `call` in a process of a user that has no other one, with this limit of locked memory.
+// Nothing: this process may not set the user or the limit.
+template <typename Call>
+std::optional<bool> succeeds_with_memlock(std::uint64_t limit, Call&& call) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto user = static_cast<uid_t>(1'000'000 + getpid());
+    const rlimit both{.rlim_cur = limit, .rlim_max = limit};
+    if (setrlimit(RLIMIT_MEMLOCK, &both) != 0 || setresuid(user, user, user) != 0) _exit(2);
+    _exit(call() ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  return WEXITSTATUS(status) == 2 ? std::nullopt : std::optional(status == 0);
+}
+
+TEST(ShardConditions, FindARingUnderEveryLimitOfLockedMemoryThatAllowsOne) {
+  const auto is_able = [] {
+    const RingAbilities ring = ring_abilities();
+    return check_ring(ring, "").status == Status::ok &&
+           check_ring_features(ring).status == Status::ok;
+  };
+  const auto is_able_twice = [&] { return is_able() && is_able(); };  // the first ring is not free
+  for (std::uint64_t kib = 64; kib <= 1024; kib += 80) {
+    const auto serves = succeeds_with_memlock(kib << 10, [] { return Ring::create().has_value(); });
+    if (!serves) GTEST_SKIP() << "only root can be another user";
+    EXPECT_EQ(succeeds_with_memlock(kib << 10, is_able_twice), serves) << kib;
+  }
 }
 
 TEST(ShardConditions, CompareTheLimitsOfTheProcessWithTheShards) {
