@@ -263,7 +263,7 @@ std::vector<Finding> examine(const DoctorOptions& options) {
   const RingAbilities ring = ring_abilities();
   add(check_ring(ring, root));
   add(check_ring_features(ring));
-  add(check_memlock(shards, process_limit(RLIMIT_MEMLOCK), geteuid() == 0));
+  add(check_memlock(shards, process_limit(RLIMIT_MEMLOCK), has_ipc_lock(root)));
   add(check_files(shards, descriptor_limit()));
   add_all(check_filesystem(directory));
   add_all(check_file_abilities(file_abilities(directory)));

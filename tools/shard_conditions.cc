@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <liburing.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,9 +13,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "core/check.h"
@@ -150,10 +153,21 @@ Finding check_ring_features(const RingAbilities& abilities) {
 
 // --- limits of the process ---
 
-Finding check_memlock(unsigned shards, std::uint64_t limit, bool is_root) {
+bool has_ipc_lock(const std::string& root) {
+  const std::string text = line_after(text_of_file(root + "/proc/self/status"), "CapEff:");
+  std::uint64_t capabilities = 0;
+  std::from_chars(text.data(), text.data() + text.size(), capabilities, 16);
+  std::istringstream users(text_of_file(root + "/proc/self/uid_map"));
+  std::uint64_t inside = 1, outside = 1, count = 0;
+  users >> inside >> outside >> count;
+  const bool is_initial = inside == 0 && outside == 0 && count == UINT32_MAX;
+  return is_initial && (capabilities >> CAP_IPC_LOCK & 1) != 0;
+}
+
+Finding check_memlock(unsigned shards, std::uint64_t limit, bool has_ipc_lock) {
   constexpr const char* name = "locked memory";
   const std::uint64_t wanted = shards * ring_locked_bytes;
-  if (is_root) return allowed(name, "root is not limited");
+  if (has_ipc_lock) return allowed(name, "not limited: the process has CAP_IPC_LOCK");
   if (limit >= wanted)
     return allowed(name, fmt::format("{} of {} needed", amount_text(limit), amount_text(wanted)));
   return refused(name,

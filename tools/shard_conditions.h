@@ -34,8 +34,11 @@ Finding check_ring_features(const RingAbilities& abilities);
 
 // --- limits of the process ---
 
+// CAP_IPC_LOCK lifts RLIMIT_MEMLOCK. Root lacks it in many containers, and in a user namespace the
+// kernel ignores it.
+bool has_ipc_lock(const std::string& root);
 // `limit`: of RLIMIT_MEMLOCK.
-Finding check_memlock(unsigned shards, std::uint64_t limit, bool is_root);
+Finding check_memlock(unsigned shards, std::uint64_t limit, bool has_ipc_lock);
 // The limit that the server sets for itself, the hard one of RLIMIT_NOFILE.
 std::uint64_t descriptor_limit();
 Finding check_files(unsigned shards, std::uint64_t limit);

@@ -96,10 +96,38 @@ TEST(ShardConditions, CompareTheLimitsOfTheProcessWithTheShards) {
   constexpr std::uint64_t mib = 1 << 20;
   expect(check_memlock(32, 8 * mib, false), true, Status::ok, "8192 KiB of 8192 KiB");
   expect(check_memlock(33, 8 * mib, false), false, Status::warn, "8448 KiB");
-  expect(check_memlock(33, 8 * mib, true), true, Status::ok, "root");
+  expect(check_memlock(33, 8 * mib, true), true, Status::ok, "CAP_IPC_LOCK");
   expect(check_memlock(64, UINT64_MAX, false), true, Status::ok, "unlimited");
   expect(check_files(2, 10'240), true, Status::ok, "10240: 7680 for connections, 1268 for the log");
   expect(check_files(2, 1024), false, Status::warn, "1024: 768 for connections, 116 for the log");
+}
+
+TEST(ShardConditions, FindTheProcessesThatTheKernelExemptsFromLockedMemory) {
+  struct Case {
+    const char* name;
+    const char* capabilities;
+    const char* users;
+    bool exempt;
+  };
+  constexpr Case cases[] = {
+      {"root",                    "000001ffffffffff", "         0          0 4294967295\n", true },
+      {"user with CAP_IPC_LOCK",  "0000000000004000", "         0          0 4294967295\n", true },
+      {"root in docker",          "00000000a80425fb", "         0          0 4294967295\n", false},
+      {"unshare -Ur",             "000001ffffffffff", "         0       1000          1\n", false},
+      {"unshare -Ur by root",     "000001ffffffffff", "         0          0          1\n", false},
+      {"rootless container",      "000001ffffffffff", "0 1000 1\n1 100000 65536\n",         false},
+      {"namespace without a map", "000001ffffffffff", "",                                   false}
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    FakeRoot root;
+    root.with("/proc/self/status",
+              fmt::format("Name:\tpawl\nCapPrm:\t000001ffffffffff\nCapEff:\t{}\n", c.capabilities))
+        .with("/proc/self/uid_map", c.users);
+    EXPECT_EQ(has_ipc_lock(root.path()), c.exempt);
+  }
+  FakeRoot nothing;
+  EXPECT_FALSE(has_ipc_lock(nothing.path()));
 }
 
 TEST(ShardConditions, SayHowTheLogIsWrittenWithoutAFileSystemsHelp) {
