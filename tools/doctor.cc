@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/doctor.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,47 +31,34 @@ std::uint64_t magic_of(const struct statfs& about) {
   return static_cast<std::uint64_t>(about.f_type) & 0xffffffff;
 }
 
-std::vector<Finding> check_filesystem(const std::string& directory) {
+// Whether a file can be created and survives; how the log writes it is O_DIRECT's finding.
+Finding check_kind(const std::string& directory, std::uint64_t magic, int error) {
+  constexpr const char* name = "filesystem";
+  const std::string kind = filesystem_name(magic).empty() ? fmt::format("type {:#x}", magic)
+                                                          : std::string(filesystem_name(magic));
+  if (error != 0)
+    return {name, Status::fail,
+            fmt::format("{} ({}): cannot create a file: {}", directory, kind, std::strerror(error)),
+            "Make the directory writable for this user, or name another with --data."};
+  if (kind == "tmpfs")
+    return {name, Status::warn, fmt::format("{} is tmpfs: nothing survives a power cut", directory),
+            "Put the data directory on ext4 or xfs."};
+  if (const std::string risk = copy_on_write_warning(magic); !risk.empty())
+    return {name, Status::warn, fmt::format("{}: {}", directory, risk), copy_on_write_remedy};
+  return {name, Status::ok, fmt::format("{} is {}: files can be created", directory, kind), ""};
+}
+
+// `error`: errno of creating a file.
+std::vector<Finding> check_filesystem(const std::string& directory, int error) {
   struct statfs about{};
   if (statfs(directory.c_str(), &about) != 0)
     return {
         {"data directory", Status::fail, fmt::format("{}: {}", directory, std::strerror(errno)),
          "Name a directory that exists."}
     };
-  const std::uint64_t magic = magic_of(about);
-  const std::string kind = filesystem_name(magic).empty() ? fmt::format("type {:#x}", magic)
-                                                          : std::string(filesystem_name(magic));
   const std::uint64_t free =
       static_cast<std::uint64_t>(about.f_bavail) * static_cast<std::uint64_t>(about.f_bsize);
-
-  std::vector<Finding> found;
-  std::string path = directory + "/.pawl-doctor-XXXXXX";
-  const int file = mkostemp(path.data(), O_DIRECT | O_CLOEXEC);
-  const int error = errno;
-  if (file >= 0) {
-    unlink(path.c_str());
-    close(file);
-  }
-  if (file < 0 && error != EINVAL)
-    found.push_back(
-        {"filesystem", Status::fail,
-         fmt::format("{} ({}): cannot create a file: {}", directory, kind, std::strerror(error)),
-         "Make the directory writable for this user, or name another with --data."});
-  else if (file < 0)
-    found.push_back({"filesystem", Status::fail,
-                     fmt::format("{} is {}, which refuses O_DIRECT", directory, kind),
-                     "Put the data directory on ext4 or xfs."});
-  else if (kind == "tmpfs")
-    found.push_back({"filesystem", Status::warn,
-                     fmt::format("{} is tmpfs: nothing survives a power cut", directory),
-                     "Put the data directory on ext4 or xfs."});
-  else if (const std::string risk = copy_on_write_warning(magic); !risk.empty())
-    found.push_back(
-        {"filesystem", Status::warn, fmt::format("{}: {}", directory, risk), copy_on_write_remedy});
-  else
-    found.push_back({"filesystem", Status::ok,
-                     fmt::format("{} is {} and takes O_DIRECT", directory, kind), ""});
-
+  std::vector<Finding> found{check_kind(directory, magic_of(about), error)};
   if (free < space_wanted)
     found.push_back({"disk space", Status::warn, fmt::format("{} free", amount_text(free)),
                      "Free space: sends are refused when the log cannot grow."});
@@ -265,8 +250,9 @@ std::vector<Finding> examine(const DoctorOptions& options) {
   add(check_ring_features(ring));
   add(check_memlock(shards, process_limit(RLIMIT_MEMLOCK), has_ipc_lock(root)));
   add(check_files(shards, descriptor_limit()));
-  add_all(check_filesystem(directory));
-  add_all(check_file_abilities(file_abilities(directory)));
+  const FileAbilities file = file_abilities(directory);
+  add_all(check_filesystem(directory, file.error));
+  add_all(check_file_abilities(file));
   if (const auto device = block_device(directory, root)) {
     add(check_device(*device));
     add(check_fua(*device));

@@ -2,6 +2,10 @@
 #include "tools/doctor.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -79,6 +83,42 @@ TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
   EXPECT_NE(by_name["filesystem"].what.find(base.path() + " "), std::string::npos)
       << by_name["filesystem"].what;
   EXPECT_TRUE(std::filesystem::is_empty(base.path())) << "nothing is left behind";
+}
+
+// Exit statuses of a process that examines a ramfs.
+constexpr int agrees = 0, contradicts = 1, cannot_mount = 2;
+
+int status_on_ramfs(const std::string& directory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    // The mount ends with the process's namespace.
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", directory.c_str(), "ramfs", 0, nullptr) != 0)
+      _exit(cannot_mount);
+    auto by_name = findings({.data = directory, .disk_seconds = 0});
+    _exit(by_name["filesystem"].status == Finding::Status::ok &&
+                  by_name["O_DIRECT"].status == Finding::Status::warn
+              ? agrees
+              : contradicts);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  return WEXITSTATUS(status);
+}
+
+TEST(Doctor, WarnsAndDoesNotFailWhereAFileSystemRefusesDirectWrites) {
+  FakeRoot base;
+  const int status = status_on_ramfs(base.path());
+  if (status == cannot_mount) GTEST_SKIP() << "only root can mount";
+  EXPECT_EQ(status, agrees);
+}
+
+TEST(Doctor, FailsWhereNoFileCanBeCreated) {
+  const auto by_name = findings({.data = "/proc", .disk_seconds = 0});  // also root cannot
+  const Finding& found = by_name.at("filesystem");
+  EXPECT_EQ(found.status, Finding::Status::fail);
+  EXPECT_NE(found.what.find("cannot create a file"), std::string::npos) << found.what;
 }
 
 TEST(Doctor, SaysOfEachConditionOfAShardWhetherTheMachineAllowsIt) {
