@@ -67,13 +67,25 @@ std::vector<Finding> check_filesystem(const std::string& directory, int error) {
   return found;
 }
 
+const char* remedy_of(const Error& error) {
+  switch (error.sys) {
+    case EFBIG:
+      return "Raise RLIMIT_FSIZE: `ulimit -f unlimited`, or LimitFSIZE=infinity in the systemd "
+             "unit.";
+    case ENOSPC:
+      return "Free space on the disk.";
+    default:
+      return "See the other findings.";
+  }
+}
+
 Finding check_latency(const std::string& directory, double seconds) {
   const auto measured = after_closed_rings([&] { return measure_disk(directory, seconds); });
   if (!measured)
     return {"durable write", Status::warn,
             fmt::format("not measured: {}: {}", measured.error().what,
                         std::strerror(measured.error().sys)),
-            "See the other findings."};
+            remedy_of(measured.error())};
   const auto& [flush, dsync] = *measured;
   const std::string what = fmt::format(
       "4 KiB: write + fdatasync p50 {:.0f} us, p99 {:.0f} us ({} writes); RWF_DSYNC p50 {:.0f} us, "
@@ -133,23 +145,6 @@ Finding finding_of(const LogWriteCase& at, const WriteFigures& figures) {
         {"p999_us", whole(figures.p999_us)},
         {"bytes_per_second", whole(figures.bytes_per_second)}}
   };
-}
-
-Finding not_measured(const Error& error) {
-  constexpr const char* name = "log writes";
-  if (error.code == Errc::no_space)
-    return {name, Status::warn,
-            fmt::format("not measured: less than {} free",
-                        amount_text(LogWriteOptions{}.free_bytes_min)),
-            "Free space on the disk."};
-  if (error.code == Errc::not_ready)
-    return {name, Status::warn,
-            fmt::format("not measured: {} of segments took longer than {} s", amount_text(48 << 20),
-                        LogWriteOptions::prepare_seconds),
-            "See durable write: the disk is slow, or something else uses it."};
-  return {name, Status::warn,
-          fmt::format("not measured: {}: {}", error.what, std::strerror(error.sys)),
-          "See the other findings."};
 }
 
 std::vector<Finding> check_log_writes(const std::string& directory, double seconds, int cpu) {
@@ -229,6 +224,23 @@ std::optional<double> cpu_quota(const std::string& root) {
     consider(number_in(text_of_file(root + mount + "/cpu.cfs_quota_us"), -1),
              number_in(text_of_file(root + mount + "/cpu.cfs_period_us"), 0));
   return smallest;
+}
+
+Finding not_measured(const Error& error) {
+  constexpr const char* name = "log writes";
+  if (error.code == Errc::no_space && error.sys == 0)
+    return {name, Status::warn,
+            fmt::format("not measured: less than {} free",
+                        amount_text(LogWriteOptions{}.free_bytes_min)),
+            "Free space on the disk."};
+  if (error.code == Errc::not_ready)
+    return {name, Status::warn,
+            fmt::format("not measured: {} of segments took longer than {} s", amount_text(48 << 20),
+                        LogWriteOptions::prepare_seconds),
+            "See durable write: the disk is slow, or something else uses it."};
+  return {name, Status::warn,
+          fmt::format("not measured: {}: {}", error.what, std::strerror(error.sys)),
+          remedy_of(error)};
 }
 
 std::vector<Finding> examine(const DoctorOptions& options) {

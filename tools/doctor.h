@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "tools/finding.h"
 
 namespace pawl {
@@ -28,6 +29,9 @@ struct DoctorOptions {
 };
 
 std::vector<Finding> examine(const DoctorOptions& options);
+
+// The finding `log writes`, after an error of measure_log_writes().
+Finding not_measured(const Error& error);
 
 // The cgroup's quota in CPUs; nothing without a quota.
 std::optional<double> cpu_quota(const std::string& root = {});

@@ -18,8 +18,8 @@ namespace {
 
 void print_table(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    const char* allowed = !finding.allowed ? "" : *finding.allowed ? "allowed: " : "not allowed: ";
-    fmt::print("{:<5} {:<15} {}{}\n", name_of(finding.status), finding.name, allowed, finding.what);
+    fmt::print("{:<5} {:<15} {}{}\n", name_of(finding.status), finding.name, prefix_of(finding),
+               finding.what);
     if (!finding.remedy.empty()) fmt::print("      {:<15} -> {}\n", "", finding.remedy);
   }
 }
@@ -64,7 +64,8 @@ void add_doctor_command(CommandLine& line) {
       .show_default();
   verb.flag("--json", asked->json,
             "Print one JSON array of {name, status, what, remedy}; conditions have \"allowed\", "
-            "measurements \"p50_us\", \"p99_us\" and \"p999_us\"");
+            "measurements \"writes\", \"p50_us\", \"p99_us\", \"p999_us\" and "
+            "\"bytes_per_second\"");
   verb.footer("Exit code 4: pawl cannot serve on this machine.");
   verb.on_given([asked] {
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE fails, and that is a Finding

@@ -22,9 +22,16 @@ struct Finding {
   Status status = Status::ok;
   std::string what;                  // the observation with its value
   std::string remedy;                // the advice; empty when ok
-  std::optional<bool> allowed = {};  // of a condition of a shard
+  std::optional<bool> allowed = {};  // of a condition of a shard; false and ok: not needed
   std::vector<std::pair<const char*, std::uint64_t>> figures = {};  // of a measurement
 };
+
+// The text before `what`, if the finding is of a condition.
+constexpr std::string_view prefix_of(const Finding& finding) {
+  if (!finding.allowed) return "";
+  if (*finding.allowed) return "allowed: ";
+  return finding.status == Finding::Status::ok ? "" : "not allowed: ";
+}
 
 constexpr std::string_view name_of(Finding::Status status) {
   constexpr std::string_view names[] = {"ok", "warn", "fail"};

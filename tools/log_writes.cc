@@ -187,7 +187,7 @@ Result<void> check_space(const LogWriteOptions& options) {
   struct statvfs about{};
   if (statvfs(options.directory.c_str(), &about) != 0) return fail(Errc::io, "statvfs", errno);
   if (std::uint64_t{about.f_bavail} * about.f_frsize < options.free_bytes_min)
-    return fail(Errc::no_space, "little free space", ENOSPC);
+    return fail(Errc::no_space, "little free space");
   return {};
 }
 

@@ -10,8 +10,9 @@
 // Limits: takes ProbeLog::disk_bytes of disk space, in a directory that is deleted at the end, also
 //         after an error or a signal; `seconds`, and before that at most prepare_seconds. One
 //         operation that the disk delays is always awaited.
-// Errors: Errc::no_space: less than free_bytes_min is free, or the disk is full. Errc::not_ready:
-//         the disk was too slow to prepare, or a signal has arrived. Errc::io with errno.
+// Errors: Errc::no_space: less than free_bytes_min is free (no errno), or the disk became full
+//         (ENOSPC). Errc::not_ready: the disk was too slow to prepare, or a signal has arrived.
+//         Errc::io with errno.
 // Owner:  blocks the calling thread; no other thread runs. A signal that ends the process takes
 //         effect when the directory is deleted.
 #pragma once

@@ -67,7 +67,7 @@ constexpr Named operations_needed[] = {
 Finding allowed(const char* name, std::string what) {
   return {name, Status::ok, std::move(what), "", true};
 }
-// Not allowed, and that is no obstacle.
+// Absent or not used: nothing forbids it, and that is no obstacle.
 Finding unneeded(const char* name, std::string what) {
   return {name, Status::ok, std::move(what), "", false};
 }
@@ -168,12 +168,9 @@ Finding check_memlock(unsigned shards, std::uint64_t limit, bool has_ipc_lock) {
   constexpr const char* name = "locked memory";
   const std::uint64_t wanted = shards * ring_locked_bytes;
   if (has_ipc_lock) return allowed(name, "not limited: the process has CAP_IPC_LOCK");
-  if (limit >= wanted)
-    return allowed(name, fmt::format("{} of {} needed", amount_text(limit), amount_text(wanted)));
-  return refused(name,
-                 fmt::format("{} shards need {} for their rings, RLIMIT_MEMLOCK is {}", shards,
-                             amount_text(wanted), amount_text(limit)),
-                 raise_memlock);
+  const std::string what = fmt::format("{} shards need {} for their rings, RLIMIT_MEMLOCK is {}",
+                                       shards, amount_text(wanted), amount_text(limit));
+  return limit >= wanted ? allowed(name, what) : refused(name, what, raise_memlock);
 }
 
 std::uint64_t descriptor_limit() {
@@ -274,9 +271,10 @@ Finding check_fua(const BlockDevice& device) {
     return unneeded(name, "not needed: the device has no volatile cache");
   if (device.has_fua)
     return allowed(name, "a write can be durable without a flush of the device's whole cache");
-  return unneeded(name,
-                  "a flush of the device's whole cache is linked to each durable write, as on most "
-                  "virtual machines; a drive with power-loss protection makes it cheap");
+  return unneeded(
+      name,
+      "absent: a flush of the device's whole cache is linked to each durable write, as on most "
+      "virtual machines; a drive with power-loss protection makes it cheap");
 }
 
 // --- CPUs and memory ---
@@ -320,7 +318,7 @@ Finding check_huge_pages(const std::string& root) {
             "counted, and a first touch takes milliseconds; the log declines them",
             "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`", true};
   if (modes.find("[madvise]") != modes.npos) return allowed(name, "on request; pawl requests none");
-  return unneeded(name, "pawl uses none");
+  return unneeded(name, "not used: pawl requests none");
 }
 
 }  // namespace pawl

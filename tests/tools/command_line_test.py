@@ -266,9 +266,14 @@ class CommandLine(unittest.TestCase):
         self.assertGreater(findings["write at rest"]["p50_us"], 0)
         self.assertLessEqual(findings["write at rest"]["p99_us"], findings["write at rest"]["p999_us"])
         self.assertIs(findings["io_uring"]["allowed"], findings["io_uring"]["status"] == "ok")
+        described = pawl("doctor", "--help").stdout
+        self.assertIn("{name, status, what, remedy}", described)
+        for member in set().union(*findings.values()) - {"name", "status", "what", "remedy"}:
+            self.assertIn(f'"{member}"', described)
         table = pawl("doctor", "--seconds", "0", "--data", os.path.dirname(PAWL))
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)
         self.assertTrue(re.search(r"^(ok|warn) +preallocation +(not )?allowed: ", table.stdout, re.M), table.stdout)
+        self.assertNotRegex(table.stdout, r"(?m)^ok .* not allowed: ")
 
     def test_bench_loads_a_queue_and_prints_its_figures_as_json(self):
         with Pawl(PAWL) as server:

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -144,6 +145,18 @@ TEST(Doctor, MeasuresTheWritesOfAShardAndSaysTheirFigures) {
   EXPECT_GT(rest.figures[1].second, 0u);
   EXPECT_TRUE(by_name.contains("full load spin"));
   EXPECT_TRUE(by_name.contains("flush kind"));
+}
+
+TEST(Doctor, NamesTheLimitThatPreventsAMeasurement) {
+  const Finding little = not_measured({.code = Errc::no_space});
+  EXPECT_NE(little.what.find("less than 262144 KiB free"), std::string::npos) << little.what;
+  const Finding full = not_measured({.code = Errc::no_space, .sys = ENOSPC, .what = "allocate"});
+  EXPECT_EQ(full.what, "not measured: allocate: No space left on device");
+  EXPECT_EQ(full.remedy, little.remedy);
+  const Finding limited = not_measured({.code = Errc::io, .sys = EFBIG, .what = "write"});
+  EXPECT_NE(limited.remedy.find("RLIMIT_FSIZE: `ulimit -f"), std::string::npos) << limited.remedy;
+  const Finding other = not_measured({.code = Errc::io, .sys = EIO, .what = "write"});
+  EXPECT_EQ(other.remedy, "See the other findings.");
 }
 
 }  // namespace

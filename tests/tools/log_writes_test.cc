@@ -46,6 +46,7 @@ TEST(LogWrites, AreNotMeasuredOnADiskWithLittleSpace) {
       measure_log_writes({.directory = root.path(), .seconds = 1, .free_bytes_min = UINT64_MAX});
   ASSERT_FALSE(measured);
   EXPECT_EQ(measured.error().code, Errc::no_space);
+  EXPECT_EQ(measured.error().sys, 0) << "the disk is not full";
   EXPECT_TRUE(fs::is_empty(root.path()));
 }
 

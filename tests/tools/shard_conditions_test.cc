@@ -94,7 +94,8 @@ TEST(ShardConditions, FindARingUnderEveryLimitOfLockedMemoryThatAllowsOne) {
 
 TEST(ShardConditions, CompareTheLimitsOfTheProcessWithTheShards) {
   constexpr std::uint64_t mib = 1 << 20;
-  expect(check_memlock(32, 8 * mib, false), true, Status::ok, "8192 KiB of 8192 KiB");
+  expect(check_memlock(32, 8 * mib, false), true, Status::ok,
+         "32 shards need 8192 KiB for their rings, RLIMIT_MEMLOCK is 8192 KiB");
   expect(check_memlock(33, 8 * mib, false), false, Status::warn, "8448 KiB");
   expect(check_memlock(33, 8 * mib, true), true, Status::ok, "CAP_IPC_LOCK");
   expect(check_memlock(64, UINT64_MAX, false), true, Status::ok, "unlimited");
@@ -159,7 +160,7 @@ TEST(ShardConditions, TellDevicesWithForcedUnitAccessFromOthers) {
   };
   constexpr Case cases[] = {
       {"write back",    "1", true,  "without a flush"},
-      {"write back",    "0", false, "linked"         },
+      {"write back",    "0", false, "absent: a flush"},
       {"write through", "0", false, "not needed"     }
   };
   for (const Case& c : cases) {
@@ -187,12 +188,22 @@ TEST(ShardConditions, WarnWhenShardsShareCpus) {
   EXPECT_EQ(pinning_error(1023), EINVAL) << "no machine has this CPU";
 }
 
+TEST(ShardConditions, AreNotCalledForbiddenWhereNothingForbidsThem) {
+  FakeRoot root;
+  EXPECT_EQ(prefix_of(check_huge_pages(root.path())), "");
+  EXPECT_EQ(prefix_of(check_fua({.number = "8:0", .write_cache = "write back"})), "");
+  EXPECT_EQ(prefix_of(check_fua({.number = "8:0", .write_cache = "write back", .has_fua = true})),
+            "allowed: ");
+  EXPECT_EQ(prefix_of(check_pinning(2, 2, EPERM)), "not allowed: ");
+  EXPECT_EQ(prefix_of({"cpus", Status::ok, "2 usable", ""}), "") << "no condition";
+}
+
 TEST(ShardConditions, WarnOfHugePagesForAllMemory) {
   constexpr const char* file = "/sys/kernel/mm/transparent_hugepage/enabled";
   FakeRoot root;
-  expect(check_huge_pages(root.path()), false, Status::ok, "none");
+  expect(check_huge_pages(root.path()), false, Status::ok, "not used");
   root.with(file, "always madvise [never]\n");
-  expect(check_huge_pages(root.path()), false, Status::ok, "none");
+  expect(check_huge_pages(root.path()), false, Status::ok, "not used");
   root.with(file, "always [madvise] never\n");
   expect(check_huge_pages(root.path()), true, Status::ok, "on request");
   root.with(file, "[always] madvise never\n");
