@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A log with more segments than the process may have descriptors: it is written, read, emptied, and read at a startup."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -51,7 +52,10 @@ class Descriptors(pawl_server.ServedTest):
         return len(list(pathlib.Path(self.data, "s00").glob("*.seg")))
 
     def open_logs(self):
-        links = [os.readlink(link) for link in pathlib.Path(f"/proc/{self.pawl.process.pid}/fd").iterdir()]
+        links = []
+        for link in pathlib.Path(f"/proc/{self.pawl.process.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                links.append(os.readlink(link))
         return sum("/s00/" in link for link in links)
 
     def look(self):
