@@ -45,7 +45,10 @@ void Readiness::watch(int socket, short events) {
   known_ = true;
 }
 
-void Readiness::forget() { known_ = false; }
+void Readiness::forget() {
+  socket_ = -1;
+  known_ = false;
+}
 
 void Readiness::wake() const {
   const std::uint64_t one = 1;

@@ -25,7 +25,8 @@ class Readiness {
 
   // Waits for `events` of poll(2) on this socket from now on, and on no other. -1: on none.
   void watch(int socket, short events);
-  // Call it when the watched socket may have been closed: another may have its number now.
+  // Call it when the watched socket may have been closed: its number may belong to another file of
+  // the process now. The next watch() touches only the socket that it names.
   void forget();
 
   void wake() const;

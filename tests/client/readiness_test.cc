@@ -73,5 +73,16 @@ TEST(Readiness, WatchesAnotherSocketOfTheSameNumberAfterForget) {
   EXPECT_TRUE(is_readable(readiness));
 }
 
+// The number may be that of a file of another thread.
+TEST(Readiness, TouchesNoForgottenSocket) {
+  Readiness readiness;
+  const Pair pair;
+  readiness.watch(pair.ends[0], POLLIN);
+  pair.write();
+  readiness.forget();
+  readiness.watch(-1, 0);
+  EXPECT_TRUE(is_readable(readiness)) << "it was not taken out of the set";
+}
+
 }  // namespace
 }  // namespace pawl::client
