@@ -248,6 +248,8 @@ TEST_F(InterruptedLoad, LeavesTheInterruptedStepOutOfARamp) {
 }
 
 TEST_F(InterruptedLoad, EndsAtOnceByTheSecondSignal) {
+  // The child starts threads: it begins the test anew instead of going on from a fork.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::_Exit(run_interrupted(100, 2)), testing::KilledBySignal(SIGINT), "");
 }
 
