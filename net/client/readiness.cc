@@ -33,7 +33,7 @@ Readiness::~Readiness() {
 
 void Readiness::watch(int socket, short events) {
   CHECK(error_ == 0, "errno {}", error_);
-  if (known_ && socket == socket_ && events == events_) return;
+  if (socket == socket_ && events == events_) return;
   epoll_event event{};
   // A closed socket has left the epoll set by itself.
   if (socket_ >= 0 && socket_ != socket) ::epoll_ctl(descriptor_, EPOLL_CTL_DEL, socket_, &event);
@@ -42,13 +42,9 @@ void Readiness::watch(int socket, short events) {
     ::epoll_ctl(descriptor_, EPOLL_CTL_ADD, socket, &event);
   socket_ = socket;
   events_ = events;
-  known_ = true;
 }
 
-void Readiness::forget() {
-  socket_ = -1;
-  known_ = false;
-}
+void Readiness::forget() { socket_ = -1; }
 
 void Readiness::wake() const {
   const std::uint64_t one = 1;

@@ -39,9 +39,8 @@ class Readiness {
   int descriptor_ = -1;
   int wakeup_ = -1;
   int error_ = 0;
-  int socket_ = -1;  // watched; -1: none
+  int socket_ = -1;  // watched; -1: none, or forgotten
   short events_ = 0;
-  bool known_ = false;  // socket_ is certainly the one that was watched
 };
 
 }  // namespace pawl::client
