@@ -65,7 +65,6 @@ void IdlePolicy::compare(std::uint64_t rate) {
       wins_ += is_gain(before, rate) ? 1 : 0;
     }
     kind_ = pairs_ < pairs_to_decide ? other : better_kind();
-    windows_ = 0;
   } else if (kind_ == better_kind()) {
     if (++windows_ == windows_a_probe) kind_ = other;
   } else {

@@ -15,7 +15,7 @@
 //   unknown --three pairs of windows--> the better kind --16 windows--> one window of the other kind
 //      ^                                     |  ^---- it is not better -----------|
 //      |---- no request came for rest_us ----|                                    |
-//      |     or few in a window --------------+                                    |
+//      |     or few in a window -------------+                                    |
 //      +-------------------- it is better ----------------------------------------+
 //
 // Two pairs of three decide: a slow write of the disk lowers the count of one window and raises
