@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load_html.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,12 +22,12 @@ constexpr std::string_view style =
     ".8em;border-bottom:1px solid #8884;text-align:right}td:first-child,th:first-child{text-align:"
     "left}svg{width:100%;height:auto;margin:1em 0}.bad{color:#dc2626}";
 
-constexpr double levels[] = {0.5, 0.9, 0.99, 0.999, 1};
+constexpr double page_levels[] = {0.5, 0.9, 0.99, 0.999, 1};
 
 void append_row(std::string& html, const std::string& name, const LoadRound& round) {
   fmt::format_to(std::back_inserter(html), "<tr><td>{}</td><td>{:.0f}</td>", name,
                  round.per_second());
-  for (const double level : levels)
+  for (const double level : page_levels)
     fmt::format_to(std::back_inserter(html), "<td>{:.0f}</td>",
                    microseconds(round.latency.quantile(level)));
   fmt::format_to(std::back_inserter(html), "<td>{}</td></tr>\n", round.errors);

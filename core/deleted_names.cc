@@ -7,10 +7,10 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t node_bytes = 64;  // of the set, and the place in the queue
+constexpr std::size_t name_bytes = 64;  // of the set, and the place in the queue
 
-std::size_t memory_of(const QueueConfig& config) {
-  return Directory::config_memory_of(config) + node_bytes;
+std::size_t memory_of_deleted(const QueueConfig& config) {
+  return Directory::config_memory_of(config) + name_bytes;
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ void DeletedNames::add(const ConfigPtr& deleted) {
   CHECK(added, "queue {} is listed twice", raw(deleted->id));
   ages_.push_back(deleted);
   CHECK(names_.size() <= ages_.size(), "{} names, {} ages", names_.size(), ages_.size());
-  memory_ += memory_of(*deleted);
+  memory_ += memory_of_deleted(*deleted);
   if (ages_.size() > names_max) forget_oldest();
 }
 
@@ -44,7 +44,7 @@ void DeletedNames::forget(Instant now, std::size_t max) {
 void DeletedNames::forget_oldest() {
   const ConfigPtr& oldest = ages_.front();
   if (const auto it = names_.find(oldest); it != names_.end() && *it == oldest) names_.erase(it);
-  const std::size_t memory = memory_of(*oldest);
+  const std::size_t memory = memory_of_deleted(*oldest);
   CHECK(memory_ >= memory, "{} bytes of {}", memory, memory_);
   memory_ -= memory;
   ages_.pop_front();

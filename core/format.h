@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts with values in the place of `{}`: the part of std::format that messages of assertions and
 // of the client library need. libstdc++ 12 has no std::format, and the client library may not
-// depend on fmt.
+// depend on fmt. Other code includes <fmt/core.h>; <fmt/format.h> compiles fmt's formatters into
+// each object, for seconds and kilobytes.
 //
 // Errors: a format whose `{}` are not as many as the values does not compile.
 // Owner:  values; a FormatArgument refers to the text that it was made from.
@@ -77,6 +78,19 @@ template <typename... Args>
 std::string format_text(FormatText<std::type_identity_t<Args>...> format, const Args&... args) {
   std::string out;
   append_format(out, format.text(), {FormatArgument(args)...});
+  return out;
+}
+
+// The texts of a range, with `separator` between them.
+template <typename Texts>
+std::string join_texts(const Texts& texts, std::string_view separator) {
+  std::string out;
+  bool first = true;
+  for (const auto& text : texts) {
+    if (!first) out += separator;
+    first = false;
+    out += text;
+  }
   return out;
 }
 

@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr Duration refused_pause = milliseconds(100);
+constexpr Duration refused_move_pause = milliseconds(100);
 
 MoveTask* find_task(Queue& queue, std::uint32_t number) {
   if (!queue.moves) return nullptr;
@@ -90,14 +90,14 @@ void MoveTasks::move_on(Queue& queue, Instant now, Effects& effects) {
     if (!queue.has_ready()) {
       if (moves.under_way > 0) return;
       // A dead letter whose target has no free space returns and is moved too.
-      if (queue.leaving > 0) return arm(queue, now + refused_pause);
+      if (queue.leaving > 0) return arm(queue, now + refused_move_pause);
       return end(queue, MoveTask::Status::completed, Errc::ok, effects);
     }
     if (!moves.pace.allows(now)) return arm(queue, moves.pace.next());
     const std::uint32_t row = next_to_move(queue, now);
     if (row == Slab<Slot>::none || state_.slots[row].unsettled ||
         !transfers_.prepare(queue, row, task->destination, task->number, effects)) {
-      return arm(queue, now + refused_pause);
+      return arm(queue, now + refused_move_pause);
     }
     ++moves.under_way;
     if (!MUTANT(ignore_rate)) moves.pace.took(1, now, task->rate);
@@ -148,7 +148,7 @@ void MoveTasks::note_moved(Queue& queue, const Transfer& transfer, Instant now, 
         transfer.request.error == Errc::message_numbers_used_up) {
       end(queue, MoveTask::Status::failed, transfer.request.error, effects);
     } else {
-      queue.moves->pace.from(now + refused_pause);
+      queue.moves->pace.from(now + refused_move_pause);
     }
   }
   // During recovery, more transfers may wait to be committed: the task continues after them.

@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr Duration refused_pause = seconds(1);
+constexpr Duration refused_transfer_pause = seconds(1);
 using State = Slot::State;
 
 }  // namespace
@@ -37,7 +37,7 @@ bool Transfers::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint3
                                      Instant now, Effects& effects) {
   if (dead_letters++ >= state_.limits.dead_letters_a_receive) return false;
   if (state_.slots[row].unsettled) {  // forget() shows it
-    states_.hide(queue, row, State::moving, now + refused_pause);
+    states_.hide(queue, row, State::moving, now + refused_transfer_pause);
     return true;
   }
   return prepare(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
@@ -311,7 +311,7 @@ void Transfers::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t
     return states_.hide(queue, row, State::delayed, delayed);
   if (gone || transfer.task != 0) return states_.show(queue, row);
   states_.hide(queue, row, State::moving,
-               now + refused_pause);  // the next receive after that tries again
+               now + refused_transfer_pause);  // the next receive after that tries again
 }
 
 // --- deletes of messages on their way ---

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command_line.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "core/format.h"
 
 namespace pawl {
 namespace {
@@ -70,7 +72,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   if (!rest.empty() && (extra || kind == "RequiredError")) {
     text = explain_extra(at, rest.front());
   } else if (kind == "RequiredError" && text.find("subcommand") != text.npos) {
-    text = fmt::format("{} needs a verb: {}.", path_of(at), fmt::join(verbs_of(at), ", "));
+    text = fmt::format("{} needs a verb: {}.", path_of(at), join_texts(verbs_of(at), ", "));
   } else if (kind == "RequiredError" || kind == "ArgumentMismatch") {
     text = explain_option(at, text, kind == "RequiredError");
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/point_in_time.h"
 
-#include <fmt/chrono.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -82,8 +82,14 @@ std::string time_text(std::int64_t ms) {
   constexpr std::int64_t year_10000_ms =
       253'402'300'800 * second_ms;  // a text has four digits for the year
   ms = std::clamp<std::int64_t>(ms, 0, year_10000_ms - 1);
-  const std::chrono::sys_time<std::chrono::seconds> seconds(std::chrono::seconds(ms / second_ms));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), ms % second_ms);
+  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(ms)};
+  const auto midnight = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(midnight);
+  const std::chrono::hh_mm_ss clock(time - midnight);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
 }
+
 }  // namespace pawl

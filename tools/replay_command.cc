@@ -24,7 +24,7 @@
 namespace pawl {
 namespace {
 
-struct Asked {
+struct ReplayRequest {
   ConnectionOptions server;
   std::string queue;
   std::string from, to;  // points in time, as typed; empty: not given
@@ -63,7 +63,7 @@ int fail(int code, std::string_view text) {
   return code;
 }
 
-int explain_no_queue(const Asked& asked, std::string_view queue) {
+int explain_no_queue(const ReplayRequest& asked, std::string_view queue) {
   return fail(
       exit_not_found,
       fmt::format(
@@ -72,7 +72,7 @@ int explain_no_queue(const Asked& asked, std::string_view queue) {
 }
 
 // Explains the errors that any request can return.
-int explain(const Asked& asked, std::string_view what, const Client::Error& error) {
+int explain(const ReplayRequest& asked, std::string_view what, const Client::Error& error) {
   using Code = Client::Code;
   switch (error.code) {
     case Code::no_such_queue:
@@ -97,7 +97,7 @@ int explain(const Asked& asked, std::string_view what, const Client::Error& erro
                           Client::name_of(error.code), later ? " Try again in a moment." : ""));
 }
 
-int explain_start(const Asked& asked, const Client::Error& error) {
+int explain_start(const ReplayRequest& asked, const Client::Error& error) {
   using Code = Client::Code;
   const std::string& queue = asked.queue;
   const bool elsewhere = !asked.into.empty() && asked.into != queue;
@@ -130,7 +130,7 @@ int explain_start(const Asked& asked, const Client::Error& error) {
   return explain(asked, "start a replay of", error);
 }
 
-int explain_cancel(const Asked& asked, const Client::Error& error) {
+int explain_cancel(const ReplayRequest& asked, const Client::Error& error) {
   using Code = Client::Code;
   if (error.code == Code::no_such_task)
     return fail(
@@ -148,7 +148,7 @@ int explain_cancel(const Asked& asked, const Client::Error& error) {
 // --- the verbs ---
 
 template <typename Act>
-int with_queue(const Asked& asked, Act&& act) {
+int with_queue(const ReplayRequest& asked, Act&& act) {
   auto client = connect(asked.server, "pawl replay");
   if (!client) return exit_failure;
   const auto queue = client->open_queue(asked.queue);
@@ -163,7 +163,7 @@ std::int64_t time_of(const std::string& text, std::int64_t now) {
   return *time;
 }
 
-int start(const Asked& asked) {
+int start(const ReplayRequest& asked) {
   const std::int64_t now = wall_clock_ms();
   Client::ReplayOptions options;
   if (!asked.from.empty()) options.from = time_of(asked.from, now);
@@ -184,7 +184,7 @@ int start(const Asked& asked) {
   });
 }
 
-int cancel(const Asked& asked) {
+int cancel(const ReplayRequest& asked) {
   return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
     const auto sent = client.cancel_replay(queue, asked.task);
     if (!sent) return explain_cancel(asked, sent.error());
@@ -243,7 +243,7 @@ void print_json(const std::vector<Client::Replay>& replays) {
   fmt::print("{}\n", text);
 }
 
-int list(const Asked& asked) {
+int list(const ReplayRequest& asked) {
   return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
     const auto replays = client.replays(queue);
     if (!replays) return explain(asked, "list the replays of", replays.error());
@@ -252,7 +252,7 @@ int list(const Asked& asked) {
   });
 }
 
-void add_range(Verb action, Asked& asked) {
+void add_range(Verb action, ReplayRequest& asked) {
   action
       .option("--from", asked.from,
               "Start of the time range: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago (default: "
@@ -270,8 +270,8 @@ void add_replay_command(CommandLine& line) {
   Verb verb = line.add_verb("replay",
                             "Sends messages of a queue again, including deleted and expired ones");
   verb.require_verb();
-  const auto asked = std::make_shared<Asked>();
-  const auto add = [&](const char* name, const char* help, int (*run)(const Asked&)) {
+  const auto asked = std::make_shared<ReplayRequest>();
+  const auto add = [&](const char* name, const char* help, int (*run)(const ReplayRequest&)) {
     Verb action = verb.add_verb(name, help);
     action.option("--queue", asked->queue, "Name of the queue").value_name("NAME").required();
     add_connection(action, asked->server);

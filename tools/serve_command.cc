@@ -14,7 +14,7 @@
 namespace pawl {
 namespace {
 
-struct Asked {
+struct ServeRequest {
   std::map<std::string, std::string> flags;
   std::map<std::string, Option> options;  // by flag
   std::string config;
@@ -29,7 +29,7 @@ int refuse(const std::string& why) {
   return exit_usage;
 }
 
-std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
+std::expected<ServerOptions, std::string> options_of(const ServeRequest& asked) {
   GivenValues given;
   for (const ServeKey& key : serve_keys()) {
     const std::string flag = key.flag;
@@ -45,7 +45,7 @@ std::expected<ServerOptions, std::string> options_of(const Asked& asked) {
   return make_server_options(given);
 }
 
-int serve(const Asked& asked) {
+int serve(const ServeRequest& asked) {
   auto options = options_of(asked);
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
@@ -71,7 +71,7 @@ int serve(const Asked& asked) {
 }  // namespace
 
 void add_serve_command(CommandLine& line) {
-  const auto asked = std::make_shared<Asked>();
+  const auto asked = std::make_shared<ServeRequest>();
   Verb verb = line.add_verb("serve", "Runs the server until SIGTERM or SIGINT");
   std::string footer =
       "Each setting can also be an environment variable or a key of the TOML file. A flag "

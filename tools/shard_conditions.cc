@@ -2,7 +2,7 @@
 #include "tools/shard_conditions.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <liburing.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -200,7 +200,7 @@ FileAbilities file_abilities(const std::string& directory) {
     abilities.error = errno;
     return abilities;
   }
-  const int direct = open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  const int direct = ::open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
   if (direct < 0) abilities.direct_error = errno;
   unlink(path.c_str());
   if (fallocate(file, FALLOC_FL_KEEP_SIZE, 0, allocated_bytes) != 0)

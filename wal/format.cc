@@ -8,7 +8,7 @@
 #include <xxhash.h>
 #endif
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recovery: reads the frames of the checkpoint and of the log behind its begin.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -9,11 +9,9 @@
 namespace pawl::load {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";
-
 std::size_t line_bytes(std::string_view bytes) {
-  const std::size_t end = bytes.find(line_end);
-  return end == bytes.npos ? 0 : end + line_end.size();
+  const std::size_t end = bytes.find(crlf);
+  return end == bytes.npos ? 0 : end + crlf.size();
 }
 
 class BeanstalkCodec : public PeerCodec {
@@ -36,7 +34,7 @@ class BeanstalkCodec : public PeerCodec {
   void append_send(std::string& out, std::uint32_t slot, const Mark& mark) override {
     out += put_;
     append_body(out, mark.stamp, mark.sequence);
-    out += line_end;
+    out += crlf;
     push(slot, Kind::send, 1);
   }
 
@@ -48,7 +46,7 @@ class BeanstalkCodec : public PeerCodec {
   void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                      std::uint32_t count) override {
     CHECK(count == 1, "{} messages of a reserve", count);
-    out.append("delete ").append(first->receipt).append(line_end);
+    out.append("delete ").append(first->receipt).append(crlf);
     push(slot, Kind::delete_message, 1);
   }
 
@@ -60,16 +58,16 @@ class BeanstalkCodec : public PeerCodec {
       const std::size_t head = line_bytes(rest);
       if (head == 0) break;
       if (idle()) return broken;
-      const std::string_view line = rest.substr(0, head - line_end.size());
+      const std::string_view line = rest.substr(0, head - crlf.size());
       std::size_t body = 0;
       if (line.starts_with(reserved)) {
         const std::size_t blank = line.rfind(' ');
         std::from_chars(line.data() + blank + 1, line.data() + line.size(), body);
-        if (rest.size() < head + body + line_end.size()) break;
+        if (rest.size() < head + body + crlf.size()) break;
         oldest().reply.first_delivered = static_cast<std::uint32_t>(delivered.size());
         delivered.push_back(delivered_of(line.substr(reserved.size(), blank - reserved.size()),
                                          rest.substr(head, body)));
-        body += line_end.size();
+        body += crlf.size();
       }
       take(line);
       count_answer(replies);

@@ -14,8 +14,6 @@
 namespace pawl::load {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";
-
 // A line of the server, and the payload after it.
 struct Message {
   std::size_t bytes = 0;  // 0: incomplete
@@ -32,10 +30,10 @@ std::size_t number_of(std::string_view word) {
 
 Message read_message(std::string_view bytes) {
   Message message;
-  const std::size_t end = bytes.find(line_end);
+  const std::size_t end = bytes.find(crlf);
   if (end == bytes.npos) return message;
   message.line = bytes.substr(0, end);
-  std::size_t total = end + line_end.size();
+  std::size_t total = end + crlf.size();
   if (message.line.starts_with("MSG ") || message.line.starts_with("HMSG ")) {
     for (std::string_view rest = message.line; !rest.empty();) {
       const std::size_t blank = std::min(rest.find(' '), rest.size());
@@ -43,9 +41,9 @@ Message read_message(std::string_view bytes) {
       rest.remove_prefix(std::min(blank + 1, rest.size()));
     }
     const std::size_t size = number_of(message.words.back());
-    if (bytes.size() < total + size + line_end.size()) return message;
+    if (bytes.size() < total + size + crlf.size()) return message;
     message.payload = bytes.substr(total, size);
-    total += size + line_end.size();
+    total += size + crlf.size();
   }
   message.bytes = total;
   return message;
@@ -83,14 +81,14 @@ class NatsCodec : public PeerCodec {
   void append_send(std::string& out, std::uint32_t slot, const Mark& mark) override {
     begin(out, slot, Kind::send, stream_ + ".q ", options_.body);
     append_body(out, mark.stamp, mark.sequence);
-    out += line_end;
+    out += crlf;
   }
 
   void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
     const std::string_view text =
         wait ? "{\"batch\":1,\"expires\":1000000000}" : "{\"batch\":1,\"no_wait\":true}";
     begin(out, slot, Kind::receive, next_, text.size());
-    out.append(text).append(line_end);
+    out.append(text).append(crlf);
   }
 
   void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
@@ -98,7 +96,7 @@ class NatsCodec : public PeerCodec {
     CHECK(count == 1, "{} messages of a pull", count);
     constexpr std::string_view text = "+ACK";
     begin(out, slot, Kind::delete_message, std::string(first->receipt) + " ", text.size());
-    out.append(text).append(line_end);
+    out.append(text).append(crlf);
   }
 
   std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
@@ -136,7 +134,7 @@ class NatsCodec : public PeerCodec {
     busy_[slot] = true;
     kinds_[slot] = kind;
     out.append("PUB ").append(subject_blank).append(inbox_).append(std::to_string(slot));
-    out.append(" ").append(std::to_string(size)).append(line_end);
+    out.append(" ").append(std::to_string(size)).append(crlf);
   }
 
   // False: not a message of a slot.

@@ -21,6 +21,9 @@
 
 namespace pawl::load {
 
+inline constexpr std::string_view crlf =
+    "\r\n";  // ends a line of the NATS and beanstalkd protocols
+
 class PeerCodec : public Codec {
  public:
   bool created() const override { return false; }

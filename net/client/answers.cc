@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <random>
 
 #include "core/check.h"
+#include "core/format.h"
 #include "core/request.h"
 #include "proto/binary/frames.h"
 
 namespace pawl::client {
 namespace {
 
-using std::chrono::milliseconds;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
-constexpr std::size_t attributes_max = 10;
 constexpr std::uint8_t kind_text = 1;
 constexpr std::uint8_t kind_bytes = 2;
 
@@ -49,11 +50,22 @@ bool put_attributes(std::string& out, std::span<const Client::Attribute> attribu
 
 }  // namespace
 
-std::uint32_t wire_ms(const std::optional<milliseconds>& duration) {
+std::uint32_t wire_ms(const std::optional<Millis>& duration) {
   if (!duration) return binary_queue_default;
   // A value out of range stays out of range: the server refuses it.
   return static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(duration->count(), 0, binary_queue_default - 1));
+}
+
+std::string random_text(unsigned words) {
+  std::random_device device;
+  std::string out;
+  for (; words > 0; --words)
+    append_format(out, "{}",
+                  {
+                      Hex{device(), 8}
+    });
+  return out;
 }
 
 Client::Code put_message(std::string& out, const Client::Outgoing& message) {
@@ -99,7 +111,7 @@ void put_subscribe(std::string& out, const Client::SubscribeOptions& options) {
 }
 
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
-                  std::optional<milliseconds> visibility) {
+                  std::optional<Millis> visibility) {
   CHECK(receipts.size() <= entries_max, "{} receipts", receipts.size());
   put(out, static_cast<std::uint32_t>(receipts.size()));
   for (const Client::Receipt& receipt : receipts) {
@@ -145,10 +157,10 @@ bool take_queue(std::string_view payload, Client::Queue& queue) {
   queue.id = in.take<std::uint32_t>();
   queue.shard = in.take<std::uint32_t>();
   queue.maximum_message_size = in.take<std::uint32_t>();
-  queue.visibility = milliseconds(in.take<std::uint32_t>());
-  queue.delay = milliseconds(in.take<std::uint32_t>());
-  queue.wait = milliseconds(in.take<std::uint32_t>());
-  queue.retention = milliseconds(in.take<std::uint32_t>());
+  queue.visibility = Millis(in.take<std::uint32_t>());
+  queue.delay = Millis(in.take<std::uint32_t>());
+  queue.wait = Millis(in.take<std::uint32_t>());
+  queue.retention = Millis(in.take<std::uint32_t>());
   return in.finished();
 }
 

@@ -7,6 +7,8 @@
 // Owner: free functions; views point into the payload.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,21 @@
 #include "net/client/pawl/client.h"
 
 namespace pawl::client {
+
+// The shortest pause before a request that failed is repeated.
+inline constexpr std::chrono::milliseconds retry_min{20};
+
+inline constexpr std::size_t attributes_max = 10;  // of a message
+
+// Codes of a server that can answer later.
+inline bool is_retryable(Client::Code code) {
+  const auto number = static_cast<std::uint16_t>(code);
+  return number >= 2000 && number < 3000;
+}
+// Codes of the client itself: the server did not answer.
+inline bool is_unanswered(Client::Code code) { return static_cast<std::uint16_t>(code) >= 9000; }
+// `words` random words in hexadecimal, for ids that no other client makes.
+std::string random_text(unsigned words);
 
 // Requests.
 Client::Code put_message(std::string& out,

@@ -15,9 +15,8 @@ namespace pawl {
 namespace {
 
 using client::error_of;
-using std::chrono::milliseconds;
-
-std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
+using client::failed;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
 // Appends a name. A name beyond the limit is refused: no such queue can exist.
 Client::Code put_name(std::string& out, std::string_view name) {
@@ -233,7 +232,7 @@ Client::Result<Client::Sent> Client::send(const Queue& queue, const Outgoing& me
   if (!sent) return std::unexpected(sent.error());
   const Code code = sent->front().code;
   if (code != Code::ok) {
-    const milliseconds retry_after(retry_after_ms(static_cast<Status>(code)));
+    const Millis retry_after(retry_after_ms(static_cast<Status>(code)));
     return std::unexpected(Error{.code = code, .retry_after = retry_after});
   }
   return sent->front();
@@ -269,7 +268,7 @@ Client::Result<void> Client::remove(const Queue& queue, const Receipt& receipt) 
 }
 
 Client::Result<void> Client::change_visibility(const Queue& queue, const Receipt& receipt,
-                                               milliseconds visibility) {
+                                               Millis visibility) {
   if (outstanding() > 0) return failed(Code::busy);
   const auto answer =
       impl_->finish(submit_change_visibility(queue, std::span(&receipt, 1), visibility));

@@ -35,8 +35,6 @@ consteval bool same_names() {
 static_assert(same_names<1000>() && same_names<1100>() && same_names<2000>() && same_names<3000>());
 static_assert(std::tuple_size_v<Client::Receipt> == receipt_bytes);
 
-std::unexpected<Client::Error> failed(Client::Code code) { return std::unexpected(error_of(code)); }
-
 bool is_batch(std::span<const Client::Outgoing> messages) {
   return !messages.empty() && messages.size() <= entries_max;
 }
@@ -163,7 +161,7 @@ std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); 
 
 Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
                                                    std::span<const Outgoing> batch) {
-  if (!is_batch(batch)) return failed(Code::invalid);
+  if (!is_batch(batch)) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::send, queue,
                        [&](std::string& out) { return impl_->put_batch(out, batch); });
 }
@@ -176,7 +174,7 @@ std::uint64_t Client::random_producer() {
 Client::Result<Client::Ticket> Client::submit_send_once(const Queue& queue,
                                                         const BatchNumbers& numbers,
                                                         std::span<const Outgoing> batch) {
-  if (!is_batch(batch)) return failed(Code::invalid);
+  if (!is_batch(batch)) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::send_once, queue, [&](std::string& out) {
     if (!impl_->send_once) return Code::not_supported;
     put_all(out, numbers.producer, numbers.first, numbers.floor);
@@ -206,7 +204,7 @@ Client::Result<Client::Ticket> Client::submit_subscribe(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_acknowledge(const Queue& queue, Ticket subscription,
                                                           std::span<const Receipt> receipts,
                                                           std::uint32_t credit) {
-  if (receipts.size() > entries_max) return failed(Code::invalid);
+  if (receipts.size() > entries_max) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::acknowledge, queue, [&](std::string& out) {
     put_all(out, subscription, credit);
     client::put_receipts(out, receipts, std::nullopt);
@@ -223,7 +221,7 @@ Client::Result<Client::Ticket> Client::submit_unsubscribe(Ticket subscription) {
 
 Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
                                                      std::span<const Receipt> receipts) {
-  if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
+  if (receipts.empty() || receipts.size() > entries_max) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::delete_message, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, std::nullopt);
     return Code::ok;
@@ -233,7 +231,7 @@ Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
 Client::Result<Client::Ticket> Client::submit_change_visibility(const Queue& queue,
                                                                 std::span<const Receipt> receipts,
                                                                 Millis visibility) {
-  if (receipts.empty() || receipts.size() > entries_max) return failed(Code::invalid);
+  if (receipts.empty() || receipts.size() > entries_max) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::change, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, visibility);
     return Code::ok;

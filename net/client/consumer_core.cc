@@ -16,17 +16,11 @@ namespace {
 using Code = Client::Code;
 using Mode = Verdicts::Mode;
 using State = Held::State;
-using std::chrono::milliseconds;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
-constexpr milliseconds retry_min{20};
 // Twice the time after which a server sends an empty DELIVER.
-constexpr milliseconds silence_max{30'000};
+constexpr Millis silence_max{30'000};
 constexpr std::size_t moves_max = 1;  // dead letters a request: each may have the maximum size
-
-std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
-bool is_retryable(Code code) { return number_of(code) >= 2000 && number_of(code) < 3000; }
-// Codes of the client itself: the server did not answer.
-bool is_unanswered(Code code) { return number_of(code) >= 9000; }
 
 std::vector<std::string> queues_of(const Consumer::Options& options) {
   std::vector<std::string> queues{options.queue};
@@ -119,7 +113,7 @@ void ConsumerCore::requeue(Index index) {
 
 void ConsumerCore::release_all() {
   held_.for_each(State::under_way, [this](Index index, Held& held) {
-    held.delay = milliseconds(0);
+    held.delay = Millis(0);
     enter(index, State::releasing);
   });
 }
@@ -170,7 +164,7 @@ void ConsumerCore::on_message(const Client::MessageView& message, Clock::time_po
   if (known != HeldMessages::none) return on_redelivered(known, message, now);
   const Index index = held_.take(message);
   if (mode_ != Mode::running) {
-    held_[index].delay = milliseconds(0);
+    held_[index].delay = Millis(0);
     return enter(index, State::releasing);
   }
   ++status_.received;
@@ -242,12 +236,10 @@ void ConsumerCore::forget_expired(Clock::time_point now) {
 
 // --- extensions ---
 
-milliseconds ConsumerCore::visibility() const {
-  return options_.visibility.value_or(queue_visibility_);
-}
+Millis ConsumerCore::visibility() const { return options_.visibility.value_or(queue_visibility_); }
 
 Clock::time_point ConsumerCore::next_extension(Clock::time_point now) const {
-  const milliseconds third = visibility() / 3;
+  const Millis third = visibility() / 3;
   return third.count() == 0 ? Clock::time_point::max() : now + third;
 }
 

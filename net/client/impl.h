@@ -34,13 +34,13 @@ class Client::Impl {
     const Code code = write(pipeline.begin(op, queue));
     if (code == Code::ok) return pipeline.finish();
     pipeline.abandon();
-    return std::unexpected(client::error_of(code));
+    return client::failed(code);
   }
 
   // A handle is valid on one connection only: the queue of another Client is refused.
   template <typename Write>
   Result<Ticket> submit(BinaryOp op, const Queue& queue, Write&& write) {
-    if (queue.client != number) return std::unexpected(client::error_of(Code::bad_handle));
+    if (queue.client != number) return client::failed(Code::bad_handle);
     return submit(op, queue.handle, write);
   }
 
@@ -48,7 +48,7 @@ class Client::Impl {
   // `queue`: a Queue, or 0 for a request without a queue.
   template <typename Target, typename Write>
   Result<client::Answer> call(BinaryOp op, const Target& queue, Write&& write) {
-    if (pipeline.outstanding() > 0) return std::unexpected(client::error_of(Code::busy));
+    if (pipeline.outstanding() > 0) return client::failed(Code::busy);
     return await(submit(op, queue, write), options_.request_timeout);
   }
   template <typename Target>

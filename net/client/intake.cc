@@ -14,14 +14,13 @@ namespace pawl::client {
 namespace {
 
 using Status = SendResult::Status;
-using std::chrono::milliseconds;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
 constexpr std::size_t message_bytes_max = 1 << 20;
 constexpr std::size_t encoding_bytes_max = 64 << 10;  // lengths, names and ids besides them
 constexpr std::size_t fixed_bytes = 384 << 10;        // input buffer and tables of the connection
 constexpr std::size_t names_bytes_max = 128;          // of a group or a deduplication id
-constexpr std::size_t attributes_max = 10;
-constexpr milliseconds delay_max = std::chrono::minutes(15);
+constexpr Millis delay_max = std::chrono::minutes(15);
 
 std::size_t unit_of(std::size_t memory_limit) {
   return std::min(message_bytes_max + encoding_bytes_max, memory_limit / 8);
@@ -87,7 +86,7 @@ SendResult Intake::accept(const Client::Outgoing& message, std::uint64_t cookie)
   const Clock::time_point now = Clock::now();
   if (now < throttled_until_)
     return {.status = Status::throttled,
-            .retry_after = std::chrono::ceil<milliseconds>(throttled_until_ - now)};
+            .retry_after = std::chrono::ceil<Millis>(throttled_until_ - now)};
   scratch_.clear();
   if (put_message(scratch_, message) != Client::Code::ok)
     return {.status = Status::invalid, .text = "MessageAttributes: a name or type is too long"};

@@ -35,6 +35,9 @@ struct Answer {
 };
 
 Client::Error error_of(Client::Code code, int system = 0);
+inline std::unexpected<Client::Error> failed(Client::Code code) {
+  return std::unexpected(error_of(code));
+}
 
 class Pipeline {
  public:

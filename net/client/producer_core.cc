@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "core/check.h"
@@ -16,23 +15,12 @@ namespace pawl::client {
 namespace {
 
 using Code = Client::Code;
-using std::chrono::milliseconds;
+using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
-constexpr milliseconds retry_min{20};
 constexpr std::size_t id_bytes_max = 64;       // of a deduplication id that the Producer makes
 constexpr std::size_t producer_bytes = 3 * 8;  // the head of SEND_ONCE
 constexpr std::size_t batch_overhead =
     frame_header_bytes + producer_bytes + 4 + frame_checksum_bytes;
-
-std::uint16_t number_of(Code code) { return static_cast<std::uint16_t>(code); }
-bool is_retryable(Code code) { return number_of(code) >= 2000 && number_of(code) < 3000; }
-// Codes of the client itself: the server did not answer.
-bool is_unanswered(Code code) { return number_of(code) >= 9000; }
-
-std::string make_nonce() {
-  std::random_device device;
-  return format_text("{}{}{}", Hex{device(), 8}, Hex{device(), 8}, Hex{device(), 8});
-}
 
 }  // namespace
 
@@ -41,7 +29,7 @@ ProducerCore::ProducerCore(const Producer::Options& options, Producer::OnComplet
     : options_(options),
       on_complete_(on_complete),
       context_(context),
-      nonce_(make_nonce()),
+      nonce_(random_text(3)),
       id_(Client::random_producer()),
       intake_(options, readiness_),
       link_(options.endpoint, {options.queue}, options.endpoint.connection.request_timeout, now),
@@ -119,7 +107,7 @@ void ProducerCore::on_refusal(MessageList& batch, const Client::Error& error,
 void ProducerCore::on_entry(Index message, const Client::Sent& sent, MessageList& retried,
                             Clock::time_point now) {
   if (is_retryable(sent.code)) {
-    retry_later(milliseconds(retry_after_ms(static_cast<pawl::Status>(sent.code))), now);
+    retry_later(Millis(retry_after_ms(static_cast<pawl::Status>(sent.code))), now);
     retried.push_back(intake_.pool(), message);
   } else if (sent.code != Code::ok) {
     complete(message, std::unexpected(error_of(sent.code)));
@@ -128,7 +116,7 @@ void ProducerCore::on_entry(Index message, const Client::Sent& sent, MessageList
   }
 }
 
-void ProducerCore::retry_later(milliseconds retry_after, Clock::time_point now) {
+void ProducerCore::retry_later(Millis retry_after, Clock::time_point now) {
   paused_until_ = std::max(paused_until_, now + std::max(retry_after, retry_min));
   intake_.throttle(paused_until_);
 }

@@ -2,7 +2,6 @@
 #include "net/client/receives.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "core/check.h"
@@ -13,20 +12,10 @@
 #include "proto/binary/subscriptions.h"
 
 namespace pawl::client {
-namespace {
-
-constexpr std::chrono::milliseconds retry_min{20};
-
-std::string make_nonce() {
-  std::random_device device;
-  return format_text("{}{}", Hex{device(), 8}, Hex{device(), 8});
-}
-
-}  // namespace
 
 Receives::Receives(std::uint32_t capacity, std::chrono::milliseconds wait,
                    std::optional<std::chrono::milliseconds> visibility)
-    : capacity_(capacity), wait_(wait), visibility_(visibility), nonce_(make_nonce()) {}
+    : capacity_(capacity), wait_(wait), visibility_(visibility), nonce_(random_text(2)) {}
 
 bool Receives::is_worthwhile(std::uint32_t free) const {
   if (free <= asked_) return false;

@@ -23,7 +23,7 @@ constexpr std::size_t block = 4096;
 constexpr std::size_t file_blocks = 512;
 constexpr unsigned turn_writes = 16;  // writes of one kind before the other kind's turn
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 enum class Kind : bool { flush, dsync };
 
@@ -64,7 +64,7 @@ class Probe {
   // One durable write; its time in microseconds.
   Result<double> write(Kind kind) {
     CHECK(ring_open_, "a write before open()");
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     const std::uint64_t offset = next_++ % file_blocks * block;
     const unsigned wanted = kind == Kind::flush ? 2 : 1;
     io_uring_sqe* const write = io_uring_get_sqe(&ring_);
@@ -86,7 +86,7 @@ class Probe {
       io_uring_cqe_seen(&ring_, done);
       if (result < 0) return fail(Errc::io, "durable write", -result);
     }
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    return std::chrono::duration<double, std::micro>(SteadyClock::now() - start).count();
   }
 
  private:
@@ -112,7 +112,7 @@ Result<DiskLatency> measure_disk(const std::string& directory, double seconds) {
   Probe probe;
   if (const auto opened = probe.open(directory); !opened) return std::unexpected(opened.error());
   std::vector<double> flush, dsync;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto end = SteadyClock::now() + std::chrono::duration<double>(seconds);
   do {
     for (const Kind kind : {Kind::flush, Kind::dsync})
       for (unsigned i = 0; i < turn_writes; ++i) {
@@ -120,7 +120,7 @@ Result<DiskLatency> measure_disk(const std::string& directory, double seconds) {
         if (!time) return std::unexpected(time.error());
         (kind == Kind::flush ? flush : dsync).push_back(*time);
       }
-  } while (Clock::now() < end);
+  } while (SteadyClock::now() < end);
   return DiskLatency{figures(flush), figures(dsync)};
 }
 

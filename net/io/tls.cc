@@ -2,7 +2,7 @@
 #include "net/io/tls.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>

@@ -2,7 +2,7 @@
 #include "net/server/data_dir.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>

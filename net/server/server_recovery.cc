@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recovery of all shards of a server, from their logs to the state that is ready to serve.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 

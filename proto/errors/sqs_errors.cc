@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/errors/sqs_errors.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/check.h"
 #include "core/directory.h"

@@ -7,7 +7,7 @@
 // Source: SQS API Reference, "Common errors" and the errors of each action; AWS's recorded texts.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <iterator>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"

@@ -5,7 +5,7 @@
 // shard refuses a change to a topic that has changed meanwhile.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstddef>

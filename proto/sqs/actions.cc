@@ -15,18 +15,19 @@ using M = SqsMember;
 
 constexpr SqsMemberSet set_of(auto... m) { return (SqsMemberSet{0} | ... | bit(m)); }
 
-constexpr SqsMemberSet queue = set_of(M::queue_url);
-constexpr SqsMemberSet message = set_of(M::body, M::delay_seconds, M::deduplication_id, M::group_id,
-                                        M::message_attributes, M::system_attributes);
-constexpr SqsMemberSet batch = queue | set_of(M::entries);
-constexpr SqsMemberSet deletion = set_of(M::receipt_handle);
-constexpr SqsMemberSet change = deletion | set_of(M::visibility_timeout);
-constexpr SqsMemberSet id = set_of(M::id);
-constexpr SqsMemberSet pages = set_of(M::max_results, M::next_token);
+constexpr SqsMemberSet queue_members = set_of(M::queue_url);
+constexpr SqsMemberSet message_members =
+    set_of(M::body, M::delay_seconds, M::deduplication_id, M::group_id, M::message_attributes,
+           M::system_attributes);
+constexpr SqsMemberSet batch_members = queue_members | set_of(M::entries);
+constexpr SqsMemberSet deletion_members = set_of(M::receipt_handle);
+constexpr SqsMemberSet change_members = deletion_members | set_of(M::visibility_timeout);
+constexpr SqsMemberSet id_member = set_of(M::id);
+constexpr SqsMemberSet page_members = set_of(M::max_results, M::next_token);
 
 constexpr SqsActionInfo queue_action(std::string_view name, const SqsHandler& functions,
                                      SqsMemberSet with, SqsMemberSet entry = 0) {
-  return {name, functions, queue | with, entry, true};
+  return {name, functions, queue_members | with, entry, true};
 }
 constexpr SqsActionInfo account_action(std::string_view name, const SqsHandler& functions,
                                        SqsMemberSet with) {
@@ -42,27 +43,28 @@ constexpr SqsActionInfo actions[] = {
     account_action("GetQueueUrl", {get_queue_url, get_queue_url_result},
                    set_of(M::queue_name, M::queue_owner)),
     account_action("ListQueues", {list_queues, list_queues_result},
-                   pages | set_of(M::queue_name_prefix)),
+                   page_members | set_of(M::queue_name_prefix)),
     queue_action("DeleteQueue", {delete_queue}, 0),
     queue_action("PurgeQueue", {purge_queue}, 0),
     queue_action("GetQueueAttributes", {get_queue_attributes, get_queue_attributes_result},
                  set_of(M::attribute_names)),
     queue_action("SetQueueAttributes", {set_queue_attributes}, set_of(M::queue_attributes)),
-    queue_action("SendMessage", {send_message, send_message_result}, message),
-    queue_action("SendMessageBatch", {send_message_batch, send_message_batch_result}, batch,
-                 id | message),
+    queue_action("SendMessage", {send_message, send_message_result}, message_members),
+    queue_action("SendMessageBatch", {send_message_batch, send_message_batch_result}, batch_members,
+                 id_member | message_members),
     queue_action("ReceiveMessage", {receive_message, receive_message_result},
                  set_of(M::attribute_names, M::system_attribute_names, M::message_attribute_names,
                         M::max_messages, M::visibility_timeout, M::wait_seconds, M::attempt_id)),
-    queue_action("DeleteMessage", {delete_message}, deletion),
-    queue_action("DeleteMessageBatch", {delete_message_batch, delete_message_batch_result}, batch,
-                 id | deletion),
-    queue_action("ChangeMessageVisibility", {change_message_visibility}, change),
+    queue_action("DeleteMessage", {delete_message}, deletion_members),
+    queue_action("DeleteMessageBatch", {delete_message_batch, delete_message_batch_result},
+                 batch_members, id_member | deletion_members),
+    queue_action("ChangeMessageVisibility", {change_message_visibility}, change_members),
     queue_action("ChangeMessageVisibilityBatch",
-                 {change_message_visibility_batch, change_message_visibility_batch_result}, batch,
-                 id | change),
+                 {change_message_visibility_batch, change_message_visibility_batch_result},
+                 batch_members, id_member | change_members),
     queue_action("ListDeadLetterSourceQueues",
-                 {list_dead_letter_source_queues, list_dead_letter_source_queues_result}, pages),
+                 {list_dead_letter_source_queues, list_dead_letter_source_queues_result},
+                 page_members),
     queue_action("TagQueue", {tag_queue, nullptr, change_tags}, set_of(M::new_tags)),
     queue_action("UntagQueue", {untag_queue, nullptr, change_tags}, set_of(M::tag_keys)),
     queue_action("ListQueueTags", {list_queue_tags, list_queue_tags_result}, 0),

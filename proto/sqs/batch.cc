@@ -36,7 +36,7 @@ bool check_ids(SqsState& s) {
   return true;
 }
 
-Errc outcome_of(const SqsState& s, const SqsEntry& entry) {
+Errc outcome_of_entry(const SqsState& s, const SqsEntry& entry) {
   CHECK(entry.slot < (s.request.op == Op::send ? s.sends.size() : s.receipts.size()), "entry {}",
         entry.slot);
   return s.request.op == Op::send ? s.sends[entry.slot].error : s.receipts[entry.slot].error;
@@ -82,7 +82,7 @@ void settle_batch(SqsState& s) {
   for (std::size_t i = 0; i < s.input.entries.size(); ++i) {
     SqsEntry& entry = s.entries[i];
     if (entry.refusal) continue;
-    const Errc outcome = outcome_of(s, entry);
+    const Errc outcome = outcome_of_entry(s, entry);
     if (outcome != Errc::ok) {
       refuse(entry.refusal, outcome, subjects_of(s, s.input.entries[i]));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/input.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -241,10 +241,10 @@ bool JsonReader::text_of(const element& value, std::string_view& out) {
       out = input_.arena.copy(value.get_string().value_unsafe());
       return true;
     case element_type::INT64:
-      out = input_.arena.copy(fmt::format_int(value.get_int64().value_unsafe()).c_str());
+      out = input_.arena.copy(std::to_string(value.get_int64().value_unsafe()));
       return true;
     case element_type::UINT64:
-      out = input_.arena.copy(fmt::format_int(value.get_uint64().value_unsafe()).c_str());
+      out = input_.arena.copy(std::to_string(value.get_uint64().value_unsafe()));
       return true;
     case element_type::DOUBLE:
       out = input_.arena.copy(fmt::format("{}", value.get_double().value_unsafe()));

@@ -136,7 +136,7 @@ std::string default_policy(std::string_view queue_arn, std::string_view statemen
   return out;
 }
 
-bool refuse_policy(Refusal& refusal) {
+bool refuse_json(Refusal& refusal) {
   return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter Policy.");
 }
 
@@ -164,7 +164,7 @@ bool listed(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool check_action(std::string_view action, Refusal& refusal) {
+bool check_granted_action(std::string_view action, Refusal& refusal) {
   if (action == "*" || listed(grantable, action)) return true;
   const char* const why = listed(owners_only, action)
                               ? "Only the queue owner is allowed to invoke this action."
@@ -197,8 +197,9 @@ bool check_grant(const PermissionGrant& grant, Refusal& refusal) {
     return refusal.because(F::over_limit, "{} Actions were found, maximum allowed is {}.",
                            grant.actions.size(), permission_actions_max);
   }
-  return std::ranges::all_of(
-      grant.actions, [&](std::string_view action) { return check_action(action, refusal); });
+  return std::ranges::all_of(grant.actions, [&](std::string_view action) {
+    return check_granted_action(action, refusal);
+  });
 }
 
 // --- evaluating ---
@@ -303,7 +304,7 @@ bool add_permission(std::string_view policy, std::string_view queue_arn,
   if (!check_grant(grant, refusal)) return false;
   std::optional<JsonValue> root;
   std::vector<JsonValue> statements;
-  if (!read_policy(policy, root, statements)) return refuse_policy(refusal);
+  if (!read_policy(policy, root, statements)) return refuse_json(refusal);
   if (std::ranges::find(statements, grant.label, label_of) != statements.end()) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter Label is invalid. Reason: Already exists.",
@@ -327,7 +328,7 @@ bool remove_permission(std::string_view policy, std::string_view label, std::str
   if (!check_label(label, refusal)) return false;
   std::optional<JsonValue> root;
   std::vector<JsonValue> statements;
-  if (!read_policy(policy, root, statements)) return refuse_policy(refusal);
+  if (!read_policy(policy, root, statements)) return refuse_json(refusal);
   if (std::erase_if(statements, [&](const JsonValue& s) { return label_of(s) == label; }) == 0) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter Label is invalid. Reason: can't find label.",

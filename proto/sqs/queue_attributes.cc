@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/queue_attributes.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <iterator>
 #include <string>
 
+#include "core/format.h"
 #include "core/replay_task.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/call_types.h"
@@ -20,7 +19,7 @@ namespace {
 
 using F = SqsFault;
 
-enum class Kind : std::uint8_t {
+enum class RowKind : std::uint8_t {
   integer,  // in min..max
   truth,    // true or false, in any case
   choice,   // one of a few words
@@ -32,8 +31,8 @@ enum class Kind : std::uint8_t {
   computed,  // read only
 };
 
-bool is_policy(Kind kind) {
-  return kind == Kind::policy || kind == Kind::redrive || kind == Kind::redrive_allow;
+bool is_policy(RowKind kind) {
+  return kind == RowKind::policy || kind == RowKind::redrive || kind == RowKind::redrive_allow;
 }
 
 // The response of a standard queue to an attribute of FIFO queues.
@@ -45,7 +44,7 @@ enum class Fifo : std::uint8_t {
 
 struct Row {
   std::string_view name;
-  Kind kind;
+  RowKind kind;
   Attribute attribute{};
   std::int64_t min = 0, max = 0;
   Fifo fifo = Fifo::either;
@@ -57,41 +56,43 @@ using A = Attribute;
 constexpr Row choice(std::string_view name, A attribute, std::string_view no,
                      std::string_view yes) {
   return {
-      name, Kind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
+      name, RowKind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
   };
 }
 constexpr Row own_seconds(std::string_view name, A attribute, std::int64_t max) {
-  return {name, Kind::integer, attribute, 0, max, Fifo::either, {}, true};
+  return {name, RowKind::integer, attribute, 0, max, Fifo::either, {}, true};
 }
 constexpr Row table[] = {
-    {"ApproximateNumberOfMessages", Kind::computed},
-    {"ApproximateNumberOfMessagesNotVisible", Kind::computed},
-    {"ApproximateNumberOfMessagesDelayed", Kind::computed},
-    {"CreatedTimestamp", Kind::computed},
-    {"LastModifiedTimestamp", Kind::computed},
-    {"QueueArn", Kind::computed},
-    {"VisibilityTimeout", Kind::integer, A::visibility_timeout, 0, 43200},
-    {"MaximumMessageSize", Kind::integer, A::maximum_message_size, 1024, 1048576},
-    {"MessageRetentionPeriod", Kind::integer, A::message_retention_period, 60, 1209600},
-    {"DelaySeconds", Kind::integer, A::delay_seconds, 0, 900},
-    {"ReceiveMessageWaitTimeSeconds", Kind::integer, A::receive_message_wait_time_seconds, 0, 20},
-    {"SqsManagedSseEnabled", Kind::truth, A::sqs_managed_sse_enabled},
-    {"KmsMasterKeyId", Kind::key, A::kms_master_key_id},
-    {"KmsDataKeyReusePeriodSeconds", Kind::integer, A::kms_data_key_reuse_period_seconds, 60,
+    {"ApproximateNumberOfMessages", RowKind::computed},
+    {"ApproximateNumberOfMessagesNotVisible", RowKind::computed},
+    {"ApproximateNumberOfMessagesDelayed", RowKind::computed},
+    {"CreatedTimestamp", RowKind::computed},
+    {"LastModifiedTimestamp", RowKind::computed},
+    {"QueueArn", RowKind::computed},
+    {"VisibilityTimeout", RowKind::integer, A::visibility_timeout, 0, 43200},
+    {"MaximumMessageSize", RowKind::integer, A::maximum_message_size, 1024, 1048576},
+    {"MessageRetentionPeriod", RowKind::integer, A::message_retention_period, 60, 1209600},
+    {"DelaySeconds", RowKind::integer, A::delay_seconds, 0, 900},
+    {"ReceiveMessageWaitTimeSeconds", RowKind::integer, A::receive_message_wait_time_seconds, 0,
+     20},
+    {"SqsManagedSseEnabled", RowKind::truth, A::sqs_managed_sse_enabled},
+    {"KmsMasterKeyId", RowKind::key, A::kms_master_key_id},
+    {"KmsDataKeyReusePeriodSeconds", RowKind::integer, A::kms_data_key_reuse_period_seconds, 60,
      86400},
-    {"Policy", Kind::policy, A::policy},
-    {"RedrivePolicy", Kind::redrive, A::redrive_policy},
-    {"RedriveAllowPolicy", Kind::redrive_allow, A::redrive_allow_policy},
-    {"FifoQueue", Kind::fifo, A::fifo_queue, 0, 0, Fifo::unknown},
-    {"ContentBasedDeduplication", Kind::truth, A::content_based_deduplication, 0, 0, Fifo::unknown},
+    {"Policy", RowKind::policy, A::policy},
+    {"RedrivePolicy", RowKind::redrive, A::redrive_policy},
+    {"RedriveAllowPolicy", RowKind::redrive_allow, A::redrive_allow_policy},
+    {"FifoQueue", RowKind::fifo, A::fifo_queue, 0, 0, Fifo::unknown},
+    {"ContentBasedDeduplication", RowKind::truth, A::content_based_deduplication, 0, 0,
+     Fifo::unknown},
     choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
     choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
-    {"x-durability", Kind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
+    {"x-durability", RowKind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
     own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
 };
 static_assert(std::size(table) <= 32);
 
-constexpr bool is_settable(const Row& row) { return row.kind != Kind::computed; }
+constexpr bool is_settable(const Row& row) { return row.kind != RowKind::computed; }
 constexpr auto settable = [] {
   std::array<Attribute, std::ranges::count_if(table, is_settable)> all{};
   std::size_t at = 0;
@@ -124,7 +125,7 @@ bool refuse_value(std::string_view name, Refusal& refusal) {
 
 // Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
 bool refuse_own(const Row& row, Refusal& refusal) {
-  if (row.kind == Kind::integer) {
+  if (row.kind == RowKind::integer) {
     return refusal.because(F::invalid_attribute_value,
                            "Invalid value for the parameter {}. Reason: It is a number of seconds "
                            "from {} to {}.",
@@ -132,7 +133,7 @@ bool refuse_own(const Row& row, Refusal& refusal) {
   }
   return refusal.because(F::invalid_attribute_value,
                          "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
-                         fmt::join(row.words, ", "));
+                         join_texts(row.words, ", "));
 }
 
 bool read_integer(const Row& row, std::string_view value, AttributeChange& out) {
@@ -155,7 +156,7 @@ bool read_choice(const Row& row, std::string_view value, AttributeChange& out) {
 // An empty text is always valid: it unsets the attribute.
 bool read_text(const Row& row, std::string_view value, AttributeChange& change) {
   if (value.empty()) return true;
-  if (row.kind == Kind::policy) {
+  if (row.kind == RowKind::policy) {
     // Compact JSON can be longer than the given text: 9e9 is written out.
     return compact_json_object(value, "Statement", change.text) &&
            change.text.size() <= attribute_text_max && check_text(change.text) == TextFault::none;
@@ -178,7 +179,7 @@ bool read_fifo(const AttributeSubject& of, std::string_view value, AttributeChan
 bool refuse_on_standard(const Row& row, std::string_view value, const AttributeSubject& of,
                         Refusal& refusal) {
   AttributeChange change{row.attribute, -1, {}};
-  if (row.kind == Kind::fifo && of.queue == nullptr && read_truth(value, change) &&
+  if (row.kind == RowKind::fifo && of.queue == nullptr && read_truth(value, change) &&
       change.number == 1) {
     return refuse_fifo_name(refusal);
   }
@@ -194,26 +195,26 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
                            "The request must contain the parameter Attribute.Name.");
   }
   const Row* row = find(name);
-  if (row == nullptr || row->kind == Kind::computed) return refuse_name(name, refusal);
+  if (row == nullptr || row->kind == RowKind::computed) return refuse_name(name, refusal);
   if (row->fifo != Fifo::either && !of.fifo) return refuse_on_standard(*row, value, of, refusal);
   if (value.size() > attribute_text_max) return refuse_value(name, refusal);
   AttributeChange change{row->attribute, -1, {}};
   bool good = true;
   switch (row->kind) {
-    case Kind::redrive:
+    case RowKind::redrive:
       return read_redrive_policy(value, of, out, refusal);
-    case Kind::redrive_allow:
+    case RowKind::redrive_allow:
       return read_redrive_allow_policy(value, out, refusal);
-    case Kind::fifo:
+    case RowKind::fifo:
       if (!read_fifo(of, value, change, refusal)) return false;
       break;
-    case Kind::integer:
+    case RowKind::integer:
       good = read_integer(*row, value, change);
       break;
-    case Kind::truth:
+    case RowKind::truth:
       good = read_truth(value, change);
       break;
-    case Kind::choice:
+    case RowKind::choice:
       good = read_choice(*row, value, change);
       break;
     default:
@@ -254,10 +255,10 @@ std::string value_of(const Row& row, const QueueConfig& queue) {
   const std::int64_t number = queue.number(row.attribute);
   if (row.ours && number == 0) return {};
   switch (row.kind) {
-    case Kind::truth:
-    case Kind::fifo:
+    case RowKind::truth:
+    case RowKind::fifo:
       return number == 1 ? "true" : "false";
-    case Kind::choice:
+    case RowKind::choice:
       return std::string(row.words[static_cast<std::size_t>(number)]);
     default:
       break;
@@ -364,7 +365,7 @@ void write_queue_attributes(QueueAttributeSet set, const QueueConfig& queue,
   bool any = false;
   for (std::size_t i = 0; i < std::size(table); ++i) {
     if ((set >> i & 1) == 0) continue;
-    const std::string value = table[i].kind == Kind::computed
+    const std::string value = table[i].kind == RowKind::computed
                                   ? computed_value(i, queue, counts, config)
                                   : value_of(table[i], queue);
     if (value.empty()) continue;

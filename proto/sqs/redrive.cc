@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/redrive.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -16,11 +16,11 @@ namespace pawl {
 namespace {
 
 using F = SqsFault;
-using Kind = JsonMember::Kind;
+using JsonKind = JsonMember::Kind;
 
 constexpr std::size_t source_arns_max = 10;  // an error text has the number too
 
-const JsonMember* find(const std::vector<JsonMember>& members, std::string_view key) {
+const JsonMember* member_named(const std::vector<JsonMember>& members, std::string_view key) {
   const auto it = std::ranges::find(members, key, &JsonMember::key);
   return it == members.end() ? nullptr : &*it;
 }
@@ -40,7 +40,7 @@ constexpr std::string_view redrive_allow = "RedriveAllowPolicy";
 bool check_members(std::string_view value, const std::vector<JsonMember>& members,
                    Refusal& refusal) {
   for (const std::string_view key : {"maxReceiveCount", "deadLetterTargetArn"}) {
-    if (find(members, key) != nullptr) continue;
+    if (member_named(members, key) != nullptr) continue;
     return refuse_policy(refusal, redrive, value,
                          "Redrive policy does not contain mandatory attribute: {}.", key);
   }
@@ -97,12 +97,12 @@ std::string find_target(std::string_view value, const JsonMember& member,
 // The error text for a RedriveAllowPolicy; empty if it is valid.
 std::string_view fault_of_allow_policy(std::string_view value) {
   const auto members = json_members(value);
-  const JsonMember* permission = members ? find(*members, "redrivePermission") : nullptr;
-  const JsonMember* arns = members ? find(*members, "sourceQueueArns") : nullptr;
-  const bool known = permission != nullptr && permission->kind == Kind::text &&
+  const JsonMember* permission = members ? member_named(*members, "redrivePermission") : nullptr;
+  const JsonMember* arns = members ? member_named(*members, "sourceQueueArns") : nullptr;
+  const bool known = permission != nullptr && permission->kind == JsonKind::text &&
                      (permission->text == "allowAll" || permission->text == "denyAll" ||
                       permission->text == "byQueue");
-  const bool formed = known && (arns == nullptr || arns->kind == Kind::list) &&
+  const bool formed = known && (arns == nullptr || arns->kind == JsonKind::list) &&
                       members->size() == (arns == nullptr ? 1 : 2);
   if (!formed) {
     return "Amazon SQS can't create the redrive allow policy, as it's in an unsupported format.";
@@ -137,10 +137,10 @@ bool read_redrive_policy(std::string_view value, const AttributeSubject& of,
                              "policy is not a valid JSON map.");
     }
     if (!check_members(value, *members, refusal) ||
-        !read_count(value, *find(*members, "maxReceiveCount"), count.number, refusal)) {
+        !read_count(value, *member_named(*members, "maxReceiveCount"), count.number, refusal)) {
       return false;
     }
-    target.text = find_target(value, *find(*members, "deadLetterTargetArn"), of, refusal);
+    target.text = find_target(value, *member_named(*members, "deadLetterTargetArn"), of, refusal);
     if (target.text.empty()) return false;
   }
   out.push_back(std::move(text));
@@ -168,10 +168,10 @@ bool allows_source(const QueueConfig& target, std::string_view account, std::str
   const std::string_view text = target.text(Attribute::redrive_allow_policy);
   if (text.empty()) return true;
   const auto members = json_members(text);
-  const JsonMember* permission = members ? find(*members, "redrivePermission") : nullptr;
+  const JsonMember* permission = members ? member_named(*members, "redrivePermission") : nullptr;
   if (permission == nullptr || permission->text == "denyAll") return false;
   if (permission->text == "allowAll") return true;
-  const JsonMember* arns = find(*members, "sourceQueueArns");
+  const JsonMember* arns = member_named(*members, "sourceQueueArns");
   return arns != nullptr && std::ranges::any_of(arns->list, [&](const std::string& text_of_arn) {
            const auto arn = parse_arn(text_of_arn);
            return arn && arn->account == account && arn->name == name;

@@ -13,7 +13,7 @@ constexpr std::size_t chunk = 4096;  // bytes of text for which space is reserve
 
 using Bytes = EscapeTable::Bytes;
 
-Bytes load(const void* from) {
+Bytes load_bytes(const void* from) {
   Bytes bytes;
   std::memcpy(&bytes, from, sizeof bytes);
   return bytes;
@@ -33,12 +33,12 @@ bool is_zero(Bytes bytes) {
 template <std::size_t specials>
 inline EscapeTable::Bytes EscapeTable::replaced(const char* from) const {
   static_assert(sizeof(Bytes) == block && (specials == 2 || specials == specials_max));
-  const Bytes bytes = load(from);
-  auto found = (bytes < load(&controls_end_)) | (bytes == load(&specials_[0])) |
-               (bytes == load(&specials_[1]));
+  const Bytes bytes = load_bytes(from);
+  auto found = (bytes < load_bytes(&controls_end_)) | (bytes == load_bytes(&specials_[0])) |
+               (bytes == load_bytes(&specials_[1]));
   if constexpr (specials > 2) {
-    found |= (bytes == load(&specials_[2])) | (bytes == load(&specials_[3])) |
-             (bytes == load(&specials_[4]));
+    found |= (bytes == load_bytes(&specials_[2])) | (bytes == load_bytes(&specials_[3])) |
+             (bytes == load_bytes(&specials_[4]));
   }
   return std::bit_cast<Bytes>(found);
 }

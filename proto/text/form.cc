@@ -27,7 +27,7 @@ constexpr std::array<std::uint16_t, 256> hex_values(unsigned shift) {
 constexpr std::array<std::uint16_t, 256> high_digits = hex_values(4), low_digits = hex_values(0);
 
 // The decoded byte of each input byte; 0: `%` or a zero byte, decoded separately.
-constexpr std::array<char, 256> plain = [] {
+constexpr std::array<char, 256> plain_byte = [] {
   std::array<char, 256> table{};
   for (std::size_t c = 0; c < table.size(); ++c) table[c] = static_cast<char>(c);
   table['+'] = ' ';
@@ -35,10 +35,10 @@ constexpr std::array<char, 256> plain = [] {
   return table;
 }();
 
-// Copies bytes up to the next one with a 0 in `plain`, and returns their number.
+// Copies bytes up to the next one with a 0 in `plain_byte`, and returns their number.
 std::size_t copy_plain(const char* from, std::size_t count, char* to) {
   const auto byte = [&](std::size_t i) {
-    const char c = plain[static_cast<std::uint8_t>(from[i])];
+    const char c = plain_byte[static_cast<std::uint8_t>(from[i])];
     if (c == 0) return false;
     to[i] = c;
     return true;

@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr EscapeTable escapes = [] {
+constexpr EscapeTable json_escapes = [] {
   constexpr char hex[] = "0123456789abcdef";
   EscapeTable table;
   for (std::size_t c = 0; c < 0x20; ++c) {
@@ -97,7 +97,7 @@ void JsonWriter::unsigned_number(std::uint64_t number) {
 
 void JsonWriter::quoted(std::string_view text) {
   out_.push_back('"');
-  escapes.append(out_, text);
+  json_escapes.append(out_, text);
   out_.push_back('"');
 }
 

@@ -15,9 +15,9 @@ namespace {
 bool forbidden_control(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
 
 using Vector [[gnu::vector_size(16)]] = signed char;
-constexpr std::size_t step = 4 * sizeof(Vector);
+constexpr std::size_t step_bytes = 4 * sizeof(Vector);
 
-Vector load(const char* bytes) {
+Vector load_vector(const char* bytes) {
   Vector v;
   std::memcpy(&v, bytes, sizeof v);
   return v;
@@ -26,8 +26,9 @@ Vector load(const char* bytes) {
 // True: all bytes are ASCII from the space on. Bytes beyond ASCII are negative.
 bool plain_step(const char* bytes) {
   const Vector last_control = Vector{} + 0x1F;
-  const Vector plain = (load(bytes) > last_control) & (load(bytes + 16) > last_control) &
-                       (load(bytes + 32) > last_control) & (load(bytes + 48) > last_control);
+  const Vector plain =
+      (load_vector(bytes) > last_control) & (load_vector(bytes + 16) > last_control) &
+      (load_vector(bytes + 32) > last_control) & (load_vector(bytes + 48) > last_control);
   const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(plain);
   return (halves[0] & halves[1]) == UINT64_MAX;
 }
@@ -35,15 +36,15 @@ bool plain_step(const char* bytes) {
 // The number of plain bytes at the start, in whole steps.
 std::size_t plain_bytes(std::string_view text) {
   std::size_t at = 0;
-  while (at + step <= text.size() && plain_step(text.data() + at)) at += step;
+  while (at + step_bytes <= text.size() && plain_step(text.data() + at)) at += step_bytes;
   return at;
 }
 
 // True: one of the bytes is a forbidden control character.
 bool forbidden_step(const char* bytes) {
   Vector found{};
-  for (std::size_t at = 0; at < step; at += sizeof(Vector)) {
-    const Vector v = load(bytes + at);
+  for (std::size_t at = 0; at < step_bytes; at += sizeof(Vector)) {
+    const Vector v = load_vector(bytes + at);
     found |= (v >= 0) & (v < 0x20) & (v != '\t') & (v != '\n') & (v != '\r');
   }
   const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(found);
@@ -51,7 +52,7 @@ bool forbidden_step(const char* bytes) {
 }
 
 bool has_forbidden_control(std::string_view text) {
-  for (; text.size() >= step; text.remove_prefix(step))
+  for (; text.size() >= step_bytes; text.remove_prefix(step_bytes))
     if (forbidden_step(text.data())) return true;
   return std::ranges::any_of(
       text, [](char c) { return forbidden_control(static_cast<unsigned char>(c)); });

@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-constexpr EscapeTable escapes = [] {
+constexpr EscapeTable xml_escapes = [] {
   EscapeTable table;
   table.replace('&', "&amp;");
   table.replace('<', "&lt;");
@@ -31,7 +31,7 @@ void XmlWriter::open(std::string_view name, std::string_view attributes) {
 
 void XmlWriter::close(std::string_view name) { append_all(out_, "</", name, ">"); }
 
-void XmlWriter::text(std::string_view content) { escapes.append(out_, content); }
+void XmlWriter::text(std::string_view content) { xml_escapes.append(out_, content); }
 
 void XmlWriter::element(std::string_view name, std::string_view content) {
   open(name);

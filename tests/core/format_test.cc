@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace pawl {
 namespace {
@@ -42,6 +45,12 @@ TEST(Format, AppendsToATextThatIsThere) {
                     7, Hex{255, 4}
   });
   EXPECT_EQ(out, "id 7-00ff");
+}
+
+TEST(Format, JoinsTheTextsOfARange) {
+  EXPECT_EQ(join_texts(std::vector<std::string>{}, ", "), "");
+  EXPECT_EQ(join_texts(std::vector<std::string>{"a"}, ", "), "a");
+  EXPECT_EQ(join_texts(std::vector<std::string_view>{"a", "", "c"}, ", "), "a, , c");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/script.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
+
+#include "core/format.h"
 
 namespace pawl::test {
 
@@ -202,7 +204,7 @@ std::string Script::perform_move(const Step& step) {
                                task.moved, task.to_move));
     if (task.failure != Errc::ok) said.back() += fmt::format(":{}", name_of(task.failure));
   }
-  return fmt::format("{}", fmt::join(said, " "));
+  return join_texts(said, " ");
 }
 
 std::string Script::send_once(const Step& step) {
@@ -279,7 +281,7 @@ std::string Script::outcome(const Ask& ask) {
   }
   for (const ReceiptEntry& entry : request.receipts) errors.emplace_back(name_of(entry.error));
   if (std::ranges::all_of(errors, [](const std::string& e) { return e == "ok"; })) return "ok";
-  return fmt::format("{}", fmt::join(errors, " "));
+  return join_texts(errors, " ");
 }
 
 std::string Script::deliveries(const Ask& ask) {
@@ -289,7 +291,7 @@ std::string Script::deliveries(const Ask& ask) {
         fmt::format("{}#{}", world_.body_at(delivery.position), delivery.receive_count));
     handles_[names.back()] = delivery.handle;
   }
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, " "));
+  return names.empty() ? "none" : join_texts(names, " ");
 }
 
 }  // namespace pawl::test

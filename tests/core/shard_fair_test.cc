@@ -2,7 +2,7 @@
 // Standard queues whose messages have groups: tenants do not delay each other.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

@@ -2,7 +2,7 @@
 // FIFO queues: order within groups, deduplication, ReceiveRequestAttemptId.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

@@ -3,7 +3,7 @@
 // Deletes of messages in transfer: shard_moving_delete_test.cc.
 #include "core/transfer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

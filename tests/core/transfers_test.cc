@@ -2,7 +2,7 @@
 // Dead letters: the time of the move, the attributes kept, and that none is lost or duplicated.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

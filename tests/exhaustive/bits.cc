@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every bit of segments and manifests flipped, one at a time. Segments are also cut at each 512
 // bytes, and each block is zeroed, swapped with its neighbour, or replaced by the other segment's.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

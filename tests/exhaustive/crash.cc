@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every disk state that a power cut may leave, at every moment of every story.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The N-th operation of a disk fails, for every kind of operation and every N until none fails.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/exhaustive/inspect.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

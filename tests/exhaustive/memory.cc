@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The N-th allocation of the broker fails, for every N until none fails. Each N has its own
 // process, which may end, but must leave disks on which nothing is missing.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pawl_exhaustive: every crash point, bit, failing operation and failing allocation of small
 // workloads.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unauthenticated peers must not take resources from authenticated ones.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <chrono>

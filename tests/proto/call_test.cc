@@ -2,7 +2,7 @@
 // Rules of every action: its protocol, its queue, and the form of results and errors.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -11,7 +11,7 @@
 //   - bit 5 of a letter in the name of a header: names have no case
 //   - bit 5 of a hex digit of an escape in the query: %2f is %2F
 //   - requests whose path has empty or dot segments: `//` and `/.` are signed as one
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

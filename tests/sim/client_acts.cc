@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the simulated clients.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <algorithm>
 
 #include "core/check.h"
@@ -9,7 +9,6 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
 constexpr std::uint32_t no_message = UINT32_MAX;
 
 constexpr std::size_t dedups_kept = 24;

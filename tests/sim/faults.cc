@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults, crashes and startups of a simulated run.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

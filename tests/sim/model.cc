@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/check.h"
 
 namespace pawl::sim {
 namespace {
 
-// Upper half of `attributes`; the message's id is the lower half.
-constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
 constexpr std::size_t pool_bytes = 256 << 10;
-constexpr Instant long_ago{0};
 
 // Random bytes from which bodies are cut: the same in every run.
 const std::vector<char>& pool() {

@@ -36,6 +36,10 @@
 
 namespace pawl::sim {
 
+// Upper half of `attributes`; the message's id is the lower half.
+constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
+constexpr Instant long_ago{0};
+
 // Possible contents of a message's delivery record.
 struct View {
   std::uint64_t step = 0;       // turn or response that caused it

@@ -8,8 +8,6 @@
 namespace pawl::sim {
 namespace {
 
-constexpr Instant long_ago{0};
-
 // Longest wait of a receive that finds only dead letters: until their transfers are settled.
 constexpr Duration move_wait_max = seconds(5);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pawl_sim: runs the simulator over many seeds, replays one, or searches for the mutants of
 // core/mutant.h.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A topic with a thousand subscriptions, each in its own row, through checkpoints, crashes and
 // starts.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 

@@ -7,7 +7,7 @@
 // Owner: one simulation.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RepairPlanner: reads the log as recovery will, and appends the missing records.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

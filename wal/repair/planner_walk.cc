@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RepairPlanner: follows the chain of frames and fills its gaps.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include "wal/repair/repair_copy.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/repair/report.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <vector>
+
+#include "core/format.h"
 
 namespace pawl {
 
@@ -16,7 +17,7 @@ std::string numbers(const std::set<Seq>& seqs) {
     for (++it; it != seqs.end() && *it == last + 1; ++it) last = *it;
     runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
   }
-  return fmt::format("{}", fmt::join(runs, ", "));
+  return join_texts(runs, ", ");
 }
 
 std::string describe_guess(const Guess& guess) {
@@ -28,12 +29,13 @@ std::string describe_guess(const Guess& guess) {
       for (const auto& [queue, seqs] : messages->second)
         which.push_back(fmt::format("queue {}: {}", raw(queue), numbers(seqs)));
     }
-    parts.push_back(fmt::format("{} {}{}", count, type,
-                                which.empty() ? "" : fmt::format(" ({})", fmt::join(which, "; "))));
+    parts.push_back(
+        fmt::format("{} {}{}", count, type,
+                    which.empty() ? "" : fmt::format(" ({})", join_texts(which, "; "))));
   }
   if (guess.unrecognized_bytes > 0)
     parts.push_back(fmt::format("{} unrecognized bytes", guess.unrecognized_bytes));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return join_texts(parts, ", ");
 }
 
 }  // namespace pawl

@@ -4,7 +4,7 @@
 // It signs what it is given as it is: paths and queries are to be in their canonical form already.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/format.h"
 #include "core/time.h"
 #include "proto/http/parser.h"
 
@@ -97,7 +98,7 @@ struct Signer {
     std::vector<std::string> names;
     for (const auto& header : request.headers) names.push_back(header.first);
     std::sort(names.begin(), names.end());
-    return fmt::format("{}", fmt::join(names, ";"));
+    return join_texts(names, ";");
   }
 
   static std::string hex(std::string_view bytes) {
@@ -136,9 +137,8 @@ struct Signer {
     }
     std::sort(lines.begin(), lines.end());
     const std::string canonical =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, request.path,
-                    fmt::format("{}", fmt::join(params, "&")),
-                    fmt::format("{}", fmt::join(lines, "")), names, sha(request.body));
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, request.path, join_texts(params, "&"),
+                    join_texts(lines, ""), names, sha(request.body));
     const std::string to_sign =
         fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", date(), scope(), sha(canonical));
     std::string key = "AWS4" + secret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits and buffers of the parser, and its pauses at the head of a request.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>

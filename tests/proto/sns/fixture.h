@@ -2,7 +2,7 @@
 // SNS over the fixture of SQS: calls as forms in, XML out.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <string_view>

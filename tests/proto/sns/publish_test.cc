@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Publishing: to whom a message goes, in which form, and what happens where it cannot.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // A topic and its rows in the directory.
 #include "proto/sns/topic.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topics and subscriptions of SNS: made, listed, changed, refused.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access to every action: by the owner, by another account, and on a queue that does not exist.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <memory>

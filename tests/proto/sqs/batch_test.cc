@@ -2,7 +2,7 @@
 // Batches: what refuses them whole, what refuses one entry, and in which order all that is told.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 // FIFO queues: their attributes, what a message for one must have, and what is told of it.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 // A broker in one file for the tests of the SQS shim: requests as text in, responses as text out.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

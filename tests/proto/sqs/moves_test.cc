@@ -2,7 +2,7 @@
 // Move tasks: who may start one, the handle that names it, and what is told of it.
 #include "proto/text/base64.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

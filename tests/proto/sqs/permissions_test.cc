@@ -2,7 +2,7 @@
 // Permissions: AddPermission and RemovePermission write the queue's Policy.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/policy.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/format.h"
 
 namespace pawl {
 namespace {
@@ -393,7 +395,7 @@ TEST(PolicyAllows, ADenyWinsWhereverItStands) {
   constexpr std::string_view no =
       R"({"Effect":"Deny","Principal":"*","Action":"sqs:SendMessage","Resource":"*"})";
   const auto policy = [](auto... statements) {
-    return fmt::format(R"({{"Statement":[{}]}})", fmt::join(Texts{statements...}, ","));
+    return fmt::format(R"({{"Statement":[{}]}})", join_texts(Texts{statements...}, ","));
   };
   EXPECT_TRUE(allows(policy(yes)));
   EXPECT_TRUE(allows(policy(yes, yes)));

@@ -2,7 +2,7 @@
 // Query callers that accept JSON: the same results and errors as in XML, in AWS's form of JSON.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 // Queues: their names, URLs, attributes and tags, in lists and one by one.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

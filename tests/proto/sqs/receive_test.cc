@@ -2,7 +2,7 @@
 // Receives, and what is done with receipt handles afterwards.
 #include "proto/aws/message_attributes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

@@ -2,7 +2,7 @@
 // Dead letters in attributes: RedrivePolicy, RedriveAllowPolicy, and which queues point to which.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

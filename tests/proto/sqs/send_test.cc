@@ -2,7 +2,7 @@
 // Sends: what is accepted, what is refused and in which words, and the digests that go back.
 #include "proto/aws/message_attributes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include "tests/proto/sqs/fixture.h"
 
 namespace pawl {

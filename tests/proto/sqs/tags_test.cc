@@ -2,7 +2,7 @@
 // Tags, and changes of a queue that others change at the same time.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 // Which queue a request is for, and the URLs that name queues.
 #include "tests/proto/sqs/fixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pawl {
 namespace {
