@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::array<char, 8> magic{'P', 'A', 'W', 'L', 'D', 'A', 'T', 'A'};
+constexpr std::array<char, 8> identity_magic{'P', 'A', 'W', 'L', 'D', 'A', 'T', 'A'};
 
 // Magic, version and checksum never change their offsets.
 struct CopyV1 {
@@ -84,7 +84,7 @@ std::expected<DataIdentity, std::string> read_identity(std::span<const std::byte
     const ConstBlock block(file.data() + at, block_bytes);
     Copy copy;
     std::memcpy(&copy, block.data(), sizeof copy);
-    if (copy.head.magic != magic) continue;
+    if (copy.head.magic != identity_magic) continue;
     ours = true;
     const std::uint64_t checksum = copy.head.version == 1
                                        ? hash_bytes(block.first(offsetof(CopyV1, checksum)), 0)
@@ -120,7 +120,7 @@ std::uint64_t write_identity(Block out, DataIdentity& identity) {
   identity.version = DataIdentity::version_now;
   ++identity.generation;
   Copy copy{};
-  copy.head = {.magic = magic,
+  copy.head = {.magic = identity_magic,
                .version = identity.version,
                .shards = identity.shards,
                .segment_bytes = identity.segment_bytes,
