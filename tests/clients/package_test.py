@@ -75,6 +75,18 @@ class Package(ServedTest):
         run(producer, queue, self.port(), input="one\ntwo\n")
         self.assertEqual(run(consumer, queue, self.port()), "one\ntwo\n")
 
+    def test_an_install_skips_a_component_that_was_not_built_and_says_how_to_build_it(self):
+        folder, prefix = PLACE / "unbuilt", PLACE / "unbuilt_prefix"
+        run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja")
+        out = run("cmake", "--install", folder, "--prefix", prefix)
+        for component, targets in (("server", "pawl"), ("client", "pawl_shared pawl_static")):
+            self.assertIn(f"{component} was not built, so it is not installed: cmake --build {folder} --target {targets}\n", out)
+            named = subprocess.run(["cmake", "--install", folder, "--prefix", prefix, "--component", component],
+                                   capture_output=True, text=True, timeout=SECONDS, check=False)
+            self.assertNotEqual(named.returncode, 0)
+            self.assertIn(f"{component} was not built", named.stderr)
+        self.assertEqual([file for file in prefix.rglob("*") if file.is_file()], [])
+
     def test_a_program_in_c_links_with_its_own_compiler(self):
         environment = os.environ | {"PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
         flags = run("pkg-config", "--cflags", "--libs", "pawl", env=environment).split()
