@@ -25,12 +25,10 @@ constexpr std::string_view style =
 constexpr double page_levels[] = {0.5, 0.9, 0.99, 0.999, 1};
 
 void append_row(std::string& html, const std::string& name, const LoadRound& round) {
-  fmt::format_to(std::back_inserter(html), "<tr><td>{}</td><td>{:.0f}</td>", name,
-                 round.per_second());
+  html += fmt::format("<tr><td>{}</td><td>{:.0f}</td>", name, round.per_second());
   for (const double level : page_levels)
-    fmt::format_to(std::back_inserter(html), "<td>{:.0f}</td>",
-                   microseconds(round.latency.quantile(level)));
-  fmt::format_to(std::back_inserter(html), "<td>{}</td></tr>\n", round.errors);
+    html += fmt::format("<td>{:.0f}</td>", microseconds(round.latency.quantile(level)));
+  html += fmt::format("<td>{}</td></tr>\n", round.errors);
 }
 
 void append_figures(std::string& html, const LoadResult& result) {

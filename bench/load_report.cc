@@ -50,11 +50,11 @@ std::string rounds_text(const std::vector<LoadRound>& rounds) {
 
 // A JSON number; JSON has no infinity.
 void append_number(std::string& json, std::string_view key, double value) {
-  fmt::format_to(std::back_inserter(json), "\"{}\":{:.1f},", key, value);
+  json += fmt::format("\"{}\":{:.1f},", key, value);
 }
 
 void append_text(std::string& json, std::string_view key, std::string_view value) {
-  fmt::format_to(std::back_inserter(json), "\"{}\":", key);
+  json += fmt::format("\"{}\":", key);
   JsonWriter(json).value(value);
   json += ',';
 }
@@ -78,20 +78,19 @@ void close(std::string& json, char end) {
 void append_rounds(std::string& json, const LoadResult& result) {
   json += "\"rounds\":[";
   for (const LoadRound& round : result.rounds) {
-    fmt::format_to(std::back_inserter(json), "{{\"elapsed_s\":{:.3f},\"messages\":{},",
-                   round.seconds, round.messages);
+    json += fmt::format("{{\"elapsed_s\":{:.3f},\"messages\":{},", round.seconds, round.messages);
     append_number(json, "messages_per_s", round.per_second());
     append_latency(json, round.latency);
-    fmt::format_to(std::back_inserter(json), "\"errors\":{}", round.errors);
+    json += fmt::format("\"errors\":{}", round.errors);
     close(json, '}');
   }
   close(json, ']');
   json += "\"seconds\":[";
   for (const LoadSecond& s : result.seconds)
-    fmt::format_to(std::back_inserter(json),
-                   "{{\"messages_per_s\":{},\"p50_us\":{:.1f},\"p99_us\":{:.1f},\"max_us\":{:.1f},"
-                   "\"errors\":{}}},",
-                   s.messages, s.p50_us, s.p99_us, s.max_us, s.errors);
+    json += fmt::format(
+        "{{\"messages_per_s\":{},\"p50_us\":{:.1f},\"p99_us\":{:.1f},\"max_us\":{:.1f},"
+        "\"errors\":{}}},",
+        s.messages, s.p50_us, s.p99_us, s.max_us, s.errors);
   close(json, ']');
 }
 
@@ -99,18 +98,18 @@ void append_ramp(std::string& json, const LoadResult& result) {
   if (result.ramp.empty()) return;
   json += "\"ramp\":[";
   for (const RampStep& step : result.ramp)
-    fmt::format_to(std::back_inserter(json),
-                   "{{\"rate\":{:.1f},\"messages_per_s\":{:.1f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}"
-                   ",\"held\":{},\"errors\":{}}},",
-                   step.rate, step.per_second, step.p50_us, step.p99_us, step.held, step.errors);
+    json += fmt::format(
+        "{{\"rate\":{:.1f},\"messages_per_s\":{:.1f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}"
+        ",\"held\":{},\"errors\":{}}},",
+        step.rate, step.per_second, step.p50_us, step.p99_us, step.held, step.errors);
   close(json, ']');
 }
 
 void append_machine(std::string& json, const MachineFacts& machine, std::string_view build) {
   json += "\"machine\":{";
   append_text(json, "cpu", machine.cpu);
-  fmt::format_to(std::back_inserter(json), "\"cores\":{},\"usable_cores\":{},\"memory_bytes\":{},",
-                 machine.cores, machine.usable, machine.memory_bytes);
+  json += fmt::format("\"cores\":{},\"usable_cores\":{},\"memory_bytes\":{},", machine.cores,
+                      machine.usable, machine.memory_bytes);
   append_text(json, "kernel", machine.kernel);
   if (!machine.file_system.empty()) append_text(json, "file_system", machine.file_system);
   append_text(json, "build", build);
@@ -120,13 +119,12 @@ void append_machine(std::string& json, const MachineFacts& machine, std::string_
 void append_options(std::string& json, const LoadOptions& o) {
   append_text(json, "workload", name_of(o.workload));
   append_text(json, "protocol", protocol_of(o));
-  fmt::format_to(std::back_inserter(json),
-                 "\"connections\":{},\"depth\":{},\"batch\":{},\"body\":{},\"rate\":{:.1f},"
-                 "\"spin\":{},\"threads\":{},\"groups\":{},\"warm_up_s\":{:.3f},\"signed\":{},"
-                 "\"tls\":{},",
-                 o.connections, o.depth, o.batch, o.body, o.rate, o.spin, o.threads, o.groups,
-                 o.warm_up, !o.key_id.empty(),
-                 o.tls || !o.ca_file.empty() || o.url.starts_with("https:"));
+  json += fmt::format(
+      "\"connections\":{},\"depth\":{},\"batch\":{},\"body\":{},\"rate\":{:.1f},"
+      "\"spin\":{},\"threads\":{},\"groups\":{},\"warm_up_s\":{:.3f},\"signed\":{},"
+      "\"tls\":{},",
+      o.connections, o.depth, o.batch, o.body, o.rate, o.spin, o.threads, o.groups, o.warm_up,
+      !o.key_id.empty(), o.tls || !o.ca_file.empty() || o.url.starts_with("https:"));
 }
 
 // The total and the rounds.
@@ -201,26 +199,24 @@ std::string result_json(const LoadOptions& options, const LoadResult& result,
   const LoadRound& total = result.total;
   std::string json = "{";
   append_options(json, options);
-  fmt::format_to(std::back_inserter(json), "\"elapsed_s\":{:.3f},\"messages\":{},", total.seconds,
-                 total.messages);
+  json += fmt::format("\"elapsed_s\":{:.3f},\"messages\":{},", total.seconds, total.messages);
   append_number(json, "messages_per_s", total.per_second());
   append_latency(json, total.latency);
   append_rounds(json, result);
   append_ramp(json, result);
   if (result.deliveries)
-    fmt::format_to(std::back_inserter(json), "\"lost\":{},\"duplicates\":{},\"disordered\":{},",
-                   result.deliveries->lost, result.deliveries->duplicates,
-                   result.deliveries->disordered);
+    json += fmt::format("\"lost\":{},\"duplicates\":{},\"disordered\":{},", result.deliveries->lost,
+                        result.deliveries->duplicates, result.deliveries->disordered);
   append_machine(json, machine, options.build);
-  fmt::format_to(std::back_inserter(json), "\"interrupted\":{},", result.interrupted);
+  json += fmt::format("\"interrupted\":{},", result.interrupted);
   json += "\"reasons\":{";
   for (const auto& [reason, count] : result.reasons) {
     JsonWriter(json).value(reason);
-    fmt::format_to(std::back_inserter(json), ":{},", count);
+    json += fmt::format(":{},", count);
   }
   close(json, '}');
   if (!result.fault.empty()) append_text(json, "fault", result.fault);
-  fmt::format_to(std::back_inserter(json), "\"errors\":{}}}\n", total.errors);
+  json += fmt::format("\"errors\":{}}}\n", total.errors);
   return json;
 }
 

@@ -51,10 +51,10 @@ class Canvas {
   Canvas(const Plot& plot, Axis x, Axis y) : plot_(plot), x_(x), y_(y) {}
 
   std::string draw() {
-    fmt::format_to(end(),
-                   "<svg viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\" "
-                   "font-size=\"12\" fill=\"currentColor\"><title>{}</title>\n",
-                   width, height, escape_markup(plot_.title));
+    out_ += fmt::format(
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\" "
+        "font-size=\"12\" fill=\"currentColor\"><title>{}</title>\n",
+        width, height, escape_markup(plot_.title));
     text(width / 2, top / 2, "middle", plot_.title, " font-weight=\"bold\"");
     draw_axes();
     for (std::size_t i = 0; i < plot_.lines.size(); ++i)
@@ -64,7 +64,6 @@ class Canvas {
   }
 
  private:
-  std::back_insert_iterator<std::string> end() { return std::back_inserter(out_); }
   double place_x(double value) const { return left + x_.share(value) * (width - left - right); }
   double place_y(double value) const {
     return height - bottom - y_.share(value) * (height - top - bottom);
@@ -72,15 +71,15 @@ class Canvas {
 
   void text(double x, double y, const char* anchor, const std::string& content,
             const std::string& more = {}) {
-    fmt::format_to(end(), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                   anchor, more, escape_markup(content));
+    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                        anchor, more, escape_markup(content));
   }
 
   void rule(double x1, double y1, double x2, double y2) {
-    fmt::format_to(end(),
-                   "<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"currentColor\" "
-                   "stroke-opacity=\"0.15\"/>\n",
-                   x1, y1, x2, y2);
+    out_ += fmt::format(
+        "<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"currentColor\" "
+        "stroke-opacity=\"0.15\"/>\n",
+        x1, y1, x2, y2);
   }
 
   void draw_axes() {
@@ -105,19 +104,18 @@ class Canvas {
     std::string path;
     for (const PlotPoint& point : line.points) {
       if (!x_.shows(point.x) || !y_.shows(point.y)) continue;
-      fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L',
-                     place_x(point.x), place_y(point.y));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', place_x(point.x),
+                          place_y(point.y));
     }
-    fmt::format_to(end(), "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", path,
-                   colour);
+    out_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", path,
+                        colour);
   }
 
   void draw_legend() {
     double x = left;
     for (std::size_t i = 0; i < plot_.lines.size(); ++i) {
-      fmt::format_to(end(),
-                     "<rect x=\"{:.1f}\" y=\"{}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n", x,
-                     height - 22, colours[i % plot_lines_max]);
+      out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n",
+                          x, height - 22, colours[i % plot_lines_max]);
       text(x + 14, height - 12, "start", plot_.lines[i].name);
       x += 34 + 7 * static_cast<double>(plot_.lines[i].name.size());
     }

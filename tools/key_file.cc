@@ -6,15 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include "tools/suggest.h"
+#include "tools/toml_text.h"
 
 namespace pawl {
 namespace {
@@ -25,10 +23,6 @@ struct FileText {
   std::string text;
   ~FileText() { explicit_bzero(text.data(), text.size()); }
 };
-
-std::string location_of(const std::string& path, const toml::source_region& where) {
-  return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
-}
 
 std::string unreadable(const std::string& path, std::string_view why) {
   return fmt::format("--keys {}: {}. Name a TOML file of [[key]] tables that user {} can read.",
@@ -106,14 +100,10 @@ std::expected<void, std::string> read_key(const std::string& path, const toml::t
 std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const std::string& path) {
   FileText file;
   if (auto read = read_guarded(path, file); !read) return Fault(read.error());
-  const toml::parse_result parsed =
-      toml::parse(std::string_view(file.text), std::string_view(path));
-  if (!parsed) {
-    return Fault(fmt::format("{}: {}.", location_of(path, parsed.error().source()),
-                             parsed.error().description()));
-  }
+  const auto parsed = parse_toml(file.text, path);
+  if (!parsed) return Fault(parsed.error());
   auto ring = std::make_shared<Keyring>();
-  for (const auto& [name, node] : parsed.table()) {
+  for (const auto& [name, node] : *parsed) {
     const toml::array* const keys = node.as_array();
     if (name.str() != "key" || keys == nullptr || !keys->is_homogeneous<toml::table>()) {
       return Fault(fmt::format("{}: this file may contain [[key]] tables only.",

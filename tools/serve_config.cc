@@ -2,9 +2,6 @@
 #include "tools/serve_config.h"
 
 #include <fmt/core.h>
-
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +19,7 @@
 #include "proto/http/strictness.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"
+#include "tools/toml_text.h"
 
 namespace pawl {
 namespace {
@@ -287,10 +285,6 @@ std::vector<std::string> keys_of(std::string_view section) {
   return names;
 }
 
-std::string location_of(const std::string& path, const toml::source_region& where) {
-  return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
-}
-
 std::optional<std::string> value_of(const toml::node& node, bool repeats) {
   if (const toml::array* const all = node.as_array(); all != nullptr && repeats) {
     std::string joined;
@@ -350,12 +344,9 @@ std::expected<void, std::string> read_config_file(const std::string& path, Given
         fmt::format("{}: cannot be read. Name a TOML file that exists with --config.", path));
   std::stringstream text;
   text << file.rdbuf();
-  const toml::parse_result parsed =
-      toml::parse(std::string_view(text.view()), std::string_view(path));
-  if (!parsed)
-    return Fault(fmt::format("{}: {}.", location_of(path, parsed.error().source()),
-                             parsed.error().description()));
-  for (const auto& [name, node] : parsed.table()) {
+  const auto parsed = parse_toml(text.view(), path);
+  if (!parsed) return Fault(parsed.error());
+  for (const auto& [name, node] : *parsed) {
     const std::string section(name.str());
     const std::vector<std::string> known = sections();
     if (std::find(known.begin(), known.end(), section) == known.end())

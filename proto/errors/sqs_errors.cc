@@ -78,8 +78,8 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
   refusal.clear();
   refusal.fault = row.fault;
   refusal.retry_ms = row.sqs_retry_ms;
-  fmt::format_to(
-      std::back_inserter(refusal.text), fmt::runtime(row.text), fmt::arg("queue", about.queue),
+  refusal.text += fmt::format(
+      fmt::runtime(row.text), fmt::arg("queue", about.queue),
       fmt::arg("attribute", about.attribute), fmt::arg("receipt", shown(about.receipt)),
       fmt::arg("visibility", shown(about.visibility)), fmt::arg("attempt", shown(about.attempt)),
       fmt::arg("message_size_max", about.message_size_max),

@@ -42,7 +42,7 @@ struct Refusal {
   bool because(SqsFault why, fmt::format_string<Args...> format, Args&&... args) {
     fault = why;
     text.clear();
-    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    text += fmt::format(format, std::forward<Args>(args)...);
     return false;
   }
 };

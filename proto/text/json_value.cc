@@ -32,7 +32,7 @@ void append_canonical(std::string& out, const JsonValue& value) {
     std::ranges::sort(members, {}, &JsonField::key);
     out += '{';
     for (const auto& [key, item] : members) {
-      fmt::format_to(std::back_inserter(out), "{}:{}=", key.size(), key);
+      out += fmt::format("{}:{}=", key.size(), key);
       append_canonical(out, item);
       out += ',';
     }

@@ -25,8 +25,8 @@ void on_abort(int) {
 void install_last_words() { signal(SIGABRT, on_abort); }
 
 void Part::looking_at(const std::string& again) {
-  fmt::format_to_n(last_words, sizeof last_words - 1, "looked at: --only {} {}\n", name_, again)
-      .out[0] = '\0';
+  std::snprintf(last_words, sizeof last_words, "looked at: --only %.*s %s\n",
+                static_cast<int>(name_.size()), name_.data(), again.c_str());
 }
 
 void Part::fail(const std::string& again, const std::string& what) {

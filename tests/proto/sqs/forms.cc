@@ -56,8 +56,8 @@ class Writer {
     if (value.is_null()) return;
     std::string_view text;
     const bool is_text = value.get_string().get(text) == simdjson::SUCCESS;
-    fmt::format_to(std::back_inserter(form_), "&{}={}", name,
-                   percent_encoded(is_text ? std::string(text) : simdjson::minify(value)));
+    form_ += fmt::format("&{}={}", name,
+                         percent_encoded(is_text ? std::string(text) : simdjson::minify(value)));
   }
 
   // An array, or the pairs of a map.
@@ -71,8 +71,7 @@ class Writer {
       const bool tags = name.ends_with("Tag");
       for (const auto [key, item] : map) {
         const std::string prefix = fmt::format("{}.{}.", name, ++n);
-        fmt::format_to(std::back_inserter(form_), "&{}{}={}", prefix, tags ? "Key" : "Name",
-                       percent_encoded(key));
+        form_ += fmt::format("&{}{}={}", prefix, tags ? "Key" : "Name", percent_encoded(key));
         one(prefix + "Value", item);
       }
     }
@@ -94,7 +93,7 @@ class Writer {
 
 std::string percent_encoded(std::string_view text) {
   std::string out;
-  for (const char c : text) fmt::format_to(std::back_inserter(out), "%{:02X}", c & 0xFF);
+  for (const char c : text) out += fmt::format("%{:02X}", c & 0xFF);
   return out;
 }
 
