@@ -56,6 +56,9 @@ void Appendix::copy(std::vector<std::byte> record) {
     frame_at_ = content_.frame_position(start_.tail);
     if (!fits(frame_at_, log_frame_header_bytes + record.size()))
       frame_at_ = content_.frame_position(at.extent_end(frame_at_));
+    CHECK(fits(frame_at_, log_frame_header_bytes + record.size()), "{} bytes at {}", record.size(),
+          frame_at_);
+    CHECK(frame_at_ >= start_.tail, "{} is before {}", frame_at_, start_.tail);
     frame_.resize(log_frame_header_bytes);
     records_ = 0;
     content_.make_whole(at.segment_of(frame_at_));
@@ -70,6 +73,9 @@ void Appendix::finish() {
 }
 
 void Appendix::close_frame() {
+  CHECK(records_ > 0, "at {}", frame_at_);
+  CHECK(frame_at_ > start_.last, "{} is not after {}", frame_at_, start_.last);
+  CHECK(frame_.size() <= log_frame_bytes_max, "{} bytes", frame_.size());
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(frame_.size());
   header.lsn = frame_at_;

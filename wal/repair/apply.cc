@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
+
 namespace pawl {
 namespace {
 
@@ -55,7 +57,7 @@ class Application {
       if (!file) return failed("open", name, file.error());
       Done done;
       for (; done && from != to && at_.segment_of(from->first) == number; ++from)
-        done = write(*file, name, at_.offset_of(from->first), from->second);
+        done = write_change(*file, name, from->first, from->second);
       if (done) done = sync(*file, name);
       disk_.close(*file);
       if (!done) return done;
@@ -65,6 +67,8 @@ class Application {
 
   Done write_manifests() {
     Manifest next = *plan_.manifest;
+    CHECK(next.epoch > 0, "an epoch of a log begins at 1");
+    CHECK(next.checkpoint <= next.checkpoint_end, "{} {}", next.checkpoint, next.checkpoint_end);
     for (std::size_t i = 0; i < std::size(manifest_names); ++i) {
       ++next.generation;
       std::array<std::byte, block_bytes> block;
@@ -92,6 +96,14 @@ class Application {
     const auto written = disk_.write_now(file, offset, bytes);
     return written ? Done{} : failed("write", name, written.error());
   }
+  // A change lies within its segment, behind the header.
+  Done write_change(FileId file, const std::string& name, Lsn lsn,
+                    std::span<const std::byte> bytes) {
+    const std::uint64_t offset = at_.offset_of(lsn);
+    CHECK(offset >= block_bytes, "at {}", lsn);
+    CHECK(offset + bytes.size() <= at_.segment_bytes, "{} bytes at {}", bytes.size(), lsn);
+    return write(file, name, offset, bytes);
+  }
   Done sync(FileId file, const std::string& name) {
     const auto synced = disk_.sync_now(file);
     return synced ? Done{} : failed("flush", name, synced.error());
@@ -116,6 +128,7 @@ class Application {
     }
     std::array<std::byte, block_bytes> header;
     const std::uint64_t usable = plan_.content.usable_bytes(number);
+    CHECK(usable <= at_.segment_bytes, "{} of segment {}", usable, number);
     write_segment_header(header, {at_.stream, number, at_.segment_base(number),
                                   usable == at_.segment_bytes ? 0 : usable});
     if (auto done = write(file, name, 0, header); !done) return done;

@@ -85,6 +85,7 @@ Result<std::span<const std::byte>> LogContent::from(Lsn lsn) {
   if (number_ != at_.segment_of(lsn)) {
     if (auto loaded = load(at_.segment_of(lsn)); !loaded) return std::unexpected(loaded.error());
   }
+  CHECK(segment_.size() == at_.segment_bytes, "{}", segment_.size());
   return std::span<const std::byte>(segment_).subspan(at_.offset_of(lsn),
                                                       at_.extent_end(lsn) - lsn);
 }
@@ -114,6 +115,8 @@ void LogContent::lay_over(Lsn lsn, std::span<const std::byte> bytes) {
 void LogContent::put(Lsn lsn, std::vector<std::byte> bytes) {
   CHECK(at_.offset_of(lsn) + bytes.size() <= at_.segment_bytes, "{} bytes at {}", bytes.size(),
         lsn);
+  CHECK(lsn % block_bytes == 0, "at {}", lsn);
+  CHECK(at_.offset_of(lsn) >= block_bytes, "at {}: the header", lsn);
   if (number_ == at_.segment_of(lsn)) lay_over(lsn, bytes);
   changes_[lsn] = std::move(bytes);
 }

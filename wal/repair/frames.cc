@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
 #include "wal/records.h"
 #include "wal/repair/sink.h"
 
@@ -127,6 +128,8 @@ Result<std::vector<LikelyManifest>> likely_manifests(LogContent& content,
                 .epoch = frames.back().epoch};
   const std::uint64_t unbroken = unbroken_from(content, at.segment_of(frames.back().lsn));
   const auto with = [&](const Span& checkpoint) {
+    CHECK(checkpoint.begin < checkpoint.end, "{} {}", checkpoint.begin, checkpoint.end);
+    CHECK(checkpoint.end <= frames.size(), "{} of {}", checkpoint.end, frames.size());
     Manifest manifest = base;
     manifest.checkpoint = frames[checkpoint.begin].lsn;
     manifest.checkpoint_end = frames[checkpoint.end - 1].lsn + frames[checkpoint.end - 1].length;

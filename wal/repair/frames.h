@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "core/check.h"
 #include "core/result.h"
 #include "wal/format.h"
 #include "wal/repair/content.h"
@@ -29,6 +30,8 @@ bool suspected_frame(std::span<const std::byte> bytes, Lsn at, const Geometry& g
 // The records of a frame, for decode_records().
 inline std::span<const std::byte> records_of(std::span<const std::byte> from_frame,
                                              const LogFrameHeader& header) {
+  CHECK(header.length >= log_frame_header_bytes, "{} bytes", header.length);
+  CHECK(header.length <= from_frame.size(), "{} of {} bytes", header.length, from_frame.size());
   return from_frame.first(header.length).subspan(log_frame_header_bytes);
 }
 inline Lsn end_of(const LogFrameHeader& header) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/check.h"
 #include "wal/records.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/planner.h"
@@ -210,9 +211,11 @@ Result<void> RepairPlanner::finish() {
   delete_queues(appendix);
   for (const auto& [id, seqs] : unreadable_) appendix.deletes(id, seqs);
   appendix.finish();
+  CHECK(appendix.begin() == 0 || appendix.begin() >= tail_, "{} {}", appendix.begin(), tail_);
   if (appendix.begin() != 0) plan_.appended = appendix.begin();
   if (appendix.begin() == 0 && !made_anew_) return {};
   next.durable = appendix.begin() != 0 ? appendix.end() : tail_;
+  CHECK(next.durable >= tail_, "{} {}", next.durable, tail_);
   next.clean = 0;
   plan_.manifest = next;
   return {};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/planner.h"
 #include "wal/repair/salvage.h"
@@ -157,6 +158,8 @@ Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn las
 
 // Builds a frame at `from` with the whole records in [from, to).
 Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrameHeader* next) {
+  CHECK(from < to, "{} {}", from, to);
+  CHECK(to <= at_.extent_end(from), "{} {}", from, to);
   const auto found = content_.from(from);
   if (!found) return std::unexpected(found.error());
   const std::vector<std::byte> damaged(found->begin(),
@@ -178,6 +181,8 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
     salvage.frame.resize(log_frame_header_bytes);
     salvage.lost_bytes = salvage.lost.unrecognized_bytes = to - from;
   }
+  CHECK(salvage.frame.size() >= log_frame_header_bytes, "at {}", from);
+  CHECK(salvage.frame.size() <= to - from, "{} bytes at {}", salvage.frame.size(), from);
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(salvage.frame.size());
   header.lsn = from;
@@ -225,6 +230,7 @@ Result<void> RepairPlanner::take(const LogFrameHeader& header, bool rebuilt) {
                                 describe(at_, header.lsn), read.error().what);
     return {};
   }
+  CHECK(!last_ || header.lsn >= tail_, "the frame at {} begins before {}", header.lsn, tail_);
   log_.emplace_back(header, rebuilt);
   last_ = header;
   tail_ = end_of(header);

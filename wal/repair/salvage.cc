@@ -104,6 +104,7 @@ std::uint32_t fill(std::byte* out, std::size_t bytes, std::uint64_t stream) {
     const bool fits = entries > 0 && (left == 0 || left >= 2 * record_bytes_min);
     const std::size_t n = fits ? encode_heads(out, std::span(none).first(entries), stream)
                                : encode_forget_transfer(out, {}, stream);
+    CHECK(n > 0 && n <= bytes, "{} of {} bytes", n, bytes);
     out += n;
     bytes -= n;
   }
@@ -157,6 +158,7 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
     result.records += fill(result.frame.data() + used, damaged.size() - used, stream);
     used = damaged.size();
   }
+  CHECK(used <= damaged.size(), "{} of {} bytes", used, damaged.size());
   result.frame.resize(used);
   return result;
 }

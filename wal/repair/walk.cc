@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/check.h"
 #include "wal/records.h"
 #include "wal/repair/content.h"
 #include "wal/repair/frames.h"
@@ -237,6 +238,7 @@ class Walk {
     report_.records += header.records;
     report_.bytes += header.length;
     report_.end = end_of(header);
+    CHECK(report_.end > lsn, "{} {}", report_.end, lsn);
     const auto records = records_of(extent_from(lsn), header);
     if (const auto decoded = decode_records(records, header.records, header.stream, contents_);
         !decoded)
