@@ -14,6 +14,9 @@
 
 #include "core/check.h"
 #include "net/io/disk_latency.h"
+#include "net/io/kernel_clocks.h"
+#include "net/io/resource_limits.h"
+#include "net/io/system_file.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "tools/log_writes.h"
@@ -170,16 +173,32 @@ std::vector<Finding> check_log_writes(const std::string& directory, double secon
 }
 
 Finding check_cpus(unsigned cpus, const std::string& root) {
-  const auto quota = cpu_quota(root);
-  if (quota && *quota < cpus)
+  const GroupCpus quota = group_cpus(root);
+  if (quota.cpus > 0 && quota.cpus < cpus)
     return {"cpus", Status::warn,
-            fmt::format("{} usable, but the cgroup's quota is {:.2f}", cpus, *quota),
+            fmt::format("{} usable, but the quota of the control group {} is {:.2f}", cpus,
+                        quota.group, quota.cpus),
             "Give the container whole CPUs, or run with --poll never, which spends no quota on "
             "spinning."};
+  return {"cpus", Status::ok,
+          fmt::format("{} usable, {}", cpus,
+                      quota.cpus > 0 ? fmt::format("quota {:.2f}", quota.cpus) : "no quota"),
+          ""};
+}
+
+Finding check_memory(const std::string& root) {
+  constexpr std::uint64_t comfortable = std::uint64_t{256} << 20;
+  const GroupMemory limit = group_memory(root);
+  if (limit.bytes == UINT64_MAX) return {"memory", Status::ok, "no control group limits it", ""};
+  const std::string what =
+      fmt::format("the control group {} allows {}; --memory is half of it by default", limit.group,
+                  amount_text(limit.bytes));
+  if (limit.bytes >= comfortable) return {"memory", Status::ok, what, ""};
   return {
-      "cpus", Status::ok,
-      fmt::format("{} usable, {}", cpus, quota ? fmt::format("quota {:.2f}", *quota) : "no quota"),
-      ""};
+      "memory", Status::warn, what,
+      fmt::format("Give the process {} or more: below, connections and bodies leave little room "
+                  "(MemoryMax=, --memory of a container).",
+                  amount_text(comfortable))};
 }
 
 // Checks a kernel setting of one word; most virtual machines do not have it.
@@ -192,6 +211,19 @@ std::optional<Finding> check_setting(const char* name, const std::string& path,
   return Finding{name, fine ? Status::ok : Status::warn, value, fine ? "" : remedy};
 }
 
+std::vector<Finding> check_clocks(const std::string& root) {
+  std::vector<Finding> found;
+  for (const ClockFault& fault : clock_faults(root))
+    found.push_back({"wall clock", Status::warn, fault.what, fault.remedy});
+  if (found.empty())
+    found.push_back({"wall clock", Status::ok,
+                     kernel_clocks().synchronised()
+                         ? "synchronised, according to the kernel"
+                         : "not synchronised: after a reboot it is trusted ten minutes later",
+                     ""});
+  return found;
+}
+
 std::string nearest_directory(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path at = std::filesystem::absolute(path, ignored).lexically_normal();
@@ -201,30 +233,6 @@ std::string nearest_directory(const std::string& path) {
 }
 
 }  // namespace
-
-std::optional<double> cpu_quota(const std::string& root) {
-  // cgroup v2: "max 100000" or "150000 100000", in every group up to the top; the smallest applies.
-  const std::string groups = text_of_file(root + "/proc/self/cgroup");
-  std::string group = line_after(groups, "0::");
-  std::optional<double> smallest;
-  const auto consider = [&smallest](double quota, double period) {
-    if (quota > 0 && period > 0)
-      smallest = std::min(smallest.value_or(quota / period), quota / period);
-  };
-  while (true) {
-    std::istringstream max(text_of_file(root + "/sys/fs/cgroup" + group + "/cpu.max"));
-    double quota = 0, period = 0;
-    if (max >> quota >> period) consider(quota, period);
-    const std::size_t slash = group.rfind('/');
-    if (slash == group.npos) break;
-    group.resize(slash);
-  }
-  // cgroup v1: in a container the group's own files are at the top of the mount.
-  for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
-    consider(number_in(text_of_file(root + mount + "/cpu.cfs_quota_us"), -1),
-             number_in(text_of_file(root + mount + "/cpu.cfs_period_us"), 0));
-  return smallest;
-}
 
 Finding not_measured(const Error& error) {
   constexpr const char* name = "log writes";
@@ -277,8 +285,10 @@ std::vector<Finding> examine(const DoctorOptions& options) {
     add_all(check_log_writes(directory, options.disk_seconds - bare, pins ? first_cpu : -1));
   }
   add(check_cpus(cpus, root));
+  add(check_memory(root));
   add(check_pinning(shards, cpus, pinning));
   add(check_huge_pages(root));
+  add_all(check_clocks(root));
   add(check_setting("clock source",
                     root + "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                     {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"},

@@ -33,7 +33,4 @@ std::vector<Finding> examine(const DoctorOptions& options);
 // The finding `log writes`, after an error of measure_log_writes().
 Finding not_measured(const Error& error);
 
-// The cgroup's quota in CPUs; nothing without a quota.
-std::optional<double> cpu_quota(const std::string& root = {});
-
 }  // namespace pawl

@@ -22,6 +22,7 @@
 
 #include "core/check.h"
 #include "net/io/ring.h"
+#include "net/io/system_file.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "tools/ring_memory.h"

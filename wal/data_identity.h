@@ -33,9 +33,14 @@
 
 namespace pawl {
 
+// Differs from boot to boot of a machine. All zero: unknown, and then no other one is the same.
+using BootId = std::array<std::uint8_t, 16>;
+inline bool is_known(const BootId& id) { return id != BootId{}; }
+inline bool is_same_boot(const BootId& a, const BootId& b) { return is_known(a) && a == b; }
+
 // The engine's clock in relation to the clocks of the machine (net/engine/clock.h).
 struct ClockAnchor {
-  std::array<std::uint8_t, 16> boot_id{};  // of the machine
+  BootId boot_id{};
   std::int64_t offset_us = 0;  // engine time minus the time since the machine was started
   std::int64_t shift_us = 0;   // wall time minus engine time
   Instant engine;              // engine time of this note; 0: never noted

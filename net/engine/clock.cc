@@ -27,7 +27,7 @@ void EngineClock::set_engine_us(std::int64_t us) {
 void EngineClock::resume(const ClockAnchor& anchor, bool trusted) {
   if (MUTANT(believe_wall)) return;
   trusted_ = trusted;
-  const bool runs_on = anchor.known() && anchor.boot_id == clocks_->boot_id() &&
+  const bool runs_on = anchor.known() && is_same_boot(anchor.boot_id, clocks_->boot_id()) &&
                        clocks_->running_us() + anchor.offset_us >= anchor.engine.ms * 1000;
   if (runs_on) {
     offset_us_.store(anchor.offset_us, std::memory_order_relaxed);

@@ -23,7 +23,6 @@
 //         alone.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -39,8 +38,9 @@ class MachineClocks {
   virtual ~MachineClocks() = default;
   virtual std::int64_t wall_us() const = 0;     // since 1970; a user or NTP may step it
   virtual std::int64_t running_us() const = 0;  // since the machine's start; even
-  virtual std::array<std::uint8_t, 16> boot_id() const = 0;  // differs from boot to boot
-  virtual bool synchronised() const = 0;                     // the wall clock is kept right
+  virtual BootId boot_id() const = 0;
+  // True: the kernel says that the wall clock is kept right. False: it says no, or nothing.
+  virtual bool synchronised() const = 0;
 };
 
 class EngineClock : public Clock {

@@ -12,32 +12,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "net/io/system_file.h"
+
 namespace pawl {
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  std::string result = text.str();
-  while (!result.empty() && result.back() == '\n') result.pop_back();
-  return result;
-}
-
-std::string line_after(const std::string& text, std::string_view key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t value = line.find_first_not_of(" \t", key.size());
-    return value == line.npos ? "" : line.substr(value);
-  }
-  return {};
-}
-
-int number_in(std::string_view text, int otherwise) {
-  int value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 std::string amount_text(std::uint64_t bytes) {
   if (bytes == UINT64_MAX) return "unlimited";
@@ -99,7 +76,8 @@ RingSurroundings ring_surroundings(const std::string& root) {
   RingSurroundings around;
   around.seccomp = number_in(line_after(text_of_file(root + "/proc/self/status"), "Seccomp:"), 0);
   around.io_uring_disabled =
-      number_in(text_of_file(root + "/proc/sys/kernel/io_uring_disabled"), 0);
+      number_in(text_of_file(root + "/proc/sys/kernel/io_uring_disabled"),
+                text_of_file(root + "/proc/sys/kernel/osrelease").empty() ? -1 : 0);
   around.memlock_bytes = process_limit(RLIMIT_MEMLOCK);
   utsname system{};
   if (uname(&system) == 0) around.kernel = system.release;
@@ -114,7 +92,7 @@ std::string explain_ring_error(int error, const RingSurroundings& around) {
       "allows io_uring_setup, "
       "io_uring_enter and io_uring_register, or, to try it out, with --security-opt "
       "seccomp=unconfined.";
-  if (error == EPERM && around.io_uring_disabled != 0)
+  if (error == EPERM && around.io_uring_disabled > 0)
     return fmt::format(
         "{}: the sysctl kernel.io_uring_disabled is {}. Allow it: `sysctl -w "
         "kernel.io_uring_disabled=0`{}.",
@@ -123,6 +101,11 @@ std::string explain_ring_error(int error, const RingSurroundings& around) {
   if ((error == EPERM || error == EACCES || error == ENOSYS) && around.seccomp == 2)
     return fmt::format("{}: a seccomp filter of this container or unit blocks io_uring. {}", name,
                        seccomp_remedy);
+  if (error == EPERM && around.io_uring_disabled < 0)
+    return fmt::format(
+        "{}: the sysctl kernel.io_uring_disabled, which this process cannot see, or a security "
+        "module forbids it. Check `sysctl kernel.io_uring_disabled` outside of the sandbox.",
+        name);
   if (error == EPERM || error == EACCES)
     return fmt::format(
         "{}: a security module forbids io_uring. Allow it in the policy of SELinux or AppArmor for "

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about this machine that explain why pawl cannot start or is at risk: io_uring, file
-// systems, and the small text files of /proc and /sys.
+// Facts about this machine that explain why pawl cannot start or is at risk: io_uring and file
+// systems.
 //
 // Units:  bytes.
-// Errors: none: a missing or malformed file yields an empty text or the given default.
+// Errors: none: what cannot be read is unknown.
 // Owner:  any thread; no state.
 #pragma once
 
@@ -15,8 +15,9 @@ namespace pawl {
 
 // Facts that explain a failure of io_uring_setup.
 struct RingSurroundings {
-  int seccomp = 0;                           // "Seccomp:" of /proc/self/status; 2: a filter
-  int io_uring_disabled = 0;                 // sysctl kernel.io_uring_disabled; 2: for all users
+  int seccomp = 0;  // "Seccomp:" of /proc/self/status; 2: a filter
+  // sysctl kernel.io_uring_disabled; 2: for all users, -1: /proc/sys is hidden.
+  int io_uring_disabled = 0;
   std::uint64_t memlock_bytes = UINT64_MAX;  // RLIMIT_MEMLOCK
   std::string kernel;                        // release, only for the text
 };
@@ -36,12 +37,6 @@ std::string copy_on_write_warning(const std::string& directory);
 inline constexpr const char* copy_on_write_remedy =
     "Put the data directory on ext4 or xfs, or keep space free.";
 
-// The file's text without final line ends; empty if there is no file.
-std::string text_of_file(const std::string& path);
-// The rest of the line that begins with `key`; empty: there is no such line.
-std::string line_after(const std::string& text, std::string_view key);
-// The number at the beginning of `text`.
-int number_in(std::string_view text, int otherwise);
 // A text such as "1.5 GiB" or "64 KiB"; UINT64_MAX is "unlimited".
 std::string amount_text(std::uint64_t bytes);
 // The soft limit of a resource of getrlimit(); UINT64_MAX: unlimited, 0: unknown.

@@ -10,6 +10,8 @@
 #include <latch>
 #include <vector>
 
+#include "net/io/resource_limits.h"
+
 namespace pawl {
 namespace {
 
@@ -69,6 +71,16 @@ std::expected<void, std::string> check_threads(unsigned count) {
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory) {
   if (auto space = check_address_space(shards, memory); !space) return space;
   return check_threads(shards + other_threads);
+}
+
+void warn_of_group_memory(std::uint64_t memory) {
+  const GroupMemory limit = group_memory();
+  if (memory <= limit.bytes / 4 * 3) return;
+  fmt::print(stderr,
+             "pawl: --memory is {} MiB, and the control group {} allows {} MiB for all that the "
+             "process has. The kernel may end pawl under load. Raise the limit (MemoryMax= in the "
+             "systemd unit, --memory of a container), or lower --memory to {} MiB\n",
+             mebibytes(memory), limit.group, mebibytes(limit.bytes), mebibytes(limit.bytes / 2));
 }
 
 std::vector<int> allowed_cpus() {

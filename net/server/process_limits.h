@@ -32,6 +32,10 @@ constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);
 
+// Warns on stderr if --memory is so near the limit of a control group that the kernel may end the
+// process.
+void warn_of_group_memory(std::uint64_t memory);
+
 // The CPUs on which this process may run. Empty: the kernel does not tell.
 std::vector<int> allowed_cpus();
 

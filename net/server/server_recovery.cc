@@ -2,16 +2,14 @@
 // The recovery of all shards of a server, from their logs to the state that is ready to serve.
 #include <fmt/core.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <random>
 
 #include "core/check.h"
+#include "net/io/resource_limits.h"
 #include "net/server/absent_log.h"
 #include "net/server/process_limits.h"
 #include "net/server/server.h"
@@ -21,22 +19,6 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // per shard
-
-// Half of the machine's memory, the cgroup's or the address space limit, whichever is least.
-std::uint64_t default_memory() {
-  struct sysinfo info{};
-  sysinfo(&info);
-  std::uint64_t total = std::uint64_t{info.totalram} * info.mem_unit;
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  std::string text;
-  if (std::uint64_t bytes = 0; limit >> text) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (error == std::errc() && end == text.data() + text.size()) total = std::min(total, bytes);
-  }
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) == 0) total = std::min<std::uint64_t>(total, space.rlim_cur);
-  return total / 2;
-}
 
 // Most connections: the open files limit, less a quarter for the logs (log_descriptors()) and the
 // share of the admin port. `explicit_max`: 0 if there is none.
@@ -77,7 +59,7 @@ std::string calibration_text(const Calibration& calibration) {
 
 std::uint64_t Server::memory_of_shard() const {
   CHECK(data_->identity().shards > 0, "a data directory without shards");
-  return (options_.memory != 0 ? options_.memory : default_memory()) / data_->identity().shards;
+  return (options_.memory != 0 ? options_.memory : usable_memory() / 2) / data_->identity().shards;
 }
 
 ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id) {
@@ -333,6 +315,8 @@ std::expected<void, std::string> Server::note_start() {
   if (next.upgraded == never) next.upgraded = workers_[0]->engine().shard().identity().upgraded;
   if (auto written = data_->write(next); !written) return written;
   clock.noted();
+  for (const ClockFault& fault : clock_faults())
+    fmt::print(stderr, "pawl: {}. {}\n", fault.what, fault.remedy);
   if (clock.waits()) {
     fmt::print(stderr,
                "pawl: by the wall clock {} s have passed since pawl ended, but the machine was "

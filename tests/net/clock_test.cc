@@ -18,7 +18,7 @@ struct Dial final : MachineClocks {
 
   std::int64_t wall_us() const override { return wall; }
   std::int64_t running_us() const override { return running; }
-  std::array<std::uint8_t, 16> boot_id() const override { return {boot}; }
+  BootId boot_id() const override { return {boot}; }
   bool synchronised() const override { return synced; }
   void pass(std::int64_t us) {
     wall += us;
@@ -202,6 +202,20 @@ TEST(EngineClock, ARestartWhileItWaitsLosesNoTime) {
   dial.synced = true;
   Resumed clock(dial, waiting.anchor(), waiting.now());
   EXPECT_EQ(clock.now(), newest + seconds(3660));
+}
+
+// A machine that hides its boot id shows the same zeros before and after a restart.
+TEST(EngineClock, AnUnknownBootIdCountsAsARestart) {
+  Dial dial;
+  dial.boot = 0;
+  EngineClock before(dial);
+  before.settle(Instant{});
+  const ClockAnchor noted = before.anchor();
+  dial.pass(hour_us);
+  dial.wall += 365 * day_us;  // a wrong clock at boot
+  const Resumed after(dial, noted, noted.engine);
+  EXPECT_TRUE(after.waits());
+  EXPECT_LE((Resumed(dial, noted, noted.engine).now() - noted.engine).ms, 1000);
 }
 
 TEST(EngineClock, MemoryPutBackToAnEarlierTimeCountsAsARestart) {

@@ -29,6 +29,7 @@ TEST(Machine, NamesTheBlockerAndTheRemedyWhenTheRingCannotBeMade) {
       {"sysctl wins",
        EPERM,                    {.seccomp = 2, .io_uring_disabled = 2},
        "io_uring_disabled",                                                                    "sysctl -w"          },
+      {"hidden sysctl",  EPERM,  {.io_uring_disabled = -1},              "cannot see",         "outside of the"     },
       {"policy",         EPERM,  {},                                     "security module",    "SELinux or AppArmor"},
       {"not built in",   ENOSYS, {.kernel = "5.4.0"},                    "5.4.0 was built",    "CONFIG_IO_URING"    },
       {"locked memory",  ENOMEM, {.memlock_bytes = 65536},               "64 KiB",             "ulimit -l"          },
@@ -54,6 +55,11 @@ TEST(Machine, ReadsTheSurroundingsOfTheRingFromTheSystem) {
   EXPECT_EQ(around.seccomp, 2);
   EXPECT_EQ(around.io_uring_disabled, 1);
   EXPECT_FALSE(around.kernel.empty());
+  EXPECT_EQ(ring_surroundings(FakeRoot().path()).io_uring_disabled, -1) << "/proc/sys is hidden";
+  EXPECT_EQ(ring_surroundings(FakeRoot().with("/proc/sys/kernel/osrelease", "5.15.0\n").path())
+                .io_uring_disabled,
+            0)
+      << "an older kernel has no such setting";
 }
 
 TEST(Machine, WarnsOfFileSystemsThatCopyOnWrite) {
@@ -66,19 +72,6 @@ TEST(Machine, WarnsOfFileSystemsThatCopyOnWrite) {
     EXPECT_TRUE(copy_on_write_warning(magic).starts_with(name)) << name;
   for (const std::uint64_t safe : {0xEF53, 0x58465342, 0x01021994})
     EXPECT_EQ(copy_on_write_warning(safe), "");
-}
-
-TEST(Machine, ReadsSmallFilesOfTheSystem) {
-  FakeRoot root;
-  root.with("/a", "key: \t7 of 9\nempty:\n\n");
-  const std::string text = text_of_file(root.path() + "/a");
-  EXPECT_EQ(text, "key: \t7 of 9\nempty:");
-  EXPECT_EQ(line_after(text, "key:"), "7 of 9");
-  EXPECT_EQ(line_after(text, "empty:"), "");
-  EXPECT_EQ(line_after(text, "none:"), "");
-  EXPECT_EQ(number_in(line_after(text, "key:"), 1), 7);
-  EXPECT_EQ(number_in("max", 1), 1);
-  EXPECT_EQ(text_of_file(root.path() + "/none"), "");
 }
 
 TEST(Machine, WritesAmountsOfBytes) {

@@ -191,7 +191,7 @@ class SimulatedBroker {
     std::int64_t wall_us() const override {
       return static_cast<std::int64_t>(world->now_us_) + world->wall_ms_ahead_ * 1000;
     }
-    std::array<std::uint8_t, 16> boot_id() const override {
+    BootId boot_id() const override {
       return {static_cast<std::uint8_t>(world->boots_),
               static_cast<std::uint8_t>(world->boots_ >> 8)};
     }

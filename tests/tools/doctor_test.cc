@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "tests/net/fake_root.h"
@@ -22,43 +21,6 @@ std::map<std::string, Finding> findings(const DoctorOptions& options) {
   std::map<std::string, Finding> by_name;
   for (const Finding& finding : examine(options)) by_name[finding.name] = finding;
   return by_name;
-}
-
-TEST(Doctor, FindsTheSmallestCpuQuotaOfAllGroupsAbove) {
-  struct Case {
-    const char* name;
-    std::map<std::string, std::string> files;
-    std::optional<double> quota;
-  };
-  const Case cases[] = {
-      {"none",
-       {{"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "max 100000\n"}},
-       std::nullopt},
-      {"own group",
-       {{"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "150000 100000\n"}},
-       1.5         },
-      {"parent is less",
-       {{"/proc/self/cgroup", "0::/a/b\n"},
-        {"/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n"},
-        {"/sys/fs/cgroup/a/cpu.max", "50000 100000\n"}},
-       0.5         },
-      {"version 1",
-       {{"/proc/self/cgroup", "4:cpu:/x\n"},
-        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"},
-        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
-       2.0         },
-      {"version 1, none",
-       {{"/proc/self/cgroup", "4:cpu:/x\n"},
-        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
-        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
-       std::nullopt},
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.name);
-    FakeRoot root;
-    for (const auto& [name, text] : c.files) root.with(name, text);
-    EXPECT_EQ(cpu_quota(root.path()), c.quota);
-  }
 }
 
 TEST(Doctor, WarnsAboutSettingsThatCostLatencyAndSaysHowToChangeThem) {
@@ -75,6 +37,17 @@ TEST(Doctor, WarnsAboutSettingsThatCostLatencyAndSaysHowToChangeThem) {
   EXPECT_EQ(by_name.count("block device"), 0u) << "this fake machine shows none";
   for (const auto& [name, finding] : by_name)
     EXPECT_EQ(finding.status == Finding::Status::ok, finding.remedy.empty()) << name;
+}
+
+TEST(Doctor, NamesTheGroupThatLimitsTheMemory) {
+  FakeRoot root;
+  root.with("/proc/self/cgroup", "0::/system.slice/pawl.service\n")
+      .with("/sys/fs/cgroup/system.slice/pawl.service/memory.max", "104857600\n");
+  const Finding finding = findings({.disk_seconds = 0, .root = root.path()})["memory"];
+  EXPECT_EQ(finding.status, Finding::Status::warn);
+  EXPECT_TRUE(finding.what.contains("/system.slice/pawl.service")) << finding.what;
+  EXPECT_TRUE(finding.what.contains("102400 KiB")) << finding.what;
+  EXPECT_TRUE(finding.remedy.contains("MemoryMax=")) << finding.remedy;
 }
 
 TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
