@@ -2,6 +2,7 @@
 #include "tools/serve_config.h"
 
 #include <fmt/core.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "tools/toml_text.h"
 
 #include <fmt/core.h>
+#include <toml++/toml.h>
 
 namespace pawl {
 

@@ -5,11 +5,17 @@
 // Owner:  values.
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <expected>
 #include <string>
 #include <string_view>
+
+// toml++ is a heavy header: only the sources that read a table include it.
+namespace toml {
+inline namespace v3 {
+class table;
+struct source_region;
+}  // namespace v3
+}  // namespace toml
 
 namespace pawl {
 
