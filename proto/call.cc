@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "core/check.h"
 #include "proto/call_state.h"
@@ -122,14 +123,17 @@ CallStep begin_sns(HttpCallState& s, const Form& form, std::string_view action, 
 CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
                      std::uint64_t request_number) {
   thread_local Form form;
+  std::string both;  // the form refers to it
   const std::string_view* name = nullptr;
-  // The parameters are in the body of a POST, or in the query string (GET, presigned).
+  // The parameters are in the body of a POST, in the query string (GET, presigned), or in both.
   if (http.method == "POST") {
     if (!check_form(s.sqs, form.parse(http.body))) return CallStep::respond;
     name = form.find("Action");
   }
   if (name == nullptr) {
-    if (!check_form(s.sqs, form.parse(http.query))) return CallStep::respond;
+    const bool in_both = http.method == "POST" && !http.body.empty() && !http.query.empty();
+    if (in_both) both.assign(http.query).append("&").append(http.body);
+    if (!check_form(s.sqs, form.parse(in_both ? both : http.query))) return CallStep::respond;
     name = form.find("Action");
   }
   if (name == nullptr) return begin_nothing(s, http);
@@ -141,18 +145,30 @@ CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
   return sqs::begin_query(s.sqs, http, form, *name);
 }
 
+bool begins_with(std::string_view text, std::string_view begin) {
+  return equals_ignoring_case(text.substr(0, begin.size()), begin);
+}
+
+bool is_form(const HttpRequest& http) {
+  const auto* type = http.header(HeaderName::content_type);
+  return type != nullptr && http.method == "POST" &&
+         begins_with(*type, "application/x-www-form-urlencoded");
+}
+
 // True for a JSON body: without an action, its error must be JSON too. Some clients declare JSON
 // but send a form.
 bool is_json(const HttpRequest& http) {
   const auto* type = http.header(HeaderName::content_type);
   if (type == nullptr || http.method != "POST") return false;
   const bool says_so =
-      type->starts_with("application/x-amz-json") || type->starts_with("application/json");
+      begins_with(*type, "application/x-amz-json") || begins_with(*type, "application/json");
   return says_so && (http.body.empty() || http.body.front() == '{');
 }
 
-// The X-Amz-Target of a call in JSON, "" if it has none; nothing for a call in Query.
+// The X-Amz-Target of a call in JSON, "" if it has none; nothing for a call in Query. A form is
+// Query, also if it has a target: clients of other protocols add one.
 std::optional<std::string_view> json_target(const HttpRequest& http) {
+  if (is_form(http)) return std::nullopt;
   if (const auto* target = http.header(HeaderName::x_amz_target)) return *target;
   return is_json(http) ? std::optional<std::string_view>("") : std::nullopt;
 }

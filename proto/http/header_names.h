@@ -23,8 +23,10 @@ enum class HeaderName : std::uint8_t {
   expect,
   host,
   origin,
+  referer,
   sec_fetch_site,
   transfer_encoding,
+  user_agent,
   x_amz_content_sha256,
   x_amz_date,
   x_amz_security_token,
@@ -34,7 +36,7 @@ enum class HeaderName : std::uint8_t {
   x_forwarded_host,
   x_forwarded_proto,
 };
-inline constexpr std::size_t header_names = 18;
+inline constexpr std::size_t header_names = 20;
 
 // Ignores the case of letters.
 HeaderName header_name(std::string_view text);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "proto/http/page_marks.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 
@@ -74,11 +75,15 @@ bool check_method(SqsState& s, const HttpRequest& http, std::string_view action)
   if (reads || http.method == "POST" || s.config->keys != nullptr ||
       http.header(HeaderName::authorization) != nullptr)
     return true;
+  const std::string_view mark = page_mark(http);
+  if (mark.empty()) return true;
   s.query_mode = true;  // the status is 403, as in HttpCall::deny()
-  return s.refusal.because(F::access_denied,
-                           "The action {} is not served to an unsigned {}, which any web page can "
-                           "send: only Get* and List* are. Send it as POST, or sign it.",
-                           shown(action), http.method);
+  return s.refusal.because(
+      F::access_denied,
+      "The action {} is not served to this {}: by its header {} a web page may "
+      "have sent it, and nobody is asked for a signature here. Send it as "
+      "POST, or start the server with --allow-origin and the page's origin.",
+      shown(action), http.method, mark);
 }
 
 CallStep begin_json(SqsState& s, const HttpRequest& http, std::string_view target) {

@@ -20,8 +20,9 @@ namespace pawl::sqs {
 // The action of an X-Amz-Target header; none if it is not one of SQS.
 SqsAction target_action(std::string_view target);
 
-// Any web page can make a browser send a GET, with an <img>. Without keys, a GET may therefore only
-// read, unless it has an Authorization header, which no page can add. False: refused.
+// Any web page can make a browser send a GET, with an <img>. Without keys, a GET that a page may
+// have sent (proto/http/page_marks.h) may therefore only read. A page cannot add the header
+// Authorization. False: refused.
 [[nodiscard]] bool check_method(SqsState& s, const HttpRequest& http, std::string_view action);
 
 // Parses and validates a call. `target` is the X-Amz-Target header, "" without one; `action` is the

@@ -224,8 +224,8 @@ TEST_F(GuardedServerTest, OtherOriginsGetNoHeadersWhereSignaturesAreAsked) {
       << "an error of authentication is to be readable too";
 }
 
-// An <img> sends a GET that no header distinguishes from one of a local client.
-TEST_F(GuardedServerTest, AnUnsignedGetOrHeadOnlyReads) {
+// The GET of an <img> carries no Origin; the browser marks it by other headers.
+TEST_F(GuardedServerTest, AGetOrHeadOfABrowserOnlyReads) {
   start();
   ask(json_request("CreateQueue", R"({"QueueName":"q"})"));
   ask(json_request("SendMessage", R"({"QueueUrl":"q","MessageBody":"kept"})"));
@@ -234,25 +234,28 @@ TEST_F(GuardedServerTest, AnUnsignedGetOrHeadOnlyReads) {
     return ask(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
                headers + "\r\n");
   };
+  const std::string image = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/99.0\r\n";
   const std::string queue = "/000000000000/q?Action=";
   for (const char* action : {"PurgeQueue", "DeleteQueue", "ReceiveMessage",
                              "SendMessage&MessageBody=x", "PurgeQueue&X-Amz-Signature=0"}) {
     for (const char* method : {"GET", "HEAD"}) {
-      const std::string answer = get(method, queue + action);
+      const std::string answer = get(method, queue + action, image);
       EXPECT_TRUE(answer.starts_with("HTTP/1.1 403")) << method << action << answer;
     }
-    EXPECT_TRUE(get("GET", queue + action).contains("<Code>AccessDenied</Code>")) << action;
+    EXPECT_TRUE(get("GET", queue + action, image).contains("<Code>AccessDenied</Code>")) << action;
   }
-  EXPECT_TRUE(get("GET", "/?Action=CreateQueue&QueueName=new").starts_with("HTTP/1.1 403"));
-  EXPECT_TRUE(
-      get("GET", "/?Action=CreateTopic&Name=t&Version=2010-03-31").starts_with("HTTP/1.1 403"));
-  const std::string counts = get("GET", queue + "GetQueueAttributes&AttributeName.1=All");
+  EXPECT_TRUE(get("GET", "/?Action=CreateQueue&QueueName=new", image).starts_with("HTTP/1.1 403"));
+  EXPECT_TRUE(get("GET", "/?Action=CreateTopic&Name=t&Version=2010-03-31", image)
+                  .starts_with("HTTP/1.1 403"));
+  const std::string counts = get("GET", queue + "GetQueueAttributes&AttributeName.1=All", image);
   EXPECT_TRUE(counts.starts_with("HTTP/1.1 200")) << counts;
   EXPECT_TRUE(counts.contains("<Name>ApproximateNumberOfMessages</Name><Value>1</Value>"))
       << counts;
   EXPECT_TRUE(get("GET", "/?Action=ListQueues").starts_with("HTTP/1.1 200"));
   EXPECT_TRUE(get("GET", "/?Action=ListTopics&Version=2010-03-31").starts_with("HTTP/1.1 200"));
-  EXPECT_TRUE(get("GET", queue + "PurgeQueue", "Authorization: AWS4-HMAC-SHA256 x\r\n")
+  EXPECT_TRUE(get("GET", "/?Action=CreateQueue&QueueName=new", "User-Agent: curl/8.5.0\r\n")
+                  .starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(get("GET", queue + "PurgeQueue", image + "Authorization: AWS4-HMAC-SHA256 x\r\n")
                   .starts_with("HTTP/1.1 200"))
       << "a page cannot add this header";
 }

@@ -88,7 +88,6 @@ TEST_F(SqsUrl, ThePathNamesTheQueueWhenNothingElseDoes) {
   EXPECT_EQ(broker.last.queue, QueueId{2});
 }
 
-// A presigned query that nobody verifies is as good as unsigned: by GET it may only read.
 TEST_F(SqsUrl, AQueryOnAQueuePathMayBeInTheUrl) {
   make_queue("q");
   const std::string_view signature =
@@ -100,10 +99,14 @@ TEST_F(SqsUrl, AQueryOnAQueuePathMayBeInTheUrl) {
   const std::string send = fmt::format(
       "/000000000000/q?Action=SendMessage&MessageBody=hello%20world&Version=2012-11-05{}",
       signature);
-  EXPECT_EQ(get(send).status, 403);
+  const SqsResponse page = http(
+      fmt::format("GET {} HTTP/1.1\r\nHost: h\r\nReferer: https://evil.example/\r\n", send), "");
+  EXPECT_EQ(page.status, 403);
+  EXPECT_TRUE(page.body.contains("by its header Referer a web page may have sent it")) << page.body;
   EXPECT_EQ(broker.messages.size(), 0u);
+  EXPECT_EQ(get(send).status, 200);
   EXPECT_EQ(query("", send).status, 200);
-  ASSERT_EQ(broker.messages.size(), 1u);
+  ASSERT_EQ(broker.messages.size(), 2u);
   EXPECT_EQ(broker.messages[0].body, "hello world");
 }
 
