@@ -145,14 +145,10 @@ CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
   return sqs::begin_query(s.sqs, http, form, *name);
 }
 
-bool begins_with(std::string_view text, std::string_view begin) {
-  return equals_ignoring_case(text.substr(0, begin.size()), begin);
-}
-
 bool is_form(const HttpRequest& http) {
   const auto* type = http.header(HeaderName::content_type);
   return type != nullptr && http.method == "POST" &&
-         begins_with(*type, "application/x-www-form-urlencoded");
+         starts_with_ignoring_case(*type, "application/x-www-form-urlencoded");
 }
 
 // True for a JSON body: without an action, its error must be JSON too. Some clients declare JSON
@@ -160,8 +156,8 @@ bool is_form(const HttpRequest& http) {
 bool is_json(const HttpRequest& http) {
   const auto* type = http.header(HeaderName::content_type);
   if (type == nullptr || http.method != "POST") return false;
-  const bool says_so =
-      begins_with(*type, "application/x-amz-json") || begins_with(*type, "application/json");
+  const bool says_so = starts_with_ignoring_case(*type, "application/x-amz-json") ||
+                       starts_with_ignoring_case(*type, "application/json");
   return says_so && (http.body.empty() || http.body.front() == '{');
 }
 

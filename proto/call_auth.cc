@@ -29,7 +29,7 @@ bool know_caller(HttpCallState& s, const HttpRequest& http) {
   s.auth_fault = verifier().verify(http, *settings.keys, http.arrived, identity);
   s.verified = s.auth_fault == AuthFault::none;
   if (!s.verified) {
-    refuse(s.sqs.refusal, s.auth_fault);
+    refuse(s.sqs.refusal, s.auth_fault, verifier().time());
     return false;
   }
   // The keys may be replaced before the response.
@@ -42,7 +42,7 @@ bool check_head(HttpCallState& s, const HttpRequest& http) {
   if (settings.keys == nullptr || is_open(http)) return true;
   s.auth_fault = verifier().verify_head(http, *settings.keys, http.arrived, s.verified);
   if (s.auth_fault == AuthFault::none) return true;
-  refuse(s.sqs.refusal, s.auth_fault);
+  refuse(s.sqs.refusal, s.auth_fault, verifier().time());
   return false;
 }
 

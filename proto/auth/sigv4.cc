@@ -187,7 +187,7 @@ struct SignatureVerifier::Claim {
   AuthFault read_header(std::string_view value);
   AuthFault read_query(const Form& form);
   bool read_credential();
-  AuthFault check_time(Instant now) const;
+  AuthFault check_time(Instant now, SignatureTime& time) const;
 };
 
 struct SignatureVerifier::Derived {
@@ -262,11 +262,12 @@ bool SignatureVerifier::Claim::read_credential() {
          rest == terminator;
 }
 
-AuthFault SignatureVerifier::Claim::check_time(Instant now) const {
+AuthFault SignatureVerifier::Claim::check_time(Instant now, SignatureTime& time) const {
   const std::optional<Instant> at = parse_date(date);
   if (!at || !date.starts_with(day)) return AuthFault::bad_date;
-  if (*at > now + skew_max) return AuthFault::not_yet_valid;
   const Duration valid = presigned ? seconds(expires) : skew_max;
+  time = {*at, now, *at > now ? skew_max : valid};
+  if (*at > now + skew_max) return AuthFault::not_yet_valid;
   return now > *at + valid ? AuthFault::expired : AuthFault::none;
 }
 
@@ -363,7 +364,7 @@ SignatureVerifier::Derived& SignatureVerifier::slot_of(const Sha256& print,
 
 AuthFault SignatureVerifier::begin(const HttpRequest& http, Instant now, Claim& claim) {
   if (const AuthFault fault = find_claim(http, claim); fault != AuthFault::none) return fault;
-  if (const AuthFault fault = claim.check_time(now); fault != AuthFault::none) return fault;
+  if (const AuthFault fault = claim.check_time(now, time_); fault != AuthFault::none) return fault;
   return make_canonical(http, claim);
 }
 

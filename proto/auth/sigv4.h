@@ -67,6 +67,9 @@ class SignatureVerifier {
   [[nodiscard]] AuthFault verify_head(const HttpRequest& http, const Keyring& keys, Instant now,
                                       bool& proven);
 
+  // The times of the request that was verified last, for the text of its refusal.
+  const SignatureTime& time() const { return time_; }
+
  private:
   struct Claim;
   struct Derived;
@@ -83,6 +86,7 @@ class SignatureVerifier {
   AuthFault check_signature(const Claim& claim, const Keyring& keys, Identity& out);
   Derived& slot_of(const Sha256& print, std::string_view scope);
 
+  SignatureTime time_;
   Form form_;              // the query string
   std::string canonical_;  // the canonical request
   std::string encoded_;    // the query's keys and values, in their canonical escapes

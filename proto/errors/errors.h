@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "core/time.h"
 
 namespace pawl {
 
@@ -92,7 +93,6 @@ enum class SqsFault : std::uint8_t {
   missing_token,
   incomplete_signature,
   signature_does_not_match,
-  request_expired,
   request_entity_too_large,
   unsupported_media_type,
   internal_failure,
@@ -114,6 +114,11 @@ enum class AuthFault : std::uint8_t {
   not_yet_valid,
   body_differs,  // X-Amz-Content-Sha256 is not the body's
   mismatch,      // a wrong signature, or an unknown key
+};
+// The times of a signature, for the texts of expired and not_yet_valid.
+struct SignatureTime {
+  Instant signed_at, now;
+  Duration valid{};  // from signed_at; for a signature of the future: the tolerated skew
 };
 inline constexpr std::size_t auth_faults = static_cast<std::size_t>(AuthFault::mismatch) + 1;
 

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
+
 #include "core/check.h"
 #include "core/directory.h"
 #include "core/ids.h"
@@ -50,8 +52,6 @@ constexpr SqsFaultInfo faults[] = {
            "MissingAuthenticationToken", 403),
     sender("com.amazon.coral.service#IncompleteSignatureException", "IncompleteSignature"),
     sender("com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403),
-    // SDKs take it for a wrong clock, correct theirs by our Date and retry.
-    sender("com.amazon.coral.service#RequestExpired", "RequestExpired"),
     sender("com.amazon.coral.service#RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
     sender("com.amazon.coral.service#UnsupportedMediaTypeException", "UnsupportedMediaType", 415),
     {"com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
@@ -88,7 +88,27 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
       fmt::arg("directory_mib", Directory::bytes_max >> 20));
 }
 
-void refuse(Refusal& refusal, AuthFault fault) {
+namespace {
+
+// "20260101T000000Z".
+std::string aws_date(Instant at) {
+  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(at.ms)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
+  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::string amount_of(Duration valid) {
+  const std::int64_t seconds = valid.ms / 1000;
+  return seconds % 60 == 0 ? fmt::format("{} min.", seconds / 60) : fmt::format("{} sec.", seconds);
+}
+
+}  // namespace
+
+void refuse(Refusal& refusal, AuthFault fault, const SignatureTime& time) {
   using F = SqsFault;
   struct Row {
     F fault;
@@ -115,9 +135,11 @@ void refuse(Refusal& refusal, AuthFault fault) {
       {F::signature_does_not_match,
        "'Host' and every 'X-Amz-' header of the request must be a 'SignedHeader' in the AWS "
        "Authorization."},
-      {F::request_expired, "Signature expired: the server's clock is past what it is valid for."},
-      {F::request_expired,
-       "Signature not yet current: it is more than 15 minutes ahead of the server's clock."},
+      // SDKs read these words, correct their clock by our Date and retry.
+      {F::signature_does_not_match,
+       "Signature expired: {signed_at} is now earlier than {earliest} ({now} - {valid})."},
+      {F::signature_does_not_match,
+       "Signature not yet current: {signed_at} is still later than {latest} ({now} + {valid})."},
       {F::signature_does_not_match, "X-Amz-Content-Sha256 is not the SHA-256 of the body."},
       // An unknown key gets this text too: guessing must not reveal which keys exist.
       {F::signature_does_not_match,
@@ -129,7 +151,11 @@ void refuse(Refusal& refusal, AuthFault fault) {
   CHECK(fault != AuthFault::none, "a refusal without a reason");
   CHECK(index < std::size(rows), "AuthFault {}", index);
   const Row& row = rows[index];
-  refusal.because(row.fault, "{}", row.text);
+  refusal.because(row.fault, fmt::runtime(row.text),
+                  fmt::arg("signed_at", aws_date(time.signed_at)),
+                  fmt::arg("earliest", aws_date(time.now - time.valid)),
+                  fmt::arg("latest", aws_date(time.now + time.valid)),
+                  fmt::arg("now", aws_date(time.now)), fmt::arg("valid", amount_of(time.valid)));
 }
 
 std::string_view shown(std::string_view given) {

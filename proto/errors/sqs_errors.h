@@ -60,7 +60,7 @@ struct ErrcSubjects {
 // Refuses with the SQS error and text of `code`, which must not be ok.
 void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about);
 // Refuses a request with a missing or faulty signature; `fault` must not be none.
-void refuse(Refusal& refusal, AuthFault fault);
+void refuse(Refusal& refusal, AuthFault fault, const SignatureTime& time = {});
 
 // A client's text, cut to at most 1024 bytes for use in an error text.
 std::string_view shown(std::string_view given);

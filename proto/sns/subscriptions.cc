@@ -26,6 +26,12 @@ bool check_name(SnsState& s, std::string_view name) {
                              shown(name));
 }
 
+bool check_attribute(SnsState& s, std::string_view name, std::string_view value) {
+  if (!check_value(s, name, value)) return false;
+  return name != "RawMessageDelivery" || !value.empty() ||
+         s.refusal.parameter("RawMessageDelivery: must be true or false");
+}
+
 std::string subscription_arn(const SnsState& s, const SnsSubscription& subscription) {
   return s.topic_arn + ":" + subscription.id;
 }
@@ -170,7 +176,7 @@ Next subscribe(SnsState& s, const Form& form) {
   std::vector<std::pair<std::string, std::string>> given;
   if (!read_pairs(s, form, "Attributes.entry", "key", "value", given)) return Next::respond;
   for (const auto& [name, value] : given) {
-    if (!check_name(s, name) || !check_value(s, name, value)) return Next::respond;
+    if (!check_name(s, name) || !check_attribute(s, name, value)) return Next::respond;
     set_value(asked.attributes, name, value);
   }
   return change_topic(s, [&s, asked = std::move(asked)](SnsTopic& topic) {
@@ -269,7 +275,7 @@ Next set_subscription_attributes(SnsState& s, const Form& form) {
     return Next::respond;
   }
   const std::string value(text_of(form, "AttributeValue"));
-  if (!check_value(s, name, value)) return Next::respond;
+  if (!check_attribute(s, name, value)) return Next::respond;
   return change_topic(
       s, [&s, id = std::string(id), name = std::string(name), value](SnsTopic& topic) {
         if (find_in_topic(s, topic, id) == nullptr) return false;

@@ -13,6 +13,7 @@
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "proto/text/json_value.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
@@ -154,11 +155,12 @@ bool SnsSubscription::prepare(std::string& why) {
   account = arn->account;
   queue = arn->name;
   const std::string_view delivery = value_of(attributes, "RawMessageDelivery");
-  if (!delivery.empty() && delivery != "true" && delivery != "false") {
+  raw = equals_ignoring_case(delivery, "true");
+  if (!delivery.empty() && !raw && !equals_ignoring_case(delivery, "false")) {
     why = "RawMessageDelivery: must be true or false";
     return false;
   }
-  raw = delivery == "true";
+  if (!delivery.empty()) set_value(attributes, "RawMessageDelivery", raw ? "true" : "false");
   const std::string_view scope = value_of(attributes, "FilterPolicyScope");
   if (!scope.empty() && scope != "MessageAttributes" && scope != "MessageBody") {
     why = "FilterPolicyScope: Invalid value [" + std::string(scope) +

@@ -78,7 +78,7 @@ bool read_topic(SnsState& s, const Form& form, std::string_view name, SnsTopic& 
                 Pairs& given) {
   if (!read_pairs(s, form, "Attributes.entry", "key", "value", given)) return false;
   const bool fifo = std::ranges::any_of(given, [](const auto& pair) {
-    return pair.first == "FifoTopic" && (pair.second == "true" || pair.second == "True");
+    return pair.first == "FifoTopic" && equals_ignoring_case(pair.second, "true");
   });
   if (!good_name(name) || fifo != name.ends_with(fifo_suffix)) {
     return fifo ? s.refusal.parameter(

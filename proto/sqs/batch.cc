@@ -42,6 +42,17 @@ Errc outcome_of_entry(const SqsState& s, const SqsEntry& entry) {
   return s.request.op == Op::send ? s.sends[entry.slot].error : s.receipts[entry.slot].error;
 }
 
+// AWS answers some faults of an entry in other words than those of a single call.
+bool refuse_entry(SqsEntry& entry, Op op, Errc outcome, std::string_view receipt) {
+  if (op == Op::delete_message && outcome == Errc::receipt_expired) {
+    entry.refusal.because(F::receipt_handle_is_invalid, "The receipt handle has expired");
+  } else if (outcome == Errc::receipt_invalid) {
+    entry.refusal.because(F::receipt_handle_is_invalid,
+                          "The receipt handle \"{}\" is not valid for this queue.", shown(receipt));
+  }
+  return static_cast<bool>(entry.refusal);
+}
+
 void write_failure(const SqsEntryInput& given, const Refusal& why, SqsResult& result) {
   constexpr std::string_view xml_name = "BatchResultErrorEntry";
   const SqsFaultInfo& fault = info(why.fault);
@@ -83,9 +94,10 @@ void settle_batch(SqsState& s) {
     SqsEntry& entry = s.entries[i];
     if (entry.refusal) continue;
     const Errc outcome = outcome_of_entry(s, entry);
-    if (outcome != Errc::ok) {
-      refuse(entry.refusal, outcome, subjects_of(s, s.input.entries[i]));
-    }
+    const SqsEntryInput& given = s.input.entries[i];
+    if (outcome != Errc::ok &&
+        !refuse_entry(entry, s.request.op, outcome, given[M::receipt_handle].text))
+      refuse(entry.refusal, outcome, subjects_of(s, given));
   }
 }
 

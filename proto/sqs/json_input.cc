@@ -12,6 +12,7 @@
 #include "proto/aws/message_attributes.h"
 #include "proto/text/base64.h"
 #include "proto/text/json_bulk.h"
+#include "proto/text/lone_surrogates.h"
 
 namespace pawl {
 namespace {
@@ -343,7 +344,12 @@ bool read_json(std::string_view body, const SqsActionInfo& action, SqsInput& inp
         structure ? "outside of texts" : "in all");
   }
   element document;
-  const auto error = Parser::of_this_thread().parse(body, true, document);
+  auto error = Parser::of_this_thread().parse(body, true, document);
+  if (error != simdjson::SUCCESS) {
+    std::string mended(body);
+    if (replace_lone_surrogates(mended))
+      error = Parser::of_this_thread().parse(mended, false, document);
+  }
   if (error != simdjson::SUCCESS) {
     return refusal.because(SqsFault::serialization, "The request body is not valid JSON: {}",
                            simdjson::error_message(error));

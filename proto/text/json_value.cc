@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 
 namespace pawl {
@@ -78,9 +79,18 @@ JsonMember member_of(std::string_view key, const JsonValue& value) {
 bool compact_json_object(std::string_view text, std::string_view member, std::string& compact) {
   const auto value = parse(text);
   if (!value || !value->is_object()) return false;
-  if (!member.empty() && !value->member(member)) return false;
-  compact = value->compact();
-  return true;
+  compact.clear();
+  JsonWriter json(compact);
+  json.begin_object();
+  bool found = member.empty();
+  for (const auto [key, item] : value->members()) {
+    if (item.is_null()) continue;
+    found |= key == member;
+    json.key(key);
+    compact += item.compact();
+  }
+  json.end_object();
+  return found;
 }
 
 bool same_json(std::string_view a, std::string_view b) {
@@ -94,7 +104,7 @@ std::optional<std::vector<JsonMember>> json_members(std::string_view text) {
   std::vector<JsonMember> members;
   for (const auto [key, item] : value->members()) {
     if (std::ranges::find(members, key, &JsonMember::key) != members.end()) return std::nullopt;
-    members.push_back(member_of(key, item));
+    if (!item.is_null()) members.push_back(member_of(key, item));
   }
   return members;
 }

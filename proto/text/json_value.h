@@ -16,7 +16,7 @@
 namespace pawl {
 
 // True: the text is a JSON object that has `member`, unless `member` is empty. `compact` is then
-// the same object without white space.
+// the same object without white space. A member that is null counts as absent, as on AWS.
 [[nodiscard]] bool compact_json_object(std::string_view text, std::string_view member,
                                        std::string& compact);
 
@@ -32,7 +32,7 @@ struct JsonMember {
   std::vector<std::string> list;  // a list's texts
 };
 
-// The members of an object, in its order; no value when the text is not an object, or a member
+// The members of an object that are not null, in its order; no value when the text is not an object, or a member
 // appears twice.
 std::optional<std::vector<JsonMember>> json_members(std::string_view text);
 

@@ -267,8 +267,7 @@ TEST_F(SqsProtocol, JsonThatCannotBeReadIsASerializationException) {
   const std::string deep = R"({"x":)" + std::string(40, '[') + std::string(40, ']') + "}";
   for (const std::string_view bad :
        {std::string_view("{"), std::string_view(R"({"QueueUrl":"q"} x)"),
-        std::string_view("{\"QueueUrl\":\"\xff\"}"), std::string_view(R"({"QueueUrl":"\ud800"})"),
-        std::string_view(deep)}) {
+        std::string_view("{\"QueueUrl\":\"\xff\"}"), std::string_view(deep)}) {
     const SqsResponse answer = json("ReceiveMessage", bad);
     EXPECT_TRUE(answer.body.starts_with(
         R"({"__type":"com.amazon.coral.service#SerializationException","message":"The request body is not valid JSON)"))

@@ -239,6 +239,8 @@ TEST_F(SnsTest, SubscribeSaysWhatItDoesNotTake) {
           "AttributeName Reason: Unknown subscription attribute: Colour");
   refused(ours + attribute(1, "RawMessageDelivery", "yes"),
           "RawMessageDelivery: must be true or false");
+  refused(ours + attribute(1, "RawMessageDelivery", ""),
+          "RawMessageDelivery: must be true or false");
   refused(ours + attribute(1, "FilterPolicyScope", "Body"),
           "FilterPolicyScope: Invalid value [Body]. Please use either MessageBody or "
           "MessageAttributes");
@@ -253,6 +255,35 @@ TEST_F(SnsTest, SubscribeSaysWhatItDoesNotTake) {
   EXPECT_EQ(
       sns("Subscribe", at + "&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:111111111111:q").status,
       403);
+}
+
+// MassTransit sends "True"; AWS answers in lower case.
+TEST_F(SnsTest, BooleanAttributesAreTakenInAnyCaseAndAnsweredInLowerCase) {
+  const std::string topic = make_topic("t");
+  const auto shown = [&](const std::string& arn) {
+    return sns("GetSubscriptionAttributes", "&SubscriptionArn=" + arn).body;
+  };
+  int number = 0;
+  for (const auto& [given, answered] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"True",  "true" },
+           {"TRUE",  "true" },
+           {"False", "false"},
+           {"fAlSe", "false"}
+  }) {
+    const std::string arn =
+        subscribe(topic, fmt::format("q{}", ++number), attribute(1, "RawMessageDelivery", given));
+    const std::string want =
+        fmt::format("<key>RawMessageDelivery</key><value>{}</value>", answered);
+    EXPECT_TRUE(shown(arn).contains(want)) << given << shown(arn);
+    EXPECT_EQ(sns("SetSubscriptionAttributes",
+                  fmt::format("&SubscriptionArn={}&AttributeName=RawMessageDelivery&"
+                              "AttributeValue={}",
+                              arn, given))
+                  .status,
+              200);
+    EXPECT_TRUE(shown(arn).contains(want)) << given << shown(arn);
+  }
+  EXPECT_EQ(sns("CreateTopic", "&Name=u.fifo" + attribute(1, "FifoTopic", "TRUE")).status, 200);
 }
 
 TEST_F(SnsTest, AttributesOfSubscriptions) {

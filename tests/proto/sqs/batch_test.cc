@@ -212,6 +212,25 @@ TEST_F(SqsBatch, WhatTheBrokerSaysOfAnEntryIsToldOfThatEntry) {
       << sent.body;
 }
 
+// boto3 and the JavaScript SDK send the halves of a cut emoji as escapes.
+TEST_F(SqsBatch, HalfASurrogatePairFailsItsEntryAlone) {
+  const SqsResponse sent =
+      run("SendMessageBatch", entry("a", R"("MessageBody":"whole \ud83d\ude00")") + "," +
+                                  entry("b", R"("MessageBody":"cut \ud83d")") + "," +
+                                  entry("c", R"("MessageBody":"\ude00")"));
+  EXPECT_EQ(sent.status, 200) << sent.body;
+  EXPECT_TRUE(sent.body.contains(R"("Successful":[{"Id":"a")")) << sent.body;
+  for (const char* id : {"b", "c"})
+    EXPECT_TRUE(sent.body.contains(
+        fmt::format(R"({{"Id":"{}","SenderFault":true,"Code":"InvalidMessageContents")", id)))
+        << sent.body;
+  ASSERT_EQ(broker.messages.size(), 1u);
+  EXPECT_EQ(broker.messages[0].body, "whole \xf0\x9f\x98\x80");
+  EXPECT_EQ(json("SendMessage", R"({"QueueUrl":"q","MessageBody":"\ud83d"})")
+                .header("x-amzn-query-error"),
+            "InvalidMessageContents;Sender");
+}
+
 TEST_F(SqsBatch, ABatchRefusedWholeIsAnError) {
   broker.refuse_with = Errc::overloaded;
   EXPECT_EQ(run("SendMessageBatch", entry("a", R"("MessageBody":"1")")).status, 429);

@@ -411,9 +411,17 @@ TEST_F(SqsFifo, AnExpiredHandleIsSaidToBeThat) {
   EXPECT_EQ(on_fifo("DeleteMessageBatch",
                     fmt::format(R"("Entries":[{{"Id":"a","ReceiptHandle":"{}"}}])", handle))
                 .body,
+            R"({"Failed":[{"Id":"a","SenderFault":true,)"
+            R"("Code":"ReceiptHandleIsInvalid","Message":"The receipt handle has expired"}]})");
+  broker.refuse_entries = {Errc::receipt_invalid};
+  EXPECT_EQ(on_fifo("DeleteMessageBatch",
+                    fmt::format(R"("Entries":[{{"Id":"a","ReceiptHandle":"{}"}}])", handle))
+                .body,
             fmt::format(R"({{"Failed":[{{"Id":"a","SenderFault":true,)"
-                        R"("Code":"InvalidParameterValue","Message":"{}"}}]}})",
-                        text));
+                        R"("Code":"ReceiptHandleIsInvalid","Message":)"
+                        R"("The receipt handle \"{}\" is not valid for this queue."}}]}})",
+                        handle))
+      << "a handle of another queue";
 }
 
 }  // namespace

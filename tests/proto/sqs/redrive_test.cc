@@ -202,6 +202,14 @@ TEST_F(SqsRedrive, AnAllowPolicyFollowsTheRulesOfSqs) {
   EXPECT_EQ(
       set("RedriveAllowPolicy", R"({"redrivePermission":"denyAll","sourceQueueArns":[]})").status,
       200);
+  // Terraform sends null for a member that is not set.
+  EXPECT_EQ(
+      set("RedriveAllowPolicy", R"({"redrivePermission":"denyAll","sourceQueueArns":null})").status,
+      200);
+  EXPECT_EQ(get("RedriveAllowPolicy"),
+            R"({"Attributes":{"RedriveAllowPolicy":"{\"redrivePermission\":\"denyAll\"}"}})");
+  expect_refused("RedrivePolicy", R"({"maxReceiveCount":null,"deadLetterTargetArn":"a"})",
+                 "Redrive policy does not contain mandatory attribute: maxReceiveCount.");
   EXPECT_EQ(set("RedriveAllowPolicy", R"({"redrivePermission": "allowAll"})").status, 200);
   EXPECT_EQ(get("RedriveAllowPolicy"),
             R"({"Attributes":{"RedriveAllowPolicy":"{\"redrivePermission\":\"allowAll\"}"}})");
