@@ -104,8 +104,9 @@ class ShardLoop {
 
   // Runs one turn. Returns whether it had anything to do.
   bool turn(Instant now, std::uint64_t now_us);
-  // The shards to wake for the messages of this turn; call it after turn().
-  std::uint64_t take_wakes() { return std::exchange(wakes_, 0); }
+  // The shards to wake for the messages since the last call. Call it after turn() and after all
+  // that sends messages behind it: it publishes those too.
+  std::uint64_t take_wakes() { return std::exchange(wakes_, 0) | port_->publish(); }
 
   // The next time turn() is due if nothing arrives; Instant{0}: at once.
   Instant next_deadline();

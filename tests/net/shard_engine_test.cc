@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "net/engine/shard_recovery.h"
 #include "tests/core/secret.h"
@@ -89,6 +90,14 @@ class Engines {
     EXPECT_TRUE(ask(request, owner));
     return request.counts.visible;
   }
+  void turn(std::size_t shard) {
+    now_ = now_ + milliseconds(1);
+    engines_[shard]->loop().turn(now_, static_cast<std::uint64_t>(now_.ms) * 1000);
+  }
+  MeshPort& port(std::size_t shard) { return ports_[shard]; }
+  const std::vector<std::uint64_t>& connections(std::size_t shard) const {
+    return owners_[shard].connections;
+  }
   std::array<ShardEngine*, 2> both() const { return {engines_[0].get(), engines_[1].get()}; }
   Instant now() const { return now_; }
 
@@ -96,7 +105,8 @@ class Engines {
   struct Owner final : RequestOwner {
     std::set<const Request*> answers;
     void on_response(Request& request) override { answers.insert(&request); }
-    void connection(std::uint64_t) override {}
+    std::vector<std::uint64_t> connections;
+    void connection(std::uint64_t number) override { connections.push_back(number); }
   };
 
   Instant now_{1'700'000'000'000};
@@ -203,6 +213,23 @@ TEST(ShardEngine, GivesOutNoQueueIdOfALostControlLog) {
   repaired.start();
   EXPECT_FALSE(repaired.both()[1]->shard().has_queue(before)) << "its name is lost";
   EXPECT_GE(raw(repaired.create("new")), 100u);
+}
+
+// A binary connection whose HELLO names a queue of another shard is passed on behind the turn.
+TEST(ShardEngine, AConnectionThatIsPassedOnBehindATurnDoesNotWaitForTheNextOne) {
+  Disks disks = new_disks();
+  Engines engines(disks);
+  engines.start();
+  engines.turn(0);
+  engines.turn(1);
+  ASSERT_TRUE(engines.port(1).try_sleep());
+  ShardLoop& loop = engines.both()[0]->loop();
+  loop.take_wakes();
+  loop.send_connection(one, 42);
+  EXPECT_EQ(loop.take_wakes(), 0b10u) << "the other shard sleeps on";
+  engines.port(1).awake();
+  engines.turn(1);
+  EXPECT_EQ(engines.connections(1), std::vector<std::uint64_t>{42});
 }
 
 }  // namespace
