@@ -117,7 +117,8 @@ CallStep begin_sns(HttpCallState& s, const Form& form, std::string_view action, 
                        .base_url = sqs.scratch,
                        .request_id = sqs.request_id_text(),
                        .now = now,
-                       .request_number = request_number});
+                       .request_number = request_number,
+                       .trace = sqs.trace});
 }
 
 CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,

@@ -185,6 +185,12 @@ void append_attribute(std::string& out, const MessageAttribute& attribute) {
   out += attribute.value;
 }
 
+void append_trace_header(std::string& out, std::string_view trace) {
+  if (trace.empty() || trace.size() > trace_header_max || check_text(trace) != TextFault::none)
+    return;
+  append_attribute(out, {trace_header_name, "String", AttributeKind::text, trace});
+}
+
 bool AttributeReader::next(MessageAttribute& out) {
   std::string_view rest = rest_;
   std::uint16_t name_length = 0;

@@ -34,6 +34,8 @@ inline constexpr std::size_t attribute_type_max = 255;
 inline constexpr std::size_t trace_header_max =
     8192;  // bytes of AWSTraceHeader; they count towards no other limit
 
+inline constexpr std::string_view trace_header_name = "AWSTraceHeader";
+
 enum class AttributeKind : std::uint8_t { text = 1, bytes = 2 };
 
 struct MessageAttribute {
@@ -62,6 +64,10 @@ AttributeFault check_attribute(const MessageAttribute& attribute);
 
 // Appends one entry. The caller adds them in ascending order of their names.
 void append_attribute(std::string& out, const MessageAttribute& attribute);
+
+// Appends AWSTraceHeader, encoded as a system attribute. Leaves out one that is empty, longer than
+// trace_header_max or no text.
+void append_trace_header(std::string& out, std::string_view trace);
 
 // Iterates over encoded entries; stops at the first truncated entry.
 class AttributeReader {

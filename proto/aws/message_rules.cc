@@ -98,10 +98,7 @@ bool good_message_id(std::string_view id) {
          std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
 }
 
-bool good_entry_id(std::string_view id) {
-  constexpr std::size_t entry_id_max = 80;
-  return id.size() <= entry_id_max && is_plain_name(id);
-}
+bool good_entry_id(std::string_view id) { return id.size() <= entry_id_max && is_plain_name(id); }
 
 void write_sequence_number(std::array<char, 20>& out, Seq seq) {
   for (std::size_t i = out.size(); i > 0; seq /= 10) out[--i] = static_cast<char>('0' + seq % 10);

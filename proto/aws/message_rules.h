@@ -35,6 +35,7 @@ struct AttributeInput {
 bool good_message_id(std::string_view id);
 
 // True for a valid Id of a batch entry: 1..80 letters, digits, - and _.
+inline constexpr std::size_t entry_id_max = 80;
 bool good_entry_id(std::string_view id);
 
 // Writes a SequenceNumber: 20 digits.

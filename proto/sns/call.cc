@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/check.h"
+#include "proto/aws/message_attributes.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"
 #include "proto/text/text.h"
@@ -40,6 +41,7 @@ constexpr SnsFaultInfo faults[] = {
     {},
     {"InvalidParameter", 400, true},
     {"ParameterValueInvalid", 400, true},
+    {"ValidationError", 400, true},
     {"NotFound", 404, true},
     {"AuthorizationError", 403, true},
     {"FilterPolicyLimitExceeded", 403, true},
@@ -89,6 +91,7 @@ Next SnsCall::begin(const Form& form, std::string_view action, const SnsContext&
   s.request_id = context.request_id;
   s.now = s.config->shift->wall(context.now);
   s.request_number = context.request_number;
+  append_trace_header(s.trace, context.trace);
   const auto* const found = std::ranges::find(actions, action, &SnsAction::name);
   if (found == std::end(actions)) {
     s.refusal.because(SnsFault::invalid_action, "The action {} is not valid for this endpoint.",

@@ -45,6 +45,7 @@ struct SnsContext {
   std::string_view request_id;
   Instant now;
   std::uint64_t request_number = 0;
+  std::string_view trace = {};  // the header X-Amzn-Trace-Id; empty: none
 };
 
 class SnsCall {

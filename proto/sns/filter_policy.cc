@@ -42,6 +42,7 @@ struct AttributeSource {
     }
     return false;
   }
+  bool can_lack() const { return !encoded.empty(); }
   bool there(std::string_view key) const {
     MessageAttribute found;
     return find(key, found);
@@ -70,26 +71,55 @@ struct AttributeSource {
   }
 };
 
+// Null, an empty text, list or object do not exist.
+bool exists(const JsonValue& json) {
+  if (json.is_list()) return std::ranges::any_of(json.items(), exists);
+  if (json.is_object()) return json.size() > 0;
+  const auto text = json.text();
+  return !json.is_null() && !(text && text->empty());
+}
+
+// A key with dots is a path, however the body divides it: a.b.c finds {a:{b:{c}}}, {a.b:{c}},
+// {a:{b.c}} and {a.b.c}.
 struct BodySource {
   std::optional<JsonValue> members;  // nothing: an object without members
   FilterEffort& effort;
 
-  std::optional<JsonValue> find(std::string_view key) const {
-    if (!members) return std::nullopt;
+  // Visits each value of the key until `visit` returns true; returns whether it did.
+  template <typename Visit>
+  bool find(std::string_view key, const Visit& visit) const {
+    if (!members) return false;
     effort.add(members->size());
-    return members->member(key);
+    if (effort.over()) return true;
+    if (const auto found = members->member(key); found && visit(*found)) return true;
+    for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.', dot + 1)) {
+      const auto inner = members->member(key.substr(0, dot));
+      if (inner && find_in(*inner, key.substr(dot + 1), visit)) return true;
+    }
+    return false;
   }
-  bool there(std::string_view key) const { return find(key).has_value(); }
+  template <typename Visit>
+  bool find_in(const JsonValue& json, std::string_view key, const Visit& visit) const {
+    if (json.is_object()) return BodySource{json, effort}.find(key, visit);
+    return json.is_list() && std::ranges::any_of(json.items(), [&](const JsonValue& item) {
+             return find_in(item, key, visit);
+           });
+  }
+  bool can_lack() const { return true; }
+  bool there(std::string_view key) const { return find(key, exists); }
   template <typename Visit>
   bool each(std::string_view key, const Visit& visit) const {
-    const auto found = find(key);
-    return found && each_value(*found, effort, visit);
+    return find(key, [&](const JsonValue& found) { return each_value(found, effort, visit); });
   }
   // A list matches if one of its objects matches. A missing object counts as one without members:
   // {"exists": false} may still match.
   bool into(std::string_view key, const FilterNode& node) const {
-    const auto found = find(key);
-    return found ? any_object(*found, node) : node.matches(BodySource{std::nullopt, effort});
+    bool any = false;
+    const bool matched = find(key, [&](const JsonValue& found) {
+      any = true;
+      return any_object(found, node);
+    });
+    return matched || (!any && node.matches(BodySource{std::nullopt, effort}));
   }
   bool any_object(const JsonValue& json, const FilterNode& node) const {
     effort.add(1);

@@ -45,11 +45,17 @@ class FilterReader {
     return value.is_list() && value.size() >= 2 &&
            std::ranges::all_of(value.items(), &JsonValue::is_object);
   }
+  // The combinations of the branches add up.
   bool read_or(const JsonValue& value, FilterNode& to, std::size_t level) {
     to.ors.emplace_back();
+    const std::size_t before = combinations_;
+    std::size_t sum = 0;
     for (const JsonValue item : value.items()) {
+      combinations_ = before;
       if (!read(item, to.ors.back().emplace_back(), level)) return false;
+      sum += combinations_;
     }
+    combinations_ = std::min(sum, limits_.combinations_max + 1);
     return true;
   }
   bool read_field(std::string_view key, const JsonValue& value, FilterNode::Field& field,
@@ -94,7 +100,7 @@ class FilterReader {
     const auto value = FilterValue::of(from);
     if (!value) return wrong("Match value must be String, number, true, false, or null");
     to.text = value->text;
-    to.low = value->number;
+    to.low = five_digits(value->number);
     to.truth = value->truth;
     switch (value->kind) {
       case FilterValue::Kind::text:

@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -48,6 +49,15 @@ std::size_t FilterMatcher::cost() const {
   return kind == Kind::anything_but ? 1 + not_these.cost() : 1;
 }
 
+double five_digits(double number) {
+  constexpr double exact_max = 1e9;  // beyond it a policy has no number
+  return std::abs(number) > exact_max ? number : std::round(number * 1e5) / 1e5;
+}
+
+bool FilterMatcher::is_within(double number) const {
+  return (low_open ? number > low : number >= low) && (high_open ? number < high : number <= high);
+}
+
 bool FilterMatcher::matches(const FilterValue& value) const {
   using V = FilterValue::Kind;
   const bool is_text = value.kind == V::text;
@@ -55,7 +65,7 @@ bool FilterMatcher::matches(const FilterValue& value) const {
     case Kind::text:
       return is_text && value.text == text;
     case Kind::number:
-      return value.kind == V::number && value.number == low;
+      return value.kind == V::number && five_digits(value.number) == low;
     case Kind::truth:
       return value.kind == V::truth && value.truth == truth;
     case Kind::null:
@@ -67,10 +77,9 @@ bool FilterMatcher::matches(const FilterValue& value) const {
     case Kind::ignore_case:
       return is_text && equals_ignoring_case(value.text, text);
     case Kind::numeric:
-      return value.kind == V::number && (low_open ? value.number > low : value.number >= low) &&
-             (high_open ? value.number < high : value.number <= high);
+      return value.kind == V::number && is_within(five_digits(value.number));
     case Kind::exists:
-      return truth;
+      return truth && value.kind != V::null && !(is_text && value.text.empty());
     case Kind::network: {
       const auto address = is_text ? Network::parse(value.text) : std::nullopt;
       return address && address->v4 == network.v4 && network.contains(address->address);

@@ -96,7 +96,11 @@ struct FilterMatcher {
   // Approximate cost, in comparisons of short texts.
   std::size_t cost() const;
   bool matches(const FilterValue& value) const;
+  bool is_within(double number) const;
 };
+
+// Numbers are compared with five digits after the point.
+double five_digits(double number);
 
 // The comparisons of one message with one policy so far. Beyond the limit, matching stops and the
 // result is void.
@@ -119,9 +123,10 @@ struct FilterNode {
 
   std::size_t memory() const;  // bytes besides its own size
 
-  // A Source has three functions: `each(key, visit)` calls visit(FilterValue) until it returns
+  // A Source has four functions: `each(key, visit)` calls visit(FilterValue) until it returns
   // true, and returns whether it did; `there(key)` returns whether the key exists (a binary
-  // attribute counts as missing); `into(key, node)` returns whether the nested object matches.
+  // attribute, null and an empty value count as missing); `into(key, node)` returns whether the
+  // nested object matches; `can_lack()` returns whether the absence of a key can match at all.
   template <typename Source>
   bool matches(const Source& source) const {
     return std::ranges::all_of(fields, [&](const Field& f) { return matches(f, source); }) &&
@@ -138,7 +143,7 @@ struct FilterNode {
       return field.choices.any(value) || source.effort.over();
     };
     if (source.each(field.key, any)) return true;
-    return !source.there(field.key) && field.choices.any_of_absence();
+    return field.choices.any_of_absence() && source.can_lack() && !source.there(field.key);
   }
 };
 

@@ -77,8 +77,10 @@ std::string envelope(const SnsState& s, const SnsMessage& m, const SnsSubscripti
 
 // Adds the send of one message to the delivery. False: the queue can never accept the message.
 bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m, SnsDelivery& to) {
-  const bool raw = to.subscription->raw && !to.dead_letter;
-  if (raw && m.attribute_count > message_attributes_max) return false;
+  // A dead letter is raw, too. One with too many attributes is an envelope, so that it is kept.
+  const bool fits = m.attribute_count <= message_attributes_max;
+  const bool raw = to.subscription->raw && (fits || !to.dead_letter);
+  if (raw && !fits) return false;
   const std::string& body = raw ? m.text : to.bodies.emplace_back(envelope(s, m, *to.subscription));
   const std::string_view attributes = raw ? std::string_view(m.attributes) : std::string_view();
   const auto size = static_cast<std::int64_t>(body.size() + attributes_size(attributes));
@@ -86,6 +88,7 @@ bool make_send(const SnsState& s, const QueueConfig& queue, const SnsMessage& m,
   SendEntry& send = to.sends.emplace_back();
   send.content.body = body;
   send.content.attributes = attributes;
+  send.content.system = s.trace;
   // A FIFO topic's group sets an order, which a standard queue does not keep.
   if (queue.is_fifo() == s.topic->is_fifo()) send.content.group = m.group;
   if (queue.is_fifo()) send.content.dedup_id = m.dedup_id;
@@ -260,10 +263,20 @@ Next begin_delivery(SnsState& s) {
 bool check_batch(SnsState& s) {
   std::size_t bytes = 0;
   for (const SnsMessage& m : s.messages) {
-    if (!good_entry_id(m.id)) {
+    if (m.id.size() > entry_id_max) {
       return s.refusal.because(F::invalid_entry_id,
-                               "The Id of a batch entry in a batch request doesn't abide by the "
-                               "specification.");
+                               "The Id of a batch entry in a batch request is too long: {}",
+                               shown(m.id));
+    }
+    if (!good_entry_id(m.id)) {
+      return s.refusal.because(
+          F::invalid_entry_id,
+          "The Id of a batch entry in a batch request contains an impermissible character: {}",
+          shown(m.id));
+    }
+    if (m.refuses_request) {
+      s.refusal = m.refusal;
+      return false;
     }
     if (std::ranges::count(s.messages, m.id, &SnsMessage::id) > 1) {
       return s.refusal.because(F::ids_not_distinct,
@@ -273,9 +286,7 @@ bool check_batch(SnsState& s) {
   }
   return bytes <= SnsCall::message_bytes_max ||
          s.refusal.because(F::batch_too_long,
-                           "The length of all the batch messages put together is more than the "
-                           "limit: {} bytes of {}.",
-                           bytes, SnsCall::message_bytes_max);
+                           "The length of all the messages put together is more than the limit.");
 }
 
 bool find_topic_of(SnsState& s, const Form& form) {

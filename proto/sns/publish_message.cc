@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and checks the messages of a publish.
+#include <fmt/core.h>
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <optional>
 
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
@@ -10,7 +12,7 @@
 #include "proto/sns/state.h"
 #include "proto/text/base64.h"
 #include "proto/text/digest.h"
-#include "proto/text/json_value.h"
+#include "proto/text/json_dom.h"
 #include "proto/text/text.h"
 
 namespace pawl::sns {
@@ -20,20 +22,32 @@ using F = SnsFault;
 
 constexpr std::size_t subject_max = 100;
 
-// Chooses the text for sqs from {"default": "..", "sqs": ".."}.
+// Refuses the whole request, also if it is a batch.
+template <typename... Args>
+bool refuse_request(SnsMessage& m, F fault, fmt::format_string<Args...> text, Args&&... args) {
+  m.refuses_request = true;
+  return m.refusal.because(fault, text, std::forward<Args>(args)...);
+}
+
+// Chooses the text for sqs from {"default": "..", "sqs": ".."}. Of a member that is given twice the
+// last one counts.
 bool choose_text(SnsMessage& m, std::string_view message) {
-  const auto members = json_members(message);
-  if (!members) {
+  thread_local JsonDom dom;
+  const auto json = dom.parse(message);
+  if (!json || !json->is_object()) {
     return m.refusal.parameter("Message Structure - JSON message body failed to parse");
   }
-  for (const std::string_view key : {"sqs", "default"}) {
-    const auto found = std::ranges::find(*members, key, &JsonMember::key);
-    if (found == members->end() || found->kind != JsonMember::Kind::text) {
-      if (key == "sqs") continue;
-      return m.refusal.parameter("Message Structure - No default entry in JSON message body");
-    }
-    if (m.text.empty()) m.text = found->text;
+  std::optional<std::string_view> sqs, otherwise;
+  for (const auto [key, value] : json->members()) {
+    if (key == "sqs" && value.text()) sqs = value.text();
+    if (key == "default") otherwise = value.text();
   }
+  if (!otherwise) {
+    return refuse_request(
+        m, F::invalid_parameter,
+        "Invalid parameter: Message Structure - No default entry in JSON message body");
+  }
+  m.text = sqs && !sqs->empty() ? *sqs : *otherwise;
   return true;
 }
 
@@ -58,8 +72,7 @@ bool check_text_of(SnsMessage& m, std::string_view message, std::string_view str
 
 bool check_subject(SnsMessage& m) {
   const auto printable = [](char c) { return c >= 0x20 && c <= 0x7E; };
-  if (m.subject.empty()) return true;
-  return (m.subject.size() <= subject_max && m.subject.front() != ' ' &&
+  return (!m.subject.empty() && m.subject.size() <= subject_max && m.subject.front() != ' ' &&
           std::ranges::all_of(m.subject, printable)) ||
          m.refusal.parameter("Subject");
 }
@@ -76,9 +89,22 @@ bool read_attribute(SnsMessage& m, const Form& form, std::string_view list, std:
     }
     given.bytes = decoded.back();
   }
+  if (!given.type) {
+    return refuse_request(
+        m, F::validation_error,
+        "1 validation error detected: Value null at '{}.{}.Value.DataType' failed "
+        "to satisfy constraint: Member must not be null",
+        list, n);
+  }
   Refusal refusal;
-  return check_message_attribute(given, out, refusal) ||
-         m.refusal.because(F::parameter_value_invalid, "{}", refusal.text);
+  if (given.type->ends_with('.')) {
+    refusal.text = fmt::format(
+        "The message attribute '{}' has an invalid message attribute type, the set of supported "
+        "type prefixes is Binary, Number, and String.",
+        shown(given.name));
+  }
+  return (refusal.text.empty() && check_message_attribute(given, out, refusal)) ||
+         refuse_request(m, F::parameter_value_invalid, "{}", refusal.text);
 }
 
 bool read_attributes(SnsMessage& m, const Form& form, const std::string& list) {
@@ -119,13 +145,16 @@ bool check_ids(SnsState& s, SnsMessage& m) {
                "type");
   }
   if (m.group.empty()) {
-    return m.refusal.parameter("The MessageGroupId parameter is required for FIFO topics");
+    return refuse_request(
+        m, F::invalid_parameter,
+        "Invalid parameter: The MessageGroupId parameter is required for FIFO topics");
   }
   if (!m.dedup_id.empty()) return true;
   if (!topic.content_based_deduplication()) {
-    return m.refusal.parameter(
-        "The topic should either have ContentBasedDeduplication enabled or "
-        "MessageDeduplicationId provided explicitly");
+    return refuse_request(m, F::invalid_parameter,
+                          "Invalid parameter: The topic should either have "
+                          "ContentBasedDeduplication enabled or MessageDeduplicationId provided "
+                          "explicitly");
   }
   append_hex(m.dedup_id, sha256(m.text));
   return true;
@@ -151,7 +180,8 @@ void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsM
   m.subject = text("Subject");
   m.group = text("MessageGroupId");
   m.dedup_id = text("MessageDeduplicationId");
-  if (!check_text_of(m, text("Message"), text("MessageStructure")) || !check_subject(m) ||
+  if (!check_text_of(m, text("Message"), text("MessageStructure")) ||
+      (form.find(prefix + "Subject") != nullptr && !check_subject(m)) ||
       !read_attributes(m, form, prefix + "MessageAttributes.entry") || !check_ids(s, m)) {
     return;
   }

@@ -35,6 +35,7 @@ enum class SnsFault : std::uint8_t {
   none,
   invalid_parameter,
   parameter_value_invalid,
+  validation_error,
   not_found,
   authorization_error,
   filter_policy_limit,
@@ -82,9 +83,10 @@ struct SnsRefusal {
 // A message as published.
 struct SnsMessage {
   SnsRefusal refusal;
-  std::string id;       // Id of its batch entry
-  std::string text;     // the message for queues
-  std::string subject;  // empty: none
+  bool refuses_request = false;  // as on AWS, the fault of one entry refuses the whole batch
+  std::string id;                // Id of its batch entry
+  std::string text;              // the message for queues
+  std::string subject;           // empty: none
   std::string
       attributes;  // encoded as in proto/aws/message_attributes.h; their number has no limit here
   std::size_t attribute_count = 0;
@@ -142,6 +144,7 @@ struct SnsState {
 
   // A publish.
   bool batch = false;
+  std::string trace;  // AWSTraceHeader, encoded as a system attribute; empty: none
   std::shared_ptr<const SnsTopic> topic;
   std::vector<SnsMessage> messages;
   std::vector<FilterBody> filter_bodies;  // one a message; freed once `chosen`

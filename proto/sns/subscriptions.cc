@@ -41,6 +41,12 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
   std::string why;
   subscription.usable = subscription.prepare(why);
   if (!subscription.usable) return s.refusal.parameter("{}", why);
+  if (topic.is_fifo() && !subscription.dead_letter_queue.empty() &&
+      !subscription.dead_letter_queue.ends_with(".fifo")) {
+    return s.refusal.parameter(
+        "RedrivePolicy: must specify a FIFO queue as the dead-letter queue of a FIFO topic's "
+        "subscription");
+  }
   const auto policies = std::ranges::count_if(topic.subscriptions, [&](const SnsSubscription& o) {
     return o.filter != nullptr && o.id != subscription.id;
   });
@@ -89,7 +95,7 @@ bool add_subscription(SnsState& s, SnsTopic& topic, SnsSubscription asked) {
   const auto there =
       std::ranges::find(topic.subscriptions, asked.endpoint, &SnsSubscription::endpoint);
   if (there != topic.subscriptions.end()) {
-    if (!same_attributes(*there, asked)) {
+    if (!asked.attributes.empty() && !same_attributes(*there, asked)) {
       return s.refusal.parameter(
           "Attributes Reason: Subscription already exists with different attributes");
     }
@@ -161,7 +167,13 @@ Next subscribe(SnsState& s, const Form& form) {
     return Next::respond;
   }
   if (protocol != "sqs") {
-    s.refusal.parameter("Protocol Reason: pawl delivers to sqs only, not to {}", shown(protocol));
+    constexpr std::string_view others[] = {"application", "email", "email-json", "firehose",
+                                           "http",        "https", "lambda",     "sms"};
+    if (std::ranges::find(others, protocol) != std::end(others)) {
+      s.refusal.parameter("Protocol Reason: pawl delivers to sqs only, not to {}", protocol);
+    } else {
+      s.refusal.parameter("Amazon SNS does not support this protocol string: {}", shown(protocol));
+    }
     return Next::respond;
   }
   if (!need(s, form, "Endpoint", endpoint) || !find_topic(s, arn) ||
@@ -253,6 +265,7 @@ Next get_subscription_attributes(SnsState& s, const Form& form) {
   if (found == nullptr) return Next::respond;
   SnsAttributes out = found->attributes;
   const bool filtered = !value_of(out, "FilterPolicy").empty();
+  if (!filtered) set_value(out, "FilterPolicyScope", "");
   if (value_of(out, "FilterPolicyScope").empty() && filtered) {
     set_value(out, "FilterPolicyScope", "MessageAttributes");
   }
@@ -263,6 +276,7 @@ Next get_subscription_attributes(SnsState& s, const Form& form) {
   set_value(out, "Protocol", "sqs");
   set_value(out, "RawMessageDelivery", found->raw ? "true" : "false");
   set_value(out, "SubscriptionArn", subscription_arn(s, *found));
+  set_value(out, "SubscriptionPrincipal", fmt::format("arn:aws:iam::{}:root", s.account));
   set_value(out, "TopicArn", s.topic_arn);
   write_attributes(s, out);
   return Next::respond;
@@ -280,8 +294,9 @@ Next set_subscription_attributes(SnsState& s, const Form& form) {
       s, [&s, id = std::string(id), name = std::string(name), value](SnsTopic& topic) {
         if (find_in_topic(s, topic, id) == nullptr) return false;
         SnsSubscription& subscription = *topic.find(id);
-        // An empty policy deletes the attribute.
-        set_value(subscription.attributes, name, value == "{}" ? std::string_view() : value);
+        // An empty FilterPolicy deletes the attribute.
+        const bool deletes = name == "FilterPolicy" && value == "{}";
+        set_value(subscription.attributes, name, deletes ? std::string_view() : value);
         return prepare(s, topic, subscription);
       });
 }

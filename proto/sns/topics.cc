@@ -111,18 +111,37 @@ bool add_tags(SnsState& s, const Pairs& given, Tags& tags) {
                            "exceeded");
 }
 
-// Refuses CreateTopic if the existing topic differs in a given attribute or in the given tags.
+// Refuses CreateTopic if the existing topic differs in a given attribute or in a given tag.
 bool check_same(SnsState& s, const QueueConfig& row, const Pairs& given, const Tags& tags) {
   const SnsTopic topic = SnsTopic::from(row);
   for (const auto& [name, value] : given) {
     if (has(topic.attributes, name, value)) continue;
     return s.refusal.parameter("Attributes Reason: Topic already exists with different attributes");
   }
-  return tags.empty() || tags == row.tags ||
-         s.refusal.parameter("Tags Reason: Topic already exists with different tags");
+  const bool has_all = std::ranges::all_of(
+      tags, [&](const auto& tag) { return std::ranges::find(row.tags, tag) != row.tags.end(); });
+  return has_all || s.refusal.parameter("Tags Reason: Topic already exists with different tags");
 }
 
 void write_topic_arn(SnsState& s) { s.answer().element("TopicArn", s.topic_arn); }
+
+// As AWS answers for a topic without one.
+constexpr std::string_view default_delivery_policy =
+    R"({"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,)"
+    R"("numRetries":3,"numMaxDelayRetries":0,"numNoDelayRetries":0,"numMinDelayRetries":0,)"
+    R"("backoffFunction":"linear"},"disableSubscriptionOverrides":false,"defaultRequestPolicy":)"
+    R"({"headerContentType":"text/plain; charset=UTF-8"}}})";
+
+std::string default_policy(const SnsState& s) {
+  return fmt::format(
+      R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{)"
+      R"("Sid":"__default_statement_ID","Effect":"Allow","Principal":{{"AWS":"*"}},"Action":[)"
+      R"("SNS:GetTopicAttributes","SNS:SetTopicAttributes","SNS:AddPermission",)"
+      R"("SNS:RemovePermission","SNS:DeleteTopic","SNS:Subscribe",)"
+      R"("SNS:ListSubscriptionsByTopic","SNS:Publish"],"Resource":"{}","Condition":)"
+      R"({{"StringEquals":{{"AWS:SourceOwner":"{}"}}}}}}]}})",
+      s.topic_arn, s.account);
+}
 
 bool find_resource(SnsState& s, const Form& form) {
   std::string_view arn;
@@ -208,13 +227,8 @@ Next get_topic_attributes(SnsState& s, const Form& form) {
   fill("SubscriptionsPending", "0");
   fill("SubscriptionsDeleted", "0");
   fill("EffectiveDeliveryPolicy", value_of(topic->attributes, "DeliveryPolicy"));
-  fill("EffectiveDeliveryPolicy", "{}");
-  fill("Policy",
-       fmt::format(R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{)"
-                   R"("Sid":"__default_statement_ID","Effect":"Allow","Principal":{{)"
-                   R"("AWS":"arn:aws:iam::{0}:root"}},"Action":"SNS:*","Resource":"{1}")"
-                   R"(}}]}})",
-                   s.account, s.topic_arn));
+  fill("EffectiveDeliveryPolicy", default_delivery_policy);
+  fill("Policy", default_policy(s));
   if (topic->is_fifo()) fill("ContentBasedDeduplication", "false");
   if (!topic->is_fifo()) set_value(out, "FifoTopic", "");
   if (value_of(out, "DisplayName").empty()) out.insert(out.begin(), {"DisplayName", ""});

@@ -14,8 +14,6 @@ namespace {
 using F = SqsFault;
 using M = SqsMember;
 
-constexpr std::string_view trace_header = "AWSTraceHeader";
-
 std::span<const AttributeInput> kept(const SqsInput& input, const SqsAttributeRange& range) {
   return std::span(input.attributes).subspan(range.first, range.kept);
 }
@@ -51,7 +49,7 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
 }
 
 bool check_system_attribute(const AttributeInput& given, Refusal& refusal) {
-  if (given.name != trace_header) {
+  if (given.name != trace_header_name) {
     return refusal.because(F::invalid_parameter_value,
                            "Message system attribute name '{}' is invalid.", shown(given.name));
   }
@@ -90,12 +88,11 @@ bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
   }
   if (entry.system.given > 1) {
     return refusal.because(F::invalid_parameter_value,
-                           "Message (system) attribute name '{}' already exists.", trace_header);
+                           "Message (system) attribute name '{}' already exists.",
+                           trace_header_name);
   }
   message.system.clear();
-  if (!trace.empty() && trace.size() <= trace_header_max && check_text(trace) == TextFault::none) {
-    append_attribute(message.system, {trace_header, "String", AttributeKind::text, trace});
-  }
+  append_trace_header(message.system, trace);
   message.has_system = entry.system.given > 0 && attributes_md5(message.system, message.system_md5);
   return true;
 }

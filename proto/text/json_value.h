@@ -32,8 +32,8 @@ struct JsonMember {
   std::vector<std::string> list;  // a list's texts
 };
 
-// The members of an object that are not null, in its order; no value when the text is not an object, or a member
-// appears twice.
+// The members of an object that are not null, in its order; no value when the text is not an
+// object, or a member appears twice.
 std::optional<std::vector<JsonMember>> json_members(std::string_view text);
 
 }  // namespace pawl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halves of a surrogate pair in a JSON text: \ud83d without \ude00, as SDKs send a text that was cut
-// within an emoji. A parser refuses the whole text for them.
+// Halves of a surrogate pair in a JSON text: \ud83d without \ude00, as SDKs send a text that was
+// cut within an emoji. A parser refuses the whole text for them.
 //
 // Errors: none.
 // Owner:  any thread; no state.

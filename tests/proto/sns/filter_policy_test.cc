@@ -3,6 +3,8 @@
 
 #include "proto/sns/filter_policy.h"
 
+#include <fmt/core.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,8 +72,8 @@ TEST(FilterPolicy, ComparesAttributesByEachOperator) {
   EXPECT_EQ(of(R"({"c":[{"anything-but":{"prefix":"dark"}}]})"), "yynnn");
   EXPECT_EQ(of(R"({"c":[{"anything-but":{"suffix":["ed","x"]}}]})"), "nnnnn");
   EXPECT_EQ(of(R"({"c":[{"exists":true}]})"), "yyynn");
-  EXPECT_EQ(of(R"({"c":[{"exists":false}]})"), "nnnyy");
-  EXPECT_EQ(of(R"({"c":["red",{"exists":false}]})"), "ynnyy");
+  EXPECT_EQ(of(R"({"c":[{"exists":false}]})"), "nnnyn") << "the last message has no attribute";
+  EXPECT_EQ(of(R"({"c":["red",{"exists":false}]})"), "ynnyn");
   EXPECT_EQ(of(R"({"c":[{"exists":false}],"d":["red"]})"), "nnnyn");
   EXPECT_EQ(of(R"({"$or":[{"c":["red"]},{"d":["red"]}]})"), "ynnyn");
   EXPECT_EQ(of("{}"), "yyyyy");
@@ -92,6 +94,54 @@ TEST(FilterPolicy, ComparesNumbers) {
   EXPECT_EQ(of(R"({"p":[{"numeric":[">=",0,"<",10]}]})"), "yynnny");
   EXPECT_EQ(of(R"({"p":[{"numeric":["<=",5]}]})"), "yynynn");
   EXPECT_EQ(of(R"({"p":[{"anything-but":[5,10]}]})"), "ynnyyy");
+}
+
+TEST(FilterPolicy, ComparesNumbersWithFiveDigitsAfterThePoint) {
+  const std::vector<std::string> numbers = {
+      attributes({number("p", "1.000001")}), attributes({number("p", "1.00001")}),
+      attributes({number("p", "0.999999")}), attributes({number("p", "1e300")})};
+  const auto of = [&](std::string_view policy) {
+    return verdicts(policy, Scope::attributes, numbers);
+  };
+  EXPECT_EQ(of(R"({"p":[1]})"), "ynyn");
+  EXPECT_EQ(of(R"({"p":[1.0000049]})"), "ynyn");
+  EXPECT_EQ(of(R"({"p":[{"numeric":["=",1.00001]}]})"), "nynn");
+  EXPECT_EQ(of(R"({"p":[{"numeric":[">",1]}]})"), "nynn");
+}
+
+TEST(FilterPolicy, AKeyWithDotsIsAPathHoweverTheBodyDividesIt) {
+  const std::vector<std::string> bodies = {
+      R"({"a":{"b":{"c":"x"}}})", R"({"a.b":{"c":"x"}})", R"({"a":{"b.c":"x"}})",
+      R"({"a.b.c":"x"})",         R"({"a":{"b":"x"}})",   R"({"a":[{"b":{"c":"y"}},{"b.c":"x"}]})",
+      R"({"b":{"c":"x"}})"};
+  const auto of = [&](std::string_view policy) { return verdicts(policy, Scope::body, bodies); };
+  EXPECT_EQ(of(R"({"a.b.c":["x"]})"), "yyyynyn");
+  EXPECT_EQ(of(R"({"a":{"b.c":["x"]}})"), "ynynnyn");
+  EXPECT_EQ(of(R"({"a.b":{"c":["x"]}})"), "yynnnnn") << "the list's b has another c";
+  EXPECT_EQ(of(R"({"a.b.c":[{"exists":false}]})"), "nnnnyny");
+}
+
+TEST(FilterPolicy, TheCombinationsOfBranchesAddUp) {
+  const auto texts = [](int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += fmt::format("{}\"{}\"", i == 0 ? "" : ",", i);
+    return all;
+  };
+  const std::string branches =
+      fmt::format(R"("$or":[{{"a":[{}]}},{{"b":[{}]}}])", texts(75), texts(75));
+  std::string why;
+  EXPECT_TRUE(FilterPolicy::parse("{" + branches + "}", Scope::attributes, why)) << why;
+  EXPECT_EQ(why_not("{" + branches + R"(,"c":[1,2]})"), "Filter policy is too complex")
+      << "150 times 2";
+}
+
+TEST(FilterPolicy, NullAndEmptyValuesOfABodyDoNotExist) {
+  const std::vector<std::string> bodies = {
+      R"({"a":null})",  R"({"a":""})",       R"({"a":[]})", R"({"a":0})",
+      R"({"a":false})", R"({"a":[null,1]})", "{}"};
+  const auto of = [&](std::string_view policy) { return verdicts(policy, Scope::body, bodies); };
+  EXPECT_EQ(of(R"({"a":[{"exists":true}]})"), "nnnyyyn");
+  EXPECT_EQ(of(R"({"a":[{"exists":false}]})"), "yyynnny");
 }
 
 TEST(FilterPolicy, MatchesAnyElementOfAnArray) {

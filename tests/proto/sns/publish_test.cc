@@ -251,7 +251,7 @@ TEST_F(SnsTest, WhatAMessageMustBe) {
   EXPECT_EQ(sns("Publish", "&Message=m&TargetArn=" + topic).status, 200);
 }
 
-TEST_F(SnsTest, TextsOfFailedEntriesAreXmlForEveryParser) {
+TEST_F(SnsTest, TextsOfRefusalsAreXmlForEveryParser) {
   const std::string topic = make_topic("t");
   const std::string entry = "&PublishBatchRequestEntries.member.1.";
   for (const std::string_view name : {"a%3C%26b", "a%01b", "a%EF%BF%BEb", "a%FFb"}) {
@@ -260,7 +260,7 @@ TEST_F(SnsTest, TextsOfFailedEntriesAreXmlForEveryParser) {
                                 fmt::format("MessageAttributes.entry.1.Name={}", name) + entry +
                                 "MessageAttributes.entry.1.Value.DataType=String" + entry +
                                 "MessageAttributes.entry.1.Value.StringValue=v");
-    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.status, 400);
     EXPECT_EQ(element(answer, "Code"), "ParameterValueInvalid") << name;
     const std::string text = element(answer, "Message");
     EXPECT_TRUE(text.contains("'a")) << text;
@@ -352,8 +352,7 @@ TEST_F(SnsTest, WhatAQueueCanNeverTakeGoesToTheSubscriptionsDeadLetterQueue) {
   EXPECT_EQ(bodies_of("small").size(), 0u);
   const auto dead = bodies_of("dead");
   ASSERT_EQ(dead.size(), 2u) << "once for each subscription";
-  EXPECT_EQ(member(dead[0], "Type"), "Notification") << "with all there is to know of it";
-  EXPECT_EQ(member(dead[0], "Message"), std::string(1025, 'm'));
+  EXPECT_EQ(dead[0], std::string(1025, 'm')) << "raw, as the subscription is";
 
   // A queue that is deleted while the message is on its way, and a dead-letter queue that is too.
   subscribe(topic, "going", std::string(raw) + redrive);

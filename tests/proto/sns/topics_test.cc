@@ -230,6 +230,7 @@ TEST_F(SnsTest, SubscribeSaysWhatItDoesNotTake) {
   };
   refused(queue, "Protocol");
   refused("&Protocol=email" + queue, "Protocol Reason: pawl delivers to sqs only, not to email");
+  refused("&Protocol=pigeon" + queue, "Amazon SNS does not support this protocol string: pigeon");
   refused("&Protocol=sqs", "Endpoint");
   refused("&Protocol=sqs&Endpoint=http://x", "SQS endpoint ARN");
   refused("&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:000000000000:none",
