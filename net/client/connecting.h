@@ -50,6 +50,9 @@ class Connecting {
   bool ended() const { return state_ == State::ready || state_ == State::failed; }
   int descriptor() const;  // it changes with each address; -1 after a failure
   short events() const;    // of poll(2)
+  void watched_by(int epoll) {
+    if (socket_) socket_->watched_by(epoll);
+  }
   Clock::time_point deadline() const { return deadline_; }
   // Advances as far as possible without waiting.
   void on_ready(Clock::time_point now);

@@ -2,12 +2,15 @@
 #include "net/client/pawl/consumer.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "core/format.h"
 #include "net/client/consumer_core.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"
+#include "net/client/process.h"
 #include "net/client/workers.h"
 
 namespace pawl {
@@ -41,19 +44,23 @@ class Consumer::Impl {
   int start(std::uint32_t handler_threads) {
     if (const int error = workers_.start(handler_threads, core_.verdicts()); error != 0)
       return error;
-    return thread_.start([this] { core_.turn(Clock::now()); },
-                         [this] { core_.readiness().wait_until(core_.deadline()); },
-                         [this] { core_.close(); });
+    has_thread_ = true;
+    const int error = thread_.start([this] { core_.turn(Clock::now()); },
+                                    [this] { core_.readiness().wait_until(core_.deadline()); },
+                                    [this] { core_.close(); });
+    has_thread_ = error == 0;
+    return error;
   }
 
   void turn(Clock::time_point now) {
-    if (thread_.running() || in_turn_ || closed_) return;
+    if (has_thread_ || in_turn_ || closed_ || !is_here()) return;
     in_turn_ = true;
     core_.turn(now);
     in_turn_ = false;
   }
 
   Client::Result<void> drain(Clock::time_point deadline) {
+    if (!is_here()) return std::unexpected(error_of(Code::invalid));
     if (in_turn_ || thread_.is_current() || workers_.is_current())
       return std::unexpected(error_of(Code::busy));
     core_.verdicts().advance(Mode::draining);
@@ -64,10 +71,12 @@ class Consumer::Impl {
   }
 
   client::ConsumerCore& core() { return core_; }
+  bool is_here() const { return home_.is_here(); }
 
  private:
   // Lets running handlers end, and releases the messages without a verdict.
   void close() {
+    const std::lock_guard lock(closing_);
     if (closed_) return;
     client::Verdicts& verdicts = core_.verdicts();
     verdicts.advance(Mode::draining);
@@ -81,7 +90,7 @@ class Consumer::Impl {
 
   bool wait_idle(Clock::time_point deadline) {
     client::Verdicts& verdicts = core_.verdicts();
-    if (thread_.running()) return verdicts.wait_idle(deadline);
+    if (has_thread_) return verdicts.wait_idle(deadline);
     for (;;) {
       turn(Clock::now());
       if (verdicts.is_idle()) return true;
@@ -94,8 +103,11 @@ class Consumer::Impl {
   client::Workers workers_;
   client::ConsumerCore core_;
   client::DriverThread thread_;
-  bool in_turn_ = false;  // of the loop form
-  bool closed_ = false;
+  const client::HomeProcess home_;
+  bool has_thread_ = false;  // else it has the loop form
+  bool in_turn_ = false;     // of the loop form
+  std::mutex closing_;       // held until the threads have ended
+  std::atomic<bool> closed_ = false;
 };
 
 std::string Consumer::problem_of(const Options& options) {
@@ -151,13 +163,18 @@ Client::Result<Consumer> Consumer::start(const Options& options, Handler handler
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Consumer::Consumer(Consumer&&) noexcept = default;
 Consumer& Consumer::operator=(Consumer&&) noexcept = default;
-Consumer::~Consumer() = default;
+Consumer::~Consumer() {
+  // A child of fork() has no thread to stop, and must not end the connection of its parent.
+  if (impl_ && !impl_->is_here()) (void)impl_.release();
+}
 
 void Consumer::complete(Token token, Verdict verdict) {
-  impl_->core().verdicts().complete(token, verdict);
+  if (impl_->is_here()) impl_->core().verdicts().complete(token, verdict);
 }
 Client::Result<void> Consumer::drain(Clock::time_point deadline) { return impl_->drain(deadline); }
-Consumer::Status Consumer::status() const { return impl_->core().verdicts().status(); }
+Consumer::Status Consumer::status() const {
+  return impl_->is_here() ? impl_->core().verdicts().status() : Status{};
+}
 int Consumer::descriptor() const { return impl_->core().readiness().descriptor(); }
 Consumer::Clock::time_point Consumer::next_deadline() const { return impl_->core().deadline(); }
 void Consumer::on_ready(Clock::time_point now) { impl_->turn(now); }

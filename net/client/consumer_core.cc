@@ -50,6 +50,7 @@ void ConsumerCore::turn(Clock::time_point now) {
   link_.turn(answers_, now);
   if (link_.up()) queue_visibility_ = link_.queue(0).visibility;
   for (const Answer& answer : answers_) on_answer(answer, now);
+  begin_waiting();
   if (link_.up()) send_requests(now);
   prepare_to_sleep(now);
 }
@@ -78,15 +79,39 @@ void ConsumerCore::apply(Index index, Verdict verdict, const Client::MessageView
   if (moves && needs_copy && !held.copy) held.copy = std::make_unique<Client::Message>(*message);
   switch (verdict.kind) {
     case Verdict::Kind::done:
+      groups_.end(index);
       return enter(index, State::deleting);
     case Verdict::Kind::retry:
-      held.delay = verdict.delay;
-      return enter(index, State::releasing);
+      held.delay = allowed_delay(held, verdict.delay);
+      enter(index, State::releasing);
+      return stop_group(index);
     case Verdict::Kind::dead:
       ++status_.dead;
-      return moves ? enter(index, State::moving) : held_.free(index);
+      if (!moves) {
+        stop_group(index);  // it is delivered again
+        return held_.free(index);
+      }
+      groups_.end(index);
+      return enter(index, State::moving);
     case Verdict::Kind::later:
+      if (!moves) held.copy.reset();
       return;
+  }
+}
+
+// The nearest delay that the server takes: a message may be hidden for 12 h after a receive.
+Millis ConsumerCore::allowed_delay(const Held& held, Millis delay) const {
+  constexpr Millis hidden_max = std::chrono::hours(12), margin = std::chrono::minutes(1);
+  const auto hidden = std::chrono::ceil<Millis>(Clock::now() - held.received);
+  return std::clamp(delay, Millis(0), std::max(Millis(0), hidden_max - margin - hidden));
+}
+
+// The message will come again: the later ones of its group are released, so that they come behind.
+void ConsumerCore::stop_group(Index index) {
+  for (const Index waiting : groups_.stop(index)) {
+    held_[waiting].delay = Millis(0);
+    held_[waiting].copy.reset();
+    enter(waiting, State::releasing);
   }
 }
 
@@ -112,6 +137,7 @@ void ConsumerCore::requeue(Index index) {
 }
 
 void ConsumerCore::release_all() {
+  groups_.clear();
   held_.for_each(State::under_way, [this](Index index, Held& held) {
     held.delay = Millis(0);
     enter(index, State::releasing);
@@ -157,6 +183,9 @@ void ConsumerCore::on_received(const Answer& answer, Clock::time_point now) {
   if (!receives_.on_answer(answer, messages_, now))
     return link_.restart(error_of(Code::bad_answer));
   for (const Client::MessageView& message : messages_) on_message(message, now);
+  // All are taken before the first is handled: a message that is returned stops those behind it.
+  for (const auto& [index, message] : due_) hand_over(index, *message);
+  due_.clear();
 }
 
 void ConsumerCore::on_message(const Client::MessageView& message, Clock::time_point now) {
@@ -167,17 +196,43 @@ void ConsumerCore::on_message(const Client::MessageView& message, Clock::time_po
     held_[index].delay = Millis(0);
     return enter(index, State::releasing);
   }
-  ++status_.received;
+  held_[index].received = now;
   held_[index].due = next_extension(now);
   due_at_ = std::min(due_at_, held_[index].due);
+  const bool has_order = link_.up() && link_.queue(0).fifo && !message.group.empty();
+  if (has_order && !groups_.take(message.group, index)) {
+    held_[index].copy = std::make_unique<Client::Message>(message);
+    return;
+  }
+  due_.emplace_back(index, &message);
+}
+
+void ConsumerCore::hand_over(Index index, const Client::MessageView& message) {
+  ++status_.received;
   apply(index, handler_(message, held_.token(index)), &message);
+}
+
+// Hands over the messages whose turn in their group has come.
+void ConsumerCore::begin_waiting() {
+  for (Index index = groups_.next(); index != GroupOrder::none; index = groups_.next()) {
+    const Held& held = held_[index];
+    CHECK(held.state == State::under_way && held.copy, "slot {} has no message", index);
+    hand_over(index, *held.copy);
+  }
 }
 
 // Its visibility timeout has passed. The latest receipt is the valid one.
 void ConsumerCore::on_redelivered(Index index, const Client::MessageView& message,
                                   Clock::time_point now) {
   Held& held = held_[index];
+  // It comes again with the later ones of its group, so it is handled again before them.
+  if (held.state == State::releasing && link_.up() && link_.queue(0).fifo) {
+    std::erase(releases_.slots, index);
+    held_.free(index);
+    return on_message(message, now);
+  }
   held.receipt = message.receipt;
+  held.received = now;
   held.redelivered = true;
   if (held.state == State::expired) return enter(index, State::deleting);
   if (held.state != State::under_way) return;

@@ -9,6 +9,8 @@
 // One DELETE is in flight at a time, unless a full one can follow: verdicts gather meanwhile. The
 // same holds for CHANGE.
 //
+// One message of each group of a FIFO queue is with the handler (group_order.h).
+//
 // Limits: 1024 receipts a request.
 // Errors: refusals are counted; receipts that the server refuses are given up.
 // Owner:  the Consumer; turn() by one thread at a time, the verdicts by any.
@@ -18,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "net/client/group_order.h"
 #include "net/client/held_messages.h"
 #include "net/client/link.h"
 #include "net/client/pawl/consumer.h"
@@ -58,6 +62,10 @@ class ConsumerCore {
   };
 
   void take_verdicts();
+  std::chrono::milliseconds allowed_delay(const Held& held, std::chrono::milliseconds delay) const;
+  void stop_group(Index index);
+  void hand_over(Index index, const Client::MessageView& message);
+  void begin_waiting();
   void apply(Index index, Verdict verdict, const Client::MessageView* message);
   void enter(Index index, Held::State state);
   void requeue(Index index);
@@ -92,6 +100,7 @@ class ConsumerCore {
   Link link_;
   Receives receives_;
   HeldMessages held_;
+  GroupOrder groups_;
   Verdicts::Mode mode_ = Verdicts::Mode::running;
   Consumer::Status status_;
   std::chrono::milliseconds queue_visibility_{0};  // the queue's setting when it was opened
@@ -105,6 +114,7 @@ class ConsumerCore {
   std::vector<TokenVerdict> arrived_;
   std::vector<Answer> answers_;
   std::vector<Client::MessageView> messages_;
+  std::vector<std::pair<Index, const Client::MessageView*>> due_;  // received, to be handled
   std::vector<Client::Code> codes_;
   std::vector<Client::Sent> sent_;
   std::vector<Entry> entries_;

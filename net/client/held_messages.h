@@ -37,9 +37,11 @@ struct Held {
   std::uint32_t use = 0;      // deliveries that had this slot
   Client::Receipt receipt{};  // of the latest delivery
   Client::MessageId id{};
-  Clock::time_point due;                  // under_way: the next extension; expired: the end
-  std::chrono::milliseconds delay{0};     // of releasing
-  std::unique_ptr<Client::Message> copy;  // for the dead-letter queue
+  Clock::time_point received;          // the latest delivery
+  Clock::time_point due;               // under_way: the next extension; expired: the end
+  std::chrono::milliseconds delay{0};  // of releasing
+  std::unique_ptr<Client::Message>
+      copy;  // for the dead-letter queue, and while it waits for its turn
 };
 
 class HeldMessages {

@@ -70,13 +70,16 @@ Clock::time_point Link::deadline() const {
   return deadline_;
 }
 
-void Link::watch(Readiness& readiness) const {
+void Link::watch(Readiness& readiness) {
   if (state_ != State::up) readiness.forget();
   if (state_ == State::pausing || (pipeline_ && pipeline_->failure()))
     return readiness.watch(-1, 0);
-  if (state_ == State::connecting)
-    return readiness.watch(connecting_->descriptor(), connecting_->events());
+  if (state_ == State::connecting) {
+    readiness.watch(connecting_->descriptor(), connecting_->events());
+    return connecting_->watched_by(readiness.descriptor());
+  }
   readiness.watch(pipeline_->descriptor(), pipeline_->events());
+  pipeline_->watched_by(readiness.descriptor());
 }
 
 void Link::restart(Client::Error error) {

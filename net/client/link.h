@@ -69,7 +69,7 @@ class Link {
   void close();
 
   Clock::time_point deadline() const;  // of the next turn
-  void watch(Readiness& readiness) const;
+  void watch(Readiness& readiness);
 
  private:
   void connect(Clock::time_point now);

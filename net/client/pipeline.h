@@ -62,6 +62,7 @@ class Pipeline {
   std::size_t outstanding() const { return outstanding_; }
   const std::optional<Client::Error>& failure() const { return failure_; }
   int descriptor() const { return socket_.descriptor(); }
+  void watched_by(int epoll) { socket_.watched_by(epoll); }
   bool unsent() const { return socket_.unsent(); }
   short events() const;                                // of poll(2), to wait for
   std::size_t slots() const { return slots_.size(); }  // requests that may be in flight

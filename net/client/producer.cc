@@ -2,11 +2,13 @@
 #include "net/client/pawl/producer.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "core/format.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"
+#include "net/client/process.h"
 #include "net/client/producer_core.h"
 
 namespace pawl {
@@ -35,33 +37,39 @@ class Producer::Impl {
     return error == 0 ? Client::Error{} : error_of(Code::unreachable, error);
   }
   int start() {
-    return thread_.start([this] { core_.turn(Clock::now()); },
-                         [this] { core_.readiness().wait_until(core_.deadline()); },
-                         [this] { core_.close(); });
+    has_thread_ = true;
+    const int error = thread_.start([this] { core_.turn(Clock::now()); },
+                                    [this] { core_.readiness().wait_until(core_.deadline()); },
+                                    [this] { core_.close(); });
+    has_thread_ = error == 0;
+    return error;
   }
   void close() {
+    const std::lock_guard lock(closing_);
     if (thread_.running()) return thread_.stop([this] { core_.intake().interrupt(); });
     core_.close();
   }
 
   void turn(Clock::time_point now) {
-    if (thread_.running() || in_turn_) return;
+    if (has_thread_ || in_turn_ || !is_here()) return;
     in_turn_ = true;
     core_.turn(now);
     in_turn_ = false;
   }
   Client::Result<void> flush(Clock::time_point deadline) {
+    if (!is_here()) return std::unexpected(error_of(Code::invalid));
     if (in_turn_ || thread_.is_current()) return std::unexpected(error_of(Code::busy));
     client::Intake& intake = core_.intake();
     const std::uint64_t number = intake.request_flush();
-    const bool flushed = thread_.running() ? intake.wait_flushed(number, deadline)
-                                           : drive_until_flushed(number, deadline);
+    const bool flushed =
+        has_thread_ ? intake.wait_flushed(number, deadline) : drive_until_flushed(number, deadline);
     intake.end_flush();
     if (!flushed) return std::unexpected(error_of(Code::timed_out));
     return {};
   }
 
   client::ProducerCore& core() { return core_; }
+  bool is_here() const { return home_.is_here(); }
 
  private:
   bool drive_until_flushed(std::uint64_t number, Clock::time_point deadline) {
@@ -75,7 +83,10 @@ class Producer::Impl {
 
   client::ProducerCore core_;
   client::DriverThread thread_;
-  bool in_turn_ = false;  // of the loop form
+  const client::HomeProcess home_;
+  bool has_thread_ = false;  // else it has the loop form
+  bool in_turn_ = false;     // of the loop form
+  std::mutex closing_;       // held until the thread has ended
 };
 
 std::string Producer::problem_of(const Options& options) {
@@ -113,22 +124,31 @@ Client::Result<Producer> Producer::start(const Options& options, OnComplete on_c
 Producer::Producer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Producer::Producer(Producer&&) noexcept = default;
 Producer& Producer::operator=(Producer&&) noexcept = default;
-Producer::~Producer() = default;
+Producer::~Producer() {
+  // A child of fork() has no thread to stop, and must not end the connection of its parent.
+  if (impl_ && !impl_->is_here()) (void)impl_.release();
+}
 
 SendResult Producer::send(const Client::Outgoing& message, std::uint64_t cookie) {
+  if (!impl_->is_here())
+    return {.status = SendResult::Status::invalid,
+            .text = "the Producer belongs to the parent process; make another one after fork()"};
   return impl_->core().intake().send(message, cookie);
 }
 
 Client::Result<void> Producer::flush(Clock::time_point deadline) { return impl_->flush(deadline); }
 
 Client::Result<void> Producer::drain(Clock::time_point deadline) {
+  if (!impl_->is_here()) return std::unexpected(error_of(Code::invalid));
   impl_->core().intake().close();
   const auto flushed = impl_->flush(deadline);
   if (flushed || flushed.error().code != Code::busy) impl_->close();
   return flushed;
 }
 
-Producer::Status Producer::status() const { return impl_->core().intake().status(); }
+Producer::Status Producer::status() const {
+  return impl_->is_here() ? impl_->core().intake().status() : Status{};
+}
 int Producer::descriptor() const { return impl_->core().readiness().descriptor(); }
 Producer::Clock::time_point Producer::next_deadline() const { return impl_->core().deadline(); }
 void Producer::on_ready(Clock::time_point now) { impl_->turn(now); }

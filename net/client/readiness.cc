@@ -35,7 +35,7 @@ void Readiness::watch(int socket, short events) {
   CHECK(error_ == 0, "errno {}", error_);
   if (socket == socket_ && events == events_) return;
   epoll_event event{};
-  // A closed socket has left the epoll set by itself.
+  // A closed socket has left the epoll set: Socket::close() takes it out.
   if (socket_ >= 0 && socket_ != socket) ::epoll_ctl(descriptor_, EPOLL_CTL_DEL, socket_, &event);
   event.events = static_cast<std::uint32_t>(events);
   if (socket >= 0 && ::epoll_ctl(descriptor_, EPOLL_CTL_MOD, socket, &event) < 0)

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   if (this == &other) return *this;
   close();
   descriptor_ = std::exchange(other.descriptor_, -1);
+  epoll_ = std::exchange(other.epoll_, -1);
   secure_ = std::move(other.secure_);
   out_ = std::move(other.out_);
   sent_ = std::exchange(other.sent_, 0);
@@ -126,7 +128,13 @@ Handshake Socket::handshake() {
 
 void Socket::close() {
   secure_.reset();
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  const int epoll = std::exchange(epoll_, -1);
+  if (descriptor_ < 0) return;
+  epoll_event none{};
+  if (epoll >= 0) ::epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor_, &none);
+  // The peer sees the end, although a child of fork() may have a copy.
+  ::shutdown(descriptor_, SHUT_RDWR);
+  ::close(std::exchange(descriptor_, -1));
 }
 
 // 0: the kernel accepts no bytes now.

@@ -55,6 +55,9 @@ class Socket {
   ~Socket();
 
   int descriptor() const { return descriptor_; }
+  // An epoll descriptor that the socket is in; close() takes it out. A copy of the socket in a
+  // child of fork() would otherwise keep it there, always ready.
+  void watched_by(int epoll) { epoll_ = epoll; }
   void close();
 
   std::string& out() { return out_; }
@@ -76,6 +79,7 @@ class Socket {
   std::expected<std::size_t, int> receive_some(std::span<char> into);
 
   int descriptor_ = -1;
+  int epoll_ = -1;                  // -1: it is in none
   std::unique_ptr<Secure> secure_;  // null: no TLS
   std::string out_;
   std::size_t sent_ = 0;

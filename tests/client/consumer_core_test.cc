@@ -131,6 +131,70 @@ TEST_F(ConsumerCoreTest, MakesAMessageVisibleAgainAfterItsDelay) {
   EXPECT_EQ(total(), 1u);
 }
 
+class ConsumerOrderTest : public ConsumerCoreTest {
+ protected:
+  ConsumerOrderTest() {
+    const Client::QueueAttribute fifo[] = {
+        {"FifoQueue", "true"}
+    };
+    queue_ = client_.create_queue("q.fifo", fifo).value();
+    options_.queue = "q.fifo";
+    int number = 0;
+    for (const char* body : {"a1", "a2", "b1", "a3"})
+      EXPECT_TRUE(client_.send(queue_, {.body = body,
+                                        .group = std::string_view(body).substr(0, 1),
+                                        .deduplication_id = std::to_string(++number)}));
+  }
+  using Bodies = std::vector<std::string>;
+};
+
+TEST_F(ConsumerOrderTest, TheHandlerHasOneMessageOfAGroupAtATime) {
+  make(Verdict::later());
+  drive_handled(2);
+  for (int i = 0; i < 20; ++i) core_->turn(Clock::now());
+  EXPECT_EQ(handled_, (Bodies{"a1", "b1"}));
+  EXPECT_EQ(status().under_way, 4u);
+  EXPECT_EQ(status().received, 2u);
+  core_->verdicts().complete(tokens_[0], Verdict::done());
+  drive_handled(3);
+  EXPECT_EQ(handled_.back(), "a2");
+  core_->verdicts().complete(tokens_[2], Verdict::done());
+  drive_handled(4);
+  EXPECT_EQ(handled_.back(), "a3");
+}
+
+TEST_F(ConsumerOrderTest, AMessageThatIsReturnedStopsItsGroup) {
+  int times = 0;
+  make([&](const Client::MessageView& message) {
+    return message.body == "a1" && ++times == 1 ? Verdict::retry_in(0ms) : Verdict::done();
+  });
+  drive([&] { return status().deleted == 4; });
+  std::erase(handled_, "b1");
+  EXPECT_EQ(handled_, (Bodies{"a1", "a1", "a2", "a3"}));
+  EXPECT_EQ(status().released, 3u);
+  EXPECT_EQ(status().refused, 0u);
+}
+
+TEST_F(ConsumerOrderTest, WaitingMessagesAreReleasedWhenItEnds) {
+  make(Verdict::later());
+  drive_handled(2);
+  core_->verdicts().advance(Mode::releasing);
+  drive_idle();
+  EXPECT_GE(status().released, 4u) << "a long poll may receive them once more";
+  EXPECT_EQ(client_.counts(queue_)->visible, 4u);
+}
+
+TEST_F(ConsumerCoreTest, TakesTheNearestDelayThatTheServerAllows) {
+  send(1);
+  make([&](const Client::MessageView&) {
+    return Verdict::retry_in(handled_.size() == 1 ? -5ms : std::chrono::milliseconds(13h));
+  });
+  drive([&] { return status().released == 2; });
+  EXPECT_EQ(handled_.size(), 2u) << "a delay below 0 is none";
+  EXPECT_EQ(status().refused, 0u) << "a delay above twelve hours is twelve hours";
+  EXPECT_EQ(client_.counts(queue_)->visible, 0u);
+}
+
 TEST_F(ConsumerCoreTest, SendsDeadMessagesToTheDeadLetterQueue) {
   const Client::QueueAttribute fifo[] = {
       {"FifoQueue", "true"}

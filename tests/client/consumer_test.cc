@@ -154,6 +154,23 @@ TEST_F(ConsumerTest, ReportsADrainThatHadToRelease) {
   EXPECT_TRUE(consumer.drain(Clock::now())) << "it is closed";
 }
 
+TEST_F(ConsumerTest, EveryThreadMayDrainAtTheSameTime) {
+  for (int round = 0; round < 20; ++round) {
+    send(3);
+    Consumer consumer =
+        start([](const Client::MessageView&, Consumer::Token) { return Verdict::done(); });
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        (void)consumer.status();
+        consumer.complete({}, Verdict::done());
+        EXPECT_TRUE(consumer.drain(Clock::now() + 60s));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 TEST_F(ConsumerTest, RefusesADrainByAHandler) {
   send(1);
   Consumer* self = nullptr;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <pawl/producer.h>
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <set>
@@ -105,6 +107,46 @@ TEST_F(ProducerTest, FlushesLingeringMessagesAndReportsItsOwnDeadline) {
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::timed_out);
   EXPECT_EQ(outcomes_.size(), 1u);
+}
+
+TEST_F(ProducerTest, EveryThreadMayDrainAtTheSameTime) {
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    Producer producer = start();
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        (void)producer.send({.body = "m"}, 4 * round + i);
+        (void)producer.status();
+        if (i % 2 == 0) EXPECT_TRUE(producer.flush(Clock::now() + 60s));
+        EXPECT_TRUE(producer.drain(Clock::now() + 60s));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST_F(ProducerTest, IsRefusedInAChildOfForkAndWorksOnInTheParent) {
+  Producer producer = start();
+  ASSERT_TRUE(producer.send({.body = "before"}, 0).accepted());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const SendResult refused = producer.send({.body = "child"}, 1);
+    const bool clear = refused.status == SendResult::Status::invalid &&
+                       refused.text.find("fork()") != std::string::npos;
+    const auto drained = producer.drain(Clock::now() + 60s);
+    const bool invalid = !drained && drained.error().code == Code::invalid;
+    {
+      const Producer gone = std::move(producer);
+    }
+    ::_exit(clear && invalid ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(producer.send({.body = "after"}, 2).accepted());
+  EXPECT_TRUE(producer.drain(Clock::now() + 60s));
+  EXPECT_EQ(client_.counts(queue_)->visible, 2u);
 }
 
 TEST_F(ProducerTest, DrainsAndCompletesWhatIsLeft) {

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
 #include <utility>
 
+#include "net/client/readiness.h"
 #include "tests/client/raw_peer.h"
 
 namespace pawl::client {
@@ -33,6 +35,22 @@ class SocketTest : public testing::Test {
 std::expected<bool, int> outcome_of(const Socket& socket) {
   wait_for(socket.descriptor(), POLLOUT, 10s);
   return socket.connected();
+}
+
+// A child of fork() has a copy of each descriptor until it ends.
+TEST_F(SocketTest, LeavesTheEpollSetAndTellsThePeerThoughACopyOfItStaysOpen) {
+  Readiness readiness;
+  const int copy = ::dup(socket_.descriptor());
+  ASSERT_GE(copy, 0);
+  readiness.watch(socket_.descriptor(), POLLIN | POLLOUT);
+  socket_.watched_by(readiness.descriptor());
+  pollfd entry{.fd = readiness.descriptor(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&entry, 1, 0), 1) << "it is writable";
+  socket_.close();
+  EXPECT_EQ(::poll(&entry, 1, 0), 0);
+  pollfd ended{.fd = copy, .events = 0, .revents = 0};
+  EXPECT_EQ(::poll(&ended, 1, 10'000), 1) << "the connection has ended";
+  ::close(copy);
 }
 
 TEST(SocketConnect, NamesTheErrorOfTheSystem) {

@@ -20,7 +20,7 @@ ALONE, PREFIX = PLACE / "alone", PLACE / "prefix"
 CLIENT = ROOT / "net" / "client"
 EXAMPLES = CLIENT / "examples"
 COMPILERS = [name for name in ("g++", "clang++-19") if shutil.which(name)]
-OBJECTS_MAX = 25
+OBJECTS_MAX = 27
 SECONDS = 300
 
 STRANGER = """

@@ -3,7 +3,8 @@
 //
 // Each accepted message must be completed once and handled; on a FIFO queue handled once, in the
 // order of its group. A standard queue may deliver a message again, but accepts none twice. Its
-// messages are pushed, those of a FIFO queue are polled.
+// messages are pushed, those of a FIFO queue are polled. On the third queue four threads handle
+// messages, and return one in ten once: its group must stop until it comes again.
 // PAWL_KILLS is the number of kills (5), PAWL_SEED the seed of their times.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -29,6 +30,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace pawl {
@@ -137,15 +139,26 @@ class Ledger {
     ++self.entries_[cookie].completions;
     self.failed_ += outcome ? 0 : 1;
   }
-  Verdict handle(const Client::MessageView& message) {
+  // `returns`: one message in ten is returned at its first delivery.
+  Verdict handle(const Client::MessageView& message, bool returns) {
     std::uint64_t number = 0;
     std::from_chars(message.body.data(), message.body.data() + message.body.size(), number);
+    std::atomic<int>& busy = busy_[number % groups];
+    if (busy.fetch_add(1) > 0) ++overlapped_;
+    const Verdict verdict = note(message, number, returns);
+    busy.fetch_sub(1);
+    return verdict;
+  }
+
+  Verdict note(const Client::MessageView& message, std::uint64_t number, bool returns) {
     const std::lock_guard lock(mutex_);
     if (number >= entries_.size()) {
       ++foreign_;
       return Verdict::done();
     }
     Entry& entry = entries_[number];
+    if (returns && number % 10 == 3 && !std::exchange(entry.returned, true))
+      return Verdict::retry_in(milliseconds(number % 3));
     if (entry.handled++ > 0) {
       ++duplicated_;
       if (message.sequence != entry.sequence) ++accepted_twice_;
@@ -179,6 +192,7 @@ class Ledger {
     if (fifo) {
       EXPECT_EQ(duplicated_, 0u);
       EXPECT_EQ(disordered_, 0u);
+      EXPECT_EQ(overlapped_, 0u) << "a group has one handler at a time";
     }
     EXPECT_EQ(accepted_twice_, 0u);
     EXPECT_EQ(foreign_, 0u);
@@ -193,9 +207,12 @@ class Ledger {
  private:
   struct Entry {
     std::uint32_t completions = 0, handled = 0;
+    bool returned = false;
     std::uint64_t sequence = 0;  // of the message in its queue
   };
   mutable std::mutex mutex_;
+  std::atomic<int> busy_[groups] = {};  // handlers of each group
+  std::atomic<std::uint64_t> overlapped_ = 0;
   std::vector<Entry> entries_;
   std::uint64_t last_[groups] = {};  // number of the last handled message of each group, plus 1
   std::uint64_t handled_ = 0, duplicated_ = 0, accepted_twice_ = 0, disordered_ = 0, foreign_ = 0,
@@ -205,7 +222,9 @@ class Ledger {
 class Load {
  public:
   Load(std::uint16_t port, std::string queue)
-      : queue_(std::move(queue)), fifo_(queue_.ends_with(".fifo")) {
+      : queue_(std::move(queue)),
+        fifo_(queue_.ends_with(".fifo")),
+        returns_(queue_.starts_with("returned")) {
     Endpoint endpoint;
     endpoint.connection.port = port;
     endpoint.backoff_min = 5ms;
@@ -215,7 +234,7 @@ class Load {
     consumer_ = start_consumer({.endpoint = endpoint,
                                 .queue = queue_,
                                 .concurrency = 200,
-                                .handler_threads = 1,
+                                .handler_threads = returns_ ? 4u : 1u,
                                 .visibility = 2s});
     sender_ = std::thread([this] { send(); });
   }
@@ -256,8 +275,9 @@ class Load {
     return std::make_unique<Producer>(std::move(*made));
   }
   std::unique_ptr<Consumer> start_consumer(const Consumer::Options& options) {
-    auto made = Consumer::start(
-        options, [this](const auto& message, Consumer::Token) { return ledger_.handle(message); });
+    auto made = Consumer::start(options, [this](const auto& message, Consumer::Token) {
+      return ledger_.handle(message, returns_);
+    });
     EXPECT_TRUE(made);
     return std::make_unique<Consumer>(std::move(*made));
   }
@@ -279,6 +299,7 @@ class Load {
 
   const std::string queue_;
   const bool fifo_;
+  const bool returns_;
   Ledger ledger_;
   std::unique_ptr<Producer> producer_;
   std::unique_ptr<Consumer> consumer_;
@@ -288,7 +309,8 @@ class Load {
 
 class ClientKills : public testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(Queues, ClientKills, testing::Values("orders.fifo", "orders"));
+INSTANTIATE_TEST_SUITE_P(Queues, ClientKills,
+                         testing::Values("orders.fifo", "orders", "returned.fifo"));
 
 TEST_P(ClientKills, LoseNothing) {
   const std::uint64_t kills = setting("PAWL_KILLS", 5);

@@ -23,6 +23,10 @@
 // Source: proto/PROTOCOL.md
 #pragma once
 
+#if __cplusplus < 202302L && !(defined(__GNUC__) && __cplusplus > 202002L)
+#error "pawl needs C++23, for std::expected: compile with -std=c++23"
+#endif
+
 #include <array>
 #include <chrono>
 #include <cstdint>

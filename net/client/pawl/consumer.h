@@ -14,6 +14,12 @@
 // batches. A message that is delivered again while it is under way here, or while its delete is
 // unconfirmed, is not handled twice.
 //
+// Order: the handler has one message of a FIFO queue's group at a time, in the order of their
+// sequence numbers, whatever the number of handler threads. A message that is returned (retry_in,
+// or dead without a dead-letter queue) stops its group: the later ones are returned too, and come
+// again behind it. The order also holds over reconnects and restarts of the server. When its
+// visibility timeout passes while the server cannot be reached, another Consumer may get a message.
+//
 // Dead letters: the protocol has no verb that moves a single message. With
 // Options::dead_letter_queue the message is sent there, with its body, attributes and group, and
 // then deleted; a crash between the two leaves it in both queues. Without it, `dead` only ends the
@@ -26,7 +32,9 @@
 //         delete was refused may be delivered again.
 // Owner:  any thread may call complete() and status(). In the loop form drain(), on_ready() and the
 //         destructor belong to the loop's thread; with a thread of its own any thread but the
-//         handler's may call them. A child of fork() must not touch the Consumer of its parent.
+//         handler's may call them. A child of fork() has no Consumer: there drain()
+//         fails with invalid, complete() and on_ready() do nothing, and the destructor frees
+//         nothing.
 #pragma once
 
 #include <pawl/client.h>
@@ -47,9 +55,10 @@ struct Verdict {
   enum class Kind : std::uint8_t { done, retry, dead, later };
 
   Kind kind = Kind::done;
-  std::chrono::milliseconds delay{0};  // of retry; up to 12 h
+  std::chrono::milliseconds delay{0};  // of retry
 
   static constexpr Verdict done() { return {}; }
+  // 0 to 12 h since the receive; a value outside counts as the nearest one.
   static constexpr Verdict retry_in(std::chrono::milliseconds delay) {
     return {.kind = Kind::retry, .delay = delay};
   }

@@ -28,7 +28,9 @@
 //         before a disconnect, the server may have it nevertheless.
 // Owner:  any thread may call send(), flush(), drain() and status(); completions may call send()
 //         and status(). In the loop form flush(), drain(), on_ready() and the destructor belong to
-//         the loop's thread. A child of fork() must not touch the Producer of its parent.
+//         the loop's thread. A child of fork() has no Producer: there
+//         send() is refused with invalid and a text, flush() and drain() fail with invalid, and the
+//         destructor frees nothing.
 #pragma once
 
 #include <pawl/client.h>
