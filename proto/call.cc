@@ -256,6 +256,7 @@ void HttpCall::deny(const HttpRequest& http, const CallSettings& settings, int s
   s.sqs.query_mode = true;  // every client understands 403
   const F fault = status == 413   ? F::request_entity_too_large
                   : status == 415 ? F::unsupported_media_type
+                  : status == 429 ? F::request_throttled
                                   : F::access_denied;
   s.sqs.refusal.because(fault, "{}", why);
 }

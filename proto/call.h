@@ -72,7 +72,8 @@ class HttpCall {
              Instant now, std::uint64_t request_number);
 
   // Replaces begin(): the response is an error with the text `why`, in the client's protocol.
-  // `status` is 403 (AccessDenied), 413 (RequestEntityTooLarge) or 415 (UnsupportedMediaType).
+  // `status` is 403 (AccessDenied), 413 (RequestEntityTooLarge), 415 (UnsupportedMediaType) or 429
+  // (RequestThrottled).
   void deny(const HttpRequest& http, const CallSettings& config, int status, std::string_view why,
             std::uint64_t request_number);
 

@@ -85,7 +85,8 @@ void BinaryConnection::begin_call(std::string_view frame) {
   const auto op = header ? static_cast<BinaryOp>(header->op) : BinaryOp{};
   std::unique_ptr<PendingBinaryCall> call =
       host().take_call(op == BinaryOp::receive || op == BinaryOp::subscribe);
-  session_.set_promised(promised_);
+  session_.set_promised(promised_beside(promised_));
+  session_.refuse_sends(host().refuses(frame.size()));
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
   const auto next =
       held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
@@ -136,18 +137,26 @@ void BinaryConnection::write_response(PendingBinaryCall& call) {
   host().grew(out().size() - before);
 }
 
+// The bytes that count as promised for the next receive: `own` of this connection, or more where
+// all connections together have little left.
+std::size_t BinaryConnection::promised_beside(std::size_t own) const {
+  constexpr std::size_t most = BinarySettings::receive_bytes_promised;
+  return std::max(own, most - std::min(most, host().left_to_promise()));
+}
+
 void BinaryConnection::charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held,
                               std::size_t promised) {
   CHECK(bytes_under_way_ >= call.bytes);
   if (held > call.held) host().grew(held - call.held);
   bytes_under_way_ += bytes - std::exchange(call.bytes, bytes);
   held_under_way_ += held - std::exchange(call.held, held);
+  host().promise(call.promised, promised);
   promised_ += promised - std::exchange(call.promised, promised);
 }
 
 bool BinaryConnection::on_response(PendingCall& pending) {
   auto& call = static_cast<PendingBinaryCall&>(pending);
-  session_.set_promised(promised_ - call.promised);
+  session_.set_promised(promised_beside(promised_ - call.promised));
   // When memory is short, a response may still have `least` bytes; none only if this peer does not
   // read.
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
@@ -179,7 +188,7 @@ void BinaryConnection::finish() {
 
 BinaryCall::Next BinaryConnection::push(PendingBinaryCall& call) {
   charge(call, 0, 0, 0);
-  session_.set_promised(promised_);
+  session_.set_promised(promised_beside(promised_));
   return call.binary.push(session_, host().loop().shard().directory(), host().session());
 }
 

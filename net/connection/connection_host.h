@@ -157,6 +157,17 @@ class ConnectionHost {
     const std::size_t soft = context_->memory_max / 4 * 3;
     return soft - std::min<std::size_t>(soft, counted_ + grown_);
   }
+  // Whether a request of this size would take all connections together, those being closed
+  // included, beyond their limit. Small ones are always served: idle connections alone may fill it.
+  bool refuses(std::size_t request_bytes) const {
+    constexpr std::size_t small_bytes = 1024;
+    return request_bytes >= small_bytes && counted_ + evicting_ + grown_ > context_->memory_max;
+  }
+  // Response bytes that receives under way may take: they are promised before they are there.
+  void promise(std::size_t before, std::size_t now) { promised_ += now - before; }
+  std::size_t left_to_promise() const {
+    return context_->memory_max - std::min(context_->memory_max, promised_);
+  }
   const AuthFailures& auth_failures() const { return auth_failures_; }
 
  protected:
@@ -176,6 +187,8 @@ class ConnectionHost {
   std::vector<std::uint32_t> starved_;  // connections that wait for receive buffers
   std::size_t spare_bytes_ = 0;         // memory of all spare calls
   std::size_t counted_ = 0;             // bytes of verified connections and spare calls
+  std::size_t promised_ = 0;            // response bytes of all receives under way
+  std::size_t evicting_ = 0;            // bytes of connections evicted since the count
   std::size_t grown_ = 0;               // growth since the count; frees are not subtracted
   HandshakeGate gate_;
   // Handshakes that wait for the next turn, and for the next second.

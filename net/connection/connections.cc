@@ -190,12 +190,15 @@ void Connections::sum_memory() {
   });
   counted_ = memory_.sums().verified + spare_bytes_;
   unverified_ = memory_.sums().unverified;
+  evicting_ = 0;
 }
 
 void Connections::evict(Connection& connection) {
   CHECK(!connection.closing(), "a closing connection is evicted");
   std::size_t& sum = connection.verified() ? counted_ : unverified_;
-  sum -= std::min(sum, connection.memory());
+  const std::size_t bytes = std::min(sum, connection.memory());
+  sum -= bytes;
+  evicting_ += bytes;
   ++evicted_;
   connection.begin_close();
 }

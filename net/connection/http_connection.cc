@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection/http_connection.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/check.h"
 #include "core/free_memory.h"
 #include "net/connection/connection_host.h"
@@ -9,6 +12,10 @@
 
 namespace pawl {
 namespace {
+
+constexpr std::size_t receive_bytes_least = 64 << 10;
+constexpr std::string_view memory_full_text =
+    "The memory for requests under way is used up. Retry, or give the broker more memory.";
 
 // The response to invalid HTTP: plain text, because the client's protocol is unknown.
 void write_error(std::string& out, const HttpParser& parser, std::string_view date) {
@@ -42,6 +49,8 @@ HttpConnection::HttpConnection(ConnectionHost& host, int fd, Instant now) : Conn
   times_.since = now;
   parser_.stop_at_head();
 }
+
+HttpConnection::~HttpConnection() { host().promise(promised_, 0); }
 
 bool HttpConnection::verified() const { return verified_ || host().sqs().keys == nullptr; }
 
@@ -141,6 +150,10 @@ void HttpConnection::begin_call() {
     call_->deny(request, host().sqs(), 403, why, host().next_request_number());
     return finish_call();
   }
+  if (host().refuses(request.body.size())) {
+    call_->deny(request, host().sqs(), 429, memory_full_text, host().next_request_number());
+    return finish_call();
+  }
   name(request);
   const auto next = call_->begin(request, host().loop().shard().directory(), host().sqs(),
                                  host().now(), host().next_request_number());
@@ -161,6 +174,7 @@ void HttpConnection::count_call() {
 void HttpConnection::end_call() {
   CHECK(call_ != nullptr && under_way_ == 0, "a call ends while {} routes wait", under_way_);
   call_bytes_ = 0;
+  host().promise(std::exchange(promised_, 0), 0);
   host().give_http_call(std::move(call_));
 }
 
@@ -170,6 +184,19 @@ void HttpConnection::own_spare() {
   free_memory(pending_);
 }
 
+// A receive may return fewer bytes while the receives of all connections together may return much.
+void HttpConnection::promise_answers() {
+  std::size_t bytes = 0;
+  for (const CallRoute& route : call_->routes()) {
+    if (route.request->op != Op::receive) continue;
+    std::uint64_t& most = route.request->receive.bytes_max;
+    const std::size_t fair = std::max(host().left_to_promise() / 4, receive_bytes_least);
+    most = std::min<std::uint64_t>(most, fair);
+    bytes += most;
+  }
+  host().promise(std::exchange(promised_, bytes), bytes);
+}
+
 void HttpConnection::submit_routes() {
   count_call();
   const std::span<const CallRoute> routes = call_->routes();
@@ -177,6 +204,7 @@ void HttpConnection::submit_routes() {
   while (pending_.size() < routes.size()) pending_.push_back(std::make_unique<PendingCall>());
   CHECK(under_way_ == 0, "{} routes already wait", under_way_);
   under_way_ = routes.size();
+  promise_answers();
   for (std::size_t i = 0; i < routes.size(); ++i) {
     submit(*pending_[i], *routes[i].request, routes[i].target);
   }

@@ -26,6 +26,9 @@ struct HttpTimes {
 class HttpConnection final : public Connection {
  public:
   HttpConnection(ConnectionHost& host, int fd, Instant now);
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+  ~HttpConnection() override;
 
  protected:
   std::size_t take(std::string_view bytes) override;
@@ -44,6 +47,7 @@ class HttpConnection final : public Connection {
   void name(HttpRequest& request) const;
   void begin_call();
   void submit_routes();
+  void promise_answers();
   void finish_call();
   void count_call();
   void end_call();
@@ -52,6 +56,7 @@ class HttpConnection final : public Connection {
   std::unique_ptr<HttpCall> call_;                     // borrowed from the host for one request
   std::size_t call_bytes_ = 0;                         // memory of the call when last counted
   std::vector<std::unique_ptr<PendingCall>> pending_;  // one per route, kept for later requests
+  std::size_t promised_ = 0;                           // response bytes of its receives
   std::size_t under_way_ = 0;                          // routes that wait for their response
   HttpTimes times_;
   bool verified_ = false;  // a request had a valid signature

@@ -97,6 +97,9 @@ BinaryCall::Next BinaryCall::begin(BinarySession& session, std::string_view fram
   if (!session.expects(static_cast<BinaryOp>(header_.op))) return hang_up(Status::out_of_order);
   verb_ = verb(header_.op);
   if (verb_ == nullptr) return refuse(Status::unknown_op);
+  const auto op = static_cast<BinaryOp>(header_.op);
+  if (session.refuses_sends_ && (op == BinaryOp::send || op == BinaryOp::send_once))
+    return refuse(Status::no_memory);
   BinaryReader in(*payload);
   return run(*verb_, session, in, directory, config);
 }

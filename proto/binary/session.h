@@ -81,6 +81,8 @@ class BinarySession {
   AuthFault auth_fault() const { return fault_; }
   // Response bytes promised to all calls in flight: the sum of BinaryCall::promised().
   void set_promised(std::size_t bytes) { promised_ = bytes; }
+  // Whether the next sends are refused with no_memory: the host holds too many requests.
+  void refuse_sends(bool yes) { refuses_sends_ = yes; }
   Subscriptions& subscriptions() { return subscriptions_; }
 
  private:
@@ -117,6 +119,7 @@ class BinarySession {
   std::string client_;
   std::string account_;
   std::size_t promised_ = 0;
+  bool refuses_sends_ = false;
   std::vector<Opened> queues_;                                // [handle - 1]
   std::size_t looked_at_ = 0;                                 // forget_gone()'s position in queues_
   std::unordered_map<std::uint32_t, std::uint32_t> handles_;  // QueueId -> handle

@@ -285,6 +285,15 @@ TEST_F(BinarySessionTest, LooksForManyBeforeItWaitsForSome) {
   EXPECT_EQ(call_.request().error, Errc::ok);
 }
 
+TEST_F(BinarySessionTest, OnlySendsAreRefusedWhileTheHostHoldsTooMuch) {
+  const std::uint32_t q = greet_and_open();
+  session_.refuse_sends(true);
+  EXPECT_EQ(refused(BinaryOp::send, batch({entry("a")}), q), Status::no_memory);
+  EXPECT_EQ(begin(BinaryOp::receive, receive(1), q), Next::route);
+  session_.refuse_sends(false);
+  EXPECT_EQ(begin(BinaryOp::send, batch({entry("a")}), q), Next::route);
+}
+
 TEST_F(BinarySessionTest, PromisesLessWhenMoreIsUnderWay) {
   const std::uint32_t q = greet_and_open();
   const auto promised = [&](std::size_t before) {

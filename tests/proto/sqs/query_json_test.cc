@@ -115,6 +115,11 @@ TEST_F(SqsQueryJson, ErrorsAreJsonToo) {
   call.write_response(out, "");
   EXPECT_TRUE(out.contains(R"({"Error":{"Code":"AccessDenied","Message":"No."},"RequestId":")"))
       << out;
+  call.deny(head, config, 429, "Later.", 10);
+  out.clear();
+  call.write_response(out, "");
+  EXPECT_TRUE(out.starts_with("HTTP/1.1 429 ") && out.contains(R"("Code":"RequestThrottled")"))
+      << out;
 }
 
 TEST_F(SqsQueryJson, TheFirstTypeOfAcceptThatAnAnswerCanHaveDecides) {
