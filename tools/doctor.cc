@@ -186,13 +186,24 @@ Finding check_cpus(unsigned cpus, const std::string& root) {
           ""};
 }
 
-Finding check_memory(const std::string& root) {
+// `memory`: the value of --memory; 0: not given.
+Finding check_memory(const std::string& root, std::uint64_t memory, unsigned shards) {
   constexpr std::uint64_t comfortable = std::uint64_t{256} << 20;
   const GroupMemory limit = group_memory(root);
   if (limit.bytes == UINT64_MAX) return {"memory", Status::ok, "no control group limits it", ""};
-  const std::string what =
-      fmt::format("the control group {} allows {}; --memory is half of it by default", limit.group,
-                  amount_text(limit.bytes));
+  const std::uint64_t preset = memory_shares(limit.bytes, shards).messages;
+  const std::uint64_t needed = memory_needed(memory, limit.bytes, shards);
+  if (memory != 0 && needed > limit.bytes)
+    return {"memory", Status::warn,
+            fmt::format("the control group {} allows {}; with --memory {} pawl may need {}, and "
+                        "the kernel may end it under load",
+                        limit.group, amount_text(limit.bytes), amount_text(memory),
+                        amount_text(needed)),
+            fmt::format("Raise the limit (MemoryMax=, --memory of a container), or lower --memory "
+                        "to {}.",
+                        amount_text(preset))};
+  const std::string what = fmt::format("the control group {} allows {}; --memory is {} by default",
+                                       limit.group, amount_text(limit.bytes), amount_text(preset));
   if (limit.bytes >= comfortable) return {"memory", Status::ok, what, ""};
   return {
       "memory", Status::warn, what,
@@ -285,7 +296,7 @@ std::vector<Finding> examine(const DoctorOptions& options) {
     add_all(check_log_writes(directory, options.disk_seconds - bare, pins ? first_cpu : -1));
   }
   add(check_cpus(cpus, root));
-  add(check_memory(root));
+  add(check_memory(root, options.memory, shards));
   add(check_pinning(shards, cpus, pinning));
   add(check_huge_pages(root));
   add_all(check_clocks(root));

@@ -11,6 +11,7 @@
 // Owner:  the only thread of its process.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ struct DoctorOptions {
   std::string data = "./pawl-data";  // if it does not exist: the nearest directory above it
   // Time for measuring: a third for bare writes, the rest for the log's. 0: do not measure.
   double disk_seconds = 3;
-  unsigned shards = 0;    // 0: as many as cores
-  std::string root = {};  // prefix of /proc and /sys, for simulated machines in tests
+  unsigned shards = 0;       // 0: as many as cores
+  std::uint64_t memory = 0;  // --memory of the server; 0: not given
+  std::string root = {};     // prefix of /proc and /sys, for simulated machines in tests
 };
 
 std::vector<Finding> examine(const DoctorOptions& options);

@@ -12,6 +12,7 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/doctor.h"
+#include "tools/serve_config.h"
 
 namespace pawl {
 namespace {
@@ -47,6 +48,7 @@ void print_json(const std::vector<Finding>& findings) {
 void add_doctor_command(CommandLine& line) {
   struct Asked {
     DoctorOptions options;
+    std::string memory;
     bool json = false;
   };
   const auto asked = std::make_shared<Asked>();
@@ -62,6 +64,11 @@ void add_doctor_command(CommandLine& line) {
   verb.option("--shards", asked->options.shards, "Number of shards to serve; 0: one per core")
       .check(whole_number(0, 64))
       .show_default();
+  verb.option("--memory", asked->memory, "The server's --memory, to compare with control groups")
+      .value_name("SIZE")
+      .check([](const std::string& text) {
+        return parse_size(text) ? "" : fmt::format("{} is no size; examples: 512MiB, 4GiB", text);
+      });
   verb.flag("--json", asked->json,
             "Print one JSON array of {name, status, what, remedy}; conditions have \"allowed\", "
             "measurements \"writes\", \"p50_us\", \"p99_us\", \"p999_us\" and "
@@ -69,6 +76,7 @@ void add_doctor_command(CommandLine& line) {
   verb.footer("Exit code 4: pawl cannot serve on this machine.");
   verb.on_given([asked] {
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE fails, and that is a Finding
+    asked->options.memory = parse_size(asked->memory).value_or(0);
     const std::vector<Finding> findings = examine(asked->options);
     asked->json ? print_json(findings) : print_table(findings);
     const bool failed = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {

@@ -57,25 +57,6 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
-// Sizes in bytes: "4GiB", "512M", "1048576".
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto value = parse_number(text.substr(0, digits));
-  std::string_view unit = text.substr(digits);
-  while (unit.starts_with(' ')) unit.remove_prefix(1);
-  unsigned shift = 0;
-  if (unit == "K" || unit == "KiB")
-    shift = 10;
-  else if (unit == "M" || unit == "MiB")
-    shift = 20;
-  else if (unit == "G" || unit == "GiB")
-    shift = 30;
-  else if (!unit.empty())
-    return std::nullopt;
-  if (!value || *value > UINT64_MAX >> shift) return std::nullopt;
-  return *value << shift;
-}
-
 using Options = ServerOptions;
 
 constexpr std::uint32_t connections_most = 1'000'000;
@@ -180,7 +161,7 @@ const ServeKey keys[] = {
     {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
-    {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "half of what the machine or its control groups allow", assign_memory},
+    {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
     {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one", "127.0.0.1:9324",
@@ -325,6 +306,24 @@ std::expected<void, std::string> read_section(const std::string& path, const std
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = parse_number(text.substr(0, digits));
+  std::string_view unit = text.substr(digits);
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  unsigned shift = 0;
+  if (unit == "K" || unit == "KiB")
+    shift = 10;
+  else if (unit == "M" || unit == "MiB")
+    shift = 20;
+  else if (unit == "G" || unit == "GiB")
+    shift = 30;
+  else if (!unit.empty())
+    return std::nullopt;
+  if (!value || *value > UINT64_MAX >> shift) return std::nullopt;
+  return *value << shift;
+}
 
 std::span<const ServeKey> serve_keys() { return keys; }
 

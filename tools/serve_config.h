@@ -8,8 +8,10 @@
 // Owner:  values; the environment is read once.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,9 @@ struct ServeKey {
 };
 std::span<const ServeKey> serve_keys();
 std::string variable_of(const ServeKey& key);  // PAWL_SECTION_KEY
+
+// A size in bytes: "4GiB", "512M", "1048576". Nothing: it is none.
+std::optional<std::uint64_t> parse_size(std::string_view text);
 
 // A given value and its source, for error texts.
 struct GivenValue {

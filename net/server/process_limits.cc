@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
 #include <latch>
 #include <vector>
@@ -16,6 +17,17 @@ namespace pawl {
 namespace {
 
 constexpr unsigned other_threads = 2;  // StartWatch, and a spare
+
+// For the buffers of a shard's connections; a large --memory gives them more.
+constexpr std::uint64_t connections_memory_least = std::uint64_t{16} << 20;
+constexpr std::uint64_t connections_memory_most = std::uint64_t{64} << 20;
+
+// All but the messages: the program, rings with their receive buffers, tables, the buffers of
+// connections, and freed buffers that the allocator keeps.
+std::uint64_t memory_of_others(std::uint64_t connections, unsigned shards) {
+  constexpr std::uint64_t program = std::uint64_t{24} << 20, shard = std::uint64_t{12} << 20;
+  return program + shards * (shard + connections + connections / 2);
+}
 
 std::uint64_t mebibytes(std::uint64_t bytes) { return bytes >> 20; }
 
@@ -73,14 +85,31 @@ std::expected<void, std::string> check_process_limits(unsigned shards, std::uint
   return check_threads(shards + other_threads);
 }
 
-void warn_of_group_memory(std::uint64_t memory) {
+MemoryShares memory_shares(std::uint64_t usable, unsigned shards) {
+  const std::uint64_t connections =
+      std::clamp(usable / (6 * shards), connections_memory_least, connections_memory_most);
+  const std::uint64_t others = memory_of_others(connections, shards);
+  const std::uint64_t fits = usable > others ? (usable - others) / 6 * 5 : 0;
+  return {std::max(usable / 8, std::min(usable / 2, fits)), connections};
+}
+
+std::uint64_t memory_needed(std::uint64_t memory, std::uint64_t usable, unsigned shards) {
+  const std::uint64_t connections =
+      std::max(memory_shares(usable, shards).connections, memory / shards / 8);
+  return memory + memory / 5 + memory_of_others(connections, shards);
+}
+
+void warn_of_group_memory(std::uint64_t memory, unsigned shards) {
   const GroupMemory limit = group_memory();
-  if (memory <= limit.bytes / 4 * 3) return;
+  if (memory == 0 || limit.bytes == UINT64_MAX) return;
+  const std::uint64_t needed = memory_needed(memory, limit.bytes, shards);
+  if (needed <= limit.bytes) return;
   fmt::print(stderr,
-             "pawl: --memory is {} MiB, and the control group {} allows {} MiB for all that the "
-             "process has. The kernel may end pawl under load. Raise the limit (MemoryMax= in the "
-             "systemd unit, --memory of a container), or lower --memory to {} MiB\n",
-             mebibytes(memory), limit.group, mebibytes(limit.bytes), mebibytes(limit.bytes / 2));
+             "pawl: --memory is {} MiB, with which pawl may need {} MiB, and the control group {} "
+             "allows {} MiB. The kernel may end pawl under load. Raise the limit (MemoryMax= in "
+             "the systemd unit, --memory of a container), or lower --memory to {} MiB\n",
+             mebibytes(memory), mebibytes(needed), limit.group, mebibytes(limit.bytes),
+             mebibytes(memory_shares(limit.bytes, shards).messages));
 }
 
 std::vector<int> allowed_cpus() {

@@ -32,9 +32,19 @@ constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);
 
-// Warns on stderr if --memory is so near the limit of a control group that the kernel may end the
-// process.
-void warn_of_group_memory(std::uint64_t memory);
+// How a server divides the memory that it may use. The rest is for rings, tables, the page cache
+// and what the allocator keeps.
+struct MemoryShares {
+  std::uint64_t messages = 0;     // the default of --memory
+  std::uint64_t connections = 0;  // for the buffers of a shard's connections, at least
+};
+MemoryShares memory_shares(std::uint64_t usable, unsigned shards);
+// The most that a server takes with `memory` for messages.
+std::uint64_t memory_needed(std::uint64_t memory, std::uint64_t usable, unsigned shards);
+
+// Warns on stderr if a server with this --memory (0: not given) may need more than a control group
+// allows, so that the kernel may end the process.
+void warn_of_group_memory(std::uint64_t memory, unsigned shards);
 
 // The CPUs on which this process may run. Empty: the kernel does not tell.
 std::vector<int> allowed_cpus();

@@ -70,7 +70,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
                           : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
   if (auto fits = check_process_limits(shards, options.memory); !fits)
     return std::unexpected(fits.error());
-  warn_of_group_memory(options.memory);
+  warn_of_group_memory(options.memory, shards);
   auto data = DataDir::open(options.data, shards, options.segment_bytes);
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);

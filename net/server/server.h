@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "net/server/data_dir.h"
+#include "net/server/process_limits.h"
 #include "net/server/worker.h"
 
 namespace pawl {
@@ -133,6 +134,7 @@ class Server {
   std::expected<void, std::string> note_start();
 
   ServerOptions options_;
+  MemoryShares memory_shares_;  // of this machine; set by make_shared_state()
   std::unique_ptr<DataDir> data_;
   std::unique_ptr<ReloadableSettings> settings_;
   std::unique_ptr<HttpGuard> guard_;

@@ -18,8 +18,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t connections_memory_min = std::uint64_t{64} << 20;  // per shard
-
 // Most connections: the open files limit, less a quarter for the logs (log_descriptors()) and the
 // share of the admin port. `explicit_max`: 0 if there is none.
 std::uint32_t connections_allowed(std::uint32_t explicit_max) {
@@ -59,7 +57,8 @@ std::string calibration_text(const Calibration& calibration) {
 
 std::uint64_t Server::memory_of_shard() const {
   CHECK(data_->identity().shards > 0, "a data directory without shards");
-  return (options_.memory != 0 ? options_.memory : usable_memory() / 2) / data_->identity().shards;
+  return (options_.memory != 0 ? options_.memory : memory_shares_.messages) /
+         data_->identity().shards;
 }
 
 ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id) {
@@ -84,7 +83,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
       fmt::format("{}://{}", options_.tls_key.empty() ? "http" : "https", address(Protocol::http));
   context.settings = settings_.get();
   context.times = options_.times;
-  context.memory_max = std::max(connections_memory_min, memory_of_shard() / 8);
+  context.memory_max = std::max(memory_shares_.connections, memory_of_shard() / 8);
   context.open_count = &shared_->open_counts[shard];
   context.connection_limits = &shared_->connection_limits;
   context.admin_connection_limits = &shared_->admin_connection_limits;
@@ -137,6 +136,7 @@ void Server::make_shared_state() {
   const std::uint32_t each = options_.address_connections_max;
   shared_ = std::make_unique<WorkerShared>(identity.shards, all, each != 0 ? each : all - all / 4);
   phases_ = std::make_unique<Phases>(identity.shards);
+  memory_shares_ = memory_shares(usable_memory(), identity.shards);
   if (identity.clock.known() || identity.made != 0)
     shared_->clock.resume(identity.clock, options_.trust_clock);
 }

@@ -67,5 +67,30 @@ TEST(ProcessLimits, NameTheValueTheNeedAndTheRemedy) {
   EXPECT_TRUE(check_process_limits(2, 1 << 30));
 }
 
+TEST(ProcessLimits, LeaveRoomForConnectionsAndRingsBesideTheMessages) {
+  constexpr std::uint64_t mib = 1 << 20;
+  constexpr struct {
+    std::uint64_t usable;
+    unsigned shards;
+    std::uint64_t messages, connections;
+  } cases[] = {
+      {24'000 * mib, 2, 12'000 * mib, 64 * mib}, // half, as long as all fits
+      {1024 * mib,   2, 512 * mib,    64 * mib},
+      {300 * mib,    2, 147 * mib,    25 * mib},
+      {300 * mib,    4, 110 * mib,    16 * mib},
+      {64 * mib,     2, 8 * mib,      16 * mib}, // nothing fits: an eighth
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.usable / mib);
+    const MemoryShares shares = memory_shares(c.usable, c.shards);
+    EXPECT_EQ(shares.messages / mib, c.messages / mib);
+    EXPECT_EQ(shares.connections, c.connections);
+    if (c.usable > 64 * mib) {
+      EXPECT_LE(memory_needed(shares.messages, c.usable, c.shards), c.usable);
+    }
+  }
+  EXPECT_GT(memory_needed(1024 * mib, 300 * mib, 2), 300 * mib);
+}
+
 }  // namespace
 }  // namespace pawl

@@ -50,6 +50,21 @@ TEST(Doctor, NamesTheGroupThatLimitsTheMemory) {
   EXPECT_TRUE(finding.remedy.contains("MemoryMax=")) << finding.remedy;
 }
 
+TEST(Doctor, WarnsOfMoreMemoryThanTheGroupAllows) {
+  FakeRoot root;
+  root.with("/proc/self/cgroup", "0::/pawl\n")
+      .with("/sys/fs/cgroup/pawl/memory.max", "1073741824\n");
+  DoctorOptions options{.disk_seconds = 0, .shards = 2, .root = root.path()};
+  options.memory = std::uint64_t{512} << 20;
+  EXPECT_EQ(findings(options)["memory"].status, Finding::Status::ok);
+  options.memory = std::uint64_t{2} << 30;
+  const Finding finding = findings(options)["memory"];
+  EXPECT_EQ(finding.status, Finding::Status::warn);
+  EXPECT_TRUE(finding.what.contains("/sys/fs/cgroup/pawl allows 1.0 GiB; with --memory 2.0 GiB"))
+      << finding.what;
+  EXPECT_TRUE(finding.remedy.contains("lower --memory to 524288 KiB")) << finding.remedy;
+}
+
 TEST(Doctor, LooksAtTheNearestDirectoryWhenTheDataDirectoryDoesNotExistYet) {
   FakeRoot base;
   auto by_name = findings({.data = base.path() + "/not/there/yet", .disk_seconds = 0});
