@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -319,6 +320,8 @@ Finding check_huge_pages(const std::string& root) {
             "counted, and a first touch takes milliseconds; the log declines them",
             "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`", true};
   if (modes.find("[madvise]") != modes.npos) return allowed(name, "on request; pawl requests none");
+  if (std::error_code ignored; !std::filesystem::exists(root + "/sys/kernel/mm", ignored))
+    return unneeded(name, "unknown: /sys is hidden");
   return unneeded(name, "not used: pawl requests none");
 }
 

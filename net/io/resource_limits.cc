@@ -93,8 +93,13 @@ std::vector<std::string> group_directories(const std::string& root, std::string_
   for (const Mount& mount : mounts_of(root, controller, version)) {
     // A container may mount its own group as the top. A path with ".." is outside of the mount.
     std::string below = path;
-    if (mount.top != "/")
-      below = path.starts_with(mount.top + "/") ? path.substr(mount.top.size()) : "";
+    if (mount.top != "/") {
+      const bool is_inside = path == mount.top || path.starts_with(mount.top + "/");
+      const bool is_known =
+          path.starts_with("/") && !path.starts_with("/..") && !mount.top.starts_with("/..");
+      if (is_known && !is_inside) continue;  // the groups of another container
+      below = is_inside ? path.substr(mount.top.size()) : "";
+    }
     if (below.starts_with("/..") || below == "/") below.clear();
     for (;; below.resize(below.rfind('/'))) {
       directories.push_back(mount.place + below);

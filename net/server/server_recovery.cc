@@ -47,7 +47,7 @@ std::string calibration_text(const Calibration& calibration) {
   return fmt::format(
       "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
       "{:.0f} us; the "
-      "device has {}FUA; using {}{}\n",
+      "device shows {}FUA; using {}{}\n",
       calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
       name_of(calibration.kind),
       calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Full load of several kinds in a control group with little memory: the kernel never ends the server.
+"""Full load of several kinds in a control group with little memory: counts how often the kernel ends the server.
 
     tests/crash/group_load.py --pawl build/release/pawl --limit 300 --seconds 10 --rounds 2
 

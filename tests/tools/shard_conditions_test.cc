@@ -201,6 +201,8 @@ TEST(ShardConditions, AreNotCalledForbiddenWhereNothingForbidsThem) {
 TEST(ShardConditions, WarnOfHugePagesForAllMemory) {
   constexpr const char* file = "/sys/kernel/mm/transparent_hugepage/enabled";
   FakeRoot root;
+  expect(check_huge_pages(root.path()), false, Status::ok, "unknown: /sys is hidden");
+  root.with("/sys/kernel/mm/numa/demotion_enabled", "false\n");
   expect(check_huge_pages(root.path()), false, Status::ok, "not used");
   root.with(file, "always madvise [never]\n");
   expect(check_huge_pages(root.path()), false, Status::ok, "not used");
