@@ -187,7 +187,7 @@ TEST_F(StrangersTest, TheHeadAloneIsAnsweredWhenItCannotBeRight) {
   } cases[] = {
       {"unsigned", head_of(json_request("SendMessage", body, expect)), "HTTP/1.1 400",
        "MissingAuthenticationToken"},
-      {"an old date", head_of(signed_request(late, "SendMessage", body, false)), "HTTP/1.1 403",
+      {"an old date", head_of(signed_request(late, "SendMessage", body, false)), "HTTP/1.1 400",
        "Signature expired"},
       {"a wrong signature of a known digest",
        head_of(signed_request(forger, "SendMessage", body, true)), "HTTP/1.1 400",
