@@ -155,7 +155,8 @@ TEST_F(StrangersTest, BodiesWithForgedSignaturesHaveABudgetOfTheirOwn) {
   expect_served();
   const auto gone = std::ranges::count_if(strangers_, closed);
   EXPECT_GT(gone, 40) << "16 MiB are for all of them";
-  EXPECT_LT(gone, 60) << "no more than necessary";
+  // How many fit depends on how far their buffers have grown when they are counted.
+  EXPECT_LT(gone, 66) << "those that fit into the budget stay";
 }
 
 TEST_F(StrangersTest, ChunkedBodiesGrowWithinTheBudget) {
