@@ -31,7 +31,8 @@ constexpr Metric metrics[] = {
      "Sends and deletes answered before they were durable, by durability of the queue.", &Numbers::early_async, "async"},
     {"pawl_answers_before_flush_total", counter, "", &Numbers::early_memory, "memory"},
     {"pawl_answers_async_waited_total", counter,
-     "Sends and deletes of async queues that waited because the log was 100 ms behind. A crash may lose the others of 100 ms and one flush.", &Numbers::late_async},
+     "Sends and deletes of async queues that waited because the log was 100 ms behind. A crash may "
+     "lose the others of 100 ms and one flush.", &Numbers::late_async},
     {"pawl_async_behind_milliseconds_max", gauge,
      "Longest delay of the log when an async queue was answered before the flush.", &Numbers::async_behind},
     {"pawl_requests_total", counter, "Requests decided.", &Numbers::requests},
