@@ -18,8 +18,11 @@ using Next = CallStep;
 constexpr std::string_view xml_namespace = "xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"";
 
 constexpr SnsAction actions[] = {
+    {"AddPermission",             sns::add_permission             },
+    {"ConfirmSubscription",       sns::confirm_subscription       },
     {"CreateTopic",               sns::create_topic               },
     {"DeleteTopic",               sns::delete_topic               },
+    {"GetDataProtectionPolicy",   sns::get_data_protection_policy },
     {"GetSubscriptionAttributes", sns::get_subscription_attributes},
     {"GetTopicAttributes",        sns::get_topic_attributes       },
     {"ListSubscriptions",         sns::list_subscriptions         },
@@ -28,6 +31,8 @@ constexpr SnsAction actions[] = {
     {"ListTopics",                sns::list_topics                },
     {"Publish",                   sns::publish                    },
     {"PublishBatch",              sns::publish_batch              },
+    {"PutDataProtectionPolicy",   sns::put_data_protection_policy },
+    {"RemovePermission",          sns::remove_permission          },
     {"SetSubscriptionAttributes", sns::set_subscription_attributes},
     {"SetTopicAttributes",        sns::set_topic_attributes       },
     {"Subscribe",                 sns::subscribe                  },

@@ -184,6 +184,13 @@ CallStep list_subscriptions_by_topic(SnsState& s, const Form& form);
 CallStep get_subscription_attributes(SnsState& s, const Form& form);
 CallStep set_subscription_attributes(SnsState& s, const Form& form);
 
+// permissions.cc
+CallStep add_permission(SnsState& s, const Form& form);
+CallStep remove_permission(SnsState& s, const Form& form);
+CallStep confirm_subscription(SnsState& s, const Form& form);
+CallStep get_data_protection_policy(SnsState& s, const Form& form);
+CallStep put_data_protection_policy(SnsState& s, const Form& form);
+
 // publish_message.cc
 
 // Reads the message whose parameters begin with `prefix`. An error goes into its refusal.
@@ -205,6 +212,8 @@ std::string_view text_of(const Form& form, std::string_view key);
 // Refuses a topic of more than SnsTopic::topic_bytes_max bytes.
 [[nodiscard]] bool check_size(SnsState& s, std::size_t bytes);
 std::string topic_arn_of(const SnsState& s, std::string_view account, std::string_view name);
+// The Policy of a topic that has none.
+std::string default_policy(const SnsState& s);
 // Finds the topic of an ARN and sets `row` and `topic_arn`. False: refused.
 [[nodiscard]] bool find_topic(SnsState& s, std::string_view arn);
 // Finds the topic of a subscription's ARN; `id` is the subscription's part of the ARN.

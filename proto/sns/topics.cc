@@ -132,6 +132,15 @@ constexpr std::string_view default_delivery_policy =
     R"("backoffFunction":"linear"},"disableSubscriptionOverrides":false,"defaultRequestPolicy":)"
     R"({"headerContentType":"text/plain; charset=UTF-8"}}})";
 
+bool find_resource(SnsState& s, const Form& form) {
+  std::string_view arn;
+  if (!need(s, form, "ResourceArn", arn) || !find_topic(s, arn)) return false;
+  s.answer();
+  return true;
+}
+
+}  // namespace
+
 std::string default_policy(const SnsState& s) {
   return fmt::format(
       R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{)"
@@ -142,15 +151,6 @@ std::string default_policy(const SnsState& s) {
       R"({{"StringEquals":{{"AWS:SourceOwner":"{}"}}}}}}]}})",
       s.topic_arn, s.account);
 }
-
-bool find_resource(SnsState& s, const Form& form) {
-  std::string_view arn;
-  if (!need(s, form, "ResourceArn", arn) || !find_topic(s, arn)) return false;
-  s.answer();
-  return true;
-}
-
-}  // namespace
 
 Next create_topic(SnsState& s, const Form& form) {
   const std::string name(text_of(form, "Name"));
@@ -231,6 +231,7 @@ Next get_topic_attributes(SnsState& s, const Form& form) {
   fill("Policy", default_policy(s));
   if (topic->is_fifo()) fill("ContentBasedDeduplication", "false");
   if (!topic->is_fifo()) set_value(out, "FifoTopic", "");
+  set_value(out, "DataProtectionPolicy", "");  // has an action of its own
   if (value_of(out, "DisplayName").empty()) out.insert(out.begin(), {"DisplayName", ""});
   write_attributes(s, out);
   return Next::respond;

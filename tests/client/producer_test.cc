@@ -117,7 +117,9 @@ TEST_F(ProducerTest, EveryThreadMayDrainAtTheSameTime) {
       threads.emplace_back([&, i] {
         (void)producer.send({.body = "m"}, 4 * round + i);
         (void)producer.status();
-        if (i % 2 == 0) EXPECT_TRUE(producer.flush(Clock::now() + 60s));
+        if (i % 2 == 0) {
+          EXPECT_TRUE(producer.flush(Clock::now() + 60s));
+        }
         EXPECT_TRUE(producer.drain(Clock::now() + 60s));
       });
     }

@@ -41,6 +41,51 @@ TEST_F(SnsAsOnAws, ATopicHasADefaultPolicyAndDeliveryPolicy) {
     EXPECT_TRUE(body.contains(part)) << part << "\n" << body;
 }
 
+TEST_F(SnsAsOnAws, PermissionsAreStatementsOfThePolicy) {
+  const std::string at = "&TopicArn=" + make_topic("t");
+  const auto policy = [&] { return xml_unescaped(sns("GetTopicAttributes", at).body); };
+  const std::string grant =
+      at + "&Label=mine&AWSAccountId.member.1=111122223333&ActionName.member.1=Publish";
+  EXPECT_EQ(sns("AddPermission", grant).status, 200);
+  const std::string statement =
+      R"({"Sid":"mine","Effect":"Allow","Principal":{"AWS":"arn:aws:iam::111122223333:root"},)"
+      R"("Action":"SNS:Publish","Resource":"arn:aws:sns:us-east-1:000000000000:t"})";
+  EXPECT_TRUE(policy().contains(statement)) << policy();
+  EXPECT_TRUE(policy().contains("__default_statement_ID")) << "the default statement stays";
+  expect_fault(sns("AddPermission", grant), 400, "InvalidParameter",
+               "Invalid parameter: Statement already exists");
+  expect_fault(sns("AddPermission",
+                   at + "&Label=x&AWSAccountId.member.1=111122223333&ActionName.member.1=Fly"),
+               400, "InvalidParameter",
+               "Invalid parameter: Policy statement action out of service scope!");
+  expect_fault(sns("AddPermission", at + "&Label=x&AWSAccountId.member.1=1&ActionName.member.1="
+                                         "Publish"),
+               400, "InvalidParameter", "Invalid parameter: AWSAccountId");
+  EXPECT_EQ(sns("AddPermission", at + "&Label=two&AWSAccountId.member.1=111122223333"
+                                      "&AWSAccountId.member.2=444455556666"
+                                      "&ActionName.member.1=Publish&ActionName.member.2=Subscribe")
+                .status,
+            200);
+  EXPECT_TRUE(policy().contains(R"("Action":["SNS:Publish","SNS:Subscribe"])")) << policy();
+  EXPECT_EQ(sns("RemovePermission", at + "&Label=mine").status, 200);
+  EXPECT_FALSE(policy().contains(statement)) << policy();
+  EXPECT_EQ(sns("RemovePermission", at + "&Label=mine").status, 400);
+}
+
+TEST_F(SnsAsOnAws, ActionsOfOtherSubscriptionsExist) {
+  const std::string topic = make_topic("t");
+  expect_fault(sns("ConfirmSubscription", "&Token=x&TopicArn=" + topic), 400, "InvalidParameter",
+               "Invalid parameter: Token");
+  const std::string at = "&ResourceArn=" + topic;
+  EXPECT_EQ(element(sns("GetDataProtectionPolicy", at), "DataProtectionPolicy"), "");
+  EXPECT_EQ(sns("PutDataProtectionPolicy", at + "&DataProtectionPolicy=x").status, 400);
+  EXPECT_EQ(
+      sns("PutDataProtectionPolicy", at + "&DataProtectionPolicy=%7B%22Name%22:%22n%22%7D").status,
+      200);
+  EXPECT_EQ(element(sns("GetDataProtectionPolicy", at), "DataProtectionPolicy"), R"({"Name":"n"})");
+  EXPECT_FALSE(sns("GetTopicAttributes", "&TopicArn=" + topic).body.contains("DataProtection"));
+}
+
 TEST_F(SnsAsOnAws, ADeadLetterOfARawSubscriptionIsRaw) {
   const std::string topic = make_topic("t");
   make_queue("dead");
