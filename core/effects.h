@@ -33,6 +33,8 @@ struct Carried {
   bool operator==(const Carried&) const = default;
 };
 
+// A message as it is sent. Neighbours with the same `content`, for different queues, share one body
+// in the log.
 struct SendRecord {
   QueueId queue = QueueId::none;
   Seq seq = 0;
@@ -44,6 +46,7 @@ struct SendRecord {
   Carried carried = {};
   bool relocated = false;  // an existing message, moved within the log
   ProducerKey producer = {};
+  MessageId subscription = {};  // in place of the content's
 };
 
 // The whole delivery state of one message, absolute, so that recovery is idempotent. Also written

@@ -6,9 +6,9 @@ namespace pawl {
 void KeptContent::keep(const Content& stored) {
   content = stored;
   bytes.clear();
-  std::string_view* const texts[] = {&content.body,   &content.attributes, &content.system,
-                                     &content.sender, &content.group,      &content.dedup_id,
-                                     &content.origin};
+  std::string_view* const texts[] = {&content.body,   &content.attributes,  &content.system,
+                                     &content.sender, &content.group,       &content.dedup_id,
+                                     &content.origin, &content.notification};
   std::size_t size = 0;
   for (const std::string_view* text : texts) size += text->size();
   bytes.reserve(size);

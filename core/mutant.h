@@ -92,6 +92,8 @@ enum class Mutant : std::uint8_t {
   reuse_lease_timer,         // the timer of an ended lease ends the next lease of its row
   forget_lease_member,       // the last message of a lease does not come back at its timeout
   forget_lease_relocation,   // a leased message's position stays as before its relocation
+  free_shared_body,          // the body of a fan-out goes with the first of its messages
+  count_shared_body_twice,   // the body of a fan-out counts each of its messages twice
 };
 
 inline Mutant active_mutant = Mutant::none;

@@ -38,6 +38,7 @@ inline constexpr Duration queue_default{-1};
 enum class Op : std::uint8_t {
   // to the shard that owns the queue
   send,
+  fan_out,  // one message to many queues, all of one type and of one shard
   receive,
   delete_message,
   change_visibility,
@@ -69,14 +70,19 @@ struct Content {
   std::string_view group = {};     // MessageGroupId: order in a FIFO queue, fairness in others
   std::string_view dedup_id = {};  // MessageDeduplicationId, or the digest in its place; FIFO
   std::string_view origin = {};    // dead letter: QueueName::text() of its source queue
+  // With a subscription the receiver gets the body and the attributes in an envelope, which is made
+  // of this text when the message is received; format: proto/aws/notification.h.
+  std::string_view notification = {};
+  MessageId subscription = {};
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
   bool replayed = false;  // a replay task sent it: a copy of an earlier message
 
   std::size_t bytes() const {
     return body.size() + attributes.size() + system.size() + sender.size() + group.size() +
-           dedup_id.size() + origin.size();
+           dedup_id.size() + origin.size() + notification.size();
   }
 };
+inline constexpr std::size_t notification_bytes_max = 32 << 10;
 
 struct SendEntry {
   // in; a FIFO queue needs a group and a dedup_id, and allows only the queue's delay
@@ -84,6 +90,16 @@ struct SendEntry {
   Duration delay = queue_default;
   std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
   // out; for a duplicate, seq is the number of the message accepted first; 0: it is not known
+  Errc error = Errc::ok;
+  Seq seq = 0;
+  bool duplicate = false;
+};
+
+// A queue that gets the message of a fan_out.
+struct FanOutTarget {
+  QueueId queue = QueueId::none;
+  MessageId subscription = {};  // see Content
+  // out; see SendEntry
   Errc error = Errc::ok;
   Seq seq = 0;
   bool duplicate = false;
@@ -173,6 +189,9 @@ struct Request {
   std::uint32_t waiter = 0;  // core's: row in the table of waiters while parked, else 0
 
   std::span<SendEntry> sends;
+  // fan_out: the queues of the only entry of `sends`. Neighbours with rising ids share one body in
+  // the log.
+  std::span<FanOutTarget> targets;
   ProducerParams producer;           // send to a standard queue
   std::span<ReceiptEntry> receipts;  // delete_message, change_visibility, undeliver
 

@@ -16,19 +16,56 @@ constexpr Seq numbers_reserved = 1 << 18;
 }  // namespace
 
 void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& effects) {
+  const Durability durability = queue.config->durability();
+  const Seq first = queue.next_seq;
+  if (durability != Durability::fsync) reserve_numbers(queue, effects);
+  const bool accepted = send_to(queue, request.sends, request.producer, now, effects);
+  if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
+    request.durability = durability;
+  if (queue.next_seq > first)
+    commits_.sent(queue, first, request.durability == Durability::memory, now);
+  // The response to a duplicate waits too: the original may not be durable yet.
+  effects.replies.push_back({&request, accepted});
+}
+
+// The message is durable before it is answered and delivered, whatever the settings of the queues.
+void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
+  CHECK(request.sends.size() == 1, "{} messages", request.sends.size());
+  SendEntry& entry = request.sends.front();
+  bool accepted = false;
+  for (FanOutTarget& target : request.targets) {
+    Queue* const queue = state_.find_queue(target.queue);
+    target.error = Errc::no_such_queue;
+    if (queue == nullptr) continue;
+    const std::size_t before = effects.sends.size();
+    const Seq first = queue->next_seq;
+    entry.error = Errc::ok;
+    entry.seq = 0;
+    entry.duplicate = false;
+    accepted |= send_to(*queue, request.sends, {}, now, effects);
+    if (queue->next_seq > first) commits_.sent(*queue, first, false, now);
+    target.error = entry.error;
+    target.seq = entry.seq;
+    target.duplicate = entry.duplicate;
+    if (effects.sends.size() > before) effects.sends.back().subscription = target.subscription;
+  }
+  effects.replies.push_back({&request, accepted});
+}
+
+// True: at least one message is accepted or is a duplicate.
+bool SendRequests::send_to(Queue& queue, std::span<SendEntry> sends, const ProducerParams& producer,
+                           Instant now, Effects& effects) {
   const Seq first = queue.next_seq;
   const bool fifo = queue.config->is_fifo();
   const Duration delay = queue.config->delay();
-  const Durability durability = queue.config->durability();
-  if (durability != Durability::fsync) reserve_numbers(queue, effects);
   bool accepted = false;
-  for (SendEntry& entry : request.sends) {
+  for (SendEntry& entry : sends) {
     if (entry.error != Errc::ok) continue;
     const Duration own_delay = entry.delay.ms < 0 ? delay : entry.delay;
     if (fifo) {
       accepted |= send_in_order(queue, entry, now, effects);
-    } else if (request.producer.id != 0) {
-      accepted |= send_once(queue, entry, request.producer, own_delay, now, effects);
+    } else if (producer.id != 0) {
+      accepted |= send_once(queue, entry, producer, own_delay, now, effects);
     } else {
       accepted |= send_one(queue, entry, own_delay, now, effects) != nullptr;
     }
@@ -36,12 +73,7 @@ void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& ef
   CHECK(queue.next_seq >= first && queue.next_seq <= seq_max, "seq {}", queue.next_seq);
   CHECK(queue.reserved_durable <= queue.reserved, "{} reserved, {} durable", queue.reserved,
         queue.reserved_durable);
-  if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
-    request.durability = durability;
-  if (queue.next_seq > first)
-    commits_.sent(queue, first, request.durability == Durability::memory, now);
-  // The response to a duplicate waits too: the original may not be durable yet.
-  effects.replies.push_back({&request, accepted});
+  return accepted;
 }
 
 // A crash may lose messages that were acknowledged before they were durable. Their numbers must not
@@ -133,6 +165,7 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;
+  record.subscription = entry.content.subscription;
   return &record;
 }
 

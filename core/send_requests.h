@@ -22,8 +22,12 @@ class SendRequests {
       : state_(state), states_(states), retention_(retention), commits_(commits) {}
 
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
+  // Sends the only entry of the request to each of its targets.
+  void fan_out(Request& request, Instant now, Effects& effects);
 
  private:
+  bool send_to(Queue& queue, std::span<SendEntry> sends, const ProducerParams& producer,
+               Instant now, Effects& effects);
   bool send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
   bool send_once(Queue& queue, SendEntry& entry, const ProducerParams& producer, Duration delay,
                  Instant now, Effects& effects);

@@ -18,6 +18,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     return changes_.apply(request, now, effects);
   }
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
+  if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
   Queue* const queue = state_.find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
@@ -56,6 +57,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       return replays_.cancel(*queue, request, effects);
     case Op::list_replays:
       return replays_.list(*queue, request, effects);
+    case Op::fan_out:
     case Op::transfer:
     case Op::create_queue:
     case Op::delete_queue:

@@ -214,7 +214,8 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
                   .id = transfer.id,
                   .receive_count = transfer.receive_count,
                   .first_received = transfer.first_received,
-                  .last_received = transfer.last_received}
+                  .last_received = transfer.last_received},
+      .subscription = transfer.content.subscription
   });
   commits_.sent(*queue, seq, false, now);
 }

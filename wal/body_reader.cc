@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/mutant.h"
+#include "wal/fan_out_record.h"
 #include "wal/send_record.h"
 
 namespace pawl {
@@ -173,7 +174,7 @@ void BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, 
   wanted = from;
   given_ = from.position;
   const bool good =
-      !bytes.empty() && (decode_send(bytes, geometry_.stream) || MUTANT(believe_bodies));
+      !bytes.empty() && (is_whole_message(bytes, geometry_.stream) || MUTANT(believe_bodies));
   record = good ? bytes.first(record_length(bytes.data())) : std::span<const std::byte>();
   if (!good) ++damaged_;
 }

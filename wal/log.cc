@@ -40,7 +40,8 @@ const std::byte* Log::record(LogPos low) {
   const Lsn position = full(low);
   CHECK(position < appended(), "a record at {}, the end at {}", position, appended());
   if (image_.touch(position)) reader_.read_ahead(geometry_.extent_of(position) + 1);
-  if (image_.loaded(position) && !decode_send(image_.rest_of_extent(position), geometry_.stream)) {
+  if (image_.loaded(position) &&
+      !is_whole_message(image_.rest_of_extent(position), geometry_.stream)) {
     ++damaged_;
     return nullptr;
   }
@@ -52,13 +53,15 @@ Lsn Log::append(Effects& effects, Instant now) {
   return writer_.append(effects, now);
 }
 
-LogPos Log::relocate(const FoundSend& found, Instant now) {
+LogPos Log::relocate(const FoundSend& found, std::span<const std::size_t> existing, Instant now) {
   CHECK(!closed_, "the log is closed");
   CHECK(found.position < appended(), "a record at {}, the end at {}", found.position, appended());
-  const LogPos position = writer_.append_relocated(found.record, now);
+  const LogPos position = writer_.append_relocated(found, existing, now);
   relocated_bytes_ += found.record.size();
-  image_.release(found.position);
-  pool_.release(geometry_.segment_of(found.position), MUTANT(relocate_too_soon) ? 0 : appended());
+  for (std::size_t i = 0; i < existing.size(); ++i) {
+    image_.release(found.position);
+    pool_.release(geometry_.segment_of(found.position), MUTANT(relocate_too_soon) ? 0 : appended());
+  }
   return position;
 }
 

@@ -141,9 +141,9 @@ class Log {
   void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
   bool relocation_due() const { return relocation_.due(); }
   bool next_relocatable(FoundSend& found) { return relocation_.next(found); }
-  // Relocates the record of an existing message and returns the new position. The old record is
-  // released.
-  LogPos relocate(const FoundSend& found, Instant now);
+  // Relocates the record for the messages of it that exist, by their place in it, and returns their
+  // new position. The old record is released.
+  LogPos relocate(const FoundSend& found, std::span<const std::size_t> existing, Instant now);
 
   // --- deleted and expired messages, kept for a while for replay ---
   // Keeps everything written at `since` or later (never: nothing), and everything from `position`
@@ -178,6 +178,8 @@ class Log {
   // try again; no new background work is started. Nothing may be appended after it.
   Result<void> close_clean();
 
+  // Messages whose records are kept, and those being read.
+  std::uint64_t messages() const { return pool_.live(); }
   Lsn appended() const { return writer_.appended(); }  // end of everything appended
   Lsn durable() const { return writer_.durable(); }    // everything below is on disk
   // The time when the oldest pending record was appended; `never`: none is pending.

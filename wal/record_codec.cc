@@ -41,8 +41,9 @@ std::optional<UnknownPart> unknown_in(const RecordHead& head) {
   const auto type = static_cast<RecordType>(head.type);
   if (head.type == 0 || head.type == reserved_record_type || type > last_record_type)
     return UnknownPart{UnknownPart::Kind::type, head.type, !may_be_ignored};
-  const unsigned known = type == RecordType::send     ? known_fields
-                         : type == RecordType::heads  ? heads_reserved
+  const unsigned known = type == RecordType::send      ? known_fields
+                         : type == RecordType::fan_out ? shared_fields
+                         : type == RecordType::heads   ? heads_reserved
                          : type == RecordType::replay ? unsigned{replay_progress} | replay_of_copies
                                                       : 0u;
   if ((head.fields & ~known) != 0)

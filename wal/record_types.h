@@ -22,7 +22,7 @@ namespace pawl {
 
 inline constexpr std::size_t record_bytes_max =
     (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
-inline constexpr std::size_t send_head_bytes_max = 192;  // a SEND without its texts
+inline constexpr std::size_t send_head_bytes_max = 208;  // a SEND without its texts
 inline constexpr std::size_t batch_max = 128;
 
 enum class RecordType : std::uint8_t {
@@ -45,9 +45,10 @@ enum class RecordType : std::uint8_t {
   replay = 15,
   row = 16,
   producers = 18,  // of a checkpoint only
+  fan_out = 19,    // of turns: wal/fan_out_record.h
 };
 inline constexpr std::uint8_t reserved_record_type = 17;  // for LEASE: FORMAT.md
-inline constexpr RecordType last_record_type = RecordType::producers;
+inline constexpr RecordType last_record_type = RecordType::fan_out;
 
 // Bits of a SEND's `fields`: the optional parts present, in this order. Parts outside known_fields
 // have a fixed place and size, but this version neither writes nor reads them.
@@ -75,6 +76,8 @@ enum SendField : std::uint16_t {
 enum class SendExtension : std::uint16_t {
   replayed = 1,  // no bytes: Content::replayed
   producer = 2,  // ProducerKey: id u64, sequence u64
+  // Content::subscription, 16 bytes, and Content::notification; in a FAN_OUT the subscription is 0.
+  notification = 3,
 };
 inline constexpr std::uint16_t ignorable = 1 << 15;
 
@@ -94,6 +97,11 @@ inline constexpr std::uint16_t known_fields =
     field_deliver_at | field_body_md5 | field_message_id | field_receive_state | field_dedup_key |
     field_attributes | field_system | field_sender | field_group | field_dedup_id | field_origin |
     field_from | field_relocated | field_extensions;
+
+// The parts that the messages of a FAN_OUT may share.
+inline constexpr std::uint16_t shared_fields = field_body_md5 | field_attributes | field_system |
+                                               field_sender | field_group | field_dedup_id |
+                                               field_relocated | field_extensions;
 
 // The bit of a HEADS' `fields`: all its entries have HeadRecord::reserved.
 inline constexpr std::uint16_t heads_reserved = 1 << 0;
@@ -123,6 +131,7 @@ struct StoredMessage {
   std::array<std::uint8_t, 16> body_md5{};
   bool has_body_md5 = false;
   bool relocated = false;
+  bool shares = false;  // an earlier message of this record has counted its bytes
   ProducerKey producer;
   // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;

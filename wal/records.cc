@@ -4,10 +4,28 @@
 #include <algorithm>
 
 #include "wal/checkpoint_records.h"
+#include "wal/fan_out_record.h"
 #include "wal/record_codec.h"
 
 namespace pawl {
 namespace {
+
+Result<void> tell_unknown(const Decoder& in, const StoredMessage& message, RecordSink& sink) {
+  if (in.ok() && message.unknown_extension != 0) {
+    sink.unknown({UnknownPart::Kind::extension, message.unknown_extension, true});
+    return newer_version();
+  }
+  if (message.passed_over != 0)
+    sink.unknown({UnknownPart::Kind::extension, message.passed_over, false});
+  return {};
+}
+
+Result<void> read_fan_out(Decoder& in, std::uint16_t fields, std::size_t offset, RecordSink& sink) {
+  const FanOut shared = FanOut::read(in, fields);
+  if (auto told = tell_unknown(in, shared.common(), sink); !told) return told;
+  for (std::size_t i = 0; in.ok() && i < shared.size(); ++i) sink.send(shared.message(i), offset);
+  return {};
+}
 
 Result<void> read_record(const RecordHead& head, std::span<const std::byte> body,
                          std::size_t offset, RecordSink& sink) {
@@ -15,15 +33,13 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
   switch (static_cast<RecordType>(head.type)) {
     case RecordType::send: {
       const StoredMessage message = read_send(in, head.fields);
-      if (in.ok() && message.unknown_extension != 0) {
-        sink.unknown({UnknownPart::Kind::extension, message.unknown_extension, true});
-        return newer_version();
-      }
-      if (message.passed_over != 0)
-        sink.unknown({UnknownPart::Kind::extension, message.passed_over, false});
+      if (auto told = tell_unknown(in, message, sink); !told) return told;
       if (in.ok()) sink.send(message, offset);
       break;
     }
+    case RecordType::fan_out:
+      if (auto read = read_fan_out(in, head.fields, offset, sink); !read) return read;
+      break;
     case RecordType::delete_message:
       read_deletes(in, sink);
       break;

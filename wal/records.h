@@ -20,6 +20,7 @@
 #include <span>
 
 #include "core/result.h"
+#include "wal/fan_out_record.h"
 #include "wal/message_records.h"
 #include "wal/queue_records.h"
 #include "wal/record_types.h"

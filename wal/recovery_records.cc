@@ -11,7 +11,7 @@ namespace pawl {
 // The checkpoint reading takes settings and the records that only a checkpoint has; the second
 // reading takes the rest.
 void Recovery::send(const StoredMessage& message, std::size_t offset) {
-  const std::size_t bytes = align_record(record_length(records_ + offset));
+  const std::size_t bytes = message.shares ? 0 : align_record(record_length(records_ + offset));
   CHECK(records_at_ + offset < records_end_, "a record at {}, the frame to {}",
         records_at_ + offset, records_end_);
   if (of_checkpoint_) {

@@ -8,7 +8,8 @@
 
 namespace pawl {
 
-void SendReader::begin(Lsn from, Lsn end) {
+void SendReader::begin(Lsn from, Lsn end, QueueId queue) {
+  queue_ = queue;
   at_ = from;
   end_ = end;
   have_ = false;
@@ -18,7 +19,7 @@ void SendReader::begin(Lsn from, Lsn end) {
 }
 
 void SendReader::stop() {
-  begin(0, 0);
+  begin(0, 0, QueueId::none);
   if (!reading()) memory_ = PageBlock();
 }
 
@@ -71,6 +72,10 @@ bool SendReader::next(FoundSend& found) {
     if (any && found.position < at_) continue;
     if (any && found.position < end_) {
       at_ = found.position + found.record.size();
+      if (!found.shared) return true;
+      const auto place = found.shared->find(queue_);
+      if (!place) continue;
+      found.stored = found.shared->message(*place);
       return true;
     }
     have_ = false;

@@ -26,12 +26,14 @@ class SendReader {
   SendReader(Disk& disk, const Geometry& geometry, SegmentPool& pool)
       : disk_(disk), geometry_(geometry), pool_(pool), scan_(geometry) {}
 
-  // Begins to read the SENDs from `from` up to `end`, which need not be durable yet.
-  void begin(Lsn from, Lsn end);
+  // Begins to read the messages from `from` up to `end`, which need not be durable yet. If many
+  // share a record, only that of `queue` is found.
+  void begin(Lsn from, Lsn end, QueueId queue);
   void stop();
   // Handles a finished read and begins the next one, unless `stopping`.
   void pump(Lsn durable, bool stopping);
-  // Returns the next SEND; it is valid until the next call of any function here.
+  // Returns the next message as `found.stored`; it is valid until the next call of any function
+  // here.
   bool next(FoundSend& found);
 
   bool due() const { return have_; }  // next() has work
@@ -59,6 +61,7 @@ class SendReader {
   bool forget_ = false;       // the read under way is obsolete
   Lsn at_ = 0;
   Lsn end_ = 0;
+  QueueId queue_ = QueueId::none;
   std::uint64_t damaged_ = 0;
   std::uint64_t passed_over_ = 0;
 };

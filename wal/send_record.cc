@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "core/check.h"
 #include "wal/record_codec.h"
@@ -10,50 +11,46 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t send_fixed_bytes = head_bytes + 4 + 6 + 6;
+constexpr std::size_t key_bytes = 4 + 6;  // queue and number
+constexpr std::size_t sent_bytes = 6;
+constexpr std::size_t send_fixed_bytes = head_bytes + key_bytes + sent_bytes;
 constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
 constexpr std::size_t producer_bytes = 8 + 8;
-constexpr std::size_t extensions_bytes_max = 2 + 2 * extension_head_bytes + producer_bytes;
+constexpr std::size_t extensions_bytes_max =
+    2 + 3 * extension_head_bytes + producer_bytes + sizeof(MessageId);
+
+bool enveloped(const SendRecord& record) { return record.subscription != MessageId{}; }
 
 // Size of the extensions without their length, 0: none.
-std::size_t extensions_length(const SendRecord& record) {
+std::size_t extensions_length(const SendRecord& record, bool in_envelope) {
   return (record.content->replayed ? extension_head_bytes : 0) +
-         (record.producer.id != 0 ? extension_head_bytes + producer_bytes : 0);
+         (record.producer.id != 0 ? extension_head_bytes + producer_bytes : 0) +
+         (in_envelope
+              ? extension_head_bytes + sizeof(MessageId) + record.content->notification.size()
+              : 0);
 }
 
-void write_extensions(Encoder& to, const SendRecord& record) {
+void write_extensions(Encoder& to, const SendRecord& record, bool in_envelope) {
+  const Content& content = *record.content;
   const auto head = [&](SendExtension number, std::size_t bytes) {
+    CHECK(std::in_range<std::uint16_t>(bytes), "an extension of {} bytes", bytes);
     to.fixed(static_cast<std::uint16_t>(number));
     to.fixed(static_cast<std::uint16_t>(bytes));
   };
-  to.fixed(static_cast<std::uint16_t>(extensions_length(record)));
-  if (record.content->replayed) head(SendExtension::replayed, 0);
-  if (record.producer.id == 0) return;
-  CHECK(record.producer.sequence != 0, "a message of producer {}", record.producer.id);
-  head(SendExtension::producer, producer_bytes);
-  to.fixed(record.producer.id);
-  to.fixed(record.producer.sequence);
-}
-
-std::uint16_t fields_of(const SendRecord& record) {
-  const Content& content = *record.content;
-  unsigned fields = 0;
-  if (record.deliver_at != record.sent) fields |= field_deliver_at;
-  if (content.body_md5) fields |= field_body_md5;
-  if (!content.attributes.empty()) fields |= field_attributes;
-  if (!content.system.empty()) fields |= field_system;
-  if (!content.sender.empty()) fields |= field_sender;
-  if (!content.group.empty()) fields |= field_group;
-  if (!content.dedup_id.empty()) fields |= field_dedup_id;
-  if (!content.origin.empty()) fields |= field_origin;
-  if (record.dedup != TextKey{}) fields |= field_dedup_key;
-  if (record.carried.id != MessageId{}) fields |= field_message_id;
-  if (record.carried.receive_count > 0) fields |= field_receive_state;
-  if (record.carried.from.seq != 0) fields |= field_from;
-  if (extensions_length(record) > 0) fields |= field_extensions;
-  return static_cast<std::uint16_t>(fields);
+  to.fixed(static_cast<std::uint16_t>(extensions_length(record, in_envelope)));
+  if (content.replayed) head(SendExtension::replayed, 0);
+  if (record.producer.id != 0) {
+    CHECK(record.producer.sequence != 0, "a message of producer {}", record.producer.id);
+    head(SendExtension::producer, producer_bytes);
+    to.fixed(record.producer.id);
+    to.fixed(record.producer.sequence);
+  }
+  if (!in_envelope) return;
+  head(SendExtension::notification, sizeof(MessageId) + content.notification.size());
+  to.fixed(record.subscription);
+  to.bytes(content.notification);
 }
 
 void read_extensions(Decoder& in, StoredMessage& message) {
@@ -69,6 +66,12 @@ void read_extensions(Decoder& in, StoredMessage& message) {
       message.producer.id = key.fixed<std::uint64_t>();
       message.producer.sequence = key.fixed<std::uint64_t>();
       if (message.producer.id == 0 || message.producer.sequence == 0) all.fail();
+    } else if (static_cast<SendExtension>(number) == SendExtension::notification) {
+      Decoder text(bytes);
+      message.content.subscription.high = text.fixed<std::uint64_t>();
+      message.content.subscription.low = text.fixed<std::uint64_t>();
+      message.content.notification = text.rest();
+      if (message.content.notification.empty()) all.fail();
     } else if ((number & ignorable) != 0) {
       ++message.passed_over;
     } else {
@@ -85,10 +88,26 @@ static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(M
 
 }  // namespace
 
-StoredMessage read_send(Decoder& in, std::uint16_t fields) {
-  StoredMessage message;
-  message.queue = QueueId{in.fixed<std::uint32_t>()};
-  message.seq = in.u48();
+std::uint16_t fields_of(const SendRecord& record, bool in_envelope) {
+  const Content& content = *record.content;
+  unsigned fields = 0;
+  if (record.deliver_at != record.sent) fields |= field_deliver_at;
+  if (content.body_md5) fields |= field_body_md5;
+  if (!content.attributes.empty()) fields |= field_attributes;
+  if (!content.system.empty()) fields |= field_system;
+  if (!content.sender.empty()) fields |= field_sender;
+  if (!content.group.empty()) fields |= field_group;
+  if (!content.dedup_id.empty()) fields |= field_dedup_id;
+  if (!content.origin.empty()) fields |= field_origin;
+  if (record.dedup != TextKey{}) fields |= field_dedup_key;
+  if (record.carried.id != MessageId{}) fields |= field_message_id;
+  if (record.carried.receive_count > 0) fields |= field_receive_state;
+  if (record.carried.from.seq != 0) fields |= field_from;
+  if (extensions_length(record, in_envelope) > 0) fields |= field_extensions;
+  return static_cast<std::uint16_t>(fields);
+}
+
+void read_parts(Decoder& in, std::uint16_t fields, StoredMessage& message) {
   message.sent = instant(in.u48());
   message.deliver_at = fields & field_deliver_at ? Instant{in.fixed<std::int64_t>()} : message.sent;
   if (fields & field_body_md5) {
@@ -127,12 +146,19 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
   message.relocated = (fields & field_relocated) != 0;
   if (fields & field_extensions) read_extensions(in, message);
   message.content.body = in.rest();
+}
+
+StoredMessage read_send(Decoder& in, std::uint16_t fields) {
+  StoredMessage message;
+  message.queue = QueueId{in.fixed<std::uint32_t>()};
+  message.seq = in.u48();
+  read_parts(in, fields, message);
   return message;
 }
 
-std::size_t send_bytes(const SendRecord& record) {
+std::size_t parts_bytes(const SendRecord& record, bool in_envelope) {
   const Content& content = *record.content;
-  std::size_t bytes = send_fixed_bytes + content.body.size();
+  std::size_t bytes = sent_bytes + content.body.size();
   if (record.deliver_at != record.sent) bytes += 8;
   if (content.body_md5) bytes += 16;
   if (!content.attributes.empty()) bytes += 4 + content.attributes.size();
@@ -145,17 +171,17 @@ std::size_t send_bytes(const SendRecord& record) {
   if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
   if (record.carried.receive_count > 0) bytes += receive_state_bytes;
   if (record.carried.from.seq != 0) bytes += from_bytes;
-  if (const std::size_t extensions = extensions_length(record); extensions > 0)
+  if (const std::size_t extensions = extensions_length(record, in_envelope); extensions > 0)
     bytes += 2 + extensions;
-  return align_record(bytes);
+  return bytes;
 }
 
-std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream) {
+std::size_t send_bytes(const SendRecord& record) {
+  return align_record(head_bytes + key_bytes + parts_bytes(record, enveloped(record)));
+}
+
+void write_parts(Encoder& to, const SendRecord& record, std::uint16_t fields, bool in_envelope) {
   const Content& content = *record.content;
-  const std::uint16_t fields = fields_of(record);
-  Encoder to(out);
-  to.fixed(raw(record.queue));
-  to.u48(record.seq);
   to.u48(bits(record.sent));
   if (fields & field_deliver_at) to.fixed(record.deliver_at.ms);
   if (fields & field_body_md5) to.fixed(*content.body_md5);
@@ -178,8 +204,16 @@ std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t 
     to.fixed(record.carried.arrived.ms);
     to.fixed(record.carried.task);
   }
-  if (fields & field_extensions) write_extensions(to, record);
+  if (fields & field_extensions) write_extensions(to, record, in_envelope);
   to.bytes(content.body);
+}
+
+std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream) {
+  const std::uint16_t fields = fields_of(record, enveloped(record));
+  Encoder to(out);
+  to.fixed(raw(record.queue));
+  to.u48(record.seq);
+  write_parts(to, record, fields, enveloped(record));
   return to.finish(RecordType::send, fields, stream);
 }
 
@@ -187,17 +221,13 @@ std::size_t encode_relocated(std::byte* out, std::span<const std::byte> record,
                              std::uint64_t stream) {
   RecordHead head;
   CHECK(record.size() >= send_fixed_bytes, "a SEND of {} bytes", record.size());
-  std::memcpy(out, record.data(), record.size());
-  std::memcpy(&head, out, sizeof head);
+  std::memcpy(&head, record.data(), sizeof head);
   CHECK(head.type == static_cast<std::uint8_t>(RecordType::send), "type {}", head.type);
   CHECK(head.length == record.size(), "{} of {} bytes", head.length, record.size());
-  head.fields |= field_relocated;
-  std::memcpy(out, &head, sizeof head);
-  head.hash = record_hash(out, head.length, stream);
-  std::memcpy(out, &head, sizeof head);
-  const std::size_t bytes = align_record(record.size());
-  std::memset(out + record.size(), 0, bytes - record.size());
-  return bytes;
+  Encoder to(out);
+  to.bytes({reinterpret_cast<const char*>(record.data()) + head_bytes, record.size() - head_bytes});
+  return to.finish(RecordType::send, static_cast<std::uint16_t>(head.fields | field_relocated),
+                   stream);
 }
 
 Result<StoredMessage> decode_send(std::span<const std::byte> bytes, std::uint64_t stream) {

@@ -17,6 +17,7 @@
 namespace pawl {
 
 class Decoder;
+class Encoder;
 
 // The exact size of the record, aligned.
 std::size_t send_bytes(const SendRecord& record);
@@ -34,6 +35,16 @@ std::size_t record_length(const std::byte* record);
 
 // Decodes a SEND written or verified by this process: CHECKs instead of errors, no hash.
 StoredMessage trusted_send(const std::byte* record);
+
+// --- for wal/fan_out_record.cc: everything behind queue and number, up to the end of the body ---
+
+// `in_envelope`: the content's notification is written too. The bits are those of SendField.
+std::uint16_t fields_of(const SendRecord& record, bool in_envelope);
+// The exact size, not aligned.
+std::size_t parts_bytes(const SendRecord& record, bool in_envelope);
+void write_parts(Encoder& to, const SendRecord& record, std::uint16_t fields, bool in_envelope);
+// Takes all bytes that are left; the caller checks `in` afterwards.
+void read_parts(Decoder& in, std::uint16_t fields, StoredMessage& message);
 
 // Reads the body of a SEND, for wal/records.cc: the caller checks `in` afterwards.
 StoredMessage read_send(Decoder& in, std::uint16_t fields);

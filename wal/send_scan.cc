@@ -30,10 +30,16 @@ bool SendScan::next(FoundSend& found) {
     const LogPos position = record_;
     record_ += align_record(head.length);
     --records_;
-    if (head.type != static_cast<std::uint8_t>(RecordType::send)) continue;
-    found = {
-        trusted_send(record), position, {record, head.length}
-    };
+    const auto type = static_cast<RecordType>(head.type);
+    if (type != RecordType::send && type != RecordType::fan_out) continue;
+    found.position = position;
+    found.record = {record, head.length};
+    found.shared.reset();
+    if (type == RecordType::send) {
+      found.stored = trusted_send(record);
+    } else {
+      found.shared = FanOut::trusted(record);
+    }
     return true;
   }
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendScan: finds the SENDs in an extent read from the disk, one by one.
+// SendScan: finds the SENDs and FAN_OUTs in an extent read from the disk, one by one.
 //
 // Only whole frames are scanned: their hash proves that the records are as written. Bytes between
 // them are damaged or obsolete: a frame of an older epoch than one before it was cut off by a torn
@@ -12,19 +12,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/ids.h"
+#include "wal/fan_out_record.h"
 #include "wal/format.h"
 #include "wal/send_record.h"
 
 namespace pawl {
 
-// `stored` and `record` point into the extent.
+// A SEND, or a FAN_OUT as `shared`; all point into the extent.
 struct FoundSend {
-  StoredMessage stored;
+  StoredMessage stored;  // of a SEND
   LogPos position = log_pos_none;
   std::span<const std::byte> record;
+  std::optional<FanOut> shared = std::nullopt;
+
+  std::size_t messages() const { return shared ? shared->size() : 1; }
+  StoredMessage message(std::size_t i) const { return shared ? shared->message(i) : stored; }
 };
 
 class SendScan {

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/mutant.h"
 #include "wal/checkpoint_records.h"
+#include "wal/fan_out_record.h"
 #include "wal/records.h"
 
 namespace pawl {
@@ -182,24 +183,39 @@ void Writer::append_heads(std::span<const HeadRecord> heads) {
 }
 
 void Writer::append_sends(Effects& effects) {
-  for (SendRecord& record : effects.sends) {
-    std::byte* out = reserve(send_bytes(record));
-    record.position = tail_;
-    commit_send(encode_send(out, record, geometry_.stream), false);
+  const std::size_t bytes_max = std::min(record_bytes_max, geometry_.record_space());
+  for (std::span<SendRecord> left = effects.sends; !left.empty();) {
+    const std::span<SendRecord> run = left.first(sharing(left, bytes_max));
+    const bool shared = run.size() > 1;
+    std::byte* const out = reserve(shared ? fan_out_bytes(run) : send_bytes(run.front()));
+    for (SendRecord& record : run) record.position = tail_;
+    commit_send(shared ? encode_fan_out(out, run, geometry_.stream)
+                       : encode_send(out, run.front(), geometry_.stream),
+                run.size(), false);
+    left = left.subspan(run.size());
   }
 }
 
-void Writer::commit_send(std::size_t bytes, bool relocated) {
-  image_.add_live(tail_);
-  pool_.add_send(geometry_.segment_of(tail_), bytes, relocated);
+// Each message of a record keeps the record: it goes with the last one.
+void Writer::commit_send(std::size_t bytes, std::size_t messages, bool relocated) {
+  if (MUTANT(free_shared_body)) messages = 1;
+  if (MUTANT(count_shared_body_twice) && messages > 1) messages *= 2;
+  for (std::size_t i = 0; i < messages; ++i) {
+    image_.add_live(tail_);
+    pool_.add_send(geometry_.segment_of(tail_), i == 0 ? bytes : 0, relocated);
+  }
   commit(bytes);
 }
 
-LogPos Writer::append_relocated(std::span<const std::byte> record, Instant now) {
+LogPos Writer::append_relocated(const FoundSend& found, std::span<const std::size_t> existing,
+                                Instant now) {
   wall_ = now;
-  std::byte* const out = reserve(align_record(record.size()));
+  std::byte* const out = reserve(align_record(found.record.size()));
   const LogPos position = tail_;
-  commit_send(encode_relocated(out, record, geometry_.stream), true);
+  commit_send(found.shared
+                  ? found.shared->encode_relocated(out, found.record, existing, geometry_.stream)
+                  : encode_relocated(out, found.record, geometry_.stream),
+              existing.size(), true);
   if (lazy_since_ == never) lazy_since_ = now;
   return position;
 }

@@ -30,6 +30,7 @@
 #include "wal/format.h"
 #include "wal/image.h"
 #include "wal/segment_pool.h"
+#include "wal/send_scan.h"
 
 namespace pawl {
 
@@ -61,8 +62,10 @@ class Writer {
   void append(const CheckpointSlice& slice, Instant now);
   // Appends the checkpoint's records of the messages sent in each segment.
   void append(std::span<const SegmentRecord> segments, Instant now);
-  // Appends a copy of an existing SEND, as a lazy record, and returns its new position.
-  LogPos append_relocated(std::span<const std::byte> record, Instant now);
+  // Appends a copy of an existing record for `existing`, the places of messages in it, as a lazy
+  // record, and returns its new position.
+  LogPos append_relocated(const FoundSend& found, std::span<const std::size_t> existing,
+                          Instant now);
   // A reader that begins at this position finds everything appended from now on. There may be no
   // frame yet.
   Lsn frame_start() const { return open_ ? frame_start_ : tail_; }
@@ -124,7 +127,7 @@ class Writer {
   void append_task(const TaskRecord& record);
   void append_replays(std::span<const ReplayRecord> records);
   void append_sends(Effects& effects);
-  void commit_send(std::size_t bytes, bool relocated);
+  void commit_send(std::size_t bytes, std::size_t messages, bool relocated);
   void append_receives(const Effects& effects);
   void append_deletes(const Effects& effects);
   // Reserves `bytes` at the tail, in the open frame or a new one. commit() takes the bytes used.

@@ -77,7 +77,7 @@ void Replayer::begin(const ReplayTask& task, Instant now) {
   // FIFO queue would treat that task's messages as duplicates.
   unnoted_ = true;
   pieces_ = std::vector<Piece>(replay_batch_max);
-  log_.send_reader().begin(task.position, task.end);
+  log_.send_reader().begin(task.position, task.end, task.source);
 }
 
 void Replayer::leave() {

@@ -89,7 +89,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
                           bool copy) {
   delivery.copy = 0;
   if (record != nullptr) {
-    const StoredMessage stored = trusted_send(record);
+    const StoredMessage stored = trusted_message(record, request.queue);
     if (stored.queue != request.queue || stored.seq != delivery.seq) {
       record = nullptr;
     } else if (copy) {
@@ -135,8 +135,9 @@ void ShardLoop::resolve(Request& request) {
   for (Delivery& delivery : fetched) {
     CHECK(delivery.copy < request.route.copied.size(), "at {} of {}", delivery.copy,
           request.route.copied.size());
-    const StoredMessage stored = trusted_send(
-        reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy);
+    const StoredMessage stored = trusted_message(
+        reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy,
+        request.queue);
     delivery.take(stored.sent, stored.carried.id, stored.content);
   }
 }
@@ -155,7 +156,7 @@ void ShardLoop::send_transfers() {
 void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
   CHECK(transfer.stage == Transfer::Stage::accept, "stage {}", static_cast<int>(transfer.stage));
   StoredMessage stored;
-  if (record != nullptr) stored = trusted_send(record);
+  if (record != nullptr) stored = trusted_message(record, transfer.from.queue);
   if (stored.queue != transfer.from.queue || stored.seq != transfer.from.seq) {
     transfer.request.error = Errc::corrupt;
     transfer.stage = Transfer::Stage::commit;

@@ -17,9 +17,12 @@ bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
     SendRecord record{.deliver_at = Instant{1}, .content = &entry.content};
     record.dedup = {1, 1};
     record.producer = {1, 1};
+    if (!entry.content.notification.empty()) record.subscription = {1, 1};
     return send_bytes(record) <= bytes_max;
   });
 }
+
+bool sends(const Request& request) { return request.op == Op::send || request.op == Op::fan_out; }
 
 }  // namespace
 
@@ -142,7 +145,8 @@ void ShardLoop::take_change(ShardId from, ConfigChange& change) {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     const Held& held = held_[i];
     const QueueId queue = held.request != nullptr ? held.request->queue : held.change->config->id;
-    if (queue == change.config->id)
+    const bool any = held.request != nullptr && held.request->op == Op::fan_out;
+    if (any || queue == change.config->id)
       return hold({.request = nullptr, .change = &change, .from = from});
   }
   change_queue(from, change);
@@ -169,7 +173,7 @@ void ShardLoop::back_home(Request& request) {
 
 void ShardLoop::apply(Request& request, Instant now) {
   ++stats_.requests;
-  if (request.op == Op::send) {
+  if (sends(request)) {
     if (!held_.empty() || !send(request, now)) hold({.request = &request});
     return;
   }
@@ -192,6 +196,9 @@ void ShardLoop::decide(Request& request, Instant now) {
 bool ShardLoop::send(Request& request, Instant now) {
   std::uint64_t bytes = 0;
   for (const SendEntry& entry : request.sends) bytes += entry.content.bytes();
+  if (request.op == Op::fan_out)
+    bytes = fan_out_bytes_max(request.sends.front().content, request.targets.size(),
+                              log_->max_record_bytes());
   // The caller has checked the limits of SQS; this is the limit of the log.
   if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
       !fit(request.sends, log_->max_record_bytes())) {
@@ -241,7 +248,7 @@ bool ShardLoop::retry_held(Instant now) {
     const void* const stream = held.request == nullptr ? nullptr : held.request->stream;
     if (held.request == nullptr) {
       change_queue(held.from, *held.change);
-    } else if (held.request->op != Op::send) {
+    } else if (!sends(*held.request)) {
       decide(*held.request, now);
     } else if (!send(*held.request, now)) {
       break;
@@ -264,43 +271,6 @@ bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
   request.error = full ? Errc::no_memory : log_->check_free_space(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
   return request.error == Errc::ok;
-}
-
-void ShardLoop::share_memory() {
-  if (memory_max_ == 0) return;
-  const std::uint64_t image_min = memory_max_ / image_share_min;
-  const Shard::Memory memory = shard_->memory();
-  const std::uint64_t state = memory.sum();
-  memory_full_ = state + image_min > memory_max_ || (memory_full_ && MUTANT(stay_full));
-  // Messages from other queues get a higher limit: they free as much at their source, and refusing
-  // them would block the source queue for ever. This shard's own transfers do not count towards it:
-  // two shards would wait for each other. Nor do long polls, some of which move dead letters on.
-  memory_full_for_transfers_ =
-      state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
-  const std::uint64_t left = memory_full_ ? image_min : memory_max_ - state;
-  log_->set_memory_max(std::max(image_min, left - std::min(left, request_owner_->memory())));
-}
-
-void ShardLoop::keep_for_replay(Instant now) {
-  if (MUTANT(forget_kept)) return;
-  const auto [kept, position] = kept_for_replay_.note(
-      {shard_->replay_retention(), shard_->replay_position()}, log_->appended(), log_->durable());
-  log_->keep_for_replay(kept == Duration{0} ? never : now - kept, position);
-}
-
-// Sets the part of the log that a replay task reads.
-void ShardLoop::look_into_log(Request& request, Instant now) {
-  const ConfigPtr* const config = shard_->directory().find(request.queue);
-  if (config == nullptr) return;  // it is refused
-  ReplayParams& asked = *request.replay;
-  asked.from = std::max(asked.from, now - (*config)->replay_retention());
-  asked.position = log_->first_since(asked.from);
-  asked.end = asked.to.ms == 0 ? log_->appended() : log_->end_before(asked.to);
-}
-
-void ShardLoop::replay(Instant now) {
-  if (Request* const request = replayer_.turn(now, effects_); request != nullptr)
-    submit(*request, replayer_.target());
 }
 
 void ShardLoop::append(Instant now) {
@@ -355,40 +325,6 @@ bool ShardLoop::leaves_early(const Request& request, Instant now) {
       return true;
   }
   return false;
-}
-
-// Writes a checkpoint slice if one is due. During shutdown none is written: the remaining log is
-// short.
-void ShardLoop::write_checkpoint(Instant now) {
-  if (draining_ || !(checkpointing_ || log_->wants_checkpoint())) return;
-  if (!std::exchange(checkpointing_, true)) {
-    shard_->begin_checkpoint();
-    log_->begin_checkpoint();
-  }
-  do {
-    slice_ = {};
-    checkpointing_ = shard_->checkpoint_slice(slice_);
-    log_->append(slice_, now);
-    for (const LogPos position : slice_.freed) log_->release(position);
-  } while (checkpointing_ && log_->checkpoint_lags());
-  if (!checkpointing_) log_->end_checkpoint();
-  more_ |= checkpointing_;
-}
-
-// Relocates live messages out of a segment to be reused, a bounded amount per turn.
-void ShardLoop::relocate(Instant now, bool idle) {
-  if (draining_ || !log_->relocation_due()) return;
-  std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
-  FoundSend found;
-  while (left > 0 &&
-         log_->check_free_space(log_->max_record_bytes(), Log::From::relocation) == Errc::ok &&
-         log_->next_relocatable(found)) {
-    left -= std::min(left, found.record.size());
-    const StoredMessage& stored = found.stored;
-    if (shard_->position_of(stored.queue, stored.seq) != log_pos(found.position)) continue;
-    shard_->relocated(stored.queue, stored.seq, log_->relocate(found, now));
-  }
-  more_ |= left == 0;
 }
 
 void ShardLoop::progress(Instant now) {

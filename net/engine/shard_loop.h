@@ -144,7 +144,6 @@ class ShardLoop {
   void take_messages();
   void take(ShardId from, const MeshMessage& message);
   void apply(Request& request, Instant now);
-  void look_into_log(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   bool send(Request& request, Instant now);
   bool retry_held(Instant now);  // true: a held request or change was processed
@@ -153,17 +152,12 @@ class ShardLoop {
   void take_change(ShardId from, ConfigChange& change);
   void change_queue(ShardId from, ConfigChange& change);
   void decide(Request& request, Instant now);
-  void share_memory();
   // True: keep_for_replay() and the replayer have work.
   bool replays() const {
     return shard_->keeps_for_replay() || log_->keeps_for_replay() || replayer_.active();
   }
-  void keep_for_replay(Instant now);
-  void replay(Instant now);
   void append(Instant now);
   bool leaves_early(const Request& request, Instant now);
-  void write_checkpoint(Instant now);
-  void relocate(Instant now, bool idle);
   void progress(Instant now);  // answers requests that became durable
   void answer(Request& request);
   void give(Request& request);
@@ -172,6 +166,14 @@ class ShardLoop {
   void announce(Request& request);
   void known(ConfigChange& change);
   void back_home(Request& request);
+
+  // shard_upkeep.cc
+  void share_memory();
+  void keep_for_replay(Instant now);
+  void look_into_log(Request& request, Instant now);
+  void replay(Instant now);
+  void write_checkpoint(Instant now);
+  void relocate(Instant now, bool idle);
 
   // shard_bodies.cc
   void fetch(Request& request, bool copy);
@@ -206,6 +208,7 @@ class ShardLoop {
   bool draining_ = false;
   bool more_ = false;  // there is more work at once
   CheckpointSlice slice_;
+  std::vector<std::size_t> existing_;  // messages of a record, in relocate()
   bool checkpointing_ = false;
   LoopStats stats_;
 };

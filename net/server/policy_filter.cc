@@ -16,7 +16,9 @@ class PolicyFilter final : public MessageFilter {
     CHECK(policy_ != nullptr, "a filter without a policy");
   }
   bool wants(const Content& content) const override {
-    return policy_->matches(content.attributes, content.body);
+    // In an envelope the attributes are part of the body.
+    const bool in_envelope = content.subscription != MessageId{};
+    return policy_->matches(in_envelope ? std::string_view() : content.attributes, content.body);
   }
 
  private:

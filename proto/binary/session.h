@@ -278,6 +278,7 @@ class BinaryCall {
   std::vector<std::string> digests_;  // body digests used as deduplication ids
   std::vector<ReceiptEntry> receipts_;
   std::vector<Delivery> deliveries_;
+  std::string envelopes_;  // bodies of some deliveries
   QueueSpec spec_;
   std::vector<AttributeChange> changes_;
   Tags tags_;

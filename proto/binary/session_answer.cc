@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "proto/aws/notification.h"
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"
 
@@ -172,6 +173,8 @@ BinaryCall::Next BinaryCall::received(BinarySession& session, const Directory& d
   CHECK(request_.unfetched <= request_.delivered, "{} of {} are not fetched", request_.unfetched,
         request_.delivered);
   const std::uint32_t fetched = request_.delivered - request_.unfetched;
+  envelopes_.clear();
+  put_in_envelopes(request_.deliveries.first(fetched), envelopes_);
   const std::size_t bytes_max = std::min<std::size_t>(receive_bytes_max_, answer_bytes_max_);
   std::size_t bytes = 0;
   for (fit_ = 0; fit_ < fetched; ++fit_) {
@@ -289,13 +292,14 @@ void BinaryCall::write_deliveries(std::string& out) const {
 
 std::size_t BinaryCall::capacity() const {
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
-  return bytes(frame_) + bytes(answer_) + bytes(prechecks_) + bytes(sends_) + bytes(digests_) +
-         bytes(receipts_) + bytes(deliveries_) + bytes(request_.route.copied);
+  return bytes(frame_) + bytes(answer_) + bytes(envelopes_) + bytes(prechecks_) + bytes(sends_) +
+         bytes(digests_) + bytes(receipts_) + bytes(deliveries_) + bytes(request_.route.copied);
 }
 
 void BinaryCall::trim() {
   give_back(frame_, keep_bytes_max);
   give_back(answer_, keep_bytes_max);
+  give_back(envelopes_, keep_bytes_max);
   give_back(prechecks_, keep_entries_max);
   give_back(sends_, keep_entries_max);
   give_back(digests_, keep_entries_max);

@@ -132,12 +132,14 @@ std::size_t SnsCall::memory() const {
   const SnsState& s = *state_;
   std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.route.copied.capacity();
   for (const SnsMessage& message : s.messages)
-    bytes += sizeof message + message.text.capacity() + message.attributes.capacity();
+    bytes += sizeof message + message.text.capacity() + message.attributes.capacity() +
+             message.notification.capacity();
   for (const FilterBody& body : s.filter_bodies) bytes += sizeof body + body.memory();
-  for (const SnsDelivery& delivery : s.deliveries) {
-    bytes += sizeof delivery + delivery.sends.capacity() * sizeof(SendEntry);
-    for (const std::string& body : delivery.bodies) bytes += sizeof body + body.capacity();
-  }
+  for (const SnsDelivery& delivery : s.deliveries)
+    bytes += sizeof delivery + delivery.messages.capacity() * sizeof delivery.messages[0];
+  for (const SnsSend& send : s.sends)
+    bytes += sizeof send + send.body.capacity() +
+             send.targets.capacity() * (sizeof send.targets[0] + sizeof send.deliveries[0]);
   return bytes;
 }
 

@@ -94,18 +94,32 @@ struct SnsMessage {
   std::array<char, 36> message_id{};
   std::array<char, 20> sequence_number{};
 
+  // The texts of its envelopes (proto/aws/notification.h); empty: not needed so far.
+  std::string notification;
+  std::size_t envelope_bytes = 0;  // 0: not known yet
+
   std::string_view message_id_text() const { return {message_id.data(), message_id.size()}; }
 };
 
-// The send of a publish's messages to one queue.
+// The messages of a publish for one queue.
 struct SnsDelivery {
   const SnsSubscription* subscription = nullptr;
-  std::string queue;         // its name; its account is the topic's
   bool dead_letter = false;  // the queue is the subscription's dead-letter queue
   std::vector<std::size_t> messages;
-  std::vector<std::size_t> sent;  // the message of each entry in `sends`
-  std::deque<std::string> bodies;
-  std::vector<SendEntry> sends;
+
+  const std::string& queue() const {  // its account is the subscription's
+    return dead_letter ? subscription->dead_letter_queue : subscription->queue;
+  }
+};
+
+// One message on its way to the queues of one type in one shard.
+struct SnsSend {
+  std::size_t message = 0;
+  ShardId owner{};
+  std::string body;  // an envelope made already; empty: the message's text
+  SendEntry entry;
+  std::vector<FanOutTarget> targets;           // by rising queue id
+  std::vector<const SnsDelivery*> deliveries;  // of each target
   Request request;
 };
 
@@ -151,8 +165,10 @@ struct SnsState {
   std::size_t compared = 0;               // (subscription, message) pairs compared so far, in order
   bool chosen = false;                    // all pairs are compared, and `deliveries` is complete
   std::deque<SnsDelivery> deliveries;     // dead letters are added later
-  // First delivery not sent yet; first delivery of the current wave.
-  std::size_t delivering = 0, under_way = 0;
+  std::size_t delivering = 0;             // first delivery without sends
+  std::deque<SnsSend> sends;              // of the deliveries before that one
+  // First send not begun yet; first send of the current wave.
+  std::size_t sending = 0, under_way = 0;
 
   CallStep route_to_control() {
     routes.assign(1, {&request, control_shard});
@@ -199,7 +215,12 @@ void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsM
 // publish.cc
 CallStep publish(SnsState& s, const Form& form);
 CallStep publish_batch(SnsState& s, const Form& form);
-CallStep published(SnsState& s);  // after a wave of deliveries, or after a pause
+CallStep published(SnsState& s);  // after a wave of sends, or after a pause
+CallStep answer_publish(SnsState& s);
+
+// deliver.cc
+CallStep deliver(SnsState& s);  // the first wave of sends, or the answer
+CallStep sent(SnsState& s);     // after a wave
 
 // change.cc: functions shared by several actions.
 

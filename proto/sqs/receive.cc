@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "proto/aws/arn.h"
+#include "proto/aws/notification.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
 #include "proto/text/md5_lanes.h"
@@ -275,6 +276,7 @@ Next give_back_rest(SqsState& s) {
   CHECK(s.request.delivered <= s.request.deliveries.size(), "{} of {} deliveries",
         s.request.delivered, s.request.deliveries.size());
   const std::uint32_t fetched = s.request.delivered - s.request.unfetched;
+  put_in_envelopes(s.request.deliveries.first(fetched), s.envelopes);
   std::uint64_t bytes = 0;
   s.answered = 0;
   while (s.answered < fetched) {

@@ -49,15 +49,17 @@ void SqsState::reset() {
   listed.clear();
   clear_and_trim(scratch, text_keep_max);
   clear_and_trim(result, 0);
+  clear_and_trim(envelopes, 0);
   answered = 0;
 }
 
 std::size_t SqsState::memory() const {
-  std::size_t bytes =
-      sizeof(SqsState) + input.memory() + entries.capacity() * sizeof(SqsEntry) +
-      sends.capacity() * sizeof(SendEntry) + receipts.capacity() * sizeof(ReceiptEntry) +
-      deliveries.capacity() * sizeof(Delivery) + request.route.copied.capacity() +
-      listed.capacity() * sizeof(ConfigPtr) + scratch.capacity() + result.capacity();
+  std::size_t bytes = sizeof(SqsState) + input.memory() + entries.capacity() * sizeof(SqsEntry) +
+                      sends.capacity() * sizeof(SendEntry) +
+                      receipts.capacity() * sizeof(ReceiptEntry) +
+                      deliveries.capacity() * sizeof(Delivery) + request.route.copied.capacity() +
+                      listed.capacity() * sizeof(ConfigPtr) + scratch.capacity() +
+                      result.capacity() + envelopes.capacity();
   for (const SqsEntry& entry : entries)
     bytes += entry.message.attributes.capacity() + entry.message.system.capacity();
   return bytes;

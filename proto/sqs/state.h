@@ -83,6 +83,7 @@ struct SqsState {
   // ReceiveMessage: the result, kept while messages that do not fit return to their queue.
   std::string result;
   std::uint32_t answered = 0;  // number of deliveries in the response
+  std::string envelopes;       // bodies of some deliveries
   std::string scratch;         // temporary texts of the response
 
   void reset();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/core/shard_parts.h"
 
 namespace pawl::test {
@@ -70,6 +72,37 @@ TEST_F(SendRequestsTest, ToAFifoQueueDropDuplicates) {
   EXPECT_EQ(entries_[3].error, Errc::invalid);
   EXPECT_EQ(parts_.effects.sends.size(), 2u);
   EXPECT_EQ(parts_.state.deduplicated, 2u);
+}
+
+TEST_F(SendRequestsTest, FanOutSendsOneContentToEachQueue) {
+  Queue& first = parts_.make_queue("a");
+  Queue& slow = parts_.make_queue("b", {
+                                           {Attribute::delay_seconds, 5, {}}
+  });
+  Queue& hasty = parts_.make_queue("c", {
+                                            {Attribute::durability, 1, {}}
+  });
+  std::array<FanOutTarget, 4> targets;
+  targets[0] = {
+      .queue = first.id, .subscription = {1, 1}
+  };
+  targets[1].queue = QueueId{999};
+  targets[2].queue = slow.id;
+  targets[3].queue = hasty.id;
+  entries_ = {entry()};
+  request_ = Request{.op = Op::fan_out, .sends = entries_};
+  request_.targets = targets;
+  sends_.fan_out(request_, ShardParts::start, parts_.effects);
+  const auto& sends = parts_.effects.sends;
+  ASSERT_EQ(sends.size(), 3u);
+  for (const SendRecord& record : sends) EXPECT_EQ(record.content, &entries_[0].content);
+  EXPECT_EQ(sends[0].subscription, (MessageId{1, 1}));
+  EXPECT_EQ(sends[1].subscription, MessageId{});
+  EXPECT_EQ(sends[1].deliver_at, ShardParts::start + seconds(5));
+  EXPECT_EQ(targets[1].error, Errc::no_such_queue);
+  EXPECT_EQ(targets[3].error, Errc::ok);
+  EXPECT_EQ(request_.durability, Durability::fsync) << "the first queue demands it";
+  EXPECT_TRUE(parts_.effects.replies.at(0).after_flush);
 }
 
 TEST_F(SendRequestsTest, AreRefusedWhenTheNumbersAreUsedUp) {

@@ -59,7 +59,11 @@ struct Call {
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
   std::uint32_t sender = 0;          // number of the producer; 0: none
   std::uint64_t connection = 0;      // of the producer, when the call began
-  std::size_t undecided = 0;         // sends without a decision that the model knows
+  // A fan_out is one call for each queue; the request is that of the first.
+  std::vector<FanOutTarget> targets;  // of the first
+  Call* shared_by = nullptr;          // the first
+  std::size_t place = 0;              // in its targets
+  std::size_t undecided = 0;          // sends without a decision that the model knows
 
   // Times of the request and of its decision.
   std::uint64_t asked_step = 0;  // turns up to this one ended before the request

@@ -132,8 +132,35 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
     call.messages.push_back(id);
   }
+  if (entries == 1 && may_go_on_ && shared_.chance(plan_.shared, 100)) return fan_out(call);
   if (!row.fifo && numbered_.chance(plan_.numbered, 100)) number_sends(call);
   submit(call);
+}
+
+// Sends the message of the call to other queues of its shard too, in one request.
+void Clients::fan_out(Call& first) {
+  std::vector<Call*> calls{&first};
+  const QueueRow& row = model_->queues()[first.queue];
+  for (std::uint32_t other = 0; other < model_->queues().size(); ++other) {
+    const QueueRow& to = model_->queues()[other];
+    const bool alike = to.owner == row.owner && to.fifo == row.fifo && !is_own(other);
+    if (other == first.queue || !alike || !shared_.chance(3, 4)) continue;
+    Call& call = make(Op::send, first.client, other);
+    call.messages.push_back(model_->share_message(other, first.messages.front()));
+    call.sends = first.sends;
+    calls.push_back(&call);
+  }
+  std::ranges::sort(calls, {}, [](const Call* call) { return raw(call->request.queue); });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    calls[i]->shared_by = &first;
+    calls[i]->place = i;
+    first.targets.push_back({.queue = calls[i]->request.queue,
+                             .subscription = subscription_of(calls[i]->messages.front())});
+  }
+  first.sends.front().content.notification = shared_note;
+  for (Call* call : calls) begin(*call);
+  first.request.op = Op::fan_out;
+  world_->submit(first.request, first.home, first.target);
 }
 
 void Clients::number_sends(Call& call) {

@@ -15,6 +15,7 @@ Clients::Clients(const Plan& plan, Trace& trace)
       trace_(&trace),
       random_(Random(plan.seed).split("clients")),
       numbered_(Random(plan.seed).split("numbered")),
+      shared_(Random(plan.seed).split("shared")),
       senders_(Random(plan.seed).split("senders")) {
   // The last client is the scheduler's own.
   for (std::uint32_t i = 0; i <= plan.clients; ++i) {
@@ -47,9 +48,15 @@ Call& Clients::make(Op op, std::uint32_t client, std::uint32_t queue) {
 }
 
 void Clients::submit(Call& call) {
+  begin(call);
+  world_->submit(call.request, call.home, call.target);
+}
+
+void Clients::begin(Call& call) {
   Request& request = call.request;
   request.owner = &call;
   request.sends = call.sends;
+  request.targets = call.targets;
   request.receipts = call.receipts;
   request.changes = call.changes;
   request.deliveries = call.deliveries;
@@ -70,7 +77,6 @@ void Clients::submit(Call& call) {
                world_->now_us(), call.number, call.client, static_cast<int>(call.op),
                raw(request.queue), raw(call.target), raw(call.home), call.attempt);
   model_->asked(call);
-  world_->submit(request, call.home, call.target);
 }
 
 void Clients::finish(Call& call) {
@@ -87,14 +93,42 @@ void Clients::on_response(ShardId home, Request& request) {
   call.state = Call::State::answered;
   if (request.op == Op::receive) call.applied ? put_in_order(call) : recognise(call);
   answers_.push_back(&call);
+  if (request.op == Op::fan_out) share_answer(call);
   // A client may submit its next request within the response, as a connection handles pipelined
   // requests.
   if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
     act_as(call.client);
 }
 
+void Clients::share_answer(Call& first) {
+  take_outcomes();
+  const Errc whole = first.request.error;
+  for (Call* call : under_way_) {
+    if (call->shared_by != &first) continue;
+    const bool exists = call->sends.front().error != Errc::no_such_queue;
+    call->request.error = whole == Errc::ok && !exists ? Errc::no_such_queue : whole;
+    call->request.durability = first.request.durability;
+    if (call == &first) continue;
+    call->state = Call::State::answered;
+    answers_.push_back(call);
+  }
+}
+
+// Each call of a fan_out gets the outcome for its queue.
+void Clients::take_outcomes() {
+  for (Call* call : under_way_) {
+    if (call->shared_by == nullptr) continue;
+    const FanOutTarget& outcome = call->shared_by->targets[call->place];
+    SendEntry& entry = call->sends.front();
+    entry.error = outcome.error;
+    entry.seq = outcome.seq;
+    entry.duplicate = outcome.duplicate;
+  }
+}
+
 // Reports the decisions of this turn, in their order as far as it is known, then the responses.
 void Clients::on_turn(const Turn& turn) {
+  take_outcomes();
   bool undecided = false;
   for (Call* call : under_way_) {
     if (call->target != turn.shard || call->asked_step >= turn.step) continue;
@@ -191,7 +225,7 @@ void Clients::recognise(Call& call) {
   for (std::size_t i = 0; i < all; ++i) {
     Delivery& delivery = call.deliveries[i];
     if (call.request.route.unread > 0 || i >= call.request.delivered - call.request.unfetched) {
-      const StoredMessage stored = world_->stored(call.target, delivery);
+      const StoredMessage stored = world_->stored(call.target, call.request.queue, delivery);
       delivery.take(stored.sent, stored.carried.id, stored.content);
     }
     call.messages.push_back(model_->recognise(call, delivery));

@@ -64,6 +64,7 @@ class Clients final : public BrokerObserver {
   static constexpr std::size_t held_max = 128;
 
   Call& make(Op op, std::uint32_t client, std::uint32_t queue);
+  void begin(Call& call);
   void submit(Call& call);
   void finish(Call& call);
   void recognise(Call& call);
@@ -76,6 +77,9 @@ class Clients final : public BrokerObserver {
   bool pick_queue(std::uint32_t& queue);
   void send(std::uint32_t client, std::uint32_t queue, std::size_t entries);
   void number_sends(Call& call);
+  void fan_out(Call& first);
+  void take_outcomes();
+  void share_answer(Call& first);
   void receive(std::uint32_t client, std::uint32_t queue);
   bool delete_under_way(std::uint32_t client);
   bool with_handles(Op op, std::uint32_t client);
@@ -103,6 +107,7 @@ class Clients final : public BrokerObserver {
   Model* model_ = nullptr;
   Random random_;
   Random numbered_;  // which sends have a producer
+  Random shared_;    // which sends are to several queues
   Senders senders_;
   std::vector<ShardId> homes_;       // home shard of each client
   std::vector<std::uint32_t> busy_;  // calls under way of each client

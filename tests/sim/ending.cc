@@ -143,6 +143,9 @@ void Simulation::check_empty() {
     if (loop.shard().messages() != 0 || loop.shard().waiting() != 0)
       return trace_.broken("nothing is left", "shard {}: {} messages, {} long polls", i,
                            loop.shard().messages(), loop.shard().waiting());
+    if (loop.log().messages() != 0 && loop.shard().set_aside() == 0)
+      return trace_.broken("nothing is left", "shard {}: the log counts {} messages", i,
+                           loop.log().messages());
     if (const std::uint64_t kept = loop.shard().memory().dedup; kept > 0 && !fifo)
       return trace_.broken("nothing is left", "shard {}: {} bytes of producers", i, kept);
     // Recovery reads a checkpoint, and as much log as is written before the next one.

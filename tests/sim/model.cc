@@ -57,6 +57,22 @@ std::uint32_t Model::make_message(std::uint32_t queue, std::uint64_t body_bytes,
   return static_cast<std::uint32_t>(messages_.size() - 1);
 }
 
+// A message for another queue, with the content of an earlier one.
+std::uint32_t Model::share_message(std::uint32_t queue, std::uint32_t of) {
+  const ModelMessage from = messages_[of];
+  ModelMessage& message = messages_.emplace_back();
+  message.queue = queue;
+  message.shares = of;
+  message.body_at = from.body_at;
+  message.body_bytes = from.body_bytes;
+  message.system_bytes = from.system_bytes;
+  message.sender_bytes = from.sender_bytes;
+  message.with_md5 = from.with_md5;
+  message.group = from.group;
+  message.dedup = from.dedup;
+  return static_cast<std::uint32_t>(messages_.size() - 1);
+}
+
 void Model::name_group(std::uint32_t id, std::uint32_t group, std::uint32_t dedup) {
   messages_[id].group = group;
   messages_[id].dedup = dedup;
@@ -84,8 +100,17 @@ std::uint32_t Model::recognise(const Call& call, const Delivery& delivery) {
   std::uint64_t name = 0;
   if (delivery.content.attributes.size() == sizeof name)
     std::memcpy(&name, delivery.content.attributes.data(), sizeof name);
-  const auto id = static_cast<std::uint32_t>(name ^ name_mark);
-  if ((name ^ name_mark) >= messages_.size()) {
+  auto id = static_cast<std::uint32_t>(name ^ name_mark);
+  bool known = (name ^ name_mark) < messages_.size();
+  // The content names the first message that has it, the subscription the message itself.
+  const MessageId& subscription = delivery.content.subscription;
+  if (known && subscription != MessageId{}) {
+    const std::uint32_t first = std::exchange(id, static_cast<std::uint32_t>(subscription.low));
+    known = subscription == subscription_of(id) && id < messages_.size() &&
+            (id == first || messages_[id].shares == first) &&
+            delivery.content.notification == shared_note;
+  }
+  if (!known) {
     trace_->broken("bytes are as they were sent", "an unknown message with seq {}", delivery.seq);
     return UINT32_MAX;
   }
@@ -332,6 +357,7 @@ void Model::gives_back(const Call& call) {
 void Model::answered(Call& call, const Turn& turn) {
   switch (call.op) {
     case Op::send:
+    case Op::fan_out:
       return answered_send(call, turn);
     case Op::receive:
       return answered_receive(call, turn);

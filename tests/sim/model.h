@@ -59,6 +59,7 @@ struct ModelMessage {
   std::uint32_t body_bytes = 0, system_bytes = 0, sender_bytes = 0;
   bool with_md5 = false;
   std::uint32_t group = 0, dedup = 0;        // numbers of texts; 0: none
+  std::uint32_t shares = UINT32_MAX;         // the message of which it has the content
   std::uint32_t producer = 0, sequence = 0;  // number of the producer, 0: none
 
   Sent sent = Sent::asked;
@@ -91,6 +92,10 @@ struct ModelMessage {
   std::uint32_t returns = 0;  // the returns among `moves`
   Duration moved{0};          // longest timeout that one of `moves` requests
 };
+
+// The envelope of a message that shares its content with others.
+inline constexpr std::string_view shared_note = "a note that all envelopes have";
+constexpr MessageId subscription_of(std::uint32_t message) { return {1, message}; }
 
 // A set of queue names: one bit for each name. A run uses only a few names.
 using Names = std::uint64_t;
@@ -221,6 +226,7 @@ class Model {
 
   // --- content: each message carries its id, which identifies a delivery ---
   std::uint32_t make_message(std::uint32_t queue, std::uint64_t body_bytes, Random& random);
+  std::uint32_t share_message(std::uint32_t queue, std::uint32_t of);
   // Sets the group and deduplication id for FIFO and fair queues; 0: none.
   void name_group(std::uint32_t message, std::uint32_t group, std::uint32_t dedup);
   // Sets the producer and its sequence for the message.

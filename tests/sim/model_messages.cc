@@ -94,6 +94,7 @@ void Model::check_used_up(const QueueRow& queue) {
 void Model::check_memory(const Call& call) {
   std::uint64_t bytes = 0;
   for (const std::uint32_t id : call.messages) bytes += messages_[id].body_bytes + 200;
+  bytes += call.targets.size() * 64 + 300;  // at most, if the content is shared
   if (!world_->short_of_memory(call.target, bytes))
     trace_->broken("an error has a reason", "call {} of {} bytes: no_memory", call.number, bytes);
 }

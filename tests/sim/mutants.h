@@ -94,6 +94,8 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(reuse_lease_timer),
     PAWL_MUTANT_NAME(forget_lease_member),
     PAWL_MUTANT_NAME(forget_lease_relocation),
+    PAWL_MUTANT_NAME(free_shared_body),
+    PAWL_MUTANT_NAME(count_shared_body_twice),
 };
 #undef PAWL_MUTANT_NAME
 

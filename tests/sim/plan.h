@@ -74,6 +74,7 @@ struct Plan {
   std::uint64_t groups = 3;        // message groups per queue
   std::uint64_t duplicates = 0;    // per 100 sends to FIFO queues
   std::uint64_t numbered = 0;      // sends with a producer, per 100 sends to standard queues
+  std::uint64_t shared = 0;        // sends of one message that go to several queues, per 100
   std::uint64_t fair = 0;          // sends with a group, per 100 sends to standard queues
   std::uint64_t dead_letters = 0;  // changes of the redrive policy, per 100 attribute changes
   std::uint64_t relaxed = 0;       // changes of the durability, per 100 attribute changes

@@ -74,6 +74,7 @@ class Listening final : public ShardRecovery {
 class OddMessages final : public MessageFilter {
  public:
   bool wants(const Content& content) const override {
+    if (content.subscription != MessageId{}) return content.subscription.low % 2 == 1;
     return !content.attributes.empty() && (content.attributes.front() & 1) != 0;
   }
 };
@@ -470,12 +471,12 @@ bool SimulatedBroker::flip_back() {
   return there;
 }
 
-StoredMessage SimulatedBroker::stored(ShardId shard, const Delivery& delivery) {
+StoredMessage SimulatedBroker::stored(ShardId shard, QueueId queue, const Delivery& delivery) {
   Machine& machine = *machines_[raw(shard)];
   if (const std::byte* const record = machine.engine->log().in_memory(delivery.position)
                                           ? machine.engine->log().record(delivery.position)
                                           : nullptr) {
-    return trusted_send(record);
+    return trusted_message(record, queue);
   }
   const LogOptions& log = plan_.log;
   const Lsn position = full_position(delivery.position, machine.engine->log().appended());
@@ -488,7 +489,7 @@ StoredMessage SimulatedBroker::stored(ShardId shard, const Delivery& delivery) {
   if (flipped() && flip_->shard == raw(shard) && flip_->file == file && flip_->offset >= offset &&
       flip_->offset - offset < bytes.size())
     bytes[flip_->offset - offset] ^= std::byte(1u << flip_->bit);
-  return trusted_send(bytes.data());
+  return trusted_message(bytes.data(), queue);
 }
 
 // --- time ---

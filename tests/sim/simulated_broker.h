@@ -90,7 +90,7 @@ class SimulatedBroker {
   bool flip_back();
   // Returns the stored message of a delivery whose body may not have been read yet. It is valid
   // until the next call.
-  StoredMessage stored(ShardId shard, const Delivery& delivery);
+  StoredMessage stored(ShardId shard, QueueId queue, const Delivery& delivery);
 
   // Bytes of bodies that were read from the disks, up to the last crash or stop.
   std::uint64_t bodies_read() const { return bodies_read_; }

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,6 +137,14 @@ class OneShardBroker final : public RequestOwner {
     CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
     return entry;
   }
+  void fan_out(const Content& content, std::span<FanOutTarget> targets) {
+    SendEntry entry{.content = content};
+    Request request{.op = Op::fan_out};
+    request.sends = {&entry, 1};
+    request.targets = targets;
+    CHECK(ask(request) == Errc::ok);
+    for (const FanOutTarget& target : targets) CHECK(target.error == Errc::ok);
+  }
   // The deliveries of a short poll; their texts live as long as the broker.
   std::vector<Delivery> receive(QueueId queue, std::uint32_t max, Duration visibility) {
     std::vector<Delivery> deliveries(max);
@@ -192,8 +201,8 @@ class OneShardBroker final : public RequestOwner {
     if (request.op != Op::receive) return;
     for (Delivery& delivery : request.deliveries.first(request.delivered)) {
       Content& c = delivery.content;
-      for (std::string_view* text :
-           {&c.body, &c.attributes, &c.system, &c.sender, &c.group, &c.dedup_id, &c.origin})
+      for (std::string_view* text : {&c.body, &c.attributes, &c.system, &c.sender, &c.group,
+                                     &c.dedup_id, &c.origin, &c.notification})
         *text = texts_.emplace_back(*text);
       if (c.body_md5 != nullptr) c.body_md5 = &digests_.emplace_back(*c.body_md5);
     }

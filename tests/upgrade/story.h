@@ -61,6 +61,8 @@ inline constexpr std::string_view played = "played";  // from v5 on: its message
 inline constexpr std::string_view bulky = "bulky";    // from v6 on: makes every checkpoint large
 inline constexpr std::string_view early = "early";  // from v7 on: its message is in a small segment
 inline constexpr std::string_view numbered = "numbered";  // from v8 on: has a producer
+inline constexpr std::string_view twin = "twin";  // from v9 on: shares messages with `other_twin`
+inline constexpr std::string_view other_twin = "other twin";
 inline constexpr std::string_view dead_letters_path = "123456789012/letters";
 inline constexpr std::string_view arrivals_path = "123456789012/arrivals";
 inline constexpr std::string_view played_path = "123456789012/played";
@@ -110,6 +112,10 @@ inline std::vector<QueueSpec> queues(int version) {
     }));
   if (version >= 7) all.push_back(queue(early));
   if (version >= 8) all.push_back(queue(numbered));
+  if (version >= 9) {
+    all.push_back(queue(twin));
+    all.push_back(queue(other_twin));
+  }
   return all;
 }
 
@@ -184,6 +190,12 @@ inline constexpr std::size_t early_bytes = 11'000;
 // checkpoint
 inline constexpr std::uint64_t producer = 0x7007'0000'0000'0001;
 inline constexpr std::uint64_t sequences[] = {1, 3, 4};
+
+// twin and other_twin: each message was sent to both in one record; the second follows the
+// checkpoint. `twin` has deleted the first. In `other_twin` they are in an envelope.
+inline constexpr std::string_view shared_bodies[] = {"shared 1", "shared 2"};
+inline constexpr std::string_view shared_note = "what their envelopes have in common";
+inline constexpr MessageId subscription{0x5ab5'0000'0000'0001, 2};
 
 // moving: task 1 completed, task 2 failed, task 3 has moved `moved_before` of these, one a second
 inline constexpr std::string_view travellers[] = {"m1", "m2", "m3", "m4", "m5"};

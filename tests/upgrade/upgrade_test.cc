@@ -357,6 +357,23 @@ TEST_P(Upgrade, AProducersMessagesAreKnown) {
   expect_counts(numbered, {std::size(sequences) + 1, 0, 0});
 }
 
+TEST_P(Upgrade, MessagesThatShareABodyAreInTheirQueues) {
+  if (version() < 9) return;  // no earlier fixture has such messages
+  const auto raw = receive(twin), in_envelopes = receive(other_twin);
+  EXPECT_EQ(bodies(raw), (Bodies{shared_bodies[1]}));
+  ASSERT_EQ(bodies(in_envelopes), (Bodies{shared_bodies[0], shared_bodies[1]}));
+  for (const auto& [body, received] : raw) {
+    EXPECT_EQ(received.content.subscription, MessageId{});
+    EXPECT_EQ(received.content.notification, "");
+  }
+  for (const auto& [body, received] : in_envelopes) {
+    EXPECT_EQ(received.content.subscription, subscription);
+    EXPECT_EQ(received.content.notification, shared_note);
+    EXPECT_EQ(broker->delete_message(id(other_twin), received.handle), Errc::ok);
+  }
+  expect_counts(other_twin, {0, 0, 0});
+}
+
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const fs::path& directory : directories()) {
@@ -372,12 +389,13 @@ struct Seen final : RecordSink {
   std::set<RecordType> types;
   std::uint16_t fields = 0;
   bool gone = false, deleted = false, reserved = false, progress = false;
-  bool producer = false;
+  bool producer = false, in_envelope = false;
   std::span<const std::byte> records;  // of the current frame
 
   void send(const StoredMessage& message, std::size_t offset) override {
-    types.insert(RecordType::send);
+    types.insert(static_cast<RecordType>(records[offset]));
     producer |= message.producer.id != 0;
+    in_envelope |= message.content.subscription != MessageId{};
     std::uint16_t of_this = 0;
     std::memcpy(&of_this, records.data() + offset + 2, sizeof of_this);
     fields |= of_this;
@@ -446,9 +464,10 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
   using enum RecordType;
   EXPECT_EQ(seen.types, (std::set{send, delete_message, receive, purge, config, heads, task,
                                   forget_transfer, index_entries, tracked_messages, times, dedup,
-                                  unsettled_transfer, segments, replay, row, producers}));
+                                  unsettled_transfer, segments, replay, row, producers, fan_out}));
   EXPECT_EQ(seen.fields, known_fields);
-  EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress && seen.producer);
+  EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress && seen.producer &&
+              seen.in_envelope);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace pawl::upgrade {
 namespace {
 
-constexpr int version = 8;  // of the fixture being written
+constexpr int version = 9;  // of the fixture being written
 
 class Author {
  public:
@@ -35,6 +35,8 @@ class Author {
     take(hasty, "x");
     broker_.send_once(id(numbered), producer, sequences[0]);
     broker_.send_once(id(numbered), producer, sequences[1]);
+    fan_out(shared_bodies[0]);
+    take(twin, shared_bodies[0]);
     drop(last);
     broker_.wear_out(id(churn), 10);  // checkpoints contain all of the above now
     fill_mail();
@@ -46,6 +48,7 @@ class Author {
     // One checkpoint contains all of the above; the rest follows it.
     relocate();
     broker_.send_once(id(numbered), producer, sequences[2]);
+    fan_out(shared_bodies[1]);
     change_others();
     begin_a_task();
     die();
@@ -57,6 +60,13 @@ class Author {
   void send(std::string_view queue, const SendEntry& entry) { broker_.send(id(queue), entry); }
   void send(std::string_view queue, std::string_view body) {
     broker_.send(id(queue), {.content = {.body = body}});
+  }
+  void fan_out(std::string_view body) {
+    FanOutTarget targets[] = {
+        {.queue = id(twin)},
+        {.queue = id(other_twin), .subscription = subscription}
+    };
+    broker_.fan_out({.body = body, .notification = shared_note}, targets);
   }
   Delivery receive(std::string_view queue, std::string_view body, Duration visibility) {
     const std::vector<Delivery> received = broker_.receive(id(queue), 1, visibility);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ class Relocations : public LogTest {
       any = true;
       const auto it = alive.find(next.stored.seq);
       if (it != alive.end() && it->second == next.position) {
-        it->second = log->relocate(next, now);
+        it->second = log->relocate(next, std::array<std::size_t, 1>{0}, now);
         ++moved;
       }
     }

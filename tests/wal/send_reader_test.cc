@@ -35,7 +35,7 @@ class SendReaderTest : public LogTest {
   }
   // The numbers of all messages between two positions; with `error` the first read fails.
   std::vector<Seq> read(Lsn from, Lsn end, int error = 0) {
-    log->send_reader().begin(from, end);
+    log->send_reader().begin(from, end, test_queue);
     std::vector<Seq> seqs;
     FoundSend next;
     for (int i = 0; i < 1000 && !log->send_reader().at_end(); ++i) {
@@ -131,7 +131,7 @@ TEST_F(SendReaderTest, APositionIsKeptWhateverItsAge) {
 TEST_F(SendReaderTest, BeginsAndEndsAtARecord) {
   send_and_delete(1, 20);
   std::vector<LogPos> positions{0};
-  log->send_reader().begin(0, appended);
+  log->send_reader().begin(0, appended, test_queue);
   FoundSend next;
   while (!log->send_reader().at_end()) {
     pump(true);
@@ -167,7 +167,7 @@ TEST_F(SendReaderTest, GoesOnBehindARecordThatEndsWithItsExtent) {
   ASSERT_EQ(second / options.extent_bytes, first / options.extent_bytes + 1);
   ASSERT_EQ(last,
             (second / options.extent_bytes + 1) * options.extent_bytes + log_frame_header_bytes);
-  log->send_reader().begin(0, appended);
+  log->send_reader().begin(0, appended, test_queue);
   std::vector<Seq> seqs;
   FoundSend next;
   while (!log->send_reader().at_end()) {
@@ -181,7 +181,7 @@ TEST_F(SendReaderTest, WaitsForWhatIsNotDurable) {
   send_and_delete(1, 3);
   append_send(4, body_of(4, body_bytes));
   disk->hold = true;
-  log->send_reader().begin(0, appended);
+  log->send_reader().begin(0, appended, test_queue);
   FoundSend next;
   std::vector<Seq> seqs;
   const auto turns = [&] {
@@ -241,7 +241,7 @@ TEST_F(SendReaderTest, HoldsTheSegmentOfAReadThatIsNotWantedAnyMore) {
   log->keep_for_replay(never, position);
   checkpoint();
   settle();
-  log->send_reader().begin(position, appended);
+  log->send_reader().begin(position, appended, test_queue);
   disk->hold = true;
   pump(true);
   ASSERT_TRUE(log->send_reader().reading());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <functional>
@@ -255,9 +256,11 @@ TEST_F(WriterTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
   const SendRecord moved{queue, 9, now, now, &content};
   encode_send(record.data(), moved, geometry.stream);
   record.resize(record_length(record.data()));
+  const std::array<std::size_t, 1> places{0};
+  const FoundSend found{.stored = trusted_send(record.data()), .record = record};
   const Case cases[] = {
       {"a receive",           [&] { receive(1); },                                                 true },
-      {"a relocated message", [&] { writer.append_relocated(record, now); },                       true },
+      {"a relocated message", [&] { writer.append_relocated(found, places, now); },                true },
       {"a checkpoint's",      [&] { writer.append(CheckpointSlice{.heads = {{queue, 9}}}, now); }, true },
       {"a send",              [&] { send(1, 10); },                                                false},
       {"a delete",            [&] { delete_message(1); },                                          false},

@@ -57,8 +57,9 @@ bool RepairPlanner::served(QueueId id) const {
 Result<bool> RepairPlanner::readable(QueueId queue, Seq seq, LogPos position) {
   const auto bytes = content_.from(position);
   if (!bytes) return std::unexpected(bytes.error());
-  const auto message = decode_send(*bytes, at_.stream);
-  return message && message->queue == queue && message->seq == seq;
+  if (!is_whole_message(*bytes, at_.stream)) return false;
+  const StoredMessage message = trusted_message(bytes->data(), queue);
+  return message.queue == queue && message.seq == seq;
 }
 
 // Finds lost messages: unreadable ones that recovery would list, and numbers without a SEND.

@@ -279,7 +279,7 @@ TEST_F(SnsTest, ABatchIsAnsweredEntryByEntry) {
                               "3.MessageAttributes.entry.1.Value.StringValue=v";
   const SqsResponse answer = sns("PublishBatch", "&TopicArn=" + topic + entries);
   ASSERT_EQ(answer.status, 200) << answer.body;
-  EXPECT_EQ(broker.seen[Op::send], 1) << "one send for all of a queue's messages";
+  EXPECT_EQ(broker.seen[Op::fan_out], 2) << "one for each message";
   EXPECT_EQ(bodies_of("q"), (std::vector<std::string>{"1", "3"}));
   EXPECT_FALSE(broker.messages[1].attributes.empty());
   const std::size_t failed = answer.body.find("<Failed>");
@@ -304,12 +304,12 @@ TEST_F(SnsTest, ABatchIsAnsweredEntryByEntry) {
   refused(large, "BatchRequestTooLong");
 }
 
-TEST_F(SnsTest, ManySubscriptionsAreServedInWaves) {
+TEST_F(SnsTest, AShardGetsAMessageOnceForAllItsQueues) {
   const std::string topic = make_topic("t");
   for (int i = 0; i < 40; ++i) subscribe(topic, fmt::format("q{}", i));
   broker.seen.clear();
   EXPECT_EQ(publish(topic, "&Message=m").status, 200);
-  EXPECT_EQ(broker.seen[Op::send], 40);
+  EXPECT_EQ(broker.seen[Op::fan_out], 1);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(bodies_of(fmt::format("q{}", i)).size(), 1u) << i;
   EXPECT_LE(call.routes().size(), SnsCall::routes_max);
 }
@@ -383,7 +383,7 @@ TEST_F(SnsTest, APublishToAQueueWithoutMessageNumbersGoesToTheDeadLetterQueue) {
   broker.refuse_entries = {Errc::message_numbers_used_up};
   const SqsResponse answer = publish(topic, "&Message=m");
   EXPECT_EQ(answer.status, 400) << "the dead-letter queue is refused as well";
-  EXPECT_EQ(broker.seen[Op::send], 2);
+  EXPECT_EQ(broker.seen[Op::fan_out], 2);
   EXPECT_TRUE(element(answer, "Message").contains("queue dead")) << element(answer, "Message");
 }
 

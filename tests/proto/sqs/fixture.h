@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/directory.h"
+#include "proto/aws/notification.h"
 #include "proto/call.h"
 #include "proto/http/parser.h"
 #include "proto/text/digest.h"
@@ -83,6 +84,8 @@ class FakeBroker {
     switch (request.op) {
       case Op::send:
         return send(request);
+      case Op::fan_out:
+        return fan_out(request);
       case Op::receive:
         return receive(request);
       case Op::delete_message:
@@ -132,20 +135,41 @@ class FakeBroker {
 
   void send(Request& request) {
     for (std::size_t i = 0; i < request.sends.size(); ++i) {
-      SendEntry& entry = request.sends[i];
+      request.sends[i].error = error_of(i);
+      send_one(request.queue, request.sends[i]);
+    }
+  }
+
+  void send_one(QueueId queue, SendEntry& entry) {
+    if (entry.error != Errc::ok) return;
+    const Content& content = entry.content;
+    const auto first = std::ranges::find_if(messages, [&](const QueuedMessage& m) {
+      return m.dedup_id == content.dedup_id && m.queue == queue;
+    });
+    entry.duplicate = !content.dedup_id.empty() && first != messages.end();
+    entry.seq = entry.duplicate ? first->seq : ++seq_;
+    if (entry.duplicate) return;
+    messages.push_back({entry.seq, std::string(content.body), std::string(content.attributes),
+                        std::string(content.system), entry.delay, std::string(content.group),
+                        std::string(content.dedup_id)});
+    messages.back().queue = queue;
+  }
+
+  // Stores what a receiver would get.
+  void fan_out(Request& request) {
+    ASSERT_EQ(request.sends.size(), 1u);
+    const Content content = request.sends.front().content;
+    for (std::size_t i = 0; i < request.targets.size(); ++i) {
+      FanOutTarget& target = request.targets[i];
+      SendEntry entry = request.sends.front();
       entry.error = error_of(i);
-      if (entry.error != Errc::ok) continue;
-      const Content& content = entry.content;
-      const auto first = std::ranges::find_if(messages, [&](const QueuedMessage& m) {
-        return m.dedup_id == content.dedup_id && m.queue == request.queue;
-      });
-      entry.duplicate = !content.dedup_id.empty() && first != messages.end();
-      entry.seq = entry.duplicate ? first->seq : ++seq_;
-      if (entry.duplicate) continue;
-      messages.push_back({entry.seq, std::string(content.body), std::string(content.attributes),
-                          std::string(content.system), entry.delay, std::string(content.group),
-                          std::string(content.dedup_id)});
-      messages.back().queue = request.queue;
+      Delivery delivery{.content = content};
+      delivery.content.subscription = target.subscription;
+      std::string envelope;
+      put_in_envelopes({&delivery, 1}, envelope);
+      entry.content = delivery.content;
+      send_one(target.queue, entry);
+      target.error = entry.error;
     }
   }
 
