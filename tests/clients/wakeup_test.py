@@ -13,7 +13,7 @@ import uuid
 from pawl_server import ServedTest, main
 from wire import Json
 
-LATE_SECONDS = 1.0
+LATE_SECONDS = 5  # a poll that nobody wakes ends after 20
 SETTLE_SECONDS = 0.2  # time for the long poll to begin waiting
 
 
