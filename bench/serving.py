@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks here share: a server of their own on free ports of loopback, and one run of `pawl bench`."""
+import http.client
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import urllib.parse
 import urllib.request
 
 
@@ -41,6 +43,28 @@ class Server:
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         self.process.wait(timeout=60)
+
+
+class Client:
+    """A connection for requests of the Query protocol."""
+
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address)
+
+    def __call__(self, version, action, **parameters):
+        body = urllib.parse.urlencode({"Action": action, "Version": version, **parameters})
+        self.connection.request("POST", "/", body, {"Content-Type": "application/x-www-form-urlencoded"})
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        if answer.status != 200:
+            raise SystemExit(f"{action}: {answer.status} {text}")
+        return text
+
+
+def name_of(pawl):
+    """The checkout of a program, to tell two of them apart."""
+    parts = pathlib.Path(pawl).resolve().parts
+    return parts[parts.index("build") - 1] if "build" in parts else parts[-1]
 
 
 def cpu_seconds(pid):

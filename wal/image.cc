@@ -121,7 +121,7 @@ void Image::free(Extent& extent) {
 void Image::make_evictable(std::uint64_t extent) {
   Extent& e = row(extent);
   CHECK(e.memory && !e.evictable, "extent {} is not in memory, or evictable already", extent);
-  e.evictable = e.touched = true;
+  e.evictable = e.touched = e.recent = true;
   e.wanted = 0;
   ++evictable_;
   CHECK(evictable_ <= in_use_, "{} of {} extents", evictable_, in_use_);
@@ -174,6 +174,25 @@ bool Image::evict() {
     return true;
   }
   return false;
+}
+
+bool Image::evict_sparse() {
+  bool again = false;
+  for (std::size_t n = in_memory_.size(); n > 0; --n) {
+    const std::uint64_t extent = in_memory_.front();
+    in_memory_.pop_front();
+    if (extent < first_ || !row(extent).evictable) continue;
+    Extent& e = row(extent);
+    const bool sparse = std::uint64_t{e.live} * 8 <= e.sends;
+    if (!sparse || std::exchange(e.recent, false)) {
+      in_memory_.push_back(extent);
+      again |= sparse;
+      continue;
+    }
+    free(e);
+    ++evicted_;
+  }
+  return again;
 }
 
 bool Image::make_space() {

@@ -13,8 +13,9 @@
 //
 // Units:  extents are counted from the start of the stream; live counts are SEND records.
 // Limits: `memory_max` bytes, enforced by evicting settled extents: the longest untouched one first
-//         (second chance). Unsettled extents are needed in any case; Log::check_free_space() limits
-//         them.
+//         (second chance). Extents with few messages left go before, so that memory follows the
+//         messages that exist. Unsettled extents are needed in any case; Log::check_free_space()
+//         limits them.
 // Errors: none; a failed memory allocation is a CHECK.
 // Owner:  the log of one shard. Memory being written to disk is never freed: it is not settled.
 #pragma once
@@ -85,6 +86,7 @@ class Image {
     Extent& e = row(position >> shift_);
     CHECK(e.live < UINT32_MAX, "too many messages at {}", position);
     ++e.live;
+    ++e.sends;
   }
   // Recovery only: add_live() for an extent that may not be opened yet.
   void hold(LogPos position) {
@@ -111,7 +113,7 @@ class Image {
   // Notes a use of the extent. True: it was read ahead, and this is its first use.
   bool touch(Lsn lsn) {
     Extent& e = row(lsn >> shift_);
-    e.touched = true;
+    e.touched = e.recent = true;
     return std::exchange(e.ahead, false);
   }
   // True: its bytes were loaded or are unverified, so each record's hash must be checked.
@@ -129,6 +131,9 @@ class Image {
   void end_load(std::uint64_t extent, bool read);
   // Evicts settled extents until one more fits; false: it does not fit.
   bool make_space();
+  // Evicts the settled extents that have lost seven eighths of their messages and were not touched
+  // since the last call. True: some that have were touched, and call it again later.
+  bool evict_sparse();
   void set_memory_max(std::uint64_t bytes) { extents_max_ = bytes >> shift_; }
   std::uint64_t evicted() const { return evicted_; }
 
@@ -152,8 +157,10 @@ class Image {
   struct Extent {
     PageBlock memory;
     std::uint32_t live = 0;
+    std::uint32_t sends = 0;  // messages ever counted in it; may wrap
     std::uint16_t wanted = 0;
     bool touched = false;
+    bool recent = false;  // touched since the latest evict_sparse()
     bool loaded = false;
     bool loading = false;
     bool ahead = false;

@@ -81,6 +81,7 @@ void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   }
   note_rest(now);
   reclaim();
+  if (!stopping_ && now >= tidy_due()) tidy(now);
   pool_.want_ahead(space_.reserve(), appended());
   if (auto pumped = pool_.pump(now, stopping_); !pumped) {
     failure_ =
@@ -132,6 +133,14 @@ void Log::note_rest(Instant now) {
   CHECK(next.durable < durable(), "{} in the manifest, {} durable", next.durable, durable());
   next.durable = durable();
   manifest_->write(next);
+}
+
+// Memory and disk follow the messages that exist, even if the log hardly grows.
+void Log::tidy(Instant now) {
+  tidied_ = pool_.released();
+  tidied_at_ = now;
+  tidy_again_ = image_.evict_sparse();
+  relocation_.look_again();
 }
 
 // Retires segments that contain no message and that recovery does not read.

@@ -191,7 +191,7 @@ class Log {
   Instant next_due() const {
     if (finished_io()) return Instant{0};
     return std::min(writer_.next_due(),
-                    stopping_ ? never : std::min(pool_.next_due(), vouch_due()));
+                    stopping_ ? never : std::min({pool_.next_due(), vouch_due(), tidy_due()}));
   }
 
   // Checks whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a
@@ -251,6 +251,7 @@ class Log {
  private:
   friend class Recovery;
 
+  static constexpr Duration tidy_every = seconds(1);
   // Sends are refused beyond this span: positions are distinguished by their low 48 bits.
   static constexpr std::uint64_t span_max = log_pos_max - (std::uint64_t{1} << 40);
 
@@ -263,6 +264,11 @@ class Log {
   }
   std::uint64_t span() const { return appended() - geometry_.segment_base(pool_.first()); }
   void note_rest(Instant now);
+  // Messages were released since the latest tidy(), or it left something.
+  Instant tidy_due() const {
+    return tidied_ != pool_.released() || tidy_again_ ? tidied_at_ + tidy_every : never;
+  }
+  void tidy(Instant now);
   Instant vouch_due() const {
     const bool owed = resting_since_ != never && !manifest_->busy() &&
                       manifest_->current().durable < durable() && !MUTANT(forget_vouch);
@@ -289,6 +295,9 @@ class Log {
   std::uint64_t relocated_bytes_ = 0;
   Duration vouch_after_;
   Instant resting_since_ = never;  // everything appended is durable since then
+  std::uint64_t tidied_ = 0;       // messages released until the latest tidy()
+  Instant tidied_at_;
+  bool tidy_again_ = false;
   bool stopping_ = false;
   bool closed_ = false;
   std::optional<LogFailure> failure_;

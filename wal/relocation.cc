@@ -17,7 +17,9 @@ void Relocation::choose(std::uint64_t below, std::uint64_t in_log, std::uint64_t
   looked_disk_full_ = pool_.disk_full();
   const SegmentPool::Use use = pool_.use(below, in_log);
   if (use.oldest == pool_.ready_end()) return;
-  const bool wasteful = use.bytes > 2 * use.live + dead_max_;
+  // Files without frames count too: the bound is that of the disk.
+  const std::uint64_t dead_max = dead_max_ - std::min(dead_max_, pool_.bytes_ahead());
+  const bool wasteful = use.bytes > 2 * use.live + dead_max;
   const bool short_of = pool_.disk_full() && use.left <= free_bytes;
   const bool worth_it = use.left < use.usable_bytes / 4 * 3;
   // If segments in use reach half of span_max, the tables are worth their memory.
@@ -42,7 +44,7 @@ void Relocation::end() {
   CHECK(active() && !reading(), "nothing is being emptied");
   pool_.end_emptying(std::exchange(segment_, none));
   memory_ = PageBlock();
-  looked_tail_ = none;  // another segment may be eligible
+  look_again();  // another segment may be eligible
 }
 
 void Relocation::pump(bool stopping) {

@@ -61,8 +61,10 @@ class Relocation {
   }
   void set_dead_bytes_max(std::uint64_t bytes) {
     dead_max_ = bytes;
-    looked_tail_ = none;
+    look_again();
   }
+  // The segments have lost messages: must_examine().
+  void look_again() { looked_tail_ = none; }
   // Handles a finished read and begins the next one, unless `stopping`.
   void pump(bool stopping);
   bool next(FoundSend& found);  // valid until the next call

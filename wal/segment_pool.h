@@ -93,7 +93,10 @@ class SegmentPool {
   std::uint64_t between(Lsn from, Lsn to) const { return table_.between(from, to); }
   // The bytes that the log can append without more disk space.
   std::uint64_t free_space_behind(Lsn end) const { return demand_.free_space_behind(end); }
-  std::uint64_t live() const { return table_.live(); }  // messages in all segments
+  // The part of bytes() that holds no frames: ready, being made or retired.
+  std::uint64_t bytes_ahead() const { return bytes() - used_bytes(); }
+  std::uint64_t live() const { return table_.live(); }          // messages in all segments
+  std::uint64_t released() const { return table_.released(); }  // messages, since startup
 
   // Sets the free bytes wanted ahead of the tail, in addition to one segment being filled. `end`:
   // the current end of the log.

@@ -114,6 +114,7 @@ void SegmentTable::release(std::uint64_t number, Lsn lsn) {
   CHECK(live_ > 0, "no message is left");
   r.emptied = std::max(r.emptied, lsn);
   --live_;
+  ++released_;
   if (--r.live > 0) return;
   looked_below_ = std::min(looked_below_, number);
 }

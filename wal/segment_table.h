@@ -50,7 +50,8 @@ class SegmentTable {
   }
   FileId file(std::uint64_t number) const;
   std::uint64_t files() const { return files_; }
-  std::uint64_t live() const { return live_; }  // messages in all segments
+  std::uint64_t live() const { return live_; }          // messages in all segments
+  std::uint64_t released() const { return released_; }  // in total; rises with each release()
   // True: the segment has a file and no message.
   bool is_empty(std::uint64_t number) const {
     return row(number).file != FileId::none && row(number).live == 0;
@@ -168,6 +169,7 @@ class SegmentTable {
   std::uint64_t spare_usable_ = 0;  // space of the ready segments ahead of the tail
   std::uint64_t looked_below_ = 0;  // no segment below it can be retired
   std::uint64_t live_ = 0;
+  std::uint64_t released_ = 0;
   std::uint64_t next_usable_ = 0;  // kept when another file is taken: frames may be placed already
   bool next_is_filled_ = false;
   std::uint64_t filling_ = UINT64_MAX;  // the ready segment being written with zeros

@@ -94,6 +94,31 @@ TEST(Image, EvictsTheLongestUntouchedAndGivesTouchedOnesASecondChance) {
   EXPECT_TRUE(image.has(2));
 }
 
+TEST(Image, ExtentsThatLostMostMessagesGoOnceTheyAreNotUsed) {
+  Image image(extent_bytes, memory_max);
+  for (std::uint64_t extent = 0; extent < 2; ++extent) {
+    image.open(extent);
+    for (int i = 0; i < 16; ++i) image.add_live(extent * extent_bytes);
+  }
+  const auto release = [&](int messages) {
+    for (; messages > 0; --messages) image.release(0);
+  };
+  release(14);
+  EXPECT_FALSE(image.evict_sparse()) << "being written";
+  image.settle(2);
+  EXPECT_TRUE(image.evict_sparse()) << "it was just settled";
+  EXPECT_TRUE(image.has(0));
+  image.touch(0);
+  EXPECT_TRUE(image.evict_sparse()) << "it is used";
+  EXPECT_TRUE(image.has(0));
+  EXPECT_FALSE(image.evict_sparse());
+  EXPECT_FALSE(image.has(0)) << "2 of 16 messages are left";
+  EXPECT_TRUE(image.has(1)) << "all of them are";
+  EXPECT_EQ(image.evicted(), 1u);
+  release(2);  // on the disk only
+  EXPECT_EQ(image.bytes(), extent_bytes);
+}
+
 TEST(Image, WhatIsNotSettledOrBeingLoadedStays) {
   Image image(extent_bytes, memory_max);
   fill(image, 0, 4);

@@ -94,6 +94,37 @@ TEST_F(Relocations, EmptySegmentsWithLittleLeftInThem) {
   expect_all();
 }
 
+// The tail stays in its segment: nothing else makes the log look at the others.
+TEST_F(Relocations, BeginASecondAfterTheMessagesWent) {
+  send_some(48);
+  let_go();
+  relocate_all();
+  EXPECT_EQ(moved, 0) << "all messages are there";
+  const std::uint64_t tail = log->appended() / options.segment_bytes;
+  for (Seq s = 1; s <= 40; ++s) {
+    if (s % 8 != 0) delete_message(s);
+  }
+  settle();
+  EXPECT_EQ(log->appended() / options.segment_bytes, tail);
+  EXPECT_LE(log->next_due(), now + seconds(1));
+  now = now + seconds(1);
+  relocate_all();
+  EXPECT_GT(moved, 2);
+  expect_all();
+}
+
+// The bound is that of the disk, so files that are ready or retired are part of it.
+TEST_F(Relocations, CountFilesWithoutMessagesAsDead) {
+  leave_few();
+  const LogStats stats = log->stats();
+  const std::uint64_t ahead = stats.disk_bytes - stats.used_bytes;
+  ASSERT_GT(ahead, 0u);
+  log->set_dead_bytes_max(stats.used_bytes);
+  relocate_all();
+  EXPECT_GT(moved, 0);
+  EXPECT_LE(log->stats().used_bytes, stats.used_bytes - options.segment_bytes);
+}
+
 TEST_F(Relocations, RecoveryFromTheNextCheckpointKnowsTheNewPositions) {
   leave_few();
   relocate_all();
