@@ -42,7 +42,7 @@ void ShardLoop::submit(Request& request, ShardId target) {
   request.route.fetched = request.route.unread = request.unreadable = request.unfetched = 0;
   request.route.unflushed = false;
   request.durability = Durability::fsync;
-  route(request, target);
+  if (!ChangeLines::concerns(request) || change_lines_.enter(request)) route(request, target);
 }
 
 bool ShardLoop::cancel(Request& request, ShardId target) {
@@ -86,6 +86,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
     queued_.pop_front();
     apply(*request, now);
   }
+  go_on_with_changes();
   more_ = shard_->expire(now - timers_late, now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
@@ -97,6 +98,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   relocate(now, !worked);
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
+  more_ |= !answered_rows_.empty();
   return worked || more_ || log_->durable() != durable_before;
 }
 
@@ -379,7 +381,29 @@ void ShardLoop::answer(Request& request) {
 
 void ShardLoop::give(Request& request) {
   if (replayer_.owns(request)) return replayer_.on_response();
-  request_owner_->on_response(request);
+  const bool in_line = ChangeLines::concerns(request) && change_lines_.answered(request);
+  const QueueId row = request.queue;
+  request_owner_->on_response(request);  // it may submit the request again, or free it
+  if (in_line) answered_rows_.push_back(row);
+}
+
+// Lets the next changes of rows go, a few a turn: each may be computed again.
+void ShardLoop::go_on_with_changes() {
+  for (std::size_t left = changes_a_turn; left > 0 && !answered_rows_.empty(); --left) {
+    const QueueId row = answered_rows_.front();
+    answered_rows_.pop_front();
+    Request* const next = change_lines_.next(row);
+    if (next == nullptr) continue;
+    const ConfigPtr* const current = shard_->directory().find(row);
+    if (current == nullptr || *current == next->based_on) {
+      route(*next, control_shard);
+      continue;
+    }
+    // It was computed before the changes in front of it.
+    next->error = Errc::changed_meanwhile;
+    next->config = *current;
+    give(*next);
+  }
 }
 
 // Routes a transfer to the shard of its next stage.
@@ -430,7 +454,7 @@ void ShardLoop::begin_drain() {
 
 bool ShardLoop::drained() const {
   return queued_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
-         !port_->backlog() && !asks_others() && !log_->pending();
+         change_lines_.empty() && !port_->backlog() && !asks_others() && !log_->pending();
 }
 
 }  // namespace pawl

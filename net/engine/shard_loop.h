@@ -28,6 +28,7 @@
 #include "core/effects.h"
 #include "core/ring_queue.h"
 #include "core/shard.h"
+#include "net/engine/change_lines.h"
 #include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"
 #include "net/engine/replayer.h"
@@ -72,6 +73,7 @@ struct LoopStats {
 class ShardLoop {
  public:
   static constexpr std::size_t mesh_a_turn = 64;
+  static constexpr std::size_t changes_a_turn = 16;
   static constexpr std::uint32_t wants_max = 16;  // concurrent body reads of a request
   static constexpr std::size_t relocated_idle_turn = 64 << 10;  // bytes
   static constexpr std::size_t relocated_busy_turn = 4 << 10;
@@ -161,6 +163,7 @@ class ShardLoop {
   void progress(Instant now);  // answers requests that became durable
   void answer(Request& request);
   void give(Request& request);
+  void go_on_with_changes();
   void route(Request& request, ShardId target);
   void pass_on(Transfer& transfer);
   void announce(Request& request);
@@ -197,7 +200,9 @@ class ShardLoop {
   // Sends waiting for space in the log, and requests and changes that must not overtake them.
   RingQueue<Held> held_;
   std::unordered_map<const void*, std::size_t> held_streams_;  // requests in held_, per stream
-  RingQueue<Waiting> waiting_;                                 // answered when the log is durable
+  ChangeLines change_lines_;
+  RingQueue<QueueId> answered_rows_;  // their next changes may go
+  RingQueue<Waiting> waiting_;        // answered when the log is durable
   std::vector<std::unique_ptr<ConfigChange>> changes_;
   Instant now_;
   std::uint64_t wakes_ = 0;

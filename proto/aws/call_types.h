@@ -21,8 +21,9 @@ class Keyring;
 
 inline constexpr std::size_t account_bytes_max = 64;  // fits into the records of the log
 
-// Retries of a change that conflicted with another one.
-inline constexpr unsigned change_retries_max = 8;
+// Retries of a change that conflicted with another one: those of one shard wait for each other
+// (net/engine/change_lines.h), those of different shards meet.
+inline constexpr unsigned change_retries_max = 100;
 
 // Settings of the server, shared by all calls; they must outlive the calls.
 struct CallSettings {

@@ -6,12 +6,14 @@ tests/proto/sns/filter_policy_test.cc tests each filter operator. These tests fo
 scope to the queues, and check everything that boto3 parses from a response.
 """
 
+import http.client
 import itertools
 import json
 import os
 import shutil
 import subprocess
 import unittest
+import urllib.parse
 
 import boto3
 import botocore
@@ -198,6 +200,23 @@ class Sns(ServedTest):
 
 class Unsigned(Sns):
     server = Pawl
+
+    def test_changes_of_one_topic_wait_for_each_other(self):
+        topic, numbers = self.topic(), range(300)
+        connections = [http.client.HTTPConnection(urllib.parse.urlsplit(self.pawl.url).netloc, timeout=60) for _ in numbers]
+        for connection in connections:
+            connection.connect()
+        for number, connection in enumerate(connections):  # all are sent before the first answer is read
+            connection.request("POST", "/", urllib.parse.urlencode({
+                "Action": "TagResource", "Version": "2010-03-31", "ResourceArn": topic,
+                "Tags.member.1.Key": f"k{number % 40}", "Tags.member.1.Value": str(number)}),
+                {"Content-Type": "application/x-www-form-urlencoded"})
+        answers = [connection.getresponse() for connection in connections]
+        self.assertEqual({answer.status for answer in answers}, {200})
+        for answer, connection in zip(answers, connections):
+            answer.read()
+            connection.close()
+        self.assertEqual(len(self.sns.list_tags_for_resource(ResourceArn=topic)["Tags"]), 40)
 
 
 class Signed(Sns):
