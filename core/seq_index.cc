@@ -29,6 +29,13 @@ void PagePool::drop(std::unique_ptr<Page> page) {
   --made_;
 }
 
+bool PagePool::may_expand(std::size_t entries) {
+  if (entries >= list_grown_max || !spares_.empty()) return true;
+  if (expansions_left_ == 0) return false;
+  --expansions_left_;
+  return true;
+}
+
 PagePool::SparseList PagePool::take_list() {
   SparseList list;
   if (spare_lists_.empty()) {
@@ -44,7 +51,10 @@ PagePool::SparseList PagePool::take_list() {
 
 void PagePool::give_list(SparseList list) {
   CHECK(lists_made_ > spare_lists_.size(), "{} lists", lists_made_);
-  if (spare_lists_.size() == spares_max) {
+  const std::size_t grown = list.capacity() - list_max;
+  CHECK(lists_grown_ >= grown, "{} entries of {}", grown, lists_grown_);
+  if (grown > 0 || spare_lists_.size() == spares_max) {
+    lists_grown_ -= grown;
     --lists_made_;
     return;
   }
@@ -116,7 +126,7 @@ void SeqIndex::put(Seq seq, IndexEntry entry) {
     sparse->entry = entry;
     return;
   }
-  if (p.dense == nullptr && p.live == sparse_max) expand(p);
+  if (p.dense == nullptr && p.live >= sparse_max && pool_->may_expand(p.live)) expand(p);
   if (p.dense != nullptr) {
     IndexEntry& there = p.dense->entries[at];
     if (!std::exchange(there, entry).absent()) return;
@@ -132,13 +142,18 @@ void SeqIndex::put(Seq seq, IndexEntry entry) {
 }
 
 void SeqIndex::put_sparse(Page& page, const Sparse& entry) {
-  CHECK(page.sparse.size() == page.live && page.live < sparse_max, "{} entries, {} counted",
-        page.sparse.size(), page.live);
+  CHECK(page.sparse.size() == page.live && page.live < PagePool::list_grown_max,
+        "{} entries, {} counted", page.sparse.size(), page.live);
   if (page.live == 0) {
     page.sparse = pool_->take_list();
     ++lists_;
   }
+  const std::size_t before = page.sparse.capacity();
   page.sparse.insert(std::ranges::upper_bound(page.sparse, entry.index, {}, &Sparse::index), entry);
+  if (const std::size_t grown = page.sparse.capacity() - before; grown > 0) {
+    grown_ += grown;
+    pool_->list_grew(grown);
+  }
 }
 
 void SeqIndex::expand(Page& page) {
@@ -163,8 +178,10 @@ void SeqIndex::give_dense(Page& page) {
 
 void SeqIndex::give_list(Page& page) {
   if (page.sparse.capacity() == 0) return;
-  CHECK(lists_ > 0);
+  const std::size_t grown = page.sparse.capacity() - PagePool::list_max;
+  CHECK(lists_ > 0 && grown_ >= grown, "{} lists, {} of {}", lists_, grown, grown_);
   --lists_;
+  grown_ -= grown;
   pool_->give_list(std::exchange(page.sparse, {}));
 }
 

@@ -12,7 +12,7 @@
 // an old message returns. A waiting message therefore costs 8 bytes and two bits.
 //
 // A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with
-// the ninth entry: a queue of a few messages costs 250 bytes. A page with at most sparse_max
+// the ninth entry, or later if many queues do at once: a queue of a few messages costs 250 bytes. A page with at most sparse_max
 // entries left becomes a list again, so that one straggler does not hold it. Empty pages are freed
 // wherever they are, so that one straggler does not hold the pages behind it.
 //
@@ -109,9 +109,20 @@ class PagePool {
   void give_list(SparseList list);
   static constexpr std::size_t list_max = 8;
   static constexpr std::size_t list_bytes = list_max * sizeof(Sparse);
+
+  // A new page costs some 10 us, most of it the first touch of its memory. If many queues need one
+  // in the same turn, the lists of some grow beyond list_max meanwhile.
+  static constexpr std::size_t list_grown_max = 64;
+  static constexpr std::size_t expansions_a_turn = 64;
+  void begin_turn() { expansions_left_ = expansions_a_turn; }
+  // True: a list of so many entries becomes a page now.
+  bool may_expand(std::size_t entries);
+  // Counts the memory of a list that has grown.
+  void list_grew(std::size_t entries) { lists_grown_ += entries; }
   // Bytes of all pages and lists, in use or kept for reuse, and of the tables of pages.
   std::size_t bytes() const {
-    return made_ * sizeof(Page) + lists_made_ * list_bytes + rows_ * row_bytes + heap_bytes_;
+    return made_ * sizeof(Page) + lists_made_ * list_bytes + lists_grown_ * sizeof(Sparse) +
+           rows_ * row_bytes + heap_bytes_;
   }
   void add_row() { ++rows_; }
   void drop_row() {
@@ -130,6 +141,8 @@ class PagePool {
   std::size_t spares_kept_;
   std::size_t made_ = 0;  // allocated pages
   std::size_t lists_made_ = 0;
+  std::size_t lists_grown_ = 0;  // entries beyond list_max for which there is memory
+  std::size_t expansions_left_ = expansions_a_turn;
   std::size_t rows_ = 0;
   std::size_t heap_bytes_ = 0;  // heaps of numbers of pages with ready messages
   std::vector<std::unique_ptr<Page>> spares_;
@@ -177,7 +190,7 @@ class SeqIndex {
 
   std::size_t memory() const {
     return pages_.size() * PagePool::row_bytes + dense_ * sizeof(Dense) +
-           lists_ * PagePool::list_bytes + heap_bytes(0) + heap_bytes(1);
+           lists_ * PagePool::list_bytes + grown_ * sizeof(Sparse) + heap_bytes(0) + heap_bytes(1);
   }
 
  private:
@@ -235,6 +248,7 @@ class SeqIndex {
   std::size_t empty_ = 0;         // empty pages
   std::size_t dense_ = 0;
   std::size_t lists_ = 0;
+  std::size_t grown_ = 0;  // entries beyond PagePool::list_max in the memory of lists
   // Min-heaps of page numbers. Every page with a bit of the set is in its heap, once; a page
   // without bits leaves when it reaches the top.
   std::array<std::vector<std::uint64_t>, 2> with_ready_;

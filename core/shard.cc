@@ -97,6 +97,7 @@ void Shard::release_waiters(Effects& effects) {
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
+  state_.pages.begin_turn();
   if (!reclaimer_.idle()) reclaimer_.reclaim(effects);
   if (commits_.any_begun()) moves_.begin(now, effects);
   const bool more =

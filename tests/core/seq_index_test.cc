@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -321,6 +322,37 @@ TEST(SeqIndex, OfAFewMessagesDoesWithoutAPage) {
   EXPECT_LE(index.memory(), 256u);
   index.put(100, IndexEntry::log(100));
   EXPECT_GE(index.memory(), sizeof(PagePool::Page));
+}
+
+// A message to 2,000 queues at once made 2,000 pages in one turn, which took 20 ms.
+TEST(SeqIndex, ManyQueuesDoNotGetTheirPagesInOneTurn) {
+  PagePool pool;
+  std::deque<SeqIndex> queues;
+  for (int i = 0; i < 200; ++i) queues.emplace_back(pool);
+  const auto with_page = [&] {
+    return std::ranges::count_if(
+        queues, [](const SeqIndex& queue) { return queue.memory() > sizeof(PagePool::Page); });
+  };
+  const auto memory = [&] {
+    std::size_t bytes = 0;
+    for (const SeqIndex& queue : queues) bytes += queue.memory();
+    return bytes;
+  };
+  for (Seq seq = 1; seq <= 70; ++seq) {
+    const auto before = with_page();
+    pool.begin_turn();
+    for (SeqIndex& queue : queues) queue.put(seq, IndexEntry::log(seq));
+    EXPECT_LE(with_page() - before, static_cast<int>(PagePool::expansions_a_turn)) << seq;
+    EXPECT_LE(pool.bytes() - memory(), PagePool::spares_max * PagePool::list_bytes)
+        << "none is counted twice or forgotten, " << seq;
+  }
+  EXPECT_EQ(with_page(), std::ssize(queues));
+  for (SeqIndex& queue : queues) {
+    for (Seq seq = 1; seq <= 70; ++seq) EXPECT_EQ(queue.find(seq), IndexEntry::log(seq));
+    while (queue.drain_page([](Seq, IndexEntry) {})) {
+    }
+  }
+  EXPECT_EQ(memory(), 0u);
 }
 
 TEST(SeqIndex, TakesTheHighestNumber) {
