@@ -12,9 +12,10 @@
 // an old message returns. A waiting message therefore costs 8 bytes and two bits.
 //
 // A page holds 1024 entries (8.4 KiB). It begins as a short list and grows into a full page with
-// the ninth entry, or later if many queues do at once: a queue of a few messages costs 250 bytes. A page with at most sparse_max
-// entries left becomes a list again, so that one straggler does not hold it. Empty pages are freed
-// wherever they are, so that one straggler does not hold the pages behind it.
+// the ninth entry, or later if many queues do at once: a queue of a few messages costs 250 bytes. A
+// page with at most sparse_max entries left becomes a list again, so that one straggler does not
+// hold it. Empty pages are freed wherever they are, so that one straggler does not hold the pages
+// behind it.
 //
 // Limits: 48-bit sequence numbers; the only message left in a page costs some 220 bytes.
 // Owner:  one queue of one shard.

@@ -32,6 +32,7 @@ struct CallSettings {
   std::string base_url;  // "http://host:port" of returned queue URLs; empty: from Host
   Secret secret{};       // message ids are derived from it
   const TimeShift* shift = &no_shift;  // from engine time to wall time
+  bool strict_sqs = false;             // as AWS where pawl is more helpful: --strict-sqs
   // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
   // thread that makes the calls may replace them between two calls.
   std::shared_ptr<const Keyring> keys;

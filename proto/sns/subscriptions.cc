@@ -57,7 +57,8 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
                            SnsTopic::filter_policies_max);
 }
 
-// Refuses a missing queue. AWS accepts its ARN, and the messages go nowhere.
+// Refuses a missing queue, so that a misspelled name is noticed. AWS accepts its ARN: messages go to
+// the subscription's dead-letter queue until the queue exists.
 bool check_endpoint(SnsState& s, std::string_view endpoint, bool fifo_topic) {
   const auto arn = parse_arn(endpoint);
   if (!arn || arn->service != "sqs") return s.refusal.parameter("SQS endpoint ARN");
@@ -67,7 +68,7 @@ bool check_endpoint(SnsState& s, std::string_view endpoint, bool fifo_topic) {
                              "The queue {} belongs to another account than the topic.",
                              shown(endpoint));
   }
-  if (find_queue(*s.directory, *arn) == nullptr) {
+  if (!s.config->strict_sqs && find_queue(*s.directory, *arn) == nullptr) {
     return s.refusal.parameter("Endpoint Reason: the queue {} does not exist", shown(endpoint));
   }
   return fifo_topic || !arn->name.ends_with(".fifo") ||

@@ -206,7 +206,8 @@ class Unsigned(Sns):
         connections = [http.client.HTTPConnection(urllib.parse.urlsplit(self.pawl.url).netloc, timeout=60) for _ in numbers]
         for connection in connections:
             connection.connect()
-        for number, connection in enumerate(connections):  # all are sent before the first answer is read
+        # All are sent before the first answer is read.
+        for number, connection in enumerate(connections):
             connection.request("POST", "/", urllib.parse.urlencode({
                 "Action": "TagResource", "Version": "2010-03-31", "ResourceArn": topic,
                 "Tags.member.1.Key": f"k{number % 40}", "Tags.member.1.Value": str(number)}),
