@@ -83,7 +83,16 @@ inline void list_moves(Request& request) {
   };
 }
 
+// The queue must be the FIFO queue of the directory if the message has a deduplication id.
+inline void check_queue(const SendEntry& entry, QueueId queue) {
+  const bool fifo = queue == QueueId{3};
+  CHECK(!fifo || (!entry.content.group.empty() && !entry.content.dedup_id.empty()));
+  CHECK(fifo || entry.content.dedup_id.empty());
+}
+
 inline void check_sends(Request& request) {
+  CHECK((request.op == Op::fan_out) == !request.targets.empty());
+  CHECK(request.op != Op::fan_out || request.sends.size() == 1);
   std::size_t bytes = 0;
   for (SendEntry& entry : request.sends) {
     CHECK(!entry.content.body.empty());
@@ -95,9 +104,11 @@ inline void check_sends(Request& request) {
     CHECK(entry.delay == queue_default || within(entry.delay, 900));
     CHECK(entry.content.group.size() <= 128);
     CHECK(entry.content.dedup_id.size() <= 128);
-    const bool fifo = request.queue == QueueId{3};
-    CHECK(!fifo || (!entry.content.group.empty() && !entry.content.dedup_id.empty()));
-    CHECK(fifo || entry.content.dedup_id.empty());
+    if (request.targets.empty()) check_queue(entry, request.queue);
+    for (FanOutTarget& target : request.targets) {
+      check_queue(entry, target.queue);
+      target.seq = 1;
+    }
     entry.seq = 1;
   }
   CHECK(bytes <= 1 << 20);
@@ -133,6 +144,7 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
   CHECK(request.receive.attempt.size() <= 128);
   CHECK(request.receipts.size() <= 10);
   for (SendEntry& entry : request.sends) entry.error = outcome;
+  for (FanOutTarget& target : request.targets) target.error = outcome;
   for (ReceiptEntry& entry : request.receipts) {
     CHECK(within(entry.visibility, 43200));
     if (entry.error == Errc::ok) entry.error = outcome;
@@ -153,7 +165,7 @@ inline void serve(const HttpRequest& http, std::uint8_t choice) {
   HttpCall call;
   auto next = call.begin(http, directory(), config, Instant{1'700'000'000'000}, 7);
   for (int routed = 0; next == HttpCall::Next::route; ++routed) {
-    CHECK(routed <= 8);
+    CHECK(routed <= 8 + static_cast<int>(change_retries_max));
     constexpr int outcomes = static_cast<int>(Errc::message_numbers_used_up) + 1;
     const int outcome = (choice & 1) != 0 ? 0 : (choice >> 2) % outcomes;
     for (const CallRoute& route : call.routes()) {
