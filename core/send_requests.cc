@@ -15,6 +15,31 @@ constexpr Seq numbers_reserved = 1 << 18;
 
 }  // namespace
 
+// True: at least one message is accepted or is a duplicate. Inlined: a send takes it once.
+[[gnu::always_inline]] inline bool SendRequests::send_to(Queue& queue, std::span<SendEntry> sends,
+                                                         const ProducerParams& producer,
+                                                         Instant now, Effects& effects) {
+  const Seq first = queue.next_seq;
+  const bool fifo = queue.config->is_fifo();
+  const Duration delay = queue.config->delay();
+  bool accepted = false;
+  for (SendEntry& entry : sends) {
+    if (entry.error != Errc::ok) continue;
+    const Duration own_delay = entry.delay.ms < 0 ? delay : entry.delay;
+    if (fifo) {
+      accepted |= send_in_order(queue, entry, now, effects);
+    } else if (producer.id != 0) {
+      accepted |= send_once(queue, entry, producer, own_delay, now, effects);
+    } else {
+      accepted |= send_one(queue, entry, own_delay, now, effects) != nullptr;
+    }
+  }
+  CHECK(queue.next_seq >= first && queue.next_seq <= seq_max, "seq {}", queue.next_seq);
+  CHECK(queue.reserved_durable <= queue.reserved, "{} reserved, {} durable", queue.reserved,
+        queue.reserved_durable);
+  return accepted;
+}
+
 void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& effects) {
   const Durability durability = queue.config->durability();
   const Seq first = queue.next_seq;
@@ -50,30 +75,6 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     if (effects.sends.size() > before) effects.sends.back().subscription = target.subscription;
   }
   effects.replies.push_back({&request, accepted});
-}
-
-// True: at least one message is accepted or is a duplicate.
-bool SendRequests::send_to(Queue& queue, std::span<SendEntry> sends, const ProducerParams& producer,
-                           Instant now, Effects& effects) {
-  const Seq first = queue.next_seq;
-  const bool fifo = queue.config->is_fifo();
-  const Duration delay = queue.config->delay();
-  bool accepted = false;
-  for (SendEntry& entry : sends) {
-    if (entry.error != Errc::ok) continue;
-    const Duration own_delay = entry.delay.ms < 0 ? delay : entry.delay;
-    if (fifo) {
-      accepted |= send_in_order(queue, entry, now, effects);
-    } else if (producer.id != 0) {
-      accepted |= send_once(queue, entry, producer, own_delay, now, effects);
-    } else {
-      accepted |= send_one(queue, entry, own_delay, now, effects) != nullptr;
-    }
-  }
-  CHECK(queue.next_seq >= first && queue.next_seq <= seq_max, "seq {}", queue.next_seq);
-  CHECK(queue.reserved_durable <= queue.reserved, "{} reserved, {} durable", queue.reserved,
-        queue.reserved_durable);
-  return accepted;
 }
 
 // A crash may lose messages that were acknowledged before they were durable. Their numbers must not

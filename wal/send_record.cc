@@ -81,14 +81,9 @@ void read_extensions(Decoder& in, StoredMessage& message) {
   if (!all.ok()) in.fail();
 }
 
-// A SEND head with every possible field, and padding.
-static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
-                  receive_state_bytes + from_bytes + extensions_bytes_max + 8 <=
-              send_head_bytes_max);
+// Inlined, because a send takes each of them once.
 
-}  // namespace
-
-std::uint16_t fields_of(const SendRecord& record, bool in_envelope) {
+[[gnu::always_inline]] inline std::uint16_t fields_in(const SendRecord& record, bool in_envelope) {
   const Content& content = *record.content;
   unsigned fields = 0;
   if (record.deliver_at != record.sent) fields |= field_deliver_at;
@@ -105,6 +100,74 @@ std::uint16_t fields_of(const SendRecord& record, bool in_envelope) {
   if (record.carried.from.seq != 0) fields |= field_from;
   if (extensions_length(record, in_envelope) > 0) fields |= field_extensions;
   return static_cast<std::uint16_t>(fields);
+}
+
+[[gnu::always_inline]] inline std::size_t bytes_in(const SendRecord& record, bool in_envelope) {
+  const Content& content = *record.content;
+  std::size_t bytes = sent_bytes + content.body.size();
+  if (record.deliver_at != record.sent) bytes += 8;
+  if (content.body_md5) bytes += 16;
+  if (!content.attributes.empty()) bytes += 4 + content.attributes.size();
+  if (!content.system.empty()) bytes += 4 + content.system.size();
+  if (!content.sender.empty()) bytes += 1 + content.sender.size();
+  if (!content.group.empty()) bytes += 1 + content.group.size();
+  if (!content.dedup_id.empty()) bytes += 1 + content.dedup_id.size();
+  if (!content.origin.empty()) bytes += 1 + content.origin.size();
+  if (record.dedup != TextKey{}) bytes += sizeof(TextKey);
+  if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
+  if (record.carried.receive_count > 0) bytes += receive_state_bytes;
+  if (record.carried.from.seq != 0) bytes += from_bytes;
+  if (const std::size_t extensions = extensions_length(record, in_envelope); extensions > 0)
+    bytes += 2 + extensions;
+  return bytes;
+}
+
+[[gnu::always_inline]] inline void write_in(Encoder& to, const SendRecord& record,
+                                            std::uint16_t fields, bool in_envelope) {
+  const Content& content = *record.content;
+  to.u48(bits(record.sent));
+  if (fields & field_deliver_at) to.fixed(record.deliver_at.ms);
+  if (fields & field_body_md5) to.fixed(*content.body_md5);
+  if (fields & field_message_id) to.fixed(record.carried.id);
+  if (fields & field_receive_state) {
+    to.fixed(record.carried.receive_count);
+    to.fixed(std::uint32_t{0});
+    to.fixed(record.carried.first_received.ms);
+    to.fixed(record.carried.last_received.ms);
+  }
+  if (fields & field_dedup_key) to.fixed(record.dedup);
+  if (fields & field_attributes) to.text<std::uint32_t>(content.attributes);
+  if (fields & field_system) to.text<std::uint32_t>(content.system);
+  if (fields & field_sender) to.text<std::uint8_t>(content.sender);
+  if (fields & field_group) to.text<std::uint8_t>(content.group);
+  if (fields & field_dedup_id) to.text<std::uint8_t>(content.dedup_id);
+  if (fields & field_origin) to.text<std::uint8_t>(content.origin);
+  if (fields & field_from) {
+    write_transfer_key(to, record.carried.from);
+    to.fixed(record.carried.arrived.ms);
+    to.fixed(record.carried.task);
+  }
+  if (fields & field_extensions) write_extensions(to, record, in_envelope);
+  to.bytes(content.body);
+}
+
+// A SEND head with every possible field, and padding.
+static_assert(send_fixed_bytes + 8 + 16 + 4 + 4 + 4 + sizeof(TextKey) + sizeof(MessageId) +
+                  receive_state_bytes + from_bytes + extensions_bytes_max + 8 <=
+              send_head_bytes_max);
+
+}  // namespace
+
+std::uint16_t fields_of(const SendRecord& record, bool in_envelope) {
+  return fields_in(record, in_envelope);
+}
+
+std::size_t parts_bytes(const SendRecord& record, bool in_envelope) {
+  return bytes_in(record, in_envelope);
+}
+
+void write_parts(Encoder& to, const SendRecord& record, std::uint16_t fields, bool in_envelope) {
+  write_in(to, record, fields, in_envelope);
 }
 
 void read_parts(Decoder& in, std::uint16_t fields, StoredMessage& message) {
@@ -156,64 +219,17 @@ StoredMessage read_send(Decoder& in, std::uint16_t fields) {
   return message;
 }
 
-std::size_t parts_bytes(const SendRecord& record, bool in_envelope) {
-  const Content& content = *record.content;
-  std::size_t bytes = sent_bytes + content.body.size();
-  if (record.deliver_at != record.sent) bytes += 8;
-  if (content.body_md5) bytes += 16;
-  if (!content.attributes.empty()) bytes += 4 + content.attributes.size();
-  if (!content.system.empty()) bytes += 4 + content.system.size();
-  if (!content.sender.empty()) bytes += 1 + content.sender.size();
-  if (!content.group.empty()) bytes += 1 + content.group.size();
-  if (!content.dedup_id.empty()) bytes += 1 + content.dedup_id.size();
-  if (!content.origin.empty()) bytes += 1 + content.origin.size();
-  if (record.dedup != TextKey{}) bytes += sizeof(TextKey);
-  if (record.carried.id != MessageId{}) bytes += sizeof(MessageId);
-  if (record.carried.receive_count > 0) bytes += receive_state_bytes;
-  if (record.carried.from.seq != 0) bytes += from_bytes;
-  if (const std::size_t extensions = extensions_length(record, in_envelope); extensions > 0)
-    bytes += 2 + extensions;
-  return bytes;
-}
-
 std::size_t send_bytes(const SendRecord& record) {
-  return align_record(head_bytes + key_bytes + parts_bytes(record, enveloped(record)));
-}
-
-void write_parts(Encoder& to, const SendRecord& record, std::uint16_t fields, bool in_envelope) {
-  const Content& content = *record.content;
-  to.u48(bits(record.sent));
-  if (fields & field_deliver_at) to.fixed(record.deliver_at.ms);
-  if (fields & field_body_md5) to.fixed(*content.body_md5);
-  if (fields & field_message_id) to.fixed(record.carried.id);
-  if (fields & field_receive_state) {
-    to.fixed(record.carried.receive_count);
-    to.fixed(std::uint32_t{0});
-    to.fixed(record.carried.first_received.ms);
-    to.fixed(record.carried.last_received.ms);
-  }
-  if (fields & field_dedup_key) to.fixed(record.dedup);
-  if (fields & field_attributes) to.text<std::uint32_t>(content.attributes);
-  if (fields & field_system) to.text<std::uint32_t>(content.system);
-  if (fields & field_sender) to.text<std::uint8_t>(content.sender);
-  if (fields & field_group) to.text<std::uint8_t>(content.group);
-  if (fields & field_dedup_id) to.text<std::uint8_t>(content.dedup_id);
-  if (fields & field_origin) to.text<std::uint8_t>(content.origin);
-  if (fields & field_from) {
-    write_transfer_key(to, record.carried.from);
-    to.fixed(record.carried.arrived.ms);
-    to.fixed(record.carried.task);
-  }
-  if (fields & field_extensions) write_extensions(to, record, in_envelope);
-  to.bytes(content.body);
+  return align_record(head_bytes + key_bytes + bytes_in(record, enveloped(record)));
 }
 
 std::size_t encode_send(std::byte* out, const SendRecord& record, std::uint64_t stream) {
-  const std::uint16_t fields = fields_of(record, enveloped(record));
+  const bool in_envelope = enveloped(record);
+  const std::uint16_t fields = fields_in(record, in_envelope);
   Encoder to(out);
   to.fixed(raw(record.queue));
   to.u48(record.seq);
-  write_parts(to, record, fields, enveloped(record));
+  write_in(to, record, fields, in_envelope);
   return to.finish(RecordType::send, fields, stream);
 }
 

@@ -200,9 +200,12 @@ void Writer::append_sends(Effects& effects) {
 void Writer::commit_send(std::size_t bytes, std::size_t messages, bool relocated) {
   if (MUTANT(free_shared_body)) messages = 1;
   if (MUTANT(count_shared_body_twice) && messages > 1) messages *= 2;
-  for (std::size_t i = 0; i < messages; ++i) {
+  const std::uint64_t segment = geometry_.segment_of(tail_);
+  image_.add_live(tail_);
+  pool_.add_send(segment, bytes, relocated);
+  while (--messages > 0) {
     image_.add_live(tail_);
-    pool_.add_send(geometry_.segment_of(tail_), i == 0 ? bytes : 0, relocated);
+    pool_.add_send(segment, 0, relocated);
   }
   commit(bytes);
 }

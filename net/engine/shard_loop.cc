@@ -381,10 +381,10 @@ void ShardLoop::answer(Request& request) {
 
 void ShardLoop::give(Request& request) {
   if (replayer_.owns(request)) return replayer_.on_response();
-  const bool in_line = ChangeLines::concerns(request) && change_lines_.answered(request);
-  const QueueId row = request.queue;
-  request_owner_->on_response(request);  // it may submit the request again, or free it
-  if (in_line) answered_rows_.push_back(row);
+  // Its owner may submit the request again, or free it.
+  if (ChangeLines::concerns(request) && change_lines_.answered(request))
+    answered_rows_.push_back(request.queue);
+  request_owner_->on_response(request);
 }
 
 // Lets the next changes of rows go, a few a turn: each may be computed again.
