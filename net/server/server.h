@@ -53,7 +53,7 @@ struct ServerOptions {
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
-  bool strict_sqs = false;  // the name of a deleted queue is blocked for 60 s, as on AWS
+  bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/README.md
   ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
   bool trust_clock = false;   // after a reboot: see net/engine/clock.h

@@ -70,6 +70,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.sqs.account = options_.account;
   context.sqs.region = options_.region;
   context.sqs.base_url = options_.base_url;
+  context.sqs.strict_sqs = options_.strict_sqs;
   context.sqs.secret = identity.secret;
   context.sqs.shift = context.session.shift = &shared_->clock.shift();
   context.session.account = options_.account;

@@ -2,6 +2,7 @@
 #include "core/check.h"
 
 #include <fmt/core.h>
+#include <algorithm>
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"
@@ -51,6 +52,15 @@ bool change_again(SnsState& s) {
   return true;
 }
 
+constexpr std::ptrdiff_t arn_colons = 5;
+
+bool refuse_arn(SnsState& s, std::string_view parameter, std::string_view arn) {
+  const auto colons = std::ranges::count(arn, ':');
+  if (colons >= arn_colons) return s.refusal.parameter("{}", parameter);
+  return s.refusal.parameter("{} Reason: An ARN must have at least 6 elements, not {}", parameter,
+                             colons + 1);
+}
+
 // The one refusal for ARNs of other accounts: it does not reveal whether the topic exists.
 bool refuse_access(SnsState& s, std::string_view arn) {
   return s.refusal.because(F::authorization_error,
@@ -89,10 +99,9 @@ std::string topic_arn_of(const SnsState& s, std::string_view account, std::strin
 
 bool find_topic(SnsState& s, std::string_view arn) {
   const auto parsed = parse_arn(arn);
-  if (!parsed || parsed->service != "sns") {
-    return s.refusal.parameter("TopicArn Reason: An ARN must have at least 6 elements, not {}",
-                               shown(arn));
-  }
+  if (!parsed) return refuse_arn(s, "TopicArn", arn);
+  if (parsed->service != "sns") return s.refusal.parameter("TopicArn");
+  if (parsed->name.contains(':')) return s.refusal.parameter("Topic Name");
   const bool own = parsed->account == s.account;
   if (!own && s.config->keys != nullptr) return refuse_access(s, arn);
   const ConfigPtr* row = s.directory->find(topic_account(parsed->account), parsed->name);
@@ -107,12 +116,13 @@ bool find_topic(SnsState& s, std::string_view arn) {
 
 bool find_subscription(SnsState& s, std::string_view arn, std::string_view& id) {
   const std::size_t colon = arn.rfind(':');
-  if (colon == std::string_view::npos || !parse_arn(arn.substr(0, colon))) {
-    return s.refusal.parameter(
-        "SubscriptionArn Reason: An ARN must have at least 6 elements, not {}", shown(arn));
-  }
+  const auto parsed = parse_arn(arn);
+  if (!parsed || parsed->service != "sns") return refuse_arn(s, "SubscriptionArn", arn);
+  if (!parsed->name.contains(':')) return s.refusal.parameter("SubscriptionId");
   id = arn.substr(colon + 1);
-  return find_topic(s, arn.substr(0, colon));
+  if (find_topic(s, arn.substr(0, colon))) return true;
+  if (s.refusal.fault == F::not_found) s.refusal.text = "Subscription does not exist";
+  return false;
 }
 
 Next change_topic(SnsState& s, std::function<bool(SnsTopic&)> change) {
@@ -153,6 +163,8 @@ bool read_pairs(SnsState& s, const Form& form, std::string_view list, std::strin
     out.emplace_back(*name, text == nullptr ? std::string_view() : *text);
   }
   const auto twice = repeated_name(out);
+  if (twice && list == "Tags.member")
+    return s.refusal.parameter("Duplicated keys are not allowed.");
   return !twice || s.refusal.parameter("{} names {} twice: name it once", list, shown(*twice));
 }
 

@@ -57,6 +57,9 @@ struct FilterNode;
 class FilterPolicy {
  public:
   static constexpr std::size_t bytes_max = 256 << 10;
+  // The one reason that AWS gives without the name of the attribute.
+  static constexpr std::string_view no_nesting =
+      "Filter policy scope MessageAttributes does not support nested filter policy";
   static constexpr std::size_t keys_max = 5;
   static constexpr std::size_t combinations_max = 150;  // also values of one "anything-but"
   // Limit for one message and one policy. Each value of a list in the message is compared with the

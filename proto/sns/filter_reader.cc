@@ -2,15 +2,60 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
+#include "proto/sns/filter_policy.h"
 #include "proto/sns/filter_tree.h"
 
 namespace pawl {
 namespace {
 
 constexpr double number_max = 1e9;
+
+// The elements of a JSON list, one after the other.
+class Elements {
+ public:
+  explicit Elements(const JsonValue& list)
+      : items_(list.items()), at_(items_.begin()), left_(list.size()) {}
+  std::optional<JsonValue> next() {
+    if (left_ == 0) return std::nullopt;
+    --left_;
+    return *at_++;
+  }
+
+ private:
+  decltype(std::declval<const JsonValue&>().items()) items_;
+  decltype(items_.begin()) at_;
+  std::size_t left_;
+};
+
+// The first token of what a list has in place of an operator.
+std::string token(const std::optional<JsonValue>& element) {
+  using K = JsonValue::Kind;
+  if (!element) return "]";
+  switch (element->kind()) {
+    case K::text:
+      return std::string(*element->text());
+    case K::number: {
+      std::array<char, 32> digits{};
+      const auto end = std::to_chars(digits.begin(), digits.end(), *element->number()).ptr;
+      return {digits.begin(), end};
+    }
+    case K::truth:
+      return *element->truth() ? "true" : "false";
+    case K::null:
+      return "null";
+    case K::list:
+      return "[";
+    case K::object:
+      return "{";
+  }
+  return {};
+}
 
 // Parses JSON into nodes; stops at the first error.
 class FilterReader {
@@ -70,11 +115,9 @@ class FilterReader {
     if (!value.is_object()) {
       return wrong("\"{}\" must be an object or an array", key);
     }
-    if (!limits_.nested) {
-      return wrong("Filter policy scope MessageAttributes does not support nested filter policy");
-    }
     field.nested = std::make_unique<FilterNode>();
-    return read(value, *field.nested, level + 1);
+    return read(value, *field.nested, level + 1) &&
+           (limits_.nested || wrong("{}", FilterPolicy::no_nesting));
   }
   bool count(std::size_t values) {
     ++keys_;
@@ -129,7 +172,8 @@ class FilterReader {
     to.truth = *truth;
     return true;
   }
-  bool read_text_match(std::string_view type, const JsonValue& argument, FilterMatcher& to) {
+  // Null: the type is unknown.
+  static const FilterMatcher::Kind* kind_of(std::string_view type) {
     using K = FilterMatcher::Kind;
     static constexpr std::pair<std::string_view, K> types[] = {
         {"prefix",             K::prefix     },
@@ -139,50 +183,86 @@ class FilterReader {
     };
     const auto* const found =
         std::ranges::find(types, type, &std::pair<std::string_view, K>::first);
-    if (found == std::end(types)) return wrong("Unrecognized match type {}", type);
+    return found == std::end(types) ? nullptr : &found->second;
+  }
+  bool read_text_match(std::string_view type, const JsonValue& argument, FilterMatcher& to) {
+    const auto* const kind = kind_of(type);
+    return kind == nullptr ? wrong("Unrecognized match type {}", type)
+                           : read_kind(*kind, type, argument, to);
+  }
+  bool read_kind(FilterMatcher::Kind kind, std::string_view type, const JsonValue& argument,
+                 FilterMatcher& to) {
     const auto text = argument.text();
-    if (!text) return wrong("{} match pattern must be a string", type);
-    to.kind = found->second;
+    // AWS words a network's error so, too.
+    if (!text) return wrong("{} match pattern must be a string", type == "cidr" ? "prefix" : type);
+    to.kind = kind;
     to.text = *text;
-    if (to.kind != K::network) return true;
-    const auto network = Network::parse(*text);
-    if (!network) return wrong("Malformed CIDR, one '/' required");
-    to.network = *network;
+    return kind != FilterMatcher::Kind::network || read_network(*text, to.network);
+  }
+  bool read_network(std::string_view text, Network& to) {
+    const std::size_t slash = text.find('/');
+    if (slash == text.npos || slash + 1 == text.size() || text.find('/', slash + 1) != text.npos) {
+      return wrong("Malformed CIDR, one '/' required");
+    }
+    const std::string_view address = text.substr(0, slash), digits = text.substr(slash + 1);
+    int bits = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      return wrong("Malformed CIDR, mask bits must be an integer");
+    }
+    if (bits < 0) return wrong("Malformed CIDR, mask bits must not be negative");
+    if (!is_address(address)) return wrong("Nonstandard IP address: {}", address);
+    const auto network = Network::parse(text);
+    if (!network) {
+      return wrong("{} mask bits must be at most {}", address.contains(':') ? "IPv6" : "IPv4",
+                   address.contains(':') ? 128 : 32);
+    }
+    to = *network;
     return true;
   }
-  // ["=", 1], or [">", 0], or [">", 0, "<=", 5]
+  // ["=", 1], or [">", 0], or [">", 0, "<=", 5]; the first wrong element is named.
   bool read_numeric(const JsonValue& argument, FilterMatcher& to) {
-    const std::size_t size = argument.size();
-    if (!argument.is_list() || size == 0 || size % 2 != 0 || size > 4) {
-      return wrong("Value of numeric must be an array of operators and numbers");
-    }
+    if (!argument.is_list()) return wrong("Value of numeric must be an array.");
     to.kind = FilterMatcher::Kind::numeric;
     to.low = -number_max;
     to.high = number_max;
-    auto item = argument.items().begin();
-    for (std::size_t i = 0; i < size; i += 2) {
-      const auto op = (*item++).text();
-      if (!op) return wrong("Invalid member in numeric match: an operator is missing");
-      const auto number = (*item++).number();
-      if (!number) return wrong("Value of {} must be numeric", *op);
-      if (!check_number(*number) || !read_bound(*op, *number, size, i, to)) return false;
+    Elements left(argument);
+    const auto first = left.next();
+    if (!first || !first->text()) {
+      return wrong("Invalid member in numeric match: {}", token(first));
     }
-    return to.low <= to.high || wrong("Bottom must be less than top");
-  }
-  bool read_bound(std::string_view op, double number, std::size_t size, std::size_t i,
-                  FilterMatcher& to) {
-    if (op == "=" && size == 2) {
-      to.low = to.high = number;
-    } else if ((op == ">" || op == ">=") && i == 0) {
-      to.low = number;
-      to.low_open = op == ">";
-    } else if ((op == "<" || op == "<=") && (i == 2) == (size == 4)) {
-      to.high = number;
-      to.high_open = op == "<";
-    } else {
+    const std::string_view op = *first->text();
+    constexpr std::string_view ops[] = {"<", "<=", "=", ">", ">="};
+    if (std::ranges::find(ops, op) == std::end(ops)) {
       return wrong("Unrecognized numeric range operator: {}", op);
     }
-    return true;
+    double number = 0;
+    if (!read_number(op == "=" ? "equals" : op, left, number)) return false;
+    const bool below = op.starts_with('<'), above = op.starts_with('>');
+    if (!below) to.low = number;
+    if (!above) to.high = number;
+    to.low_open = op == ">";
+    to.high_open = op == "<";
+    const auto second = left.next();
+    if (!second) return true;
+    if (!above) return wrong("Too many elements in numeric expression");
+    return read_upper_bound(*second, left, to);
+  }
+  bool read_upper_bound(const JsonValue& second, Elements& left, FilterMatcher& to) {
+    const auto op = second.text();
+    if (!op) return wrong("Bad value in numeric range: {}", token(second));
+    if (*op != "<" && *op != "<=") return wrong("Bad numeric range operator: {}", *op);
+    if (!read_number(*op, left, to.high)) return false;
+    to.high_open = *op == "<";
+    if (to.high <= to.low) return wrong("Bottom must be less than top");
+    return !left.next() || wrong("Too many terms in numeric range expression");
+  }
+  bool read_number(std::string_view op, Elements& left, double& number) {
+    const auto element = left.next();
+    const auto given = element ? element->number() : std::nullopt;
+    if (!given) return wrong("Value of {} must be numeric", op);
+    number = *given;
+    return check_number(number);
   }
   // A value, a list of values, or an object such as {"prefix": ".."} with one text or a list.
   bool read_anything_but(const JsonValue& argument, FilterMatcher& to) {
@@ -203,10 +283,15 @@ class FilterReader {
     if (!argument.is_object()) return read_exact(argument, out.emplace_back());
     if (argument.size() != 1) return wrong("Only one key allowed in match expression");
     const auto [type, inner] = *argument.members().begin();
-    if (!inner.is_list()) return read_text_match(type, inner, out.emplace_back());
+    if (!inner.is_list()) return read_not_this(type, inner, out.emplace_back());
     return few_enough(inner) && std::ranges::all_of(inner.items(), [&](const JsonValue& item) {
-             return read_text_match(type, item, out.emplace_back());
+             return read_not_this(type, item, out.emplace_back());
            });
+  }
+  bool read_not_this(std::string_view type, const JsonValue& argument, FilterMatcher& to) {
+    const auto* const kind = kind_of(type);
+    return kind == nullptr ? wrong("Unsupported anything-but pattern: {}", type)
+                           : read_kind(*kind, type, argument, to);
   }
   // Limits the list, because each value of a message is compared with all its elements.
   bool few_enough(const JsonValue& list) {

@@ -118,13 +118,13 @@ bool check_batch(SnsState& s) {
   for (const SnsMessage& m : s.messages) {
     if (m.id.size() > entry_id_max) {
       return s.refusal.because(F::invalid_entry_id,
-                               "The Id of a batch entry in a batch request is too long: {}",
+                               "The Id of a batch entry in the batch request is too long: {}",
                                shown(m.id));
     }
     if (!good_entry_id(m.id)) {
       return s.refusal.because(
           F::invalid_entry_id,
-          "The Id of a batch entry in a batch request contains an impermissible character: {}",
+          "The Id of a batch entry in the batch request contains an impermissible character: {}",
           shown(m.id));
     }
     if (m.refuses_request) {

@@ -59,6 +59,8 @@ struct SnsFaultInfo {
 };
 const SnsFaultInfo& info(SnsFault fault);
 
+inline constexpr std::string_view invalid_parameter = "Invalid parameter: ";
+
 struct SnsRefusal {
   SnsFault fault = SnsFault::none;
   std::string text;
@@ -73,7 +75,7 @@ struct SnsRefusal {
   // "Invalid parameter: ..."
   template <typename... Args>
   bool parameter(fmt::format_string<Args...> format, Args&&... args) {
-    return because(SnsFault::invalid_parameter, "Invalid parameter: {}",
+    return because(SnsFault::invalid_parameter, "{}{}", invalid_parameter,
                    fmt::format(format, std::forward<Args>(args)...));
   }
   // Translates a shard's error.

@@ -29,7 +29,14 @@ bool check_name(SnsState& s, std::string_view name) {
 bool check_attribute(SnsState& s, std::string_view name, std::string_view value) {
   if (!check_value(s, name, value)) return false;
   return name != "RawMessageDelivery" || !value.empty() ||
-         s.refusal.parameter("RawMessageDelivery: must be true or false");
+         s.refusal.parameter("RawMessageDelivery: Invalid value []. Must be true or false.");
+}
+
+// Subscribe names the map that a wrong attribute came in.
+bool in_map(SnsState& s, bool good) {
+  if (!good && s.refusal.fault == F::invalid_parameter)
+    s.refusal.text.insert(invalid_parameter.size(), "Attributes Reason: ");
+  return good;
 }
 
 std::string subscription_arn(const SnsState& s, const SnsSubscription& subscription) {
@@ -44,8 +51,7 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
   if (topic.is_fifo() && !subscription.dead_letter_queue.empty() &&
       !subscription.dead_letter_queue.ends_with(".fifo")) {
     return s.refusal.parameter(
-        "RedrivePolicy: must specify a FIFO queue as the dead-letter queue of a FIFO topic's "
-        "subscription");
+        "RedrivePolicy: must use a FIFO queue as DLQ for a FIFO Subscription to a FIFO Topic.");
   }
   const auto policies = std::ranges::count_if(topic.subscriptions, [&](const SnsSubscription& o) {
     return o.filter != nullptr && o.id != subscription.id;
@@ -57,8 +63,8 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
                            SnsTopic::filter_policies_max);
 }
 
-// Refuses a missing queue, so that a misspelled name is noticed. AWS accepts its ARN: messages go to
-// the subscription's dead-letter queue until the queue exists.
+// Refuses a missing queue, so that a misspelled name is noticed. AWS accepts its ARN: messages go
+// to the subscription's dead-letter queue until the queue exists.
 bool check_endpoint(SnsState& s, std::string_view endpoint, bool fifo_topic) {
   const auto arn = parse_arn(endpoint);
   if (!arn || arn->service != "sqs") return s.refusal.parameter("SQS endpoint ARN");
@@ -103,7 +109,7 @@ bool add_subscription(SnsState& s, SnsTopic& topic, SnsSubscription asked) {
     s.answer().element("SubscriptionArn", subscription_arn(s, *there));
     return false;
   }
-  if (!prepare(s, topic, asked)) return false;
+  if (!in_map(s, prepare(s, topic, asked))) return false;
   s.answer().element("SubscriptionArn", subscription_arn(s, asked));
   topic.subscriptions.push_back(std::move(asked));
   return true;
@@ -189,7 +195,7 @@ Next subscribe(SnsState& s, const Form& form) {
   std::vector<std::pair<std::string, std::string>> given;
   if (!read_pairs(s, form, "Attributes.entry", "key", "value", given)) return Next::respond;
   for (const auto& [name, value] : given) {
-    if (!check_name(s, name) || !check_attribute(s, name, value)) return Next::respond;
+    if (!in_map(s, check_name(s, name) && check_attribute(s, name, value))) return Next::respond;
     set_value(asked.attributes, name, value);
   }
   return change_topic(s, [&s, asked = std::move(asked)](SnsTopic& topic) {

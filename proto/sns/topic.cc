@@ -114,13 +114,15 @@ bool read_redrive_policy(std::string_view policy, std::string_view account, std:
                          std::string& why) {
   const auto members = json_members(policy);
   if (!members) {
-    why = "RedrivePolicy: failed to parse JSON";
+    why = "RedrivePolicy: failed to parse JSON.";
     return false;
   }
   const auto target = std::ranges::find(*members, "deadLetterTargetArn", &JsonMember::key);
   const auto arn = target == members->end() ? std::nullopt : parse_arn(target->text);
   if (!arn || arn->service != "sqs" || arn->account != account) {
-    why = "RedrivePolicy: deadLetterTargetArn must be the ARN of an SQS queue of the same account";
+    why =
+        "RedrivePolicy: deadLetterTargetArn is an invalid arn. It must be the ARN of an SQS queue "
+        "of the same account";
     return false;
   }
   queue = arn->name;
@@ -157,7 +159,8 @@ bool SnsSubscription::prepare(std::string& why) {
   const std::string_view delivery = value_of(attributes, "RawMessageDelivery");
   raw = equals_ignoring_case(delivery, "true");
   if (!delivery.empty() && !raw && !equals_ignoring_case(delivery, "false")) {
-    why = "RawMessageDelivery: must be true or false";
+    why =
+        "RawMessageDelivery: Invalid value [" + std::string(delivery) + "]. Must be true or false.";
     return false;
   }
   if (!delivery.empty()) set_value(attributes, "RawMessageDelivery", raw ? "true" : "false");
@@ -173,7 +176,7 @@ bool SnsSubscription::prepare(std::string& why) {
         policy,
         scope == "MessageBody" ? FilterPolicy::Scope::body : FilterPolicy::Scope::attributes, why);
     if (filter == nullptr) {
-      why.insert(0, "FilterPolicy: ");
+      if (why != FilterPolicy::no_nesting) why.insert(0, "FilterPolicy: ");
       return false;
     }
   }

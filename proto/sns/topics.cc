@@ -245,7 +245,7 @@ Next set_topic_attributes(SnsState& s, const Form& form) {
   }
   std::string value(text_of(form, "AttributeValue"));
   if (name == "FifoTopic") {
-    s.refusal.parameter("AttributeName Reason: FifoTopic cannot be changed");
+    s.refusal.parameter("AttributeName");
     return Next::respond;
   }
   if (!check_attribute(s, name, value, topic_of(s.row)->is_fifo())) return Next::respond;

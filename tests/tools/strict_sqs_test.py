@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""AWS's waits of 60 s: a deleted queue's name with --strict-sqs, a second purge always; over kills too."""
+"""--strict-sqs: AWS's wait of 60 s for a deleted queue's name, and subscriptions of missing queues.
+
+A second purge waits with and without it. Each wait also over kills."""
 
 import os
 import pathlib
@@ -11,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from binary import Binary  # noqa: E402
 from pawl_server import Pawl, main  # noqa: E402
 import pawl_server  # noqa: E402
-from wire import Json, Query, Refused  # noqa: E402
+from wire import Connection, Json, Query, Refused  # noqa: E402
 
 CODES = {"json": "AWS.SimpleQueueService.QueueDeletedRecently", "query": "AWS.SimpleQueueService.QueueDeletedRecently",
          "binary": "queue_deleted_recently"}
@@ -81,6 +83,19 @@ class StrictSqs(unittest.TestCase):
         self.make_and_delete()
         self.assertEqual(self.created(Query), "ok")
         self.pawl.kill()
+
+    def test_a_missing_queue_can_be_subscribed_only_with_the_flag(self):
+        for flag, status in (("no", 400), ("yes", 200)):
+            self.start("--strict-sqs", flag)
+            connection = Connection(self.pawl)
+            form = {"content-type": "application/x-www-form-urlencoded"}
+            ask = lambda text: connection.ask(headers=form, body=text.encode())  # noqa: E731
+            self.assertEqual(ask("Action=CreateTopic&Version=2010-03-31&Name=t").status, 200)
+            answer = ask("Action=Subscribe&Version=2010-03-31&TopicArn=arn:aws:sns:us-east-1:000000000000:t"
+                         "&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:000000000000:missing")
+            self.assertEqual(answer.status, status, answer.body)
+            connection.close()
+            self.pawl.kill()
 
     def test_a_second_purge_waits_over_a_kill(self):
         self.start()

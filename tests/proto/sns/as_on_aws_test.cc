@@ -139,10 +139,40 @@ TEST_F(SnsAsOnAws, OneBadEntryRefusesTheWholeBatch) {
 TEST_F(SnsAsOnAws, ABadEntryIdIsNamed) {
   const std::string topic = make_topic("t"), long_id(81, 'i');
   expect_fault(batch(topic, entry(1, long_id, "&Message=m")), 400, "InvalidBatchEntryId",
-               "The Id of a batch entry in a batch request is too long: " + long_id);
+               "The Id of a batch entry in the batch request is too long: " + long_id);
   expect_fault(batch(topic, entry(1, "a.b", "&Message=m")), 400, "InvalidBatchEntryId",
-               "The Id of a batch entry in a batch request contains an impermissible character: "
+               "The Id of a batch entry in the batch request contains an impermissible character: "
                "a.b");
+}
+
+TEST_F(SnsAsOnAws, ABadArnIsExplained) {
+  const std::string topic = make_topic("t");
+  const auto refused = [&](std::string_view action, std::string_view parameter,
+                           std::string_view arn, std::string_view text) {
+    expect_fault(sns(action, fmt::format("&{}={}", parameter, arn)), 400, "InvalidParameter",
+                 fmt::format("Invalid parameter: {}", text));
+  };
+  refused("GetTopicAttributes", "TopicArn", "t",
+          "TopicArn Reason: An ARN must have at least 6 elements, not 1");
+  refused("GetTopicAttributes", "TopicArn", "arn:aws:sns:us-east-1:000000000000",
+          "TopicArn Reason: An ARN must have at least 6 elements, not 5");
+  refused("GetTopicAttributes", "TopicArn", "arn:aws:sqs:us-east-1:000000000000:t", "TopicArn");
+  refused("GetTopicAttributes", "TopicArn", topic + ":id", "Topic Name");
+  refused("Unsubscribe", "SubscriptionArn", "s",
+          "SubscriptionArn Reason: An ARN must have at least 6 elements, not 1");
+  refused("Unsubscribe", "SubscriptionArn", topic, "SubscriptionId");
+  expect_fault(sns("GetSubscriptionAttributes",
+                   "&SubscriptionArn=arn:aws:sns:us-east-1:000000000000:none:id"),
+               404, "NotFound", "Subscription does not exist");
+}
+
+TEST_F(SnsAsOnAws, ATagIsNamedOnce) {
+  const std::string twice =
+      "&Tags.member.1.Key=k&Tags.member.1.Value=1&Tags.member.2.Key=k&Tags.member.2.Value=2";
+  expect_fault(sns("TagResource", "&ResourceArn=" + make_topic("t") + twice), 400,
+               "InvalidParameter", "Invalid parameter: Duplicated keys are not allowed.");
+  expect_fault(sns("CreateTopic", "&Name=u" + twice), 400, "InvalidParameter",
+               "Invalid parameter: Duplicated keys are not allowed.");
 }
 
 TEST_F(SnsAsOnAws, OddPublishesAreJudgedAsThere) {

@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "proto/aws/message_attributes.h"
@@ -216,15 +218,68 @@ TEST(FilterPolicy, RefusesWhatIsNoPolicy) {
   EXPECT_EQ(why_not(R"({"a":[{"prefix":1}]})"), "prefix match pattern must be a string");
   EXPECT_EQ(why_not(R"({"a":[{"exists":"yes"}]})"),
             "exists match pattern must be either true or false.");
-  EXPECT_EQ(why_not(R"({"a":[{"numeric":["=","1"]}]})"), "Value of = must be numeric");
-  EXPECT_EQ(why_not(R"({"a":[{"numeric":["!=",1]}]})"), "Unrecognized numeric range operator: !=");
-  EXPECT_EQ(why_not(R"({"a":[{"numeric":[">",5,"<",1]}]})"), "Bottom must be less than top");
-  EXPECT_EQ(why_not(R"({"a":[{"numeric":[">"]}]})"),
-            "Value of numeric must be an array of operators and numbers");
   EXPECT_EQ(why_not(R"({"a":[1000000001]})"), "Value must be between -1.0E9 and 1.0E9, inclusive");
-  EXPECT_EQ(why_not(R"({"a":[{"cidr":"10.0.0.0/33"}]})"), "Malformed CIDR, one '/' required");
+}
+
+TEST(FilterPolicy, NamesTheWrongElementOfANumericMatch) {
+  for (const auto& [list, why] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"("5")",                    "Value of numeric must be an array."               },
+           {R"([])",                     "Invalid member in numeric match: ]"               },
+           {R"([1,"<="])",               "Invalid member in numeric match: 1"               },
+           {R"([1.5])",                  "Invalid member in numeric match: 1.5"             },
+           {R"([[">"]])",                "Invalid member in numeric match: ["               },
+           {R"([null])",                 "Invalid member in numeric match: null"            },
+           {R"(["operator"])",           "Unrecognized numeric range operator: operator"    },
+           {R"(["=","000"])",            "Value of equals must be numeric"                  },
+           {R"([">="])",                 "Value of >= must be numeric"                      },
+           {R"(["<",100,">",10])",       "Too many elements in numeric expression"          },
+           {R"(["=",1,"=",1])",          "Too many elements in numeric expression"          },
+           {R"([">=",1,">",2])",         "Bad numeric range operator: >"                    },
+           {R"([">",20,"test"])",        "Bad numeric range operator: test"                 },
+           {R"([">",20,30])",            "Bad value in numeric range: 30"                   },
+           {R"([">",20,{"a":1}])",       "Bad value in numeric range: {"                    },
+           {R"([">",3,"<",1])",          "Bottom must be less than top"                     },
+           {R"([">",3,"<",3])",          "Bottom must be less than top"                     },
+           {R"([">",20,"<="])",          "Value of <= must be numeric"                      },
+           {R"([">","20","<","30"])",    "Value of > must be numeric"                       },
+           {R"([">",20,"<","30"])",      "Value of < must be numeric"                       },
+           {R"([">",20,"<",30,"<",50])", "Too many terms in numeric range expression"       },
+           {R"(["=",1000000001])",       "Value must be between -1.0E9 and 1.0E9, inclusive"}
+  }) {
+    EXPECT_EQ(why_not(fmt::format(R"({{"a":[{{"numeric":{}}}]}})", list)), why) << list;
+  }
+}
+
+TEST(FilterPolicy, NamesWhatIsWrongWithANetwork) {
+  for (const auto& [network, why] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"5",                "prefix match pattern must be a string"         },
+           {R"("10.0.0.0")",    "Malformed CIDR, one '/' required"              },
+           {R"("10.0/0.0/8")",  "Malformed CIDR, one '/' required"              },
+           {R"("10.0.0.0/")",   "Malformed CIDR, one '/' required"              },
+           {R"("10.0.0.0/x")",  "Malformed CIDR, mask bits must be an integer"  },
+           {R"("10.0.0.0/-1")", "Malformed CIDR, mask bits must not be negative"},
+           {R"("10.0.0/8")",    "Nonstandard IP address: 10.0.0"                },
+           {R"("10.0.0.0/33")", "IPv4 mask bits must be at most 32"             },
+           {R"("fe80::/129")",  "IPv6 mask bits must be at most 128"            }
+  }) {
+    EXPECT_EQ(why_not(fmt::format(R"({{"a":[{{"cidr":{}}}]}})", network)), why) << network;
+  }
+}
+
+TEST(FilterPolicy, NamesWhatAnythingButDoesNotTake) {
+  EXPECT_EQ(why_not(R"({"a":[{"anything-but":{"wrong":null}}]})"),
+            "Unsupported anything-but pattern: wrong");
+  EXPECT_EQ(why_not(R"({"a":[{"anything-but":{"exists":false}}]})"),
+            "Unsupported anything-but pattern: exists");
+  EXPECT_EQ(why_not(R"({"a":[{"anything-but":{"prefix":false}}]})"),
+            "prefix match pattern must be a string");
+  EXPECT_EQ(why_not(R"({"a":[{"anything-but":[]}]})"), "Empty arrays are not allowed");
+}
+
+TEST(FilterPolicy, RefusesNestedKeysOfAttributes) {
   EXPECT_EQ(why_not(R"({"a":{"b":["x"]}})"),
             "Filter policy scope MessageAttributes does not support nested filter policy");
+  EXPECT_EQ(why_not(R"({"key":{"suffix":"value"}})"), "\"suffix\" must be an object or an array");
 }
 
 TEST(FilterPolicy, RefusesWhatIsTooComplex) {

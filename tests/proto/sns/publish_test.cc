@@ -247,7 +247,7 @@ TEST_F(SnsTest, WhatAMessageMustBe) {
   expect_fault(sns("Publish", "&Message=m"), 400, "InvalidParameter",
                "Invalid parameter: TopicArn or TargetArn Reason: no value for required parameter");
   expect_fault(sns("Publish", "&Message=m&TopicArn=t"), 400, "InvalidParameter",
-               "Invalid parameter: TopicArn Reason: An ARN must have at least 6 elements, not t");
+               "Invalid parameter: TopicArn Reason: An ARN must have at least 6 elements, not 1");
   EXPECT_EQ(sns("Publish", "&Message=m&TargetArn=" + topic).status, 200);
 }
 

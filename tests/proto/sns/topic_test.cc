@@ -133,7 +133,7 @@ TEST(SnsSubscription, NamesTheAttributeThatCannotBeUsed) {
   } cases[] = {
       {"q",                 "",                   "",                                               "SQS endpoint ARN"                       },
       {"arn:aws:sns:r:1:q", "",                   "",                                               "SQS endpoint ARN"                       },
-      {good,                "RawMessageDelivery", "yes",                                            "RawMessageDelivery: must be"            },
+      {good,                "RawMessageDelivery", "yes",                                            "RawMessageDelivery: Invalid value [yes]"},
       {good,                "FilterPolicyScope",  "Body",                                           "FilterPolicyScope: Invalid value [Body]"},
       {good,                "FilterPolicy",       "{",                                              "FilterPolicy: "                         },
       {good,                "RedrivePolicy",      "[",                                              "RedrivePolicy: failed to parse"         },

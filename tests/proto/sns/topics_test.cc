@@ -48,6 +48,20 @@ TEST_F(SnsTest, ATopicThatSomebodyElseMadeMeanwhileIsTheSameTopic) {
   EXPECT_EQ(sns("CreateTopic", "&Name=t" + attribute(1, "DisplayName", "mine")).status, 400);
 }
 
+TEST_F(SnsTest, AMissingQueueMayBeSubscribedWhenAskedToBeStrict) {
+  const std::string topic = make_topic("t");
+  const std::string subscribe_late = fmt::format(
+      "&TopicArn={}&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:000000000000:late{}", topic, raw);
+  EXPECT_EQ(sns("Subscribe", subscribe_late).status, 400);
+  config.strict_sqs = true;
+  EXPECT_EQ(sns("Subscribe", subscribe_late).status, 200);
+  EXPECT_EQ(publish(topic, "&Message=early").status, 200);
+  EXPECT_TRUE(broker.messages.empty());
+  make_queue("late");
+  EXPECT_EQ(publish(topic, "&Message=now").status, 200);
+  EXPECT_EQ(bodies_of("late"), std::vector<std::string>{"now"});
+}
+
 TEST_F(SnsTest, TopicsAndQueuesOfOneNameAreTwoThings) {
   make_topic("same");
   make_queue("same");
@@ -93,6 +107,8 @@ TEST_F(SnsTest, AttributesOfTopics) {
       sns("SetTopicAttributes", at + "&AttributeName=ContentBasedDeduplication&AttributeValue=true")
           .status,
       400);
+  expect_fault(sns("SetTopicAttributes", at + "&AttributeName=FifoTopic&AttributeValue=true"), 400,
+               "InvalidParameter", "Invalid parameter: AttributeName");
   expect_fault(sns("GetTopicAttributes", at + "x"), 404, "NotFound", "Topic does not exist");
   expect_fault(sns("GetTopicAttributes"), 400, "InvalidParameter", "Invalid parameter: TopicArn");
 }
@@ -105,8 +121,7 @@ TEST_F(SnsTest, AnAttributeOrTagNamedTwiceIsRefused) {
   expect_fault(sns("CreateTopic",
                    "&Name=t&Tags.member.1.Key=k&Tags.member.1.Value=v"
                    "&Tags.member.2.Key=k&Tags.member.2.Value=v"),
-               400, "InvalidParameter",
-               "Invalid parameter: Tags.member names k twice: name it once");
+               400, "InvalidParameter", "Invalid parameter: Duplicated keys are not allowed.");
 }
 
 // A text that JSON cannot hold would make the topic empty when it is read back.
@@ -237,18 +252,22 @@ TEST_F(SnsTest, SubscribeSaysWhatItDoesNotTake) {
           "Endpoint Reason: the queue arn:aws:sqs:us-east-1:000000000000:none does not exist");
   const std::string ours = "&Protocol=sqs" + queue;
   refused(ours + attribute(1, "Colour", "red"),
-          "AttributeName Reason: Unknown subscription attribute: Colour");
+          "Attributes Reason: AttributeName Reason: Unknown subscription attribute: Colour");
   refused(ours + attribute(1, "RawMessageDelivery", "yes"),
-          "RawMessageDelivery: must be true or false");
+          "Attributes Reason: RawMessageDelivery: Invalid value [yes]. Must be true or false.");
   refused(ours + attribute(1, "RawMessageDelivery", ""),
-          "RawMessageDelivery: must be true or false");
+          "Attributes Reason: RawMessageDelivery: Invalid value []. Must be true or false.");
   refused(ours + attribute(1, "FilterPolicyScope", "Body"),
-          "FilterPolicyScope: Invalid value [Body]. Please use either MessageBody or "
-          "MessageAttributes");
+          "Attributes Reason: FilterPolicyScope: Invalid value [Body]. Please use either "
+          "MessageBody or MessageAttributes");
   refused(ours + attribute(1, "FilterPolicy", "%7B%22a%22:%5B%7B%22like%22:1%7D%5D%7D"),
-          "FilterPolicy: Unrecognized match type like");
+          "Attributes Reason: FilterPolicy: Unrecognized match type like");
+  refused(ours + attribute(1, "FilterPolicy", "%7B%22a%22:%7B%22b%22:%5B1%5D%7D%7D"),
+          "Attributes Reason: Filter policy scope MessageAttributes does not support nested filter "
+          "policy");
   refused(ours + attribute(1, "RedrivePolicy", "%7B%7D"),
-          "RedrivePolicy: deadLetterTargetArn must be the ARN of an SQS queue of the same account");
+          "Attributes Reason: RedrivePolicy: deadLetterTargetArn is an invalid arn. It must be the "
+          "ARN of an SQS queue of the same account");
   make_queue("q.fifo", R"({"FifoQueue":"true"})");
   refused("&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:000000000000:q.fifo",
           "Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be subscribed to standard "
@@ -305,7 +324,18 @@ TEST_F(SnsTest, AttributesOfSubscriptions) {
         "<key>PendingConfirmation</key><value>false</value>"}) {
     EXPECT_TRUE(all.body.contains(entry)) << entry << "\n" << all.body;
   }
-  EXPECT_EQ(set("FilterPolicy", "%7B%22a%22:1%7D").status, 400);
+  const auto set_refused = [&](std::string_view name, std::string_view value,
+                               std::string_view text) {
+    expect_fault(set(name, value), 400, "InvalidParameter",
+                 "Invalid parameter: " + std::string(text));
+  };
+  set_refused("FilterPolicy", "%7B%22a%22:1%7D",
+              "FilterPolicy: \"a\" must be an object or an array");
+  set_refused("FilterPolicy", "%7B%22a%22:%7B%22b%22:%5B1%5D%7D%7D",
+              "Filter policy scope MessageAttributes does not support nested filter policy");
+  set_refused("FilterPolicyScope", "Body",
+              "FilterPolicyScope: Invalid value [Body]. Please use either MessageBody or "
+              "MessageAttributes");
   EXPECT_EQ(set("FilterPolicy", "%7B%7D").status, 200);
   EXPECT_FALSE(sns("GetSubscriptionAttributes", at).body.contains("FilterPolicy"));
   expect_fault(sns("GetSubscriptionAttributes", "&SubscriptionArn=" + topic + ":none"), 404,
