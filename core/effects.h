@@ -49,6 +49,14 @@ struct SendRecord {
   MessageId subscription = {};  // in place of the content's
 };
 
+// A number that a FIFO topic has given to a published message.
+struct NumberRecord {
+  QueueId topic = QueueId::none;
+  Seq seq = 0;
+  TextKey dedup = {};
+  Instant sent;
+};
+
 // The whole delivery state of one message, absolute, so that recovery is idempotent. Also written
 // for a change of visibility.
 struct ReceiveRecord {
@@ -119,6 +127,7 @@ struct Effects {
   std::vector<ConfigRecord> configs;
   std::vector<HeadRecord> heads;
   std::vector<SendRecord> sends;
+  std::vector<NumberRecord> numbers;
   std::vector<ReceiveRecord> receives;
   std::vector<DeleteRecord> deletes;
   std::vector<PurgeRecord> purges;
@@ -132,12 +141,13 @@ struct Effects {
   bool has_records() const {
     return !configs.empty() || !heads.empty() || !sends.empty() || !receives.empty() ||
            !deletes.empty() || !purges.empty() || !tasks.empty() || !forgotten_transfers.empty() ||
-           !replays.empty();
+           !replays.empty() || !numbers.empty();
   }
   void clear() {
     configs.clear();
     heads.clear();
     sends.clear();
+    numbers.clear();
     receives.clear();
     deletes.clear();
     purges.clear();

@@ -47,6 +47,8 @@ enum class Mutant : std::uint8_t {
   park_cancelled,            // a long poll that is cancelled on its way parks all the same
   wake_nobody,               // a sleeping shard is not woken for a message of the mesh
   forget_dedup,              // deduplication ignores messages from before a restart
+  forget_numbers,            // recovery forgets which numbers a FIFO topic gave
+  repeat_publish,            // a standard queue gets a message again that is published again
   restart_window,            // a duplicate begins the window of deduplication anew
   overtake,                  // a message is delivered behind an in-flight one of its group
   fifo_reply_early,          // a receive from a FIFO queue is answered before its record is on disk

@@ -38,7 +38,8 @@ inline constexpr Duration queue_default{-1};
 enum class Op : std::uint8_t {
   // to the shard that owns the queue
   send,
-  fan_out,  // one message to many queues, all of one type and of one shard
+  fan_out,       // one message to many queues, all of one type and of one shard
+  take_numbers,  // numbers for messages published to a FIFO topic; `queue` is the topic
   receive,
   delete_message,
   change_visibility,
@@ -89,6 +90,9 @@ struct SendEntry {
   Content content;
   Duration delay = queue_default;
   std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
+  // in, take_numbers and fan_out to standard queues: messages with the same text within five
+  // minutes are one message; empty: all differ
+  std::string_view dedup_by = {};
   // out; for a duplicate, seq is the number of the message accepted first; 0: it is not known
   Errc error = Errc::ok;
   Seq seq = 0;
@@ -204,7 +208,10 @@ struct Request {
   // was reached. The requester returns them to the queue.
   std::uint32_t unfetched = 0;
 
-  Durability durability = Durability::fsync;  // out, send or delete: durability at the response
+  // out, send or delete: durability at the response
+  // in, take_numbers: other than fsync, the response leaves before the numbers are durable. A later
+  // request, for which they are duplicates, waits.
+  Durability durability = Durability::fsync;
 
   QueueCounts counts;  // out
   MoveParams move;

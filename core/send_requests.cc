@@ -67,7 +67,9 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     entry.error = Errc::ok;
     entry.seq = 0;
     entry.duplicate = false;
-    accepted |= send_to(*queue, request.sends, {}, now, effects);
+    accepted |= entry.dedup_by.empty() || queue->config->is_fifo()
+                    ? send_to(*queue, request.sends, {}, now, effects)
+                    : send_unless_known(*queue, entry, now, effects);
     if (queue->next_seq > first) commits_.sent(*queue, first, false, now);
     target.error = entry.error;
     target.seq = entry.seq;
@@ -107,17 +109,61 @@ bool SendRequests::send_in_order(Queue& queue, SendEntry& entry, Instant now, Ef
                                          : DeduplicationScope::queue;
     if (is_duplicate(queue, entry, key_by(other), now)) return true;
   }
-  if (state_.deduplicated >= state_.limits.dedup_max) {
-    entry.error = Errc::overloaded;
-    return false;
-  }
-  SendRecord* const record = send_one(queue, entry, config.delay(), now, effects);
+  return send_first(queue, entry, dedup, config.delay(), now, effects);
+}
+
+bool SendRequests::send_first(Queue& queue, SendEntry& entry, const TextKey& key, Duration delay,
+                              Instant now, Effects& effects) {
+  if (!has_room(entry)) return false;
+  SendRecord* const record = send_one(queue, entry, delay, now, effects);
   if (record == nullptr) return false;
-  record->dedup = dedup;
+  record->dedup = key;
   CHECK(queue.fifo != nullptr && queue.fifo->dedup.newest() < entry.seq, "seq {} is not the newest",
         entry.seq);
-  queue.fifo->dedup.add(dedup, entry.seq, now);
+  queue.fifo->dedup.add(key, entry.seq, now);
   retention_.arm_forget(queue, now);
+  return true;
+}
+
+bool SendRequests::has_room(SendEntry& entry) const {
+  if (state_.deduplicated < state_.limits.dedup_max) return true;
+  entry.error = Errc::overloaded;
+  return false;
+}
+
+// A standard queue of a FIFO topic gets a message once, also if it is published again because the
+// first publish was not answered.
+bool SendRequests::send_unless_known(Queue& queue, SendEntry& entry, Instant now,
+                                     Effects& effects) {
+  const TextKey key = text_key(state_.identity.secret, entry.dedup_by);
+  return (is_duplicate(queue, entry, key, now) && !MUTANT(repeat_publish)) ||
+         send_first(queue, entry, key, entry.delay.ms < 0 ? queue.config->delay() : entry.delay,
+                    now, effects);
+}
+
+void SendRequests::take_numbers(Queue& topic, Request& request, Instant now, Effects& effects) {
+  reserve_numbers(topic, effects);
+  bool waits = request.durability == Durability::fsync;
+  request.durability = Durability::fsync;
+  for (SendEntry& entry : request.sends) {
+    if (take_number(topic, entry, now, effects)) waits |= entry.seq >= topic.reserved_durable;
+  }
+  effects.replies.push_back({&request, waits});
+}
+
+bool SendRequests::take_number(Queue& topic, SendEntry& entry, Instant now, Effects& effects) {
+  const TextKey key = text_key(state_.identity.secret, entry.dedup_by);
+  if (is_duplicate(topic, entry, key, now)) return true;
+  if (!has_room(entry)) return false;
+  if (topic.used_up()) {
+    entry.error = Errc::message_numbers_used_up;
+    return false;
+  }
+  entry.seq = topic.next_seq++;
+  entry.duplicate = false;
+  topic.fifo->dedup.add(key, entry.seq, now);
+  retention_.arm_forget(topic, now);
+  effects.numbers.push_back({topic.id, entry.seq, key, now});
   return true;
 }
 

@@ -24,6 +24,7 @@ class SendRequests {
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
   // Sends the only entry of the request to each of its targets.
   void fan_out(Request& request, Instant now, Effects& effects);
+  void take_numbers(Queue& topic, Request& request, Instant now, Effects& effects);
 
  private:
   bool send_to(Queue& queue, std::span<SendEntry> sends, const ProducerParams& producer,
@@ -31,6 +32,12 @@ class SendRequests {
   bool send_in_order(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
   bool send_once(Queue& queue, SendEntry& entry, const ProducerParams& producer, Duration delay,
                  Instant now, Effects& effects);
+  // The first message of that key within the window.
+  bool send_first(Queue& queue, SendEntry& entry, const TextKey& key, Duration delay, Instant now,
+                  Effects& effects);
+  bool send_unless_known(Queue& queue, SendEntry& entry, Instant now, Effects& effects);
+  bool take_number(Queue& topic, SendEntry& entry, Instant now, Effects& effects);
+  bool has_room(SendEntry& entry) const;
   // Null: the entry has failed.
   SendRecord* send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
                        Effects& effects);

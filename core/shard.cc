@@ -28,6 +28,8 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
   switch (request.op) {
     case Op::send:
       return sends_.send(*queue, request, now, effects);
+    case Op::take_numbers:
+      return sends_.take_numbers(*queue, request, now, effects);
     case Op::receive:
       return receives_.receive(*queue, request, now, effects);
     case Op::delete_message:

@@ -119,6 +119,15 @@ void StateRestorer::restore(const HeadRecord& record) {
   queue.next_seq = std::max(queue.next_seq, record.next_seq);
 }
 
+// A checkpoint may have the number already.
+void StateRestorer::restore(const NumberRecord& record) {
+  Queue& topic = state_.make_queue(record.topic);
+  topic.next_seq = std::max(topic.next_seq, record.seq + 1);
+  Dedup& dedup = retention_.fifo_of(topic).dedup;
+  if (record.seq > dedup.newest() && !MUTANT(forget_numbers))
+    dedup.add(record.dedup, record.seq, record.sent);
+}
+
 // A checkpoint may list the message already, or it was deleted and the record of that follows.
 void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = state_.make_queue(record.queue);

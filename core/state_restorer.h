@@ -37,6 +37,7 @@ class StateRestorer {
   void restore(const RowRecord& record);
   void restore(const HeadRecord& record);
   void restore(const SendRecord& record, std::vector<LogPos>& freed);
+  void restore(const NumberRecord& record);
   void restore(const ReceiveRecord& record);
   void restore(const DeleteRecord& record, std::vector<LogPos>& freed);
   void restore(const PurgeRecord& record, std::vector<LogPos>& freed);

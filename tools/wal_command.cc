@@ -80,6 +80,9 @@ class Printer final : public RecordSink {
     fmt::print("  forget  shard {} queue {} seq {}\n", raw(record.from.shard),
                raw(record.from.queue), record.from.seq);
   }
+  void number(const NumberRecord& record) override {
+    fmt::print("  number  topic {} seq {} at {}\n", raw(record.topic), record.seq, record.sent.ms);
+  }
   void checkpoint(const CheckpointRecord& record) override {
     std::visit([](const auto& part) { print(part); }, record);
   }

@@ -11,17 +11,6 @@ namespace {
 constexpr std::size_t run_bytes = head_bytes + 4 + 4;  // queue, count
 constexpr std::size_t key_bytes = 16;
 
-void write_key(Encoder& to, const TextKey& key) {
-  to.fixed(key.high);
-  to.fixed(key.low);
-}
-TextKey read_key(Decoder& in) {
-  TextKey key;
-  key.high = in.fixed<std::uint64_t>();
-  key.low = in.fixed<std::uint64_t>();
-  return key;
-}
-
 bool read_flag(Decoder& in) {
   const auto flag = in.fixed<std::uint8_t>();
   if (flag > 1) in.fail();

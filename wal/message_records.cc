@@ -58,6 +58,16 @@ void read_forget_transfer(Decoder& in, RecordSink& sink) {
   if (in.done()) sink.forget_transfer(record);
 }
 
+void read_number(Decoder& in, RecordSink& sink) {
+  NumberRecord record;
+  record.topic = QueueId{in.fixed<std::uint32_t>()};
+  record.seq = in.u48();
+  record.sent = instant(in.u48());
+  record.dedup = read_key(in);
+  if (in.ok() && (record.seq == 0 || record.dedup == TextKey{})) in.fail();
+  if (in.done()) sink.number(record);
+}
+
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream) {
   Encoder to(out);
   to.fixed(raw(record.queue));
@@ -71,6 +81,15 @@ std::size_t encode_forget_transfer(std::byte* out, const ForgetTransferRecord& r
   Encoder to(out);
   write_transfer_key(to, record.from);
   return to.finish(RecordType::forget_transfer, 0, stream);
+}
+
+std::size_t encode_number(std::byte* out, const NumberRecord& record, std::uint64_t stream) {
+  Encoder to(out);
+  to.fixed(raw(record.topic));
+  to.u48(record.seq);
+  to.u48(bits(record.sent));
+  write_key(to, record.dedup);
+  return to.finish(RecordType::number, 0, stream);
 }
 
 std::size_t deletes_bytes_max(std::size_t entries) {

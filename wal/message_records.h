@@ -24,11 +24,13 @@ std::size_t receives_bytes_max(std::size_t entries);
 std::size_t heads_bytes_max(std::size_t entries);
 inline constexpr std::size_t purge_bytes = 32;
 inline constexpr std::size_t forget_transfer_bytes = 24;
+inline constexpr std::size_t number_bytes = 48;
 
 // The encoders write to `out`, which has the size from above, and return the bytes used, aligned.
 std::size_t encode_purge(std::byte* out, const PurgeRecord& record, std::uint64_t stream);
 std::size_t encode_forget_transfer(std::byte* out, const ForgetTransferRecord& record,
                                    std::uint64_t stream);
+std::size_t encode_number(std::byte* out, const NumberRecord& record, std::uint64_t stream);
 // All entries belong to one queue; at most batch_max.
 std::size_t encode_deletes(std::byte* out, std::span<const DeleteRecord> run, std::uint64_t stream);
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
@@ -42,5 +44,6 @@ void read_receives(Decoder& in, RecordSink& sink);
 void read_heads(Decoder& in, std::uint16_t fields, RecordSink& sink);
 void read_purge(Decoder& in, RecordSink& sink);
 void read_forget_transfer(Decoder& in, RecordSink& sink);
+void read_number(Decoder& in, RecordSink& sink);
 
 }  // namespace pawl

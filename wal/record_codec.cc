@@ -69,4 +69,15 @@ std::string_view name_of(UnknownPart::Kind kind) {
   return "part";
 }
 
+void write_key(Encoder& to, const TextKey& key) {
+  to.fixed(key.high);
+  to.fixed(key.low);
+}
+TextKey read_key(Decoder& in) {
+  TextKey key;
+  key.high = in.fixed<std::uint64_t>();
+  key.low = in.fixed<std::uint64_t>();
+  return key;
+}
+
 }  // namespace pawl

@@ -164,6 +164,8 @@ inline std::uint64_t bits(Instant t) { return static_cast<std::uint64_t>(t.ms); 
 
 TransferKey read_transfer_key(Decoder& in);
 void write_transfer_key(Encoder& to, const TransferKey& key);
+void write_key(Encoder& to, const TextKey& key);
+TextKey read_key(Decoder& in);
 
 // The head of the record at the beginning of `bytes`, with its length and hash verified.
 Result<RecordHead> read_head(std::span<const std::byte> bytes, std::uint64_t stream);

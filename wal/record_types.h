@@ -46,9 +46,10 @@ enum class RecordType : std::uint8_t {
   row = 16,
   producers = 18,  // of a checkpoint only
   fan_out = 19,    // of turns: wal/fan_out_record.h
+  number = 20,     // of turns
 };
 inline constexpr std::uint8_t reserved_record_type = 17;  // for LEASE: FORMAT.md
-inline constexpr RecordType last_record_type = RecordType::fan_out;
+inline constexpr RecordType last_record_type = RecordType::number;
 
 // Bits of a SEND's `fields`: the optional parts present, in this order. Parts outside known_fields
 // have a fixed place and size, but this version neither writes nor reads them.
@@ -153,6 +154,7 @@ class RecordSink {
   virtual void head(const HeadRecord& record) = 0;
   virtual void task(const TaskRecord& record) = 0;
   virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
+  virtual void number(const NumberRecord& record) = 0;
   virtual void replay(const ReplayRecord& record) = 0;
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void segment(const SegmentRecord& record) = 0;

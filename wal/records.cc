@@ -55,6 +55,9 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
     case RecordType::forget_transfer:
       read_forget_transfer(in, sink);
       break;
+    case RecordType::number:
+      read_number(in, sink);
+      break;
     case RecordType::replay:
       if (auto read = read_replay(in, head.fields, sink); !read) return read;
       break;

@@ -43,6 +43,7 @@ class RecoverySink {
   virtual void checkpoint(const CheckpointRecord& record) = 0;
   virtual void receive(const ReceiveRecord& record) = 0;
   virtual void forget_transfer(const ForgetTransferRecord& record) = 0;
+  virtual void number(const NumberRecord& record) = 0;
   // The next four add the positions of obsolete sends to `freed`; a send of an existing message
   // adds its own. The content of a send is valid during the call; its position is set.
   virtual void send(const SendRecord& record, std::vector<LogPos>& freed) = 0;

@@ -41,6 +41,10 @@ void Recovery::forget_transfer(const ForgetTransferRecord& record) {
   if (!of_checkpoint_) sink_.forget_transfer(record);
 }
 
+void Recovery::number(const NumberRecord& record) {
+  if (!of_checkpoint_) sink_.number(record);
+}
+
 void Recovery::checkpoint(const CheckpointRecord& record) {
   if (!of_checkpoint_) return;
   const auto hold_all = [&](const auto& entries) {

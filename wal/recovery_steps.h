@@ -102,6 +102,7 @@ class Recovery final : private RecordSink {
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void forget_transfer(const ForgetTransferRecord& record) override;
+  void number(const NumberRecord& record) override;
   void replay(const ReplayRecord& record) override;
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord& record) override;

@@ -69,6 +69,9 @@ Lsn Writer::append(Effects& effects, Instant now) {
   }
   append_heads(effects.heads);
   append_sends(effects);
+  for (const NumberRecord& record : effects.numbers) {
+    commit(encode_number(reserve(number_bytes), record, geometry_.stream));
+  }
   append_receives(effects);
   for (const ForgetTransferRecord& record : effects.forgotten_transfers) {
     commit(encode_forget_transfer(reserve(forget_transfer_bytes), record, geometry_.stream));
@@ -80,7 +83,8 @@ Lsn Writer::append(Effects& effects, Instant now) {
     commit(encode_purge(reserve(purge_bytes), record, geometry_.stream));
   }
   for (const TaskRecord& record : effects.tasks) append_task(record);
-  const bool lazy = tail_ == before_deletes && effects.sends.empty() && effects.configs.empty();
+  const bool lazy = tail_ == before_deletes && effects.sends.empty() && effects.configs.empty() &&
+                    effects.numbers.empty();
   if (!lazy) {
     urgent_ = tail_;
   } else if (lazy_since_ == never) {

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/mutant.h"
+#include "wal/message_records.h"
 #include "wal/records.h"
 
 namespace pawl {
@@ -22,7 +23,15 @@ bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
   });
 }
 
-bool sends(const Request& request) { return request.op == Op::send || request.op == Op::fan_out; }
+bool sends(const Request& request) {
+  return request.op == Op::send || request.op == Op::fan_out || request.op == Op::take_numbers;
+}
+
+// The most bytes that a fan_out or take_numbers adds to the log.
+std::uint64_t log_bytes_max(const Request& request, std::size_t record_max) {
+  if (request.op == Op::take_numbers) return request.sends.size() * number_bytes;
+  return fan_out_bytes_max(request.sends.front().content, request.targets.size(), record_max);
+}
 
 }  // namespace
 
@@ -198,9 +207,7 @@ void ShardLoop::decide(Request& request, Instant now) {
 bool ShardLoop::send(Request& request, Instant now) {
   std::uint64_t bytes = 0;
   for (const SendEntry& entry : request.sends) bytes += entry.content.bytes();
-  if (request.op == Op::fan_out)
-    bytes = fan_out_bytes_max(request.sends.front().content, request.targets.size(),
-                              log_->max_record_bytes());
+  if (request.op != Op::send) bytes = log_bytes_max(request, log_->max_record_bytes());
   // The caller has checked the limits of SQS; this is the limit of the log.
   if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
       !fit(request.sends, log_->max_record_bytes())) {
@@ -210,11 +217,12 @@ bool ShardLoop::send(Request& request, Instant now) {
     return true;
   }
   if (accept(request, bytes, Log::From::sender)) {
-    const std::size_t before = effects_.sends.size();
+    const std::size_t before = effects_.sends.size(), numbers = effects_.numbers.size();
     shard_->apply(request, now, effects_);
     stats_.sent += effects_.sends.size() - before;
     // The shard stored none: the queue does not exist, or all are duplicates.
-    if (effects_.sends.size() == before) log_->give_back(bytes);
+    if (effects_.sends.size() == before && effects_.numbers.size() == numbers)
+      log_->give_back(bytes);
     return true;
   }
   if (!memory_full_ && log_->free_space_expected()) return false;

@@ -29,6 +29,7 @@ class ShardRecovery : public RecoverySink {
   void checkpoint(const CheckpointRecord& record) override { shard_->restore(record); }
   void receive(const ReceiveRecord& record) override { shard_->restore(record); }
   void forget_transfer(const ForgetTransferRecord& record) override { shard_->restore(record); }
+  void number(const NumberRecord& record) override { shard_->restore(record); }
   void send(const SendRecord& record, std::vector<LogPos>& freed) override {
     shard_->restore(record, freed);
   }

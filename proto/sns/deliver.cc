@@ -126,7 +126,11 @@ SnsSend& begin_send(SnsState& s, std::size_t message, const QueueConfig& queue) 
   send.entry.content = content_of(s, m);
   // A FIFO topic's group sets an order, which a standard queue does not keep.
   if (queue.is_fifo() == s.topic->is_fifo()) send.entry.content.group = m.group;
-  if (queue.is_fifo()) send.entry.content.dedup_id = m.dedup_id;
+  if (queue.is_fifo()) {
+    send.entry.content.dedup_id = m.dedup_id;
+  } else {
+    send.entry.dedup_by = m.dedup_by;
+  }
   return send;
 }
 
@@ -213,6 +217,7 @@ Next deliver(SnsState& s) {
   s.routes.clear();
   while (s.sending == s.sends.size() && s.delivering < s.deliveries.size()) group_deliveries(s);
   s.under_way = s.sending;
+  if (s.numbering == SnsState::Numbers::taken) confirm_numbers(s);
   while (s.sending < s.sends.size() && s.routes.size() < SnsCall::routes_max) {
     SnsSend& send = s.sends[s.sending++];
     CHECK(!send.targets.empty() && send.targets.size() == send.deliveries.size(),
@@ -228,6 +233,7 @@ Next deliver(SnsState& s) {
 Next sent(SnsState& s) {
   CHECK(s.under_way <= s.sending && s.sending <= s.sends.size(), "a wave from {} to {} of {}",
         s.under_way, s.sending, s.sends.size());
+  if (s.numbering == SnsState::Numbers::confirming) note_confirmation(s);
   for (std::size_t i = s.under_way; i < s.sending; ++i) {
     SnsSend& send = s.sends[i];
     for (std::size_t target = 0; target < send.targets.size(); ++target)

@@ -101,18 +101,6 @@ Next choose(SnsState& s) {
   return deliver(s);
 }
 
-// Reading a large message uses up a turn: its filters are evaluated in another one.
-Next begin_delivery(SnsState& s) {
-  std::size_t bytes = 0;
-  for (const SnsMessage& m : s.messages) {
-    s.filter_bodies.emplace_back(m.text);
-    bytes += m.text.size() + m.attributes.size();
-  }
-  const bool filters = std::ranges::any_of(
-      s.topic->subscriptions, [](const SnsSubscription& one) { return one.filter != nullptr; });
-  return filters && bytes > SnsCall::comparisons_a_turn ? pause(s) : choose(s);
-}
-
 bool check_batch(SnsState& s) {
   std::size_t bytes = 0;
   for (const SnsMessage& m : s.messages) {
@@ -154,6 +142,18 @@ bool find_topic_of(SnsState& s, const Form& form) {
 
 }  // namespace
 
+// Reading a large message uses up a turn: its filters are evaluated in another one.
+Next begin_delivery(SnsState& s) {
+  std::size_t bytes = 0;
+  for (const SnsMessage& m : s.messages) {
+    s.filter_bodies.emplace_back(m.text);
+    bytes += m.text.size() + m.attributes.size();
+  }
+  const bool filters = std::ranges::any_of(
+      s.topic->subscriptions, [](const SnsSubscription& one) { return one.filter != nullptr; });
+  return filters && bytes > SnsCall::comparisons_a_turn ? pause(s) : choose(s);
+}
+
 Next publish(SnsState& s, const Form& form) {
   if (!find_topic_of(s, form)) return Next::respond;
   s.messages.resize(1);
@@ -162,7 +162,7 @@ Next publish(SnsState& s, const Form& form) {
   if (!m.refusal && m.text.size() + attributes_size(m.attributes) > SnsCall::message_bytes_max) {
     m.refusal.parameter("Message too long");
   }
-  return begin_delivery(s);
+  return s.topic->is_fifo() ? take_numbers(s) : begin_delivery(s);
 }
 
 Next publish_batch(SnsState& s, const Form& form) {
@@ -186,10 +186,17 @@ Next publish_batch(SnsState& s, const Form& form) {
     s.messages[i].id = text_of(form, prefix + "Id");
     read_message(s, form, prefix, s.messages[i]);
   }
-  return check_batch(s) ? begin_delivery(s) : Next::respond;
+  if (!check_batch(s)) return Next::respond;
+  return s.topic->is_fifo() ? take_numbers(s) : begin_delivery(s);
 }
 
-Next published(SnsState& s) { return s.chosen ? sent(s) : choose(s); }
+Next published(SnsState& s) {
+  if (s.numbering == SnsState::Numbers::asked) {
+    note_numbers(s);
+    return begin_delivery(s);
+  }
+  return s.chosen ? sent(s) : choose(s);
+}
 
 Next answer_publish(SnsState& s) {
   if (s.batch) {

@@ -2,7 +2,6 @@
 // Reads and checks the messages of a publish.
 #include <fmt/core.h>
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <optional>
 
@@ -160,15 +159,11 @@ bool check_ids(SnsState& s, SnsMessage& m) {
   return true;
 }
 
-// Sequence numbers rise within the process, and across restarts as the clock does.
-std::uint64_t next_sequence_number(Instant now) {
-  static std::atomic<std::uint64_t> last{0};
-  const std::uint64_t from_clock = static_cast<std::uint64_t>(now.ms) << 20;
-  std::uint64_t before = last.load(std::memory_order_relaxed), next = 0;
-  do {
-    next = std::max(before + 1, from_clock);
-  } while (!last.compare_exchange_weak(before, next, std::memory_order_relaxed));
-  return next;
+// Names the topic too, because a standard queue may have several. No part has a line break.
+std::string dedup_by(const SnsState& s, const SnsMessage& m) {
+  const bool of_group = value_of(s.topic->attributes, "FifoThroughputScope") == "MessageGroup";
+  return fmt::format("{}\n{}\n{}", raw(s.row->id), of_group ? m.group : std::string_view(),
+                     m.dedup_id);
 }
 
 }  // namespace
@@ -185,9 +180,10 @@ void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsM
       !read_attributes(m, form, prefix + "MessageAttributes.entry") || !check_ids(s, m)) {
     return;
   }
-  m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
   if (s.topic->is_fifo()) {
-    write_sequence_number(m.sequence_number, next_sequence_number(s.now));
+    m.dedup_by = dedup_by(s, m);
+  } else {
+    m.message_id = new_uuid(s, static_cast<std::uint64_t>(&m - s.messages.data()));
   }
 }
 

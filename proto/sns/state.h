@@ -95,6 +95,7 @@ struct SnsMessage {
   std::string group, dedup_id;  // empty: none
   std::array<char, 36> message_id{};
   std::array<char, 20> sequence_number{};
+  std::string dedup_by;  // what names it in its FIFO topic for five minutes
 
   // The texts of its envelopes (proto/aws/notification.h); empty: not needed so far.
   std::string notification;
@@ -166,9 +167,14 @@ struct SnsState {
   std::vector<FilterBody> filter_bodies;  // one a message; freed once `chosen`
   std::size_t compared = 0;               // (subscription, message) pairs compared so far, in order
   bool chosen = false;                    // all pairs are compared, and `deliveries` is complete
-  std::deque<SnsDelivery> deliveries;     // dead letters are added later
-  std::size_t delivering = 0;             // first delivery without sends
-  std::deque<SnsSend> sends;              // of the deliveries before that one
+  // FIFO topic: the messages' numbers. They are taken before the first wave of sends, and beside it
+  // a second request waits until they are durable.
+  enum class Numbers : std::uint8_t { none, asked, taken, confirming, durable };
+  Numbers numbering = Numbers::none;
+  std::vector<SendEntry> numbers;
+  std::deque<SnsDelivery> deliveries;  // dead letters are added later
+  std::size_t delivering = 0;          // first delivery without sends
+  std::deque<SnsSend> sends;           // of the deliveries before that one
   // First send not begun yet; first send of the current wave.
   std::size_t sending = 0, under_way = 0;
 
@@ -214,7 +220,14 @@ CallStep put_data_protection_policy(SnsState& s, const Form& form);
 // Reads the message whose parameters begin with `prefix`. An error goes into its refusal.
 void read_message(SnsState& s, const Form& form, const std::string& prefix, SnsMessage& m);
 
+// numbers.cc: a FIFO topic's numbers. A message that was published before gets its first number.
+CallStep take_numbers(SnsState& s);  // or the answer, if all messages are refused
+void note_numbers(SnsState& s);
+void confirm_numbers(SnsState& s);  // adds a request to the routes
+void note_confirmation(SnsState& s);
+
 // publish.cc
+CallStep begin_delivery(SnsState& s);
 CallStep publish(SnsState& s, const Form& form);
 CallStep publish_batch(SnsState& s, const Form& form);
 CallStep published(SnsState& s);  // after a wave of sends, or after a pause

@@ -105,7 +105,7 @@ class Sns(ServedTest):
         self.assertEqual([json.loads(m["Body"]) for m in self.receive(by_body)], [{"order": {"colour": "red"}}])
         message = self.refused("InvalidParameter", self.sns.subscribe, TopicArn=topic, Protocol="sqs",
                                Endpoint=self.queue()[1], Attributes={"FilterPolicy": '{"a": [{"like": "x"}]}'})
-        self.assertEqual(message, "Invalid parameter: FilterPolicy: Unrecognized match type like")
+        self.assertEqual(message, "Invalid parameter: Attributes Reason: FilterPolicy: Unrecognized match type like")
 
     def test_fifo(self):
         topic = self.topic(fifo=True, ContentBasedDeduplication="true")
@@ -113,13 +113,17 @@ class Sns(ServedTest):
         self.subscribe(topic, arn, RawMessageDelivery="true")
         standard, arn = self.queue()
         self.subscribe(topic, arn)
-        numbers = [self.sns.publish(TopicArn=topic, Message=text, MessageGroupId="g")["SequenceNumber"]
-                   for text in ("a", "b", "a", "c")]
-        self.assertEqual(sorted(set(numbers)), numbers)
+        sent = [self.sns.publish(TopicArn=topic, Message=text, MessageGroupId="g") for text in ("a", "b", "a", "c")]
+        numbers = [each["SequenceNumber"] for each in sent]
+        self.assertEqual(numbers[2], numbers[0])
+        self.assertEqual(sent[2]["MessageId"], sent[0]["MessageId"])
+        self.assertEqual(sorted(set(numbers)), [numbers[0], numbers[1], numbers[3]])
         messages = self.receive(fifo)
         self.assertEqual([m["Body"] for m in messages], ["a", "b", "c"])
         self.assertEqual({m["Attributes"]["MessageGroupId"] for m in messages}, {"g"})
-        self.assertEqual(len(self.receive(standard)), 4)
+        bodies = [json.loads(m["Body"]) for m in self.receive(standard)]
+        self.assertEqual([body["Message"] for body in bodies], ["a", "b", "c"])
+        self.assertEqual([body["MessageId"] for body in bodies], [sent[n]["MessageId"] for n in (0, 1, 3)])
         self.refused("InvalidParameter", self.sns.publish, TopicArn=topic, Message="m")
 
     def test_batch(self):
@@ -234,6 +238,29 @@ class Signed(Sns):
 
 class Restart(unittest.TestCase):
     """Topics and subscriptions are as durable as queues."""
+
+    def test_a_fifo_topic_remembers_its_messages_over_a_kill(self):
+        pawl = Pawl(ServedTest.binary).start()
+        sns, sqs = clients(pawl)
+        topic = sns.create_topic(Name="t.fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
+        for name in ("a", "b"):
+            arn = pawl.arn(sqs.create_queue(QueueName=name)["QueueUrl"])
+            sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+        message = {"TopicArn": topic, "Message": "m", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+        first = sns.publish(**message)
+        pawl.kill()
+        with Pawl(ServedTest.binary, data=pawl.data) as again:
+            sns, sqs = clients(again)
+            second = sns.publish(**message)
+            self.assertEqual((second["MessageId"], second["SequenceNumber"]),
+                             (first["MessageId"], first["SequenceNumber"]))
+            next_one = sns.publish(**message | {"MessageDeduplicationId": "e"})
+            self.assertGreater(next_one["SequenceNumber"], first["SequenceNumber"])
+            for name in ("a", "b"):
+                url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+                received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+                self.assertEqual([json.loads(each["Body"])["MessageId"] for each in received],
+                                 [first["MessageId"], next_one["MessageId"]])
 
     def test_topics_survive_kill(self):
         pawl = Pawl(ServedTest.binary).start()

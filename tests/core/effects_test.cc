@@ -16,11 +16,12 @@ namespace {
 // is named.
 template <typename WithVector>
 void for_each_vector(Effects& effects, WithVector&& with_vector) {
-  auto& [configs, heads, sends, receives, deletes, purges, tasks, forgotten_transfers, replays,
-         freed, replies, transfers] = effects;
+  auto& [configs, heads, sends, numbers, receives, deletes, purges, tasks, forgotten_transfers,
+         replays, freed, replies, transfers] = effects;
   with_vector(configs, true);
   with_vector(heads, true);
   with_vector(sends, true);
+  with_vector(numbers, true);
   with_vector(receives, true);
   with_vector(deletes, true);
   with_vector(purges, true);
@@ -42,7 +43,7 @@ TEST(Effects, HaveRecordsIfOneOfTheirRecordVectorsIsNotEmpty) {
     vector.clear();
     ++kind;
   });
-  EXPECT_EQ(kind, 12);
+  EXPECT_EQ(kind, 13);
 }
 
 TEST(Effects, AreClearedWholeAndKeepTheirMemoryForTheNextTurn) {

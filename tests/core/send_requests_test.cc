@@ -105,6 +105,63 @@ TEST_F(SendRequestsTest, FanOutSendsOneContentToEachQueue) {
   EXPECT_TRUE(parts_.effects.replies.at(0).after_flush);
 }
 
+TEST_F(SendRequestsTest, FanOutToAStandardQueueDropsWhatItHas) {
+  Queue& queue = parts_.make_queue("a");
+  std::array<FanOutTarget, 1> targets;
+  targets[0].queue = queue.id;
+  const auto fan_out = [&](std::string_view dedup_by, Instant now) {
+    entries_ = {entry()};
+    entries_[0].dedup_by = dedup_by;
+    request_ = Request{.op = Op::fan_out, .sends = entries_};
+    request_.targets = targets;
+    sends_.fan_out(request_, now, parts_.effects);
+    return targets[0].duplicate;
+  };
+  EXPECT_FALSE(fan_out("m", ShardParts::start));
+  EXPECT_TRUE(fan_out("m", ShardParts::start + seconds(299)));
+  EXPECT_TRUE(parts_.effects.replies.back().after_flush) << "the first may not be durable yet";
+  EXPECT_EQ(targets[0].seq, 1u);
+  EXPECT_FALSE(fan_out("n", ShardParts::start + seconds(299)));
+  EXPECT_FALSE(fan_out("m", ShardParts::start + seconds(300)));
+  EXPECT_FALSE(fan_out("", ShardParts::start + seconds(300)));
+  ASSERT_EQ(parts_.effects.sends.size(), 4u);
+  EXPECT_NE(parts_.effects.sends[0].dedup, TextKey{});
+  EXPECT_EQ(parts_.effects.sends[0].dedup, parts_.effects.sends[2].dedup);
+  EXPECT_EQ(parts_.effects.sends[3].dedup, TextKey{});
+}
+
+TEST_F(SendRequestsTest, ATopicGivesNumbersThatWaitForTheLogOnlyWhenAskedTo) {
+  Queue& topic = parts_.make_queue("t.fifo");
+  const auto take = [&](std::vector<std::string_view> names, Durability durability) {
+    entries_.clear();
+    for (const std::string_view name : names) entries_.push_back({.dedup_by = name});
+    request_ = Request{.op = Op::take_numbers, .sends = entries_};
+    request_.durability = durability;
+    sends_.take_numbers(topic, request_, ShardParts::start, parts_.effects);
+    return parts_.effects.replies.back().after_flush;
+  };
+  EXPECT_TRUE(take({"a"}, Durability::memory)) << "no reserved number is durable yet";
+  ASSERT_EQ(parts_.effects.heads.size(), 1u);
+  EXPECT_TRUE(parts_.effects.heads[0].reserved);
+  parts_.commits.appended(parts_.effects, 50);
+  parts_.commits.committed(50, ShardParts::start);
+  EXPECT_FALSE(take({"b", "a", "b"}, Durability::memory));
+  EXPECT_EQ(entries_[0].seq, 2u);
+  EXPECT_FALSE(entries_[0].duplicate);
+  EXPECT_EQ(entries_[1].seq, 1u);
+  EXPECT_TRUE(entries_[1].duplicate);
+  EXPECT_EQ(entries_[2].seq, 2u);
+  EXPECT_TRUE(take({"b"}, Durability::fsync));
+  ASSERT_EQ(parts_.effects.numbers.size(), 2u);
+  EXPECT_EQ(parts_.effects.numbers[1].topic, topic.id);
+  EXPECT_EQ(parts_.effects.numbers[1].seq, 2u);
+  EXPECT_TRUE(parts_.effects.sends.empty());
+  parts_.state.limits.dedup_max = 2;
+  take({"c", "a"}, Durability::memory);
+  EXPECT_EQ(entries_[0].error, Errc::overloaded);
+  EXPECT_EQ(entries_[1].seq, 1u) << "what is known needs no room";
+}
+
 TEST_F(SendRequestsTest, AreRefusedWhenTheNumbersAreUsedUp) {
   Queue& queue = parts_.make_queue("q");
   queue.next_seq = seq_newest_max;

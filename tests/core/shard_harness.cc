@@ -184,6 +184,7 @@ void ShardHarness::write(Effects& effects) {
     live_.insert(record.position);
     frame.records.emplace_back(std::move(stored));
   }
+  for (const NumberRecord& record : effects.numbers) frame.records.emplace_back(record);
   for (const ReceiveRecord& record : effects.receives) frame.records.emplace_back(record);
   for (const ForgetTransferRecord& record : effects.forgotten_transfers)
     frame.records.emplace_back(record);

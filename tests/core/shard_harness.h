@@ -55,8 +55,9 @@ struct StoredSend {
     return {.body = body, .group = group, .dedup_id = dedup_id, .origin = origin};
   }
 };
-using StoredRecord = std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, DeleteRecord,
-                                  PurgeRecord, TaskRecord, ForgetTransferRecord, CheckpointRecord>;
+using StoredRecord =
+    std::variant<ConfigRecord, HeadRecord, StoredSend, ReceiveRecord, DeleteRecord, PurgeRecord,
+                 TaskRecord, ForgetTransferRecord, NumberRecord, CheckpointRecord>;
 
 // A shard whose allocations during a call count as BrokerMemory.
 class CountedShard {

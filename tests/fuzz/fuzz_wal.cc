@@ -4,6 +4,7 @@
 //
 // Input: one byte for the kind, then the bytes. Hashes of records are corrected first, so that the
 // fuzzer reaches the code behind them.
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -13,6 +14,7 @@
 #include "core/check.h"
 #include "wal/checkpoint_records.h"
 #include "wal/format.h"
+#include "wal/message_records.h"
 #include "wal/records.h"
 #include "wal/repair/sink.h"
 
@@ -65,6 +67,11 @@ class Sum final : public RecordSink {
     add(record.task.sent);
   }
   void forget_transfer(const ForgetTransferRecord& record) override { add(record.from.seq); }
+  void number(const NumberRecord& record) override {
+    add(record.seq);
+    std::array<std::byte, number_bytes> out{};
+    CHECK(encode_number(out.data(), record, 0) == number_bytes);
+  }
   void checkpoint(const CheckpointRecord& record) override {
     add(record.index());
     std::visit([this](const auto& part) { again(part); }, record);

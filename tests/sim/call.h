@@ -59,6 +59,9 @@ struct Call {
   std::vector<std::uint64_t> names;  // content.attributes of `sends`
   std::uint32_t sender = 0;          // number of the producer; 0: none
   std::uint64_t connection = 0;      // of the producer, when the call began
+  // take_numbers: `names` are the numbers of the texts.
+  std::vector<Seq> numbers_known;  // to the model, 0 before
+  bool waits_for_numbers = false;
   // A fan_out is one call for each queue; the request is that of the first.
   std::vector<FanOutTarget> targets;  // of the first
   Call* shared_by = nullptr;          // the first

@@ -13,7 +13,8 @@ constexpr std::uint32_t no_message = UINT32_MAX;
 
 constexpr std::size_t dedups_kept = 24;
 constexpr std::string_view account = "000000000000";
-constexpr std::size_t replays_a_queue = 9;  // with more the broker forgets the first
+constexpr std::string_view topic_name = "own-topic";  // gives numbers to published messages
+constexpr std::size_t replays_a_queue = 9;            // with more the broker forgets the first
 
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
 
@@ -123,7 +124,7 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
     call.names[i] = name_mark ^ id;
     SendEntry& entry = call.sends.emplace_back();
     if (row.fifo) {
-      model_->name_group(id, pick_group(), pick_dedup(queue));
+      model_->name_group(id, pick_group(), pick_dedup(random_, row.name));
     } else if (random_.chance(plan_.fair, 100)) {
       model_->name_group(id, pick_group(), 0);
     }
@@ -132,7 +133,11 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
     call.messages.push_back(id);
   }
-  if (entries == 1 && may_go_on_ && shared_.chance(plan_.shared, 100)) return fan_out(call);
+  if (entries == 1 && may_go_on_ && shared_.chance(plan_.shared, 100)) {
+    fan_out(call);
+    if (shared_.chance(1, 4)) take_numbers(client);
+    return;
+  }
   if (!row.fifo && numbered_.chance(plan_.numbered, 100)) number_sends(call);
   submit(call);
 }
@@ -158,9 +163,41 @@ void Clients::fan_out(Call& first) {
                              .subscription = subscription_of(calls[i]->messages.front())});
   }
   first.sends.front().content.notification = shared_note;
+  if (!row.fifo && shared_.chance(1, 2)) publish(calls);
   for (Call* call : calls) begin(*call);
   first.request.op = Op::fan_out;
   world_->submit(first.request, first.home, first.target);
+}
+
+// The message has a deduplication id of a FIFO topic.
+void Clients::publish(std::vector<Call*>& calls) {
+  Call& first = *calls.front()->shared_by;
+  const std::uint32_t text = pick_dedup(shared_, std::string(topic_name));
+  first.sends.front().dedup_by = model_->text_of(text);
+  for (const Call* call : calls) model_->name_producer(call->messages.front(), publisher, text);
+}
+
+void Clients::take_numbers(std::uint32_t client) {
+  const auto& queues = model_->queues();
+  const auto topic = std::ranges::find_if(queues, [](const QueueRow& row) {
+    return row.name == topic_name && row.state != QueueRow::State::deleted;
+  });
+  if (topic == queues.end()) {
+    Call& call = make(Op::create_queue, client, 0);
+    call.spec.account = account;
+    call.spec.name = topic_name;
+    return submit(call);
+  }
+  Call& call = make(Op::take_numbers, client, static_cast<std::uint32_t>(topic - queues.begin()));
+  for (std::uint64_t entries = shared_.between(1, 3); entries > 0; --entries) {
+    call.names.push_back(pick_dedup(shared_, std::string(topic_name)));
+    call.sends.push_back(
+        {.dedup_by = model_->text_of(static_cast<std::uint32_t>(call.names.back()))});
+  }
+  call.numbers_known.resize(call.sends.size());
+  call.waits_for_numbers = shared_.chance(1, 2);
+  if (!call.waits_for_numbers) call.request.durability = Durability::memory;
+  submit(call);
 }
 
 void Clients::number_sends(Call& call) {
@@ -198,12 +235,11 @@ std::uint32_t Clients::pick_group() {
 }
 
 // Repeats some ids again and again: soon, after a purge, after a crash, or after the window.
-std::uint32_t Clients::pick_dedup(std::uint32_t queue) {
-  std::vector<std::uint32_t>& used = dedups_[model_->queues()[queue].name];
-  if (!used.empty() && random_.chance(plan_.duplicates, 100))
-    return used[random_.below(used.size())];
+std::uint32_t Clients::pick_dedup(Random& random, const std::string& name) {
+  std::vector<std::uint32_t>& used = dedups_[name];
+  if (!used.empty() && random.chance(plan_.duplicates, 100)) return used[random.below(used.size())];
   if (used.size() == dedups_kept)
-    used.erase(used.begin() + static_cast<long>(random_.below(dedups_kept)));
+    used.erase(used.begin() + static_cast<long>(random.below(dedups_kept)));
   used.push_back(next_text_++);
   return used.back();
 }
@@ -378,6 +414,7 @@ void Clients::create_all() {
     submit_one(copies_name(false), false);
     submit_one(copies_name(true), true);
   }
+  if (plan_.shared > 0) submit_one(std::string(topic_name), false);
   if (!plan_.moves) return;
   submit_one(own_name(true), plan_.own_fifo);
   submit_one(own_name(false), plan_.own_fifo);

@@ -129,7 +129,7 @@ void Clients::take_outcomes() {
 // Reports the decisions of this turn, in their order as far as it is known, then the responses.
 void Clients::on_turn(const Turn& turn) {
   take_outcomes();
-  bool undecided = false;
+  bool undecided = false, numbers = false;
   for (Call* call : under_way_) {
     if (call->target != turn.shard || call->asked_step >= turn.step) continue;
     if (call->exact && call->decided_step == 0) {
@@ -137,6 +137,7 @@ void Clients::on_turn(const Turn& turn) {
       call->decided_at = turn.now;
       if (call->op == Op::delete_message) model_->decided_delete(*call, turn);
     }
+    if (call->op == Op::take_numbers) numbers = true;
     if (call->op != Op::send || call->undecided == 0) continue;
     model_->decided_sends(*call, false, turn);
     undecided |= call->undecided > 0;
@@ -145,6 +146,14 @@ void Clients::on_turn(const Turn& turn) {
     if (!undecided) break;
     if (call->op == Op::send && call->target == turn.shard && call->asked_step < turn.step)
       model_->decided_sends(*call, true, turn);
+  }
+  for (const bool duplicates : {false, true}) {
+    for (Call* call : under_way_) {
+      if (!numbers) break;
+      if (call->op == Op::take_numbers && call->target == turn.shard &&
+          call->asked_step < turn.step)
+        model_->decided_numbers(*call, duplicates, turn);
+    }
   }
   const auto comes_first = [](const Call* call) {
     // A delete that did not wait for the disk may have been decided after a receive of the same

@@ -78,6 +78,8 @@ class Clients final : public BrokerObserver {
   void send(std::uint32_t client, std::uint32_t queue, std::size_t entries);
   void number_sends(Call& call);
   void fan_out(Call& first);
+  void publish(std::vector<Call*>& calls);
+  void take_numbers(std::uint32_t client);
   void take_outcomes();
   void share_answer(Call& first);
   void receive(std::uint32_t client, std::uint32_t queue);
@@ -91,7 +93,7 @@ class Clients final : public BrokerObserver {
   bool is_own(std::uint32_t queue) const;
   bool pick_source(std::uint32_t& queue);
   std::uint32_t pick_group();
-  std::uint32_t pick_dedup(std::uint32_t queue);
+  std::uint32_t pick_dedup(Random& random, const std::string& name);
   bool is_fifo(std::uint64_t name) const { return name < plan_.fifo_names; }
   std::string queue_name(std::uint64_t name) const;
   std::string own_name(bool source) const;

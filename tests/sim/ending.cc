@@ -130,7 +130,7 @@ void Simulation::check_empty() {
   if (!settle()) return;
   model_.check_tasks_ended();
   const bool fifo = plan_.fifo_names > 0 || plan_.own_fifo || plan_.replays > 0;
-  const bool remembers = fifo || plan_.numbered > 0;
+  const bool remembers = fifo || plan_.numbered > 0 || plan_.shared > 0;
   run_until(world_.now_us() + (remembers ? window_us : 1'100'000));
   clients_.count_all();
   if (!settle()) return;
@@ -146,7 +146,8 @@ void Simulation::check_empty() {
     if (loop.log().messages() != 0 && loop.shard().set_aside() == 0)
       return trace_.broken("nothing is left", "shard {}: the log counts {} messages", i,
                            loop.log().messages());
-    if (const std::uint64_t kept = loop.shard().memory().dedup; kept > 0 && !fifo)
+    if (const std::uint64_t kept = loop.shard().memory().dedup;
+        kept > 0 && !fifo && plan_.shared == 0)
       return trace_.broken("nothing is left", "shard {}: {} bytes of producers", i, kept);
     // Recovery reads a checkpoint, and as much log as is written before the next one.
     const LogStats stats = loop.log().stats();

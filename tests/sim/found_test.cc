@@ -92,6 +92,7 @@ struct NoRecords final : RecoverySink {
   void purge(const PurgeRecord&, std::vector<LogPos>&) override {}
   void task(const TaskRecord&, std::vector<LogPos>&) override {}
   void forget_transfer(const ForgetTransferRecord&) override {}
+  void number(const NumberRecord&) override {}
   void replay(const ReplayRecord&) override {}
 };
 

@@ -328,6 +328,9 @@ void Model::asked(Call& call) {
       }
       if (const auto policy = policy_of(call.changes)) add_policy(queue, *policy);
       return redelay(queue);
+    case Op::take_numbers:
+      queue.gives_numbers = true;
+      return;
     case Op::start_move:
       return asked_start(call, queue);
     case Op::list_moves:
@@ -359,6 +362,8 @@ void Model::answered(Call& call, const Turn& turn) {
     case Op::send:
     case Op::fan_out:
       return answered_send(call, turn);
+    case Op::take_numbers:
+      return answered_numbers(call, turn);
     case Op::receive:
       return answered_receive(call, turn);
     case Op::delete_message:

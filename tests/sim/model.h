@@ -97,6 +97,9 @@ struct ModelMessage {
 inline constexpr std::string_view shared_note = "a note that all envelopes have";
 constexpr MessageId subscription_of(std::uint32_t message) { return {1, message}; }
 
+// In the place of a producer: a topic, of which a standard queue gets each message once.
+inline constexpr std::uint32_t publisher = UINT32_MAX;
+
 // A set of queue names: one bit for each name. A run uses only a few names.
 using Names = std::uint64_t;
 inline constexpr std::size_t names_max = 64;
@@ -183,6 +186,10 @@ struct QueueRow {
   // By group and deduplication id; in a standard queue by producer and sequence.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<First>> firsts;
 
+  // Given to published messages, with the turn; 0: answered, so that a crash does not free it.
+  std::map<Seq, std::uint64_t> numbers;
+  bool gives_numbers = false;
+
   // FIFO.
   bool fifo = false;
   std::vector<ScopeState> scopes;  // possible states; one is true
@@ -241,6 +248,7 @@ class Model {
   void asked(Call& call);
   // Called for all calls of a turn: first for the accepted sends, then for their duplicates.
   void decided_sends(Call& call, bool duplicates, const Turn& turn);
+  void decided_numbers(Call& call, bool duplicates, const Turn& turn);
   // Records one delivery. Deliveries come in the order of the deciding shard.
   void delivered(Call& call, std::size_t index, const Turn& turn);
   // To be called after delivered() for every delivery of the call.
@@ -346,6 +354,7 @@ class Model {
                    Instant high) const;
 
   // model_producers.cc
+  void judge_number(QueueRow& topic, std::uint32_t text, const SendEntry& entry, const Turn& turn);
   void judge_once(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,
                   const Turn& turn);
   void judge_accepted(QueueRow& queue, const ModelMessage& message, std::vector<First>& firsts,
@@ -408,6 +417,7 @@ class Model {
   void check_copies(std::uint32_t at);
 
   // model.cc
+  void answered_numbers(const Call& call, const Turn& turn);
   void answered_send(const Call& call, const Turn& turn);
   void answered_receive(const Call& call, const Turn& turn);
   void answered_delete_messages(const Call& call, const Turn& turn);

@@ -80,10 +80,10 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
 }
 
 // The last number is in use: by a message that was seen, or by one from another queue or a replay
-// that was not seen yet. Or a queue that answers early lost it in a crash.
+// that was not seen yet. Or a queue that answers early, or a topic, lost it in a crash.
 void Model::check_used_up(const QueueRow& queue) {
   const bool seen = queue.by_seq.contains(seq_newest_max);
-  bool unseen = queue.replays.relaxed || may_have_copies(queue);
+  bool unseen = queue.replays.relaxed || queue.gives_numbers || may_have_copies(queue);
   for (std::uint32_t from = 0; from < queues_.size(); ++from)
     unseen |= leads_to(from, static_cast<std::uint32_t>(&queue - queues_.data()));
   if (!world_->numbers_run_out() || (!seen && !unseen))

@@ -259,8 +259,8 @@ void Model::judge_send(QueueRow& queue, const ModelMessage& message, const SendE
 
 // Forgets entries at a purge, which was decided in turn `step` (`exact`), or then or later.
 void Model::forget_firsts(QueueRow& queue, std::uint64_t step, bool exact) {
-  if (!queue.fifo) return;  // producers are remembered
   for (auto& [key, firsts] : queue.firsts) {
+    if (!queue.fifo && key.first != publisher) continue;  // producers are remembered
     std::erase_if(firsts, [&](const First& first) { return first.step < step; });
     for (First& first : firsts) first.sure &= exact && first.step != step;
   }
@@ -270,9 +270,11 @@ void Model::crashed_in_order(QueueRow& queue, std::uint64_t durable_step) {
   queue.attempts.clear();
   queue.attempts_asked.clear();
   queue.letting_go.clear();
-  const bool purged = queue.fifo && queue.purges > 0;
-  for (auto& [key, firsts] : queue.firsts)
+  for (auto& [key, firsts] : queue.firsts) {
+    const bool purged = (queue.fifo || key.first == publisher) && queue.purges > 0;
     for (First& first : firsts) first.sure &= first.step <= durable_step && !purged;
+  }
+  std::erase_if(queue.numbers, [&](const auto& number) { return number.second > durable_step; });
 }
 
 // --- attempts ---

@@ -96,6 +96,8 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_lease_relocation),
     PAWL_MUTANT_NAME(free_shared_body),
     PAWL_MUTANT_NAME(count_shared_body_twice),
+    PAWL_MUTANT_NAME(forget_numbers),
+    PAWL_MUTANT_NAME(repeat_publish),
 };
 #undef PAWL_MUTANT_NAME
 

@@ -53,6 +53,10 @@ class Listening final : public ShardRecovery {
     say(8, raw(record.from.shard), raw(record.from.queue), record.from.seq);
     ShardRecovery::forget_transfer(record);
   }
+  void number(const NumberRecord& record) override {
+    say(20, raw(record.topic), record.seq, 0);
+    ShardRecovery::number(record);
+  }
   void checkpoint(const CheckpointRecord& record) override {
     if (const auto* index_entries = std::get_if<IndexEntriesRecord>(&record)) {
       for (const auto& [seq, position] : index_entries->entries)

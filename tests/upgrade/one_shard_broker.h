@@ -137,6 +137,14 @@ class OneShardBroker final : public RequestOwner {
     CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
     return entry;
   }
+  // The number of a message published to a topic.
+  SendEntry take_number(QueueId topic, std::string_view dedup_by) {
+    SendEntry entry{.dedup_by = dedup_by};
+    Request request{.op = Op::take_numbers, .queue = topic};
+    request.sends = {&entry, 1};
+    CHECK(ask(request) == Errc::ok && entry.error == Errc::ok);
+    return entry;
+  }
   void fan_out(const Content& content, std::span<FanOutTarget> targets) {
     SendEntry entry{.content = content};
     Request request{.op = Op::fan_out};

@@ -194,6 +194,10 @@ inline constexpr std::uint64_t sequences[] = {1, 3, 4};
 // twin and other_twin: each message was sent to both in one record; the second follows the
 // checkpoint. `twin` has deleted the first. In `other_twin` they are in an envelope.
 inline constexpr std::string_view shared_bodies[] = {"shared 1", "shared 2"};
+
+// From v9 on `news` has given the numbers 1 and 2 to messages with these deduplication ids; the
+// second follows the checkpoint.
+inline constexpr std::string_view published[] = {"published 1", "published 2"};
 inline constexpr std::string_view shared_note = "what their envelopes have in common";
 inline constexpr MessageId subscription{0x5ab5'0000'0000'0001, 2};
 

@@ -374,6 +374,17 @@ TEST_P(Upgrade, MessagesThatShareABodyAreInTheirQueues) {
   expect_counts(other_twin, {0, 0, 0});
 }
 
+TEST_P(Upgrade, ATopicKnowsTheNumbersThatItGave) {
+  if (version() < 9) return;  // no earlier fixture has any
+  const QueueId topic = broker->config(topics, news)->id;
+  for (const Seq number : {1u, 2u}) {
+    const SendEntry again = broker->take_number(topic, published[number - 1]);
+    EXPECT_TRUE(again.duplicate) << number;
+    EXPECT_EQ(again.seq, number);
+  }
+  EXPECT_GT(broker->take_number(topic, "another").seq, 2u);
+}
+
 std::vector<Start> starts() {
   std::vector<Start> all;
   for (const fs::path& directory : directories()) {
@@ -419,6 +430,7 @@ struct Seen final : RecordSink {
   void forget_transfer(const ForgetTransferRecord&) override {
     types.insert(RecordType::forget_transfer);
   }
+  void number(const NumberRecord&) override { types.insert(RecordType::number); }
   void replay(const ReplayRecord& record) override {
     types.insert(RecordType::replay);
     progress |= record.progress;
@@ -462,9 +474,10 @@ TEST(UpgradeFixture, TheNewestHasEveryTypeAndFieldOfThisVersion) {
     }
   }
   using enum RecordType;
-  EXPECT_EQ(seen.types, (std::set{send, delete_message, receive, purge, config, heads, task,
-                                  forget_transfer, index_entries, tracked_messages, times, dedup,
-                                  unsettled_transfer, segments, replay, row, producers, fan_out}));
+  EXPECT_EQ(seen.types,
+            (std::set{send, delete_message, receive, purge, config, heads, task, forget_transfer,
+                      index_entries, tracked_messages, times, dedup, unsettled_transfer, segments,
+                      replay, row, producers, fan_out, number}));
   EXPECT_EQ(seen.fields, known_fields);
   EXPECT_TRUE(seen.gone && seen.deleted && seen.reserved && seen.progress && seen.producer &&
               seen.in_envelope);

@@ -35,6 +35,7 @@ class Author {
     take(hasty, "x");
     broker_.send_once(id(numbered), producer, sequences[0]);
     broker_.send_once(id(numbered), producer, sequences[1]);
+    broker_.take_number(broker_.config(topics, news)->id, published[0]);
     fan_out(shared_bodies[0]);
     take(twin, shared_bodies[0]);
     drop(last);
@@ -48,6 +49,7 @@ class Author {
     // One checkpoint contains all of the above; the rest follows it.
     relocate();
     broker_.send_once(id(numbered), producer, sequences[2]);
+    broker_.take_number(broker_.config(topics, news)->id, published[1]);
     fan_out(shared_bodies[1]);
     change_others();
     begin_a_task();

@@ -28,6 +28,7 @@ struct Nothing final : RecordSink {
   void head(const HeadRecord&) override { ++seen; }
   void task(const TaskRecord&) override { ++seen; }
   void forget_transfer(const ForgetTransferRecord&) override { ++seen; }
+  void number(const NumberRecord&) override { ++seen; }
   void replay(const ReplayRecord&) override { ++seen; }
   void checkpoint(const CheckpointRecord&) override { ++seen; }
   void segment(const SegmentRecord& record) override {

@@ -77,6 +77,7 @@ struct Recovered final : RecoverySink {
   void forget_transfer(const ForgetTransferRecord& record) override {
     forgotten_transfers.push_back(record.from);
   }
+  void number(const NumberRecord& record) override { numbers.push_back(record); }
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
 
   void relocated(const SendRecord& record, std::vector<LogPos>& freed) {
@@ -88,6 +89,7 @@ struct Recovered final : RecoverySink {
   std::vector<TaskRecord> tasks;
   std::vector<ReplayRecord> replays;
   std::vector<TransferKey> forgotten_transfers;
+  std::vector<NumberRecord> numbers;
 };
 
 inline LogOptions small_options() {

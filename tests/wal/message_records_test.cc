@@ -48,6 +48,15 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
     before = bytes.used;
     bytes.add(encode_purge(bytes.at(), purge, stream));
     EXPECT_LE(bytes.used - before, purge_bytes);
+    const NumberRecord number{
+        queue,
+        1 + random.below(seq_max),
+        {random.any() | 1, random.any()},
+        Instant{static_cast<std::int64_t>(random.any() >> 17)}
+    };
+    before = bytes.used;
+    bytes.add(encode_number(bytes.at(), number, stream));
+    EXPECT_EQ(bytes.used - before, number_bytes);
 
     Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
@@ -72,6 +81,11 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
     ASSERT_EQ(seen.purges.size(), 1u);
     EXPECT_EQ(seen.purges[0].below, purge.below);
     EXPECT_EQ(seen.purges[0].at, purge.at);
+    ASSERT_EQ(seen.numbers.size(), 1u);
+    EXPECT_EQ(seen.numbers[0].topic, queue);
+    EXPECT_EQ(seen.numbers[0].seq, number.seq);
+    EXPECT_EQ(seen.numbers[0].dedup, number.dedup);
+    EXPECT_EQ(seen.numbers[0].sent, number.sent);
   }
 }
 

@@ -30,6 +30,7 @@ struct Seen final : RecordSink {
   std::vector<HeadRecord> heads;
   std::vector<TaskRecord> tasks;
   std::vector<TransferKey> forgotten_transfers;
+  std::vector<NumberRecord> numbers;
   std::vector<ReplayRecord> replays;
   std::vector<CheckpointRecord> parts;
   std::vector<SegmentRecord> segments;
@@ -51,6 +52,7 @@ struct Seen final : RecordSink {
   void forget_transfer(const ForgetTransferRecord& record) override {
     forgotten_transfers.push_back(record.from);
   }
+  void number(const NumberRecord& record) override { numbers.push_back(record); }
   void replay(const ReplayRecord& record) override { replays.push_back(record); }
   void checkpoint(const CheckpointRecord& record) override { parts.push_back(record); }
   void segment(const SegmentRecord& record) override { segments.push_back(record); }

@@ -43,6 +43,7 @@ struct Seen final : RecordSink {
     tasks.push_back(record);
   }
   void forget_transfer(const ForgetTransferRecord&) override { types += 'x'; }
+  void number(const NumberRecord&) override { types += 'n'; }
   void replay(const ReplayRecord&) override { types += 'y'; }
   void checkpoint(const CheckpointRecord&) override { types += 'k'; }
   void segment(const SegmentRecord&) override { types += 'g'; }

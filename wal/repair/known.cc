@@ -132,6 +132,10 @@ void Known::task(const TaskRecord& record) {
   }
 }
 
+void Known::number(const NumberRecord& record) {
+  if (part_ == Part::log) gave_out(queue(record.topic), record.seq + 1);
+}
+
 void Known::checkpoint(const CheckpointRecord& record) {
   if (part_ == Part::log) return;
   const auto note = [&](QueueId id, const auto& entries) {

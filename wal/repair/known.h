@@ -69,6 +69,7 @@ class Known final : public RecordSink {
   void head(const HeadRecord& record) override;
   void task(const TaskRecord& record) override;
   void forget_transfer(const ForgetTransferRecord&) override {}
+  void number(const NumberRecord& record) override;
   void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord& record) override;
   void segment(const SegmentRecord&) override {}

@@ -21,6 +21,7 @@ class QuietSink : public RecordSink {
   void head(const HeadRecord&) override {}
   void task(const TaskRecord&) override {}
   void forget_transfer(const ForgetTransferRecord&) override {}
+  void number(const NumberRecord&) override {}
   void replay(const ReplayRecord&) override {}
   void checkpoint(const CheckpointRecord&) override {}
   void segment(const SegmentRecord&) override {}

@@ -136,6 +136,59 @@ TEST_F(SnsAsOnAws, OneBadEntryRefusesTheWholeBatch) {
   EXPECT_EQ(broker.messages.size(), 0u) << "no entry is delivered";
 }
 
+TEST_F(SnsAsOnAws, AMessageThatIsPublishedAgainIsTheFirstOne) {
+  const std::string fifo = attribute(1, "FifoTopic", "true");
+  const std::string topic = make_topic("t.fifo", fifo), other = make_topic("u.fifo", fifo);
+  subscribe(topic, "q.fifo", raw);
+  subscribe(topic, "q", raw);
+  subscribe(other, "q", raw);
+  const auto send = [&](const std::string& to, std::string_view group, std::string_view id) {
+    const SqsResponse answer = publish(
+        to, fmt::format("&Message=m&MessageGroupId={}&MessageDeduplicationId={}", group, id));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return std::pair(element(answer, "MessageId"), element(answer, "SequenceNumber"));
+  };
+  const auto first = send(topic, "g", "d");
+  EXPECT_EQ(send(topic, "g", "d"), first);
+  EXPECT_EQ(send(topic, "h", "d"), first) << "the id counts in the whole topic";
+  EXPECT_EQ(bodies_of("q.fifo").size(), 1u);
+  EXPECT_EQ(bodies_of("q").size(), 1u) << "a standard queue gets one copy, too";
+  EXPECT_NE(send(topic, "g", "e").first, first.first);
+  EXPECT_NE(send(other, "g", "d").first, first.first) << "another topic";
+  EXPECT_EQ(bodies_of("q").size(), 3u);
+  EXPECT_EQ(element(batch(topic, entry(1, "a",
+                                       "&Message=m&MessageGroupId=g"
+                                       "&MessageDeduplicationId=d")),
+                    "MessageId"),
+            first.first);
+}
+
+TEST_F(SnsAsOnAws, AGroupHasDeduplicationIdsOfItsOwnWhenAskedFor) {
+  const std::string topic =
+      make_topic("t.fifo", attribute(1, "FifoTopic", "true") +
+                               attribute(2, "FifoThroughputScope", "MessageGroup"));
+  subscribe(topic, "q", raw);
+  for (const std::string_view group : {"g", "h", "g"}) {
+    EXPECT_EQ(
+        publish(topic, fmt::format("&Message=m&MessageGroupId={}&MessageDeduplicationId=d", group))
+            .status,
+        200);
+  }
+  EXPECT_EQ(bodies_of("q").size(), 2u);
+}
+
+// Beside the sends one request waits until the numbers are durable.
+TEST_F(SnsAsOnAws, APublishWithoutNumbersIsRefused) {
+  const std::string topic = make_topic("t.fifo", attribute(1, "FifoTopic", "true"));
+  const std::string message = "&Message=m&MessageGroupId=g&MessageDeduplicationId=d";
+  EXPECT_EQ(publish(topic, message).status, 200);
+  EXPECT_EQ(broker.seen[Op::take_numbers], 2);
+  broker.refuse_with = Errc::no_space;
+  EXPECT_EQ(element(publish(topic, message), "Code"), "Throttled");
+  broker.refuse_with = Errc::no_such_queue;
+  expect_fault(publish(topic, message), 404, "NotFound", "Topic does not exist");
+}
+
 TEST_F(SnsAsOnAws, ABadEntryIdIsNamed) {
   const std::string topic = make_topic("t"), long_id(81, 'i');
   expect_fault(batch(topic, entry(1, long_id, "&Message=m")), 400, "InvalidBatchEntryId",

@@ -49,6 +49,7 @@ class FakeBroker {
     std::string origin = {};  // for a test to set, and the id too
     MessageId id = {};
     QueueId queue = QueueId::none;
+    std::string deduplicated_by = {};
   };
 
   Directory directory;
@@ -86,6 +87,8 @@ class FakeBroker {
         return send(request);
       case Op::fan_out:
         return fan_out(request);
+      case Op::take_numbers:
+        return take_numbers(request);
       case Op::receive:
         return receive(request);
       case Op::delete_message:
@@ -143,16 +146,27 @@ class FakeBroker {
   void send_one(QueueId queue, SendEntry& entry) {
     if (entry.error != Errc::ok) return;
     const Content& content = entry.content;
+    const std::string_view dedup = content.dedup_id.empty() ? entry.dedup_by : content.dedup_id;
     const auto first = std::ranges::find_if(messages, [&](const QueuedMessage& m) {
-      return m.dedup_id == content.dedup_id && m.queue == queue;
+      return m.deduplicated_by == dedup && m.queue == queue;
     });
-    entry.duplicate = !content.dedup_id.empty() && first != messages.end();
+    entry.duplicate = !dedup.empty() && first != messages.end();
     entry.seq = entry.duplicate ? first->seq : ++seq_;
     if (entry.duplicate) return;
     messages.push_back({entry.seq, std::string(content.body), std::string(content.attributes),
                         std::string(content.system), entry.delay, std::string(content.group),
                         std::string(content.dedup_id)});
     messages.back().queue = queue;
+    messages.back().deduplicated_by = dedup;
+  }
+
+  void take_numbers(Request& request) {
+    for (SendEntry& entry : request.sends) {
+      const auto [at, first] =
+          numbers_.try_emplace({request.queue, std::string(entry.dedup_by)}, numbers_.size() + 1);
+      entry.seq = at->second;
+      entry.duplicate = !first;
+    }
   }
 
   // Stores what a receiver would get.
@@ -240,6 +254,7 @@ class FakeBroker {
   }
 
   Seq seq_ = 0;
+  std::map<std::pair<QueueId, std::string>, Seq> numbers_;  // of FIFO topics
   std::uint32_t queues_ = 0;
 };
 
