@@ -8,8 +8,10 @@
 
 #include "core/check.h"
 #include "core/free_memory.h"
+#include "proto/http/chunked_body.h"
 #include "proto/http/refusals.h"
 #include "proto/http/strictness.h"
+#include "proto/http/target.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -25,12 +27,12 @@ std::string_view trim_end(std::string_view text) {
 
 }  // namespace
 
-// The llhttp parser, the buffer and the position. llhttp is paused at the end of the head, of each
-// chunk-size line, of each chunk and of the request: its position is exact there, so that our own
-// checks do not depend on how the bytes were split.
+// The llhttp parser, the buffer and the position. llhttp is paused at the end of the head and of
+// the request: its position is exact there, so that our own checks do not depend on how the bytes
+// were split. A body in chunks is read by ChunkedBody instead.
 struct HttpParser::Impl {
-  enum class Event : std::uint8_t { none, head_end, chunk_line_end, chunk_end, request_end };
-  enum class Part : std::uint8_t { head, chunk_line, body, last_line };
+  enum class Event : std::uint8_t { none, head_end, request_end };
+  enum class Part : std::uint8_t { head, body, chunks };
   struct HeaderSlot {
     std::uint32_t name = 0, name_size = 0, value = 0, value_size = 0;  // positions in buffer
   };
@@ -49,7 +51,7 @@ struct HttpParser::Impl {
 
   State run(std::string_view bytes, std::size_t& consumed);
   bool step(std::string_view bytes, std::size_t& consumed);
-  HttpRefusal scan(std::string_view bytes);
+  bool step_in_chunks(std::string_view bytes, std::size_t& consumed);
   void on_event();
 
   int on_method();
@@ -60,13 +62,13 @@ struct HttpParser::Impl {
   int on_header_value(std::string_view bytes);
   int on_body(std::string_view bytes);
   void on_head_end();
-  void on_chunk_line_end();
+  void on_chunk(std::uint64_t size);
+  void on_request_end();
 
   void publish();
   void publish_if_moved() {
     if (request.target.data() != buffer.data() + target_at) publish();
   }
-  void split_target();
   void check_headers();
   void check_framing(const HttpHeader* coding);
   void check_target(std::string_view host);
@@ -82,6 +84,7 @@ struct HttpParser::Impl {
 
   llhttp_t http;
   HttpStrict strict;
+  ChunkedBody chunks;
   std::string buffer;  // the head as received, then the body; then body_slack of capacity
   const char* feeding = nullptr;  // bytes that llhttp reads: they belong at the end of the buffer
   std::vector<HeaderSlot> slots;
@@ -130,8 +133,6 @@ const llhttp_settings_t& HttpParser::Impl::settings() {
       return of(p).on_body({at, size});
     };
     s.on_headers_complete = pause<Event::head_end>;
-    s.on_chunk_header = pause<Event::chunk_line_end>;
-    s.on_chunk_complete = pause<Event::chunk_end>;
     s.on_message_complete = pause<Event::request_end>;
     return s;
   }();
@@ -168,6 +169,7 @@ HttpParser::State HttpParser::Impl::run(std::string_view bytes, std::size_t& con
 
 // Runs llhttp up to its next stop. True if it paused: it can then continue without more bytes.
 bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
+  if (part == Part::chunks) return step_in_chunks(bytes, consumed);
   const bool head = part == Part::head;
   CHECK(!head || buffer.size() <= head_bytes_max, "a head of {} bytes", buffer.size());
   if (head) bytes = bytes.substr(0, head_bytes_max - buffer.size());
@@ -183,8 +185,8 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   if (head) {
     if (buffer.empty()) buffer.reserve(buffer_start_bytes);
     buffer.append(used);
+    if (const HttpRefusal refusal = strict.scan_head(used)) refuse(refusal.status, refusal.text);
   }
-  if (const HttpRefusal refusal = scan(used)) refuse(refusal.status, refusal.text);
   if (state == State::error) return false;
   if (code == HPE_PAUSED) {
     on_event();
@@ -200,38 +202,45 @@ bool HttpParser::Impl::step(std::string_view bytes, std::size_t& consumed) {
   return false;
 }
 
-HttpRefusal HttpParser::Impl::scan(std::string_view bytes) {
-  switch (part) {
-    case Part::head:
-      return strict.scan_head(bytes);
-    case Part::chunk_line:
-      return strict.scan_chunk_line(bytes);
-    case Part::last_line:
-      return strict.scan_last_line(bytes);
-    case Part::body:
-      break;
+// Reads up to the next event of the body. True: it can continue without more bytes.
+bool HttpParser::Impl::step_in_chunks(std::string_view bytes, std::size_t& consumed) {
+  if (!bytes.empty()) continue_due = false;
+  const ChunkedBody::Piece piece = chunks.read(bytes);
+  consumed += piece.used;
+  switch (piece.event) {
+    case ChunkedBody::Event::need_more:
+      return false;
+    case ChunkedBody::Event::chunk:
+      on_chunk(piece.size);
+      return true;
+    case ChunkedBody::Event::data:
+      on_body(piece.data);
+      return true;
+    case ChunkedBody::Event::end:
+      on_request_end();
+      return true;
+    case ChunkedBody::Event::refused:
+      refuse(piece.refusal.status, piece.refusal.text);
+      return false;
   }
-  return {};
+  return false;
 }
 
 void HttpParser::Impl::on_event() {
   switch (event) {
     case Event::head_end:
       return on_head_end();
-    case Event::chunk_line_end:
-      return on_chunk_line_end();
-    case Event::chunk_end:
-      part = Part::chunk_line;
-      strict.begin_chunk_line();
-      return;
     case Event::request_end:
-      publish_if_moved();
-      request.body = std::string_view(buffer).substr(body_at);
-      state = State::complete;
-      return;
+      return on_request_end();
     case Event::none:
       CHECK(false, "llhttp paused unasked");
   }
+}
+
+void HttpParser::Impl::on_request_end() {
+  publish_if_moved();
+  request.body = std::string_view(buffer).substr(body_at);
+  state = State::complete;
 }
 
 int HttpParser::Impl::on_method() {
@@ -268,7 +277,6 @@ int HttpParser::Impl::on_target_end() {
 }
 
 int HttpParser::Impl::on_header_name(std::string_view bytes) {
-  if (part != Part::head) return refuse(400, "trailer fields are not accepted");
   if (!in_name) slots.push_back({.name = position(bytes)});
   in_name = true;
   slots.back().name_size += static_cast<std::uint32_t>(bytes.size());
@@ -303,8 +311,7 @@ void HttpParser::Impl::on_head_end() {
   if (state == State::error) return;
 
   const bool chunked = (http.flags & F_CHUNKED) != 0;
-  part = chunked ? Part::chunk_line : Part::body;
-  strict.begin_chunk_line();
+  part = chunked ? Part::chunks : Part::body;
   const bool body_due = chunked || http.content_length > 0;
   continue_due = request.expect_continue && body_due;
   head_due = stops_at_head && body_due;
@@ -312,12 +319,11 @@ void HttpParser::Impl::on_head_end() {
   publish_if_moved();
 }
 
-void HttpParser::Impl::on_chunk_line_end() {
-  part = http.content_length == 0 ? Part::last_line : Part::body;
+void HttpParser::Impl::on_chunk(std::uint64_t size) {
   CHECK(body_size() <= body_max, "{} bytes of a body of {}", body_size(), body_max);
-  if (http.content_length <= body_max - body_size()) return;
+  if (size <= body_max - body_size()) return;
   publish_if_moved();
-  refuse(413, long_chunk_text(http.content_length, body_size(), body_max));
+  refuse(413, long_chunk_text(size, body_size(), body_max));
 }
 
 // Builds the request's views from positions in the buffer.
@@ -332,22 +338,10 @@ void HttpParser::Impl::publish() {
   }
   request.set_headers(headers);
   request.target = all.substr(target_at, target_size);
-  split_target();
-}
-
-// "/path?query", "*", or "http://authority/path?query".
-void HttpParser::Impl::split_target() {
-  std::string_view rest = request.target;
-  authority = {};
-  const std::size_t scheme_end = rest.starts_with('/') ? rest.npos : rest.find("://");
-  if (scheme_end != rest.npos) {
-    rest.remove_prefix(scheme_end + 3);
-    authority = rest.substr(0, rest.find_first_of("/?"));
-    rest.remove_prefix(authority.size());
-  }
-  const std::size_t question = std::min(rest.find('?'), rest.size());
-  request.path = question == 0 ? std::string_view("/") : rest.substr(0, question);
-  request.query = rest.substr(std::min(question + 1, rest.size()));
+  const HttpTarget parts = parts_of_target(request.target);
+  request.path = parts.path;
+  request.query = parts.query;
+  authority = parts.authority;
 }
 
 void HttpParser::Impl::check_headers() {
@@ -426,6 +420,7 @@ void HttpParser::Impl::reset() {
   state = State::need_more;
   part = Part::head;
   strict = {};
+  chunks = {};
   in_name = continue_due = head_due = false;
   body_max = body_bytes_max;
   target_at = 0;

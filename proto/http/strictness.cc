@@ -64,26 +64,6 @@ HttpRefusal HttpStrict::scan_headers(std::string_view bytes) {
   return {};
 }
 
-// Accepts only hex digits and CRLF. Extensions are refused: no client of a queue sends them, llhttp
-// 8.1 misreads "1;a=b;c", and with leading zeros they make an empty body endless.
-HttpRefusal HttpStrict::scan_chunk_line(std::string_view bytes) {
-  for (const char c : bytes) {
-    if (!is_hex(c) && c != '\r' && c != '\n') return {400, "a chunk size with something behind it"};
-    if (++chunk_line_ > chunk_line_bytes_max) return {400, "a chunk size with too many digits"};
-  }
-  return {};
-}
-
-HttpRefusal HttpStrict::scan_last_line(std::string_view bytes) {
-  for (const char c : bytes) {
-    if (c != (after_cr_ ? '\n' : '\r')) {
-      return {400, "something other than an empty line behind the last chunk"};
-    }
-    after_cr_ = !after_cr_;
-  }
-  return {};
-}
-
 bool is_token_character(char c) {
   return is_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
 }

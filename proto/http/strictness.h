@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that llhttp 8.1 in strict mode accepts but two servers could read differently. They are
-// refused here by inspecting the raw bytes of the head, of chunk-size lines and of the last line,
-// the line after the last chunk.
+// refused here by inspecting the raw bytes of the head.
 //
 //   request line:  more than one space, a protocol that is not HTTP/1.0 or 1.1, an empty first line
 //   headers:       folded lines (obs-fold), a bare LF for the empty line, a header without a name
-//   chunk sizes:   extensions, more than 16 digits
-//   last line:     a bare LF, trailer fields
 //
 // Bytes may arrive in pieces of any size; the caller marks where each part ends.
 //
 // Errors: HttpRefusal; the first one is final.
 // Owner:  part of an HttpParser; copies nothing.
-// Source: RFC 9112, sections 2.2, 3, 5.2 and 7.1.
+// Source: RFC 9112, sections 2.2, 3 and 5.2.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +25,8 @@ struct HttpRefusal {
 
 class HttpStrict {
  public:
-  static constexpr std::size_t chunk_line_bytes_max = 18;  // 16 hex digits and CRLF
-
   HttpRefusal scan_head(std::string_view bytes);
   bool in_request_line() const { return in_request_line_; }
-
-  void begin_chunk_line() { chunk_line_ = 0; }
-  HttpRefusal scan_chunk_line(std::string_view bytes);
-  HttpRefusal scan_last_line(std::string_view bytes);
 
  private:
   HttpRefusal scan_request_line(std::string_view& bytes);
@@ -43,10 +34,9 @@ class HttpStrict {
 
   bool in_request_line_ = true;
   bool line_begins_ = false;  // the last byte of the headers was LF
-  bool after_cr_ = false;     // the last byte of the headers, or of the last line, was CR
+  bool after_cr_ = false;     // the last byte of the headers was CR
   std::size_t spaces_ = 0;    // in the request line
   std::size_t protocol_ = 0;  // bytes of the request line after the second space
-  std::size_t chunk_line_ = 0;
 };
 
 bool is_token_character(char c);

@@ -20,25 +20,6 @@ int head_status(std::string_view bytes, std::size_t piece) {
   return 0;
 }
 
-int chunk_line_status(std::string_view bytes, std::size_t piece) {
-  HttpStrict strict;
-  strict.begin_chunk_line();
-  for (std::size_t at = 0; at < bytes.size(); at += piece) {
-    if (const HttpRefusal refusal = strict.scan_chunk_line(bytes.substr(at, piece)))
-      return refusal.status;
-  }
-  return 0;
-}
-
-int last_line_status(std::string_view bytes, std::size_t piece) {
-  HttpStrict strict;
-  for (std::size_t at = 0; at < bytes.size(); at += piece) {
-    if (const HttpRefusal refusal = strict.scan_last_line(bytes.substr(at, piece)))
-      return refusal.status;
-  }
-  return 0;
-}
-
 struct Case {
   std::string bytes;
   int status;
@@ -88,34 +69,6 @@ TEST(HttpStrict, AcceptsHeaderLinesThatEndInCrLfAndHaveAName) {
                                          {line + ": b\r\n\r\n",         400},
                                          {line + "A: b\n\r\n",          400},
                                          {line + "A: b\r\n\n",          400},
-  });
-}
-
-TEST(HttpStrict, AcceptsAChunkSizeOfUpToSixteenDigits) {
-  expect_in_every_piece(chunk_line_status, {
-                                               {"0\r\n",                 0  },
-                                               {"aF09\r\n",              0  },
-                                               {"0123456789abcdef\r\n",  0  },
-                                               {"0123456789abcdef0\r\n", 400},
-                                               {"1;a=b\r\n",             400},
-                                               {"1 \r\n",                400},
-                                               {"-1\r\n",                400},
-                                               {"0x1\r\n",               400},
-  });
-  HttpStrict strict;
-  for (int i = 0; i < 3; ++i) {
-    strict.begin_chunk_line();
-    EXPECT_FALSE(strict.scan_chunk_line("0123456789abcdef\r\n")) << "each line has its own limit";
-  }
-}
-
-TEST(HttpStrict, AcceptsNothingButAnEmptyLineAfterTheLastChunk) {
-  expect_in_every_piece(last_line_status, {
-                                              {"\r\n",     0  },
-                                              {"\n",       400},
-                                              {"X: y\r\n", 400},
-                                              {"\r\r\n",   400},
-                                              {"\rX",      400},
   });
 }
 
