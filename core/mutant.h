@@ -50,6 +50,7 @@ enum class Mutant : std::uint8_t {
   forget_numbers,            // recovery forgets which numbers a FIFO topic gave
   repeat_publish,            // a standard queue gets a message again that is published again
   restart_window,            // a duplicate begins the window of deduplication anew
+  pass_dead_letter,          // a message is delivered behind a dead letter that is on its way
   overtake,                  // a message is delivered behind an in-flight one of its group
   fifo_reply_early,          // a receive from a FIFO queue is answered before its record is on disk
   forget_transfer_early,     // a target forgets a source key before the source's delete is on disk

@@ -85,7 +85,9 @@ void ReceiveRequests::deliver_in_order(Queue& queue, Request& request, std::uint
       const std::uint32_t next = groups.after(row);
       if (transfers_.is_dead_letter(queue, state_.slots[row])) {
         if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects)) return;
-        break;  // what is behind it waits until it is gone
+        if (!MUTANT(pass_dead_letter)) break;  // what is behind it waits until it is gone
+        row = next;
+        continue;
       }
       hand_out(queue, row, request, now, effects);
       row = MUTANT(overtake) && next != 0 && state_.slots[next].state != State::visible

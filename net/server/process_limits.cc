@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/server/process_limits.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -79,6 +81,16 @@ std::expected<void, std::string> check_threads(unsigned count) {
 }
 
 }  // namespace
+
+void reserve_descriptors(std::uint64_t files_max) {
+  constexpr std::uint64_t most = 1 << 16;
+  const int last = static_cast<int>(std::min(files_max, most)) - 1;
+  const int any = open("/", O_PATH | O_CLOEXEC);
+  if (any < 0) return;
+  const int highest = fcntl(any, F_DUPFD_CLOEXEC, last);
+  if (highest >= 0) close(highest);
+  close(any);
+}
 
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory) {
   if (auto space = check_address_space(shards, memory); !space) return space;

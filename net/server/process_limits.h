@@ -28,6 +28,12 @@ constexpr std::uint32_t log_descriptors(std::uint64_t files_max, unsigned shards
   return static_cast<std::uint32_t>(share < least ? least : share > most ? most : share);
 }
 
+// Makes the kernel's table of descriptors large enough for `files_max`, 65,536 at most (0.5 MiB).
+// It grows by doubling, and once there are threads each step waits for all processors: 4 to 20 ms,
+// in which the shard that accepts a connection does nothing else. Call it while there is one
+// thread.
+void reserve_descriptors(std::uint64_t files_max);
+
 // Checks the address space limit against `memory` (--memory; 0: not given), and starts and ends as
 // many threads as the server will have.
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory);

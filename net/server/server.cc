@@ -54,6 +54,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
+    reserve_descriptors(files.rlim_cur);
   }
 
   auto tls = server->load_tls();

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/server/process_limits.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
 
 namespace pawl {
 namespace {
@@ -39,6 +45,24 @@ TEST(ProcessLimits, LeaveDescriptorsForConnectionsAndEnoughForEachLog) {
   };
   for (const auto& c : cases)
     EXPECT_EQ(log_descriptors(c.files_max, c.shards), c.each) << c.files_max;
+}
+
+// The number of descriptors that the kernel's table has room for.
+std::uint64_t table_size() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("FDSize:")) return std::stoull(line.substr(sizeof "FDSize:"));
+  return 0;
+}
+
+TEST(ProcessLimits, TheDescriptorTableNeedNotGrow) {
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  reserve_descriptors(files.rlim_cur);
+  EXPECT_GE(table_size(), std::min<std::uint64_t>(files.rlim_cur, 1 << 16));
+  const int next = open("/", O_PATH | O_CLOEXEC);
+  EXPECT_LT(next, 1000) << "the highest descriptor is free again";
+  close(next);
 }
 
 TEST(ProcessLimits, NeedAddressSpaceForEachShard) {

@@ -13,6 +13,11 @@
 // No function throws, prints, aborts or starts a thread. After the first few requests submit_* and
 // poll() do not allocate.
 //
+// A send or a delete is answered when it is durable, unless the queue's attribute x-durability says
+// otherwise. `async`: it is answered at once while the server's log is less than 100 ms behind the
+// disk; a crash may lose what was answered in these 100 ms and during one flush more. `memory`: it
+// is answered at once, and a crash may lose all that the disk does not have yet.
+//
 // Units:  milliseconds since 1970 for points in time; durations have their unit in the type or
 //         name.
 // Limits: 1024 messages a batch; a message is 1 MiB with its attributes, or the queue's own

@@ -77,8 +77,8 @@ void pawl_close(pawl_client* client); /* null is allowed */
 int pawl_create_queue(pawl_client* client, const char* name, pawl_queue* queue);
 int pawl_open_queue(pawl_client* client, const char* name, pawl_queue* queue);
 
-/* Returns when the message is durable. `group` is for FIFO queues, and null otherwise; `sent` may be
- * null. */
+/* Returns when the message is durable, or sooner if the queue's x-durability is async or memory:
+ * see client.h. `group` is for FIFO queues, and null otherwise; `sent` may be null. */
 int pawl_send(pawl_client* client, const pawl_queue* queue, const void* body, size_t body_size,
               const char* group, pawl_sent* sent);
 /* Fills up to `max` of `messages` and sets `*count`; waits up to `wait_ms`, at most 20000, for the
