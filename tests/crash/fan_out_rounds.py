@@ -27,9 +27,12 @@ BACKLOG_MAX = 400  # publishes, so that the final drain takes seconds
 
 
 class FanOut(Load):
-    def __init__(self, options):
-        super().__init__(Pawl(options.pawl, extra=["--shards", str(options.shards)]), options.seed)
-        self.options = options
+    how = "kill -9"
+    shards = 2
+
+    def __init__(self, pawl, rounds, seed):
+        super().__init__(pawl, seed)
+        self.rounds, self.seed = rounds, seed
         self.topic = None
         self.begun = threading.Event()
         self.received = collections.defaultdict(set)  # number -> its queues
@@ -117,28 +120,33 @@ class FanOut(Load):
             thread = threading.Thread(target=self.work, args=(step, self.random.randrange(1 << 32)), daemon=True)
             thread.start()
             self.threads.append(thread)
-        for _ in range(self.options.rounds):
+        for _ in range(self.rounds):
             time.sleep(self.random.uniform(0.05, 0.3))
             self.begun.clear()
             self.begun.wait(0.5)
             time.sleep(self.random.uniform(0, 0.004))
-            self.go_down()
+            self.break_off()
             self.come_up()
         self.stop_workers()
         self.drain()
         lost = [(number, queue) for number in self.acked for queue in range(QUEUES) if queue not in self.received[number]]
         partly = sum(0 < len(queues) < QUEUES for number, queues in self.received.items() if number not in self.acked)
         bad = len(lost) + len(self.foreign) + (0 if self.acked else 1)
-        print(f"kill -9: fan-out to {QUEUES} queues, {self.options.shards} shards, {self.options.rounds} rounds, {len(self.acked)} publishes "
+        print(f"{self.how}: fan-out to {QUEUES} queues, {self.shards} shards, {self.rounds} rounds, {len(self.acked)} publishes "
               f"acked, {sum(len(queues) for queues in self.received.values())} messages received, {partly} unacked in some queues only, "
-              f"{len(lost)} lost, {len(self.foreign)} foreign, seed {self.options.seed}")
+              f"{len(lost)} lost, {len(self.foreign)} foreign, seed {self.seed}", flush=True)
         for what in (lost + self.foreign)[:5]:
             print(f"  {what}")
-        print(f"{0 if bad else 1} passed, {1 if bad else 0} failed")
         self.go_down()
-        if not bad:
+        self.clean_up(keep=bad)
+        return (0, 1) if bad else (1, 0)
+
+    def break_off(self):
+        self.go_down()
+
+    def clean_up(self, keep):
+        if not keep:
             self.pawl.remove_data()
-        return 1 if bad else 0
 
     def drain(self):
         client, end = Client(self), time.monotonic() + 120
@@ -157,7 +165,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--shards", type=int, default=2)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    return FanOut(parser.parse_args()).run_or_abandon()
+    options = parser.parse_args()
+    FanOut.shards = options.shards
+    pawl = Pawl(options.pawl, extra=["--shards", str(options.shards)])
+    good, bad = FanOut(pawl, options.rounds, options.seed).run_or_abandon()
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ The ledger of tests/crash/load.py runs on pawl_faultfs:
   births  the power is cut during the very first startup, and again after the first sends
   cuts    the power is cut, sometimes during recovery; the disk keeps some of the unflushed data
   errors  a write or flush fails with EIO: the process must end by itself, with failure; then a cut
+  fan-out publishes to many queues, and the power is cut
   bad     a new segment cannot be written at one place: another file is created
   full    the disk fills up: sends are refused with a retryable error, receives and deletes go on,
           and sends are accepted again when there is free space
@@ -27,6 +28,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "crash"))
+from fan_out_rounds import FanOut  # noqa: E402
 from fault_disk import FaultDisk, why_not  # noqa: E402
 from load import Client, Load, Pawl, QUEUES, Refused, body_of  # noqa: E402
 from pawl_server import scratch  # noqa: E402
@@ -217,6 +219,34 @@ class BadPlace(Story):
         return self.pawl.errors()
 
 
+# --- a topic with many queues ---
+
+class FanOutCuts(FanOut):
+    """Every queue has the message of an acknowledged publish, though its body is on the disk once."""
+
+    how = "power cuts"
+
+    def __init__(self, options):
+        self.disk = FaultDisk(options.faultfs, scratch(), options.lie)
+        pawl = Pawl(options.pawl, data=str(self.disk.path / "data"), extra=["--shards", str(self.shards)])
+        pawl.errors_file = str(self.disk.directory / "stderr")
+        super().__init__(pawl, options.rounds, options.seed)
+        self.disk.mount()
+
+    def break_off(self):
+        self.disk.cut(self.random.randrange(1 << 32))
+        self.go_down()
+        self.disk.unmount()
+        self.disk.mount()
+
+    def clean_up(self, keep):
+        self.disk.close(keep)
+
+    def abandon(self):
+        super().abandon()
+        self.disk.close()
+
+
 # --- a full disk ---
 
 class Full(Story):
@@ -333,7 +363,7 @@ def main():
         return 0
     tenth = max(2, options.rounds // 10)
     results = [births(options, tenth), BadPlace(options, options.seed, extra=["--shards", "1"]).run_or_keep(), Cuts(options, options.seed).run_or_keep(options.rounds, tenth),
-               Full(options, options.seed).run_or_keep()]
+               FanOutCuts(options).run_or_abandon(), Full(options, options.seed).run_or_keep()]
     good, bad = map(sum, zip(*results, strict=True))
     print(f"{good} passed, {bad} failed")
     return 1 if bad else 0
