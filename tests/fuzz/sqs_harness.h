@@ -90,6 +90,14 @@ inline void check_queue(const SendEntry& entry, QueueId queue) {
   CHECK(fifo || entry.content.dedup_id.empty());
 }
 
+inline void check_numbers(Request& request) {
+  CHECK(request.queue == QueueId{5} && !request.sends.empty());
+  for (SendEntry& entry : request.sends) {
+    CHECK(!entry.dedup_by.empty());
+    entry.seq = 1;
+  }
+}
+
 inline void check_sends(Request& request) {
   CHECK((request.op == Op::fan_out) == !request.targets.empty());
   CHECK(request.op != Op::fan_out || request.sends.size() == 1);
@@ -139,7 +147,7 @@ inline void deliver(Request& request) {
 
 // Acts as the broker: all succeeds, or the whole request or every entry fails with `outcome`.
 inline void apply(Request& request, Errc outcome, bool entries_only) {
-  check_sends(request);
+  request.op == Op::take_numbers ? check_numbers(request) : check_sends(request);
   check_changes(request);
   CHECK(request.receive.attempt.size() <= 128);
   CHECK(request.receipts.size() <= 10);
