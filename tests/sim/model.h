@@ -78,6 +78,7 @@ struct ModelMessage {
 
   // Moves. A wandering message may be in any queue reachable from its own, until it is seen again.
   bool wanders = false;
+  bool passed = false;  // a later one of its group was received: it has left its queue for good
   std::uint64_t arrived_step = 0;
   bool returned = false;  // a delivery was returned: its queue's delay no longer applies
   std::string origin;     // original queue of a dead letter
@@ -417,6 +418,7 @@ class Model {
   void check_copies(std::uint32_t at);
 
   // model.cc
+  void note_passed(const Call& call);
   void answered_numbers(const Call& call, const Turn& turn);
   void answered_send(const Call& call, const Turn& turn);
   void answered_receive(const Call& call, const Turn& turn);

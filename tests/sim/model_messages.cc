@@ -155,6 +155,10 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
     arrive(id, call.queue, delivery, turn);
     if (!trace_->ok()) return;
   }
+  if (message.passed)
+    return trace_->broken("what was passed is gone",
+                          "message {} (seq {}): a later one of its group was received", id,
+                          message.seq);
   const bool again = is_again(call, message, receipt->nonce);
   call.again |= again;
   check_delivery(call, id, delivery, again, turn);
@@ -237,7 +241,10 @@ void Model::answered_receive(const Call& call, const Turn& turn) {
   if (!queue_answers(call)) return;
   const QueueRow& queue = row(call);
   // The response waited until everything before it was on disk: order must hold across a crash.
-  if (queue.fifo && call.request.delivered > 0) durable(call.target, call.delivered_step);
+  if (queue.fifo && call.request.delivered > 0) {
+    durable(call.target, call.delivered_step);
+    note_passed(call);
+  }
   const bool waited = call.request.delivered > 0 || call.again || call.abandoned || draining_ ||
                       queue.sets > 0 || queue.set_step > call.asked_step ||
                       turn.now >= decided_low(call) + Duration{call.wait.low};

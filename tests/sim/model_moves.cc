@@ -206,7 +206,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   to.messages.push_back(id);
   message.queue = at;
   message.arrived_step = turn.step;
-  message.wanders = false;
+  message.wanders = message.passed = false;
   message.past.clear();
   message.view.step = 0;
   message.view.from_low = message.view.from_high = Instant{};

@@ -43,6 +43,30 @@ void Model::check_order(const Call& call, std::size_t index) {
   }
 }
 
+// A message may be on its way to another queue when a later one of its group is received. Then no
+// crash takes it back.
+void Model::note_passed(const Call& call) {
+  const QueueRow& queue = row(call);
+  if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0) return;
+  for (std::size_t i = 0; i < call.request.delivered; ++i) {
+    if (!is_message(call.messages[i])) continue;
+    const ModelMessage& later = messages_[call.messages[i]];
+    if (later.queue != call.queue || later.seq != call.deliveries[i].seq) continue;  // has moved on
+    for (const std::uint32_t id : queue.messages) {
+      ModelMessage& earlier = messages_[id];
+      const bool before = earlier.group == later.group && earlier.seq != 0 &&
+                          earlier.seq < later.seq && earlier.wanders;
+      const bool sure = earlier.sent == ModelMessage::Sent::acked &&
+                        earlier.gone == ModelMessage::Gone::no && earlier.deletes == 0;
+      const bool with_it = std::ranges::find(call.messages, id) != call.messages.end();
+      if (before && sure && !with_it && !may_be_expired(earlier)) {
+        trace_->note("  message {} was passed by {}", id, call.messages[i]);
+        earlier.passed = true;
+      }
+    }
+  }
+}
+
 // For each group: the first message that this call did not deliver must not be ready. Messages in
 // front of it may have gone after the call, unless they were known to be gone by the turn `known`.
 void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
