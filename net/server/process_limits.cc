@@ -85,11 +85,11 @@ std::expected<void, std::string> check_threads(unsigned count) {
 void reserve_descriptors(std::uint64_t files_max) {
   constexpr std::uint64_t most = 1 << 16;
   const int last = static_cast<int>(std::min(files_max, most)) - 1;
-  const int any = open("/", O_PATH | O_CLOEXEC);
+  const int any = ::open("/", O_PATH | O_CLOEXEC);
   if (any < 0) return;
   const int highest = fcntl(any, F_DUPFD_CLOEXEC, last);
-  if (highest >= 0) close(highest);
-  close(any);
+  if (highest >= 0) ::close(highest);
+  ::close(any);
 }
 
 std::expected<void, std::string> check_process_limits(unsigned shards, std::uint64_t memory) {

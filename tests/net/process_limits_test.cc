@@ -60,9 +60,9 @@ TEST(ProcessLimits, TheDescriptorTableNeedNotGrow) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   reserve_descriptors(files.rlim_cur);
   EXPECT_GE(table_size(), std::min<std::uint64_t>(files.rlim_cur, 1 << 16));
-  const int next = open("/", O_PATH | O_CLOEXEC);
+  const int next = ::open("/", O_PATH | O_CLOEXEC);
   EXPECT_LT(next, 1000) << "the highest descriptor is free again";
-  close(next);
+  ::close(next);
 }
 
 TEST(ProcessLimits, NeedAddressSpaceForEachShard) {
