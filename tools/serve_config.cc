@@ -191,7 +191,7 @@ const ServeKey keys[] = {
     {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 100000",
      "100000; with --auth sigv4 50000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
-    {"sqs", "strict-sqs", "strict-sqs", "yes|no", "As AWS: a deleted queue's name can be used again after 60 s; a missing queue can be subscribed", "no",
+    {"sqs", "strict-sqs", "strict-sqs", "yes|no", "As on AWS, CreateQueue refuses the name of a queue for 60 s after its deletion, and Subscribe accepts a missing queue", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.strict_sqs, t); }},
     {"sqs", "region", "region", "NAME", "Region in ARNs: lower-case letters, digits and hyphens", "us-east-1", assign_region},
     {"sqs", "account", "account", "ID", "Account in ARNs and queue URLs, 12 digits", "000000000000", assign_account},

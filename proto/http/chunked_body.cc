@@ -98,6 +98,7 @@ const char* ChunkedBody::step(char c) {
 }
 
 const char* ChunkedBody::in_extension(char c) {
+  static_assert(line_bytes_max == 1024);
   if (++line_ > line_bytes_max) return "chunk extensions of more than 1024 bytes";
   const bool ends = c == ';' || c == '\r';
   const auto end = [&] {
@@ -148,6 +149,7 @@ const char* ChunkedBody::in_extension(char c) {
 }
 
 const char* ChunkedBody::in_trailer(char c) {
+  static_assert(trailer_bytes_max == 8192);
   if (++trailers_ > trailer_bytes_max) return "trailer fields of more than 8192 bytes";
   switch (at_) {
     case At::line:

@@ -41,10 +41,10 @@ class ChunkedBody {
 
  private:
   enum class At : std::uint8_t {
-    size,         // digits
-    size_blank,   // blanks behind a size, before a semicolon
-    ext_begin,    // behind a semicolon
-    ext_name,     //
+    size,        // digits
+    size_blank,  // blanks behind a size, before a semicolon
+    ext_begin,   // behind a semicolon
+    ext_name,
     ext_named,    // blanks behind a name
     ext_equals,   // behind an equals sign
     ext_value,    // a token
@@ -52,14 +52,14 @@ class ChunkedBody {
     ext_escaped,  // behind a backslash within quotes
     ext_end,      // behind a quoted value, or blanks behind any value
     size_lf,      // behind the CR of a size
-    data,         //
-    data_cr,      // behind the data
-    data_lf,      //
-    line,         // where a trailer field or the empty last line begins
-    field_name,   //
-    field_value,  //
-    field_lf,     //
-    last_lf,      // of the empty line
+    data,
+    data_cr,  // behind the data
+    data_lf,
+    line,  // where a trailer field or the empty last line begins
+    field_name,
+    field_value,
+    field_lf,
+    last_lf,  // of the empty line
   };
 
   const char* step(char c);  // null, or why the byte is refused

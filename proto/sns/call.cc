@@ -131,9 +131,10 @@ std::uint16_t SnsCall::status() const {
 std::size_t SnsCall::memory() const {
   const SnsState& s = *state_;
   std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.route.copied.capacity();
+  bytes += s.numbers.capacity() * sizeof(SendEntry);
   for (const SnsMessage& message : s.messages)
     bytes += sizeof message + message.text.capacity() + message.attributes.capacity() +
-             message.notification.capacity();
+             message.notification.capacity() + message.dedup_by.capacity();
   for (const FilterBody& body : s.filter_bodies) bytes += sizeof body + body.memory();
   for (const SnsDelivery& delivery : s.deliveries)
     bytes += sizeof delivery + delivery.messages.capacity() * sizeof delivery.messages[0];
