@@ -75,6 +75,7 @@ struct LogOptions {
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
   bool small_segments = true;  // while little free space is ahead: see wal/segment_pool.h
   Duration fill_every = SegmentPool::fill_every_default;  // see wal/segment_maker.h
+  bool flush_each_fill = true;  // false: for a disk whose flushes are slow
   // Relocation begins when the dead bytes in segments exceed the live bytes by more than this.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;
   Duration lazy_max{10};            // longest wait of a lazy record before its write

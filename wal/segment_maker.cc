@@ -24,13 +24,15 @@ bool file_is_refused(int sys) {
 }
 
 SegmentMaker::SegmentMaker(Disk& disk, const Geometry& geometry, SegmentTable& table,
-                           RetiredFiles& retired, SegmentDemand& demand, Duration fill_every)
+                           RetiredFiles& retired, SegmentDemand& demand, Duration fill_every,
+                           bool flush_each_fill)
     : disk_(disk),
       geometry_(geometry),
       table_(table),
       retired_(retired),
       demand_(demand),
       fill_every_(fill_every),
+      flush_each_fill_(flush_each_fill),
       header_(block_bytes) {}
 
 SegmentMaker::~SegmentMaker() {
@@ -48,6 +50,8 @@ bool SegmentMaker::allowed(Step from, Step to) {
     case Step::allocate:
       return one_of(Step::fill, Step::begin);
     case Step::fill:
+      return one_of(Step::flush, Step::header, Step::begin);
+    case Step::flush:
       return one_of(Step::header, Step::begin);
     case Step::header:
       return one_of(Step::dir_sync, Step::begin);
@@ -139,6 +143,9 @@ Result<void> SegmentMaker::end_step(Instant now, std::int32_t result) {
     case Step::fill:
       end_fill();
       break;
+    case Step::flush:
+      change(Step::header);
+      break;
     case Step::header:
       change(Step::dir_sync);
       if (MUTANT(forget_directory_sync)) made();
@@ -176,7 +183,8 @@ void SegmentMaker::end_fill() {
   filled_bytes_ = fill_piece().next;
   CHECK(filled_bytes_ <= geometry_.segment_bytes, "{}", filled_bytes_);
   CHECK(zeros_end_ <= filled_bytes_, "zeros to {} of {}", zeros_end_, filled_bytes_);
-  if (filled_bytes_ == geometry_.segment_bytes) change(Step::header);
+  if (filled_bytes_ < geometry_.segment_bytes) return;
+  change(flush_each_fill_ || MUTANT(header_before_fill) ? Step::header : Step::flush);
 }
 
 Result<void> SegmentMaker::step_failed(Instant now, int sys) {
@@ -292,7 +300,11 @@ Result<void> SegmentMaker::issue(Instant now) {
       CHECK(filled_bytes_ % block_bytes == 0, "{}", filled_bytes_);
       note_fill(now);
       disk_.write(making_, fill_piece().at, fill_piece().bytes,
-                  MUTANT(header_before_fill) ? Flush::no : Flush::yes, io_);
+                  flush_each_fill_ && !MUTANT(header_before_fill) ? Flush::yes : Flush::no, io_);
+      break;
+    case Step::flush:
+      CHECK(making_ != FileId::none, "no file is being made");
+      disk_.sync(making_, io_);
       break;
     case Step::header:
       CHECK(making_ != FileId::none, "no file is being made");
@@ -308,7 +320,9 @@ Result<void> SegmentMaker::issue(Instant now) {
       note_fill(now);
       const std::uint64_t n = table_.filling();
       const Piece piece = next_zeros(table_.zeros_in(n), table_.usable_bytes(n));
-      disk_.write(table_.file_being_filled(), piece.at, piece.bytes, Flush::yes, io_);
+      const bool flushes = flush_each_fill_ || piece.next == table_.usable_bytes(n);
+      disk_.write(table_.file_being_filled(), piece.at, piece.bytes,
+                  flushes ? Flush::yes : Flush::no, io_);
       break;
     }
   }

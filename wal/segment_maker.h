@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SegmentMaker: makes the next segment ready, step by step, and deletes unwanted files.
 //
-//   none --> begin --> allocate --> fill --> header --> dir_sync --> none (ready)
-//    ^         ^  \____________________/ ^       |
-//    |         +--- set aside, give way -+-------+        (a filled retired file begins at header)
+//   none --> begin --> allocate --> fill --> flush --> header --> dir_sync --> none (ready)
+//    ^         ^  \____________________/ \______/ ^ |
+//    |         +--- set aside, give way -----------+-+    (a filled retired file begins at header)
 //    +--> top_up --> none                                 (zeros in a segment that is ready)
 //    +--> remove --> none, or --> remove_sync --> none    (a file, or the last spare segment)
 //
@@ -12,8 +12,11 @@
 // rising order, so that none can be missing before an existing one. A turn waits at most for a
 // create or a rename; on a full disk also for a delete.
 //
-// Zeros are written in small durable pieces: one each fill_every, and one whenever the log has
-// grown by an eighth of a piece. So the tail has the disk most of the time, and zeros ahead of it.
+// Zeros are written in small pieces: one each fill_every, and one whenever the log has grown by an
+// eighth of a piece. So the tail has the disk most of the time, and zeros ahead of it. With
+// flush_each_fill each piece is durable, so that a flush of the tail has none of them to write.
+// Without, they are flushed once, at the end of the segment (step flush): on a disk whose flush
+// takes longer than its write, each flush saved is the tail's.
 // When requests would soon wait for free space, a segment is ready as soon as its space is
 // allocated. It is filled afterwards, while the tail is not in it.
 //
@@ -58,7 +61,7 @@ class SegmentMaker {
   static constexpr std::uint64_t set_aside_max = 4;
 
   SegmentMaker(Disk& disk, const Geometry& geometry, SegmentTable& table, RetiredFiles& retired,
-               SegmentDemand& demand, Duration fill_every);
+               SegmentDemand& demand, Duration fill_every, bool flush_each_fill = true);
   ~SegmentMaker();
   SegmentMaker(const SegmentMaker&) = delete;
   SegmentMaker& operator=(const SegmentMaker&) = delete;
@@ -85,6 +88,7 @@ class SegmentMaker {
     begin,
     allocate,
     fill,
+    flush,
     header,
     dir_sync,
     remove,
@@ -130,6 +134,7 @@ class SegmentMaker {
   RetiredFiles& retired_;
   SegmentDemand& demand_;
   Duration fill_every_;  // pause between zero writes, while space is left
+  bool flush_each_fill_;
 
   // the segment being made: number table_.ready_end()
   Step step_ = Step::none;

@@ -8,13 +8,13 @@
 namespace pawl {
 
 SegmentPool::SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
-                         bool small_segments, Duration fill_every)
+                         bool small_segments, Duration fill_every, bool flush_each_fill)
     : disk_(disk),
       geometry_(geometry),
       table_(geometry),
       retention_(table_),
       demand_(geometry, table_, retired_, spares, small_segments),
-      maker_(disk, geometry, table_, retired_, demand_, fill_every) {}
+      maker_(disk, geometry, table_, retired_, demand_, fill_every, flush_each_fill) {}
 
 SegmentPool::~SegmentPool() {
   table_.close_all(disk_);

@@ -53,7 +53,8 @@ class SegmentPool {
   static constexpr std::uint64_t replay_segments_max = SegmentRetention::segments_max;
 
   SegmentPool(Disk& disk, const Geometry& geometry, std::uint32_t spares,
-              bool small_segments = true, Duration fill_every = fill_every_default);
+              bool small_segments = true, Duration fill_every = fill_every_default,
+              bool flush_each_fill = true);
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;

@@ -40,6 +40,10 @@ struct Calibration {
   bool measured = true;  // false: the disk had no space for it
   double linked_us = 0;  // median of a 4 KiB durable write beside a busy loop
   double dsync_us = 0;
+
+  // A flush takes longer than most writes, and each one writes out what others left in the device.
+  static constexpr double slow_flush_us = 150;
+  bool flush_is_slow() const { return !fua && linked_us >= slow_flush_us; }
 };
 
 class UringDisk final : public Disk {

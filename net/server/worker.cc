@@ -103,6 +103,7 @@ std::expected<void, std::string> Worker::open_disk(const Calibration* calibratio
                                        std::strerror(measured.error().sys),
                                        remedy_for(measured.error().sys)));
   }
+  options_.log.flush_each_fill = !calibration_.flush_is_slow();
   return {};
 }
 

@@ -21,6 +21,7 @@ void choose_log(Plan& plan, Random random) {
   plan.log.segment_bytes = one_of(random, {4, 4, 8}) * plan.log.extent_bytes;
   plan.log.spare_segments = static_cast<std::uint32_t>(random.between(1, 3));
   plan.log.small_segments = random.chance(3, 4);
+  plan.log.flush_each_fill = plan.seed % 4 < 2;
   plan.log.fill_every = milliseconds(plan.seed % 3 == 0 ? 0 : plan.seed % 3 == 1 ? 1 : 16);
   plan.log.lazy_max = milliseconds(static_cast<std::int64_t>(one_of(random, {1, 10, 10, 50})));
   plan.log.memory_max = one_of(random, {6, 16, 4096}) * plan.log.extent_bytes;

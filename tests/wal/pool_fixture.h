@@ -24,9 +24,9 @@ class PoolTest : public testing::Test {
     begin(Duration{});
     disk.trace = true;
   }
-  void begin(Duration fill_every) {
+  void begin(Duration fill_every, bool flush_each_fill = true) {
     disk.files.clear();
-    pool = std::make_unique<SegmentPool>(disk, geometry, 2, true, fill_every);
+    pool = std::make_unique<SegmentPool>(disk, geometry, 2, true, fill_every, flush_each_fill);
     pool->start(0);
     ASSERT_TRUE(pool->create_now());
     pool->enter(0, now);

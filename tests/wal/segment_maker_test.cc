@@ -81,6 +81,19 @@ TEST_F(Maker, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsFreeSpace) {
   EXPECT_GE(pool->spares(), 2u) << "space that is needed is made at once";
 }
 
+TEST_F(Maker, ADiskWithSlowFlushesGetsOneForTheZerosOfASegment) {
+  pool.reset();
+  begin(Duration{}, false);
+  disk.calls.clear();
+  for (; pool->spares() == 0; now = now + Duration{1}) pump();
+  disk.calls.resize(9);  // the next segment follows
+  EXPECT_EQ(disk.calls,
+            (Calls{"create 000000000001.seg", "allocate 000000000001.seg 65536",
+                   "write 000000000001.seg 0 16384", "write 000000000001.seg 16384 16384",
+                   "write 000000000001.seg 32768 16384", "write 000000000001.seg 49152 16384",
+                   "sync 000000000001.seg", "write 000000000001.seg 0 4096", "sync_dir"}));
+}
+
 // Blocks without zeros make a small write of the log slower: the file system notes them as written.
 TEST_F(Maker, ZerosKeepPaceWithTheLog) {
   pool.reset();
