@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "net/io/kernel_clocks.h"
+#include "net/io/ring_choice.h"
 #include "tools/ring_memory.h"
 
 namespace pawl {
@@ -24,7 +25,8 @@ bool ProbeLimit::reached() const {
 
 Result<std::unique_ptr<ProbeLog>> ProbeLog::open(const std::string& directory) {
   std::unique_ptr<ProbeLog> log(new ProbeLog);
-  auto ring = after_closed_rings(Ring::create);
+  RingChoice choice;
+  auto ring = after_closed_rings([&] { return choose_ring(IoWish::automatic, choice); });
   if (!ring) return std::unexpected(ring.error());
   log->ring_ = std::move(*ring);
   auto disk = UringDisk::open_dir(*log->ring_, directory);

@@ -23,6 +23,7 @@
 
 #include "core/check.h"
 #include "net/io/ring.h"
+#include "net/io/ring_choice.h"
 #include "net/io/system_file.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
@@ -77,6 +78,12 @@ Finding refused(const char* name, std::string what, std::string remedy) {
   return {name, Status::warn, std::move(what), std::move(remedy), false};
 }
 
+// With --io auto, the default, threads take its place.
+Status without_ring(int error) { return is_refusal(error) ? Status::warn : Status::fail; }
+const char* instead(int error) {
+  return is_refusal(error) ? "; `pawl serve` runs with threads instead, which is slower" : "";
+}
+
 std::string missing_of(const RingAbilities& abilities) {
   std::string missing;
   for (const auto& [bit, name] : features_needed)
@@ -113,10 +120,15 @@ constexpr const char* raise_memlock =
 
 RingAbilities ring_abilities() {
   RingAbilities abilities;
-  const auto ring = after_closed_rings(Ring::create);
+  const auto ring = after_closed_rings([] { return Ring::create(); });
   if (!ring) {
     const bool is_setup = ring.error().what == std::string_view(Ring::setup_call);
     (is_setup ? abilities.error : abilities.buffers_error) = ring.error().sys;
+    return abilities;
+  }
+  if (const auto works = probe_operations(**ring); !works) {
+    abilities.error = works.error().sys;
+    abilities.refused = works.error().what;
     return abilities;
   }
   abilities.features = (*ring)->features();
@@ -127,9 +139,11 @@ RingAbilities ring_abilities() {
 Finding check_ring(const RingAbilities& abilities, const std::string& root) {
   if (abilities.error == 0)
     return allowed("io_uring", "a ring with SINGLE_ISSUER and DEFER_TASKRUN can be made");
-  const std::string text = explain_ring_error(abilities.error, ring_surroundings(root));
+  const std::string text =
+      explain_ring_error({Errc::io, abilities.error, abilities.refused}, ring_surroundings(root));
   const std::size_t split = text.find(". ");
-  return {"io_uring", Status::fail, text.substr(0, split),
+  return {"io_uring", without_ring(abilities.error),
+          text.substr(0, split) + instead(abilities.error),
           split == text.npos ? "" : text.substr(split + 2), false};
 }
 
@@ -142,8 +156,9 @@ Finding check_ring_features(const RingAbilities& abilities) {
                         amount_text(process_limit(RLIMIT_MEMLOCK))),
             raise_memlock, false};
   if (abilities.buffers_error != 0)
-    return {name, Status::fail,
-            fmt::format("a ring with receive buffers: {}", std::strerror(abilities.buffers_error)),
+    return {name, without_ring(abilities.buffers_error),
+            fmt::format("a ring with receive buffers: {}{}", std::strerror(abilities.buffers_error),
+                        instead(abilities.buffers_error)),
             "Use kernel 6.1 or newer, and a seccomp profile that allows io_uring_register.", false};
   if (const std::string missing = missing_of(abilities); !missing.empty())
     return {name, Status::fail,

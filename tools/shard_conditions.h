@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "net/io/ring.h"
 #include "tools/finding.h"
 
 namespace pawl {
@@ -23,10 +24,11 @@ namespace pawl {
 // --- io_uring ---
 
 struct RingAbilities {
-  int error = 0;                      // errno of a ring with a shard's flags; 0: it can be made
-  int buffers_error = 0;              // the same for the ring with its receive buffers
-  std::uint32_t features = 0;         // IORING_FEAT_*
-  std::vector<bool> operations = {};  // supported ones, by IORING_OP_*
+  int error = 0;  // errno of a ring with a shard's flags; 0: it can be made
+  const char* refused = Ring::setup_call;  // the call or operation of that errno
+  int buffers_error = 0;                   // the same for the ring with its receive buffers
+  std::uint32_t features = 0;              // IORING_FEAT_*
+  std::vector<bool> operations = {};       // supported ones, by IORING_OP_*
 };
 RingAbilities ring_abilities();
 Finding check_ring(const RingAbilities& abilities, const std::string& root);

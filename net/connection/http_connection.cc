@@ -263,7 +263,9 @@ std::size_t AdminConnection::take(std::string_view bytes) {
     std::string body = context.admin_guard->refuse(request);
     if (body.empty()) {
       status = 200;
-      body = context.admin_answer(context.server, request.path, status);
+      std::string target(request.path);
+      if (!request.query.empty()) target.append("?").append(request.query);
+      body = context.admin_answer(context.server, target, status);
     }
     const bool keep = request.keep_alive && !host().draining();
     const std::size_t before = out().size();

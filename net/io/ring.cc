@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/io/ring.h"
 
+#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 
@@ -17,22 +20,46 @@ std::uint64_t user_data(RingTag tag) {
          std::uint64_t{tag.generation & 0xFF'FFFF} << 32 | tag.index;
 }
 
+// A filter may refuse the call only later, or now and then. Then no completion can be collected.
+void check_enter(int error) {
+  if (error == EBUSY || error == EINTR || error == EAGAIN) return;
+  CHECK(error == EPERM || error == EACCES || error == ENOSYS, "io_uring_enter: {}",
+        std::strerror(error));
+  fmt::print(stderr,
+             "pawl: io_uring_enter was allowed at the start and is refused now ({}): a security "
+             "profile changed. What was acknowledged is on disk. The process stops; start it again "
+             "with `--io threads`, or allow io_uring_enter in the profile.\n",
+             std::strerror(error));
+  std::_Exit(1);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Ring>> Ring::create() {
+Result<std::unique_ptr<Ring>> Ring::create(IoBackend backend) {
   std::unique_ptr<Ring> ring(new Ring);
+  if (backend == IoBackend::threads) {
+    auto made = SoftwareRing::create(ring->ring_, sq_entries, cq_entries);
+    if (!made) return std::unexpected(made.error());
+    ring->software_ = std::move(*made);
+    ring->software_->set_wake_data(user_data({.op = RingOp::wake}));
+  } else if (const Result<void> made = ring->set_up(); !made) {
+    return std::unexpected(made.error());
+  }
+  if (const Result<void> made = ring->make_buffers(); !made) return std::unexpected(made.error());
+  return ring;
+}
+
+Result<void> Ring::set_up() {
   io_uring_params params{};
   params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
                  IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
                  IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
   params.cq_entries = cq_entries;
-  if (const int error = io_uring_queue_init_params(sq_entries, &ring->ring_, &params); error < 0) {
+  if (const int error = io_uring_queue_init_params(sq_entries, &ring_, &params); error < 0)
     return fail(Errc::io, setup_call, -error);
-  }
-  ring->made_ = true;
-  io_uring_register_ring_fd(&ring->ring_);  // optional: it saves 16 ns for each enter
-  if (const Result<void> made = ring->make_buffers(); !made) return std::unexpected(made.error());
-  return ring;
+  made_ = true;
+  io_uring_register_ring_fd(&ring_);  // optional: it saves 16 ns for each enter
+  return {};
 }
 
 // liburing 2.3 has the registration but not the helper that allocates (added in 2.4).
@@ -46,12 +73,10 @@ Result<void> Ring::make_buffers() {
                             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return fail(Errc::no_memory, "receive buffers", errno);
   buffers_ = static_cast<char*>(mapped);
-  io_uring_buf_reg registration{};
-  registration.ring_addr = reinterpret_cast<std::uint64_t>(buffer_ring_);
-  registration.ring_entries = receive_buffers;
-  registration.bgid = buffer_group;
-  if (const int error = io_uring_register_buf_ring(&ring_, &registration, 0); error < 0) {
-    return fail(Errc::io, "io_uring_register (receive buffers)", -error);
+  if (software_) {
+    software_->provide(buffer_ring_, receive_buffers);
+  } else if (const Result<void> registered = register_buffers(); !registered) {
+    return registered;
   }
   io_uring_buf_ring_init(buffer_ring_);
   for (unsigned i = 0; i < receive_buffers; ++i) {
@@ -63,13 +88,25 @@ Result<void> Ring::make_buffers() {
   return {};
 }
 
+Result<void> Ring::register_buffers() {
+  io_uring_buf_reg registration{};
+  registration.ring_addr = reinterpret_cast<std::uint64_t>(buffer_ring_);
+  registration.ring_entries = receive_buffers;
+  registration.bgid = buffer_group;
+  if (const int error = io_uring_register_buf_ring(&ring_, &registration, 0); error < 0)
+    return fail(Errc::io, "io_uring_register (receive buffers)", -error);
+  return {};
+}
+
 Result<void> Ring::hold(int fd) {
+  if (software_) return {};
   if (const int error = io_uring_register_files(&ring_, &fd, 1); error < 0)
     return fail(Errc::io, "io_uring_register (the lock)", -error);
   return {};
 }
 
 Ring::~Ring() {
+  software_.reset();
   if (made_) io_uring_queue_exit(&ring_);
   if (buffers_ != nullptr) munmap(buffers_, std::size_t{receive_buffers} * receive_buffer_bytes);
   std::free(buffer_ring_);
@@ -88,20 +125,27 @@ io_uring_sqe* Ring::sqe(RingTag tag, unsigned together) {
 // EBUSY: completions wait for space; they are reaped in the next turn. EINTR, EAGAIN: the next turn
 // tries again.
 void Ring::submit() {
+  if (software_) return software_->enter(0);
   const int submitted = io_uring_submit_and_get_events(&ring_);
-  CHECK(submitted >= 0 || submitted == -EBUSY || submitted == -EINTR || submitted == -EAGAIN,
-        "io_uring_enter: {}", std::strerror(-submitted));
+  if (submitted < 0) check_enter(-submitted);
 }
 
 void Ring::wait(std::uint64_t timeout_ns) {
+  if (const auto waited = try_wait(timeout_ns); !waited) check_enter(waited.error().sys);
+}
+
+Result<void> Ring::try_wait(std::uint64_t timeout_ns) {
+  if (software_) {
+    software_->enter(timeout_ns);
+    return {};
+  }
   __kernel_timespec timeout{};
   timeout.tv_sec = static_cast<std::int64_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<std::int64_t>(timeout_ns % 1'000'000'000);
   io_uring_cqe* cqe = nullptr;
   const int result = io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
-  CHECK(
-      result >= 0 || result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN,
-      "io_uring_enter: {}", std::strerror(-result));
+  if (result >= 0 || result == -ETIME) return {};
+  return fail(Errc::io, "io_uring_enter", -result);
 }
 
 std::string_view Ring::buffer(std::uint32_t cqe_flags, std::int32_t bytes) const {
@@ -124,9 +168,12 @@ void Ring::recycle(std::uint32_t cqe_flags) {
   --buffers_out_;
 }
 
-void Ring::wake(int ring_fd) {
+int Ring::wake_handle() const { return software_ ? software_->wake_handle() : ring_.ring_fd; }
+
+void Ring::wake(int handle) {
+  if (software_) return SoftwareRing::wake(handle);
   io_uring_sqe* const entry = sqe({.op = RingOp::none});
-  io_uring_prep_msg_ring(entry, ring_fd, 0, user_data({.op = RingOp::wake}), 0);
+  io_uring_prep_msg_ring(entry, handle, 0, user_data({.op = RingOp::wake}), 0);
   io_uring_sqe_set_flags(entry, IOSQE_CQE_SKIP_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An io_uring: the only interface to the kernel for a shard's thread.
+// The only interface to the kernel for a shard's thread: an io_uring or, where that is forbidden,
+// the same queues interpreted in user space (net/io/software_ring.h).
 //
 //   sqe() ... -> submit() / wait() -> kernel -> reap(take): take(tag, result, flags)
 //
@@ -14,7 +15,9 @@
 // Limits: sq_entries submissions between two submits (a full queue is submitted on the way); 8
 //         times as many completions; receive_buffers of receive_buffer_bytes for all connections of
 //         the shard.
-// Errors: create() returns errno in Error::sys; net/server/machine.h explains it.
+// Errors: create() returns errno in Error::sys; net/server/machine.h explains it. A kernel that
+//         refuses io_uring_enter() later ends the process with exit code 1: no completion can be
+//         collected any more.
 // Owner:  the thread that created it.
 // Source: io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
@@ -26,8 +29,14 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "net/io/software_ring.h"
 
 namespace pawl {
+
+enum class IoBackend : std::uint8_t { uring, threads };
+constexpr std::string_view name_of(IoBackend backend) {
+  return backend == IoBackend::uring ? "uring" : "threads";
+}
 
 enum class RingOp : std::uint8_t { none, disk, accept, receive, send, cancel, wake, event };
 
@@ -48,10 +57,12 @@ class Ring {
   // Error::what of create() if the kernel refuses the ring itself, not its receive buffers.
   static constexpr const char* setup_call = "io_uring_setup";
 
-  static Result<std::unique_ptr<Ring>> create();
+  static Result<std::unique_ptr<Ring>> create(IoBackend backend = IoBackend::uring);
   ~Ring();
+  IoBackend backend() const { return software_ ? IoBackend::threads : IoBackend::uring; }
   // Keeps the file open, and a lock on it held, until the kernel frees the ring. That is when its
-  // last operation has ended, possibly after the process has. Call once, on the ring's thread.
+  // last operation has ended, possibly after the process has. Threads need no help: the kernel
+  // closes their files after their last call. Call once, on the ring's thread.
   Result<void> hold(int fd);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -64,6 +75,8 @@ class Ring {
   void submit();
   // The same, and waits until an operation has finished or the time is over.
   void wait(std::uint64_t timeout_ns);
+  // The same, for a probe: returns a refusal instead of ending the process.
+  Result<void> try_wait(std::uint64_t timeout_ns);
 
   // Passes finished operations to `take`, at most `max`. Returns how many.
   template <typename Take>
@@ -89,17 +102,21 @@ class Ring {
   void recycle(std::uint32_t cqe_flags);
   unsigned buffers_out() const { return buffers_out_; }
 
-  // Puts a completion {RingOp::wake} into another thread's ring.
-  void wake(int ring_fd);
-  int fd() const { return ring_.ring_fd; }
+  // Puts a completion {RingOp::wake} into another thread's ring of the same backend.
+  void wake(int handle);
+  int wake_handle() const;
+  int fd() const { return ring_.ring_fd; }                   // -1: no io_uring
   std::uint32_t features() const { return ring_.features; }  // IORING_FEAT_*
 
  private:
   Ring() = default;
+  Result<void> set_up();
   Result<void> make_buffers();
+  Result<void> register_buffers();
 
   io_uring ring_{};
   bool made_ = false;
+  std::unique_ptr<SoftwareRing> software_;  // null: io_uring
   io_uring_buf_ring* buffer_ring_ = nullptr;
   char* buffers_ = nullptr;
   mutable unsigned buffers_out_ = 0;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/check.h"
 #include "net/io/system_file.h"
 
 namespace pawl {
@@ -84,9 +85,10 @@ RingSurroundings ring_surroundings(const std::string& root) {
   return around;
 }
 
-std::string explain_ring_error(int error, const RingSurroundings& around) {
+std::string explain_ring_error(const Error& refusal, const RingSurroundings& around) {
+  const int error = refusal.sys;
   const std::string name = fmt::format(
-      "io_uring_setup: {}", strerrorname_np(error) ? strerrorname_np(error) : "unknown error");
+      "{}: {}", refusal.what, strerrorname_np(error) ? strerrorname_np(error) : "unknown error");
   constexpr const char* seccomp_remedy =
       "Docker and containerd do so by default since 2023. Run the container with a profile that "
       "allows io_uring_setup, "
@@ -130,6 +132,16 @@ std::string explain_ring_error(int error, const RingSurroundings& around) {
   return fmt::format("{}: {}. Run `pawl doctor` for more.", name, std::strerror(error));
 }
 
-std::string explain_ring_error(int error) { return explain_ring_error(error, ring_surroundings()); }
+std::string explain_ring_error(const Error& error) {
+  return explain_ring_error(error, ring_surroundings());
+}
+
+std::string fallback_text(const RingChoice& choice) {
+  CHECK(choice.error != 0, "io_uring was not refused");
+  return fmt::format(
+      "runs with --io threads instead of io_uring, as safe, but each send takes longer "
+      "(`bench/backends`). {}",
+      explain_ring_error({Errc::io, choice.error, choice.refused}));
+}
 
 }  // namespace pawl

@@ -11,6 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+#include "net/io/ring_choice.h"
+
 namespace pawl {
 
 // Facts that explain a failure of io_uring_setup.
@@ -24,9 +27,11 @@ struct RingSurroundings {
 // `root`: prefix of /proc and /sys, for simulated machines in tests.
 RingSurroundings ring_surroundings(const std::string& root = {});
 
-// A sentence with the cause, then the remedy. `error` is a positive errno.
-std::string explain_ring_error(int error, const RingSurroundings& around);
-std::string explain_ring_error(int error);
+// A sentence with the cause, then the remedy.
+std::string explain_ring_error(const Error& error, const RingSurroundings& around);
+std::string explain_ring_error(const Error& error);
+// Why threads take the place of io_uring, what that costs, and how to get io_uring.
+std::string fallback_text(const RingChoice& choice);
 
 // The name of a file system, for example "ext4"; empty: unknown. `magic`: f_type of statfs().
 std::string_view filesystem_name(std::uint64_t magic);

@@ -179,8 +179,11 @@ std::string health_text(std::span<const ShardNumbers* const> shards) {
   return text.empty() ? std::string(health_ok) : text;
 }
 
-std::string metrics_text(std::span<const ShardNumbers* const> shards) {
-  std::string text;
+std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend) {
+  std::string text = fmt::format(
+      "# HELP {0} What runs the operations of sockets and disk.\n# TYPE {0} gauge\n"
+      "{0}{{backend=\"{1}\"}} 1\n",
+      "pawl_io_backend_info", backend);
   std::string_view last;
   for (const Metric& metric : metrics) {
     if (metric.name != last)

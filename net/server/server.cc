@@ -282,15 +282,20 @@ Server::~Server() {
   CHECK(threads_.empty(), "a server is stopped before it goes");
 }
 
-std::string Server::admin_answer(std::string_view path, int& status) const {
+std::string Server::admin_answer(std::string_view target, int& status) const {
+  const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/livez" || path == "/readyz") return "ok\n";
   std::vector<const ShardNumbers*> numbers;
   for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
-  if (path == "/metrics") return metrics_text(numbers);
+  const std::string_view backend = name_of(shared_->ring.backend);
+  if (path == "/metrics") return metrics_text(numbers, backend);
   if (path == "/healthz") {
     std::string text = health_text(numbers);
     if (text != health_ok) status = 503;
-    return text;
+    if (target != "/healthz?verbose") return text;
+    const bool refused = shared_->ring.error != 0;
+    return text + fmt::format("io: {}{}\n", backend,
+                              refused ? "; " + fallback_text(shared_->ring) : std::string());
   }
   status = 404;
   return "not found; there are /livez /readyz /healthz /metrics\n";

@@ -56,6 +56,7 @@ struct ServerOptions {
   bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/README.md
   ConnectionTimes times;
   std::string poll = "auto";  // auto | always | never
+  std::string io = "auto";    // auto | uring | threads: see net/io/ring_choice.h
   bool trust_clock = false;   // after a reboot: see net/engine/clock.h
   std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
@@ -112,7 +113,7 @@ class Server {
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> launch();
-  std::string admin_answer(std::string_view path, int& status) const;
+  std::string admin_answer(std::string_view target, int& status) const;
   void follow_clock();
   // While `on`, SIGTERM and SIGINT end the process at once. During recovery nothing has been
   // acknowledged yet; during a drain acknowledged changes are as durable as their queues promise. A

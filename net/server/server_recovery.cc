@@ -164,6 +164,9 @@ WorkerOptions Server::worker_options(std::uint32_t shard, const std::vector<int>
   } else if (options_.load_keys) {
     worker.account_queues_max /= 2;
   }
+  worker.io = options_.io == "uring"     ? IoWish::uring
+              : options_.io == "threads" ? IoWish::threads
+                                         : IoWish::automatic;
   worker.poll = options_.poll == "always"  ? Poll::spin
                 : options_.poll == "never" ? Poll::block
                                            : Poll::automatic;
@@ -240,6 +243,7 @@ std::vector<ShardEngine*> Server::engines() const {
 
 // Reports the calibration of the disk, and damage found in the logs.
 void Server::report_recoveries() const {
+  if (shared_->ring.error != 0) fmt::print(stderr, "pawl: {}\n", fallback_text(shared_->ring));
   fmt::print(stderr, "{}", calibration_text(workers_[0]->calibration()));
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     CHECK(workers_[i]->opened(), "shard {} has no log", i);

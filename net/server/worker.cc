@@ -47,7 +47,7 @@ Worker::~Worker() {
   if (event_fd_ >= 0) ::close(event_fd_);
 }
 
-// Opens the ring, the disk and the log, in this order.
+// Opens the ring, the disk and the log, in this order. Shard 0 chooses the ring for all.
 std::expected<void, std::string> Worker::open(const Calibration* calibration) {
   if (options_.cpu >= 0) {
     cpu_set_t cpus;
@@ -66,10 +66,16 @@ std::expected<void, std::string> Worker::open(const Calibration* calibration) {
 }
 
 std::expected<void, std::string> Worker::open_ring() {
-  auto ring = Ring::create();
-  if (!ring) return std::unexpected(explain_ring_error(ring.error().sys));
+  auto ring = options_.id == control_shard ? choose_ring(options_.io, shared_->ring)
+                                           : Ring::create(shared_->ring.backend);
+  if (!ring) {
+    const bool may_fall_back = options_.io == IoWish::uring && is_refusal(ring.error().sys);
+    return std::unexpected(
+        explain_ring_error(ring.error()) +
+        (may_fall_back ? " Or start with --io auto, which then uses threads." : ""));
+  }
   ring_ = std::move(*ring);
-  shared_->ring_fds[raw(options_.id)] = ring_->fd();
+  shared_->wake_handles[raw(options_.id)] = ring_->wake_handle();
   if (options_.lock >= 0) {
     if (const auto held = ring_->hold(options_.lock); !held)
       return std::unexpected(
@@ -310,7 +316,7 @@ void Worker::wake_others() {
   for (std::uint64_t wakes = loop_->take_wakes(); wakes != 0; wakes &= wakes - 1) {
     const auto other = static_cast<std::size_t>(std::countr_zero(wakes));
     CHECK(other < options_.shards, "shard {} of {}", other, options_.shards);
-    ring_->wake(shared_->ring_fds[other].load(std::memory_order_relaxed));
+    ring_->wake(shared_->wake_handles[other].load(std::memory_order_relaxed));
   }
 }
 

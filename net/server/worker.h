@@ -27,6 +27,7 @@
 #include "net/engine/shard_recovery.h"
 #include "net/io/kernel_clocks.h"
 #include "net/io/ring.h"
+#include "net/io/ring_choice.h"
 #include "net/io/uring_disk.h"
 #include "net/server/idle_policy.h"
 #include "net/server/metrics.h"
@@ -45,6 +46,7 @@ struct WorkerOptions {
   DataIdentity identity;                       // the data directory's
   std::size_t account_queues_max = Directory::queues_max;
   bool strict_sqs = false;
+  IoWish io = IoWish::automatic;
   Poll poll = Poll::automatic;
   std::uint64_t spin_us = 100;
   int cpu = -1;  // the thread's CPU; -1: any
@@ -54,7 +56,7 @@ struct WorkerOptions {
 struct WorkerShared {
   WorkerShared(std::uint32_t shards, std::uint32_t connections_max, std::uint32_t address_max)
       : mesh(shards),
-        ring_fds(shards),
+        wake_handles(shards),
         open_counts(shards),
         recoveries(shards),
         connection_limits(connections_max, address_max),
@@ -68,7 +70,8 @@ struct WorkerShared {
 
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
-  std::vector<std::atomic<int>> ring_fds;               // for wake-ups by MSG_RING
+  RingChoice ring;  // of shard 0 for all; others read it after shard 0 has opened
+  std::vector<std::atomic<int>> wake_handles;           // Ring::wake_handle() of each shard
   std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
   std::vector<RecoveryProgress> recoveries;
   ConnectionLimits connection_limits;

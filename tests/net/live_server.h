@@ -47,6 +47,7 @@ class LiveServerTest : public ::testing::Test {
     options_.data = directory_ + "/data";
     options_.http = options_.admin = options_.binary = "127.0.0.1:0";
     options_.shards = 2;
+    if (const char* io = std::getenv("PAWL_SERVER_IO"); io != nullptr) options_.io = io;
     options_.segment_bytes = 8 << 20;
     options_.memory = 256 << 20;
     // Only the tests of these times depend on them: a slow machine closes no connection.

@@ -39,7 +39,7 @@ TEST(Machine, NamesTheBlockerAndTheRemedyWhenTheRingCannotBeMade) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const std::string text = explain_ring_error(c.error, c.around);
+    const std::string text = explain_ring_error({Errc::io, c.error, Ring::setup_call}, c.around);
     EXPECT_TRUE(text.starts_with("io_uring_setup: E")) << text;
     EXPECT_NE(text.find(c.blocker), text.npos) << text;
     EXPECT_NE(text.find(c.remedy), text.npos) << text;

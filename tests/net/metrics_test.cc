@@ -17,7 +17,7 @@ TEST(Metrics, AreOneTextForAllShards) {
   numbers[1].sent = 8;
   numbers[1].index = 99;
   const std::array<const ShardNumbers*, 2> shards{&numbers[0], &numbers[1]};
-  const std::string text = metrics_text(shards);
+  const std::string text = metrics_text(shards, "threads");
   EXPECT_NE(text.find("# TYPE pawl_messages_sent_total counter\n"
                       "pawl_messages_sent_total{shard=\"0\"} 7\n"
                       "pawl_messages_sent_total{shard=\"1\"} 8\n"),
@@ -28,7 +28,7 @@ TEST(Metrics, AreOneTextForAllShards) {
 TEST(Metrics, NameAndDescribeEachOnce) {
   const ShardNumbers numbers;
   const std::array<const ShardNumbers*, 1> shards{&numbers};
-  std::istringstream lines(metrics_text(shards));
+  std::istringstream lines(metrics_text(shards, "threads"));
   std::string described, last;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# HELP ")) {

@@ -52,13 +52,13 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-class UringDiskTest : public testing::Test {
+class DirectoryOnDisk : public testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = testing::TempDir() + "pawl-disk-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     path = pattern;
-    auto made = Ring::create();
+    auto made = Ring::create(backend);
     ASSERT_TRUE(made);
     ring = std::move(*made);
     open(4);
@@ -117,13 +117,23 @@ class UringDiskTest : public testing::Test {
     return in.get(first) ? static_cast<unsigned char>(first) : -1;
   }
 
+  IoBackend backend = IoBackend::uring;
   std::string path;
   std::unique_ptr<Ring> ring;
   std::unique_ptr<UringDisk> disk;
   std::vector<FileId> files;
 };
 
-TEST_F(UringDiskTest, MoreFilesThanDescriptorsAreReadAndWritten) {
+class UringDiskTest : public DirectoryOnDisk, public testing::WithParamInterface<IoBackend> {
+ protected:
+  UringDiskTest() { backend = GetParam(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, UringDiskTest,
+                         testing::Values(IoBackend::uring, IoBackend::threads),
+                         [](const auto& given) { return std::string(name_of(given.param)); });
+
+TEST_P(UringDiskTest, MoreFilesThanDescriptorsAreReadAndWritten) {
   const std::size_t before = descriptors_of_process();
   make_files(50);
   for (int round = 0; round < 3; ++round) {
@@ -156,7 +166,7 @@ TEST_F(UringDiskTest, MoreFilesThanDescriptorsAreReadAndWritten) {
   EXPECT_EQ(descriptors_of_process(), before);
 }
 
-TEST_F(UringDiskTest, TheFileUsedLastKeepsItsDescriptor) {
+TEST_P(UringDiskTest, TheFileUsedLastKeepsItsDescriptor) {
   make_files(20);
   ASSERT_EQ(read(files[0]), 0);
   for (int i = 1; i < 20; ++i) {
@@ -166,7 +176,7 @@ TEST_F(UringDiskTest, TheFileUsedLastKeepsItsDescriptor) {
   }
 }
 
-TEST_F(UringDiskTest, AClosedFileIsFoundUnderItsNewName) {
+TEST_P(UringDiskTest, AClosedFileIsFoundUnderItsNewName) {
   make_files(10);
   ASSERT_TRUE(disk->rename(name(0), "zero"));
   ASSERT_TRUE(disk->rename(name(1), name(0)));  // as a retired segment takes a number
@@ -179,7 +189,7 @@ TEST_F(UringDiskTest, AClosedFileIsFoundUnderItsNewName) {
   for (int i = 2; i < 10; ++i) EXPECT_EQ(read(files[static_cast<std::size_t>(i)]), i);
 }
 
-TEST_F(UringDiskTest, ARenameOntoAnotherFileTakesItsName) {
+TEST_P(UringDiskTest, ARenameOntoAnotherFileTakesItsName) {
   make_files(10);
   ASSERT_TRUE(disk->rename(name(9), name(0)));
   EXPECT_EQ(read(files[9]), 9);
@@ -192,7 +202,7 @@ TEST_F(UringDiskTest, ARenameOntoAnotherFileTakesItsName) {
   EXPECT_EQ(read(files[8]), 8);
 }
 
-TEST_F(UringDiskTest, ARemovedFileIsNotMistakenForANewOneOfItsName) {
+TEST_P(UringDiskTest, ARemovedFileIsNotMistakenForANewOneOfItsName) {
   make_files(10);
   ASSERT_TRUE(disk->remove(name(0)));
   Io io;
@@ -212,14 +222,14 @@ TEST_F(UringDiskTest, ARemovedFileIsNotMistakenForANewOneOfItsName) {
   for (const FileId file : files) disk->close(file);
 }
 
-TEST_F(UringDiskTest, AnotherFileOfTheSameNameIsRefused) {
+TEST_P(UringDiskTest, AnotherFileOfTheSameNameIsRefused) {
   make_files(10);
   std::filesystem::copy_file(path + "/" + name(0), path + "/copy");
   std::filesystem::rename(path + "/copy", path + "/" + name(0));
   EXPECT_EQ(read(files[0]), -ESTALE);
 }
 
-TEST_F(UringDiskTest, AnOperationUnderWayKeepsItsDescriptor) {
+TEST_P(UringDiskTest, AnOperationUnderWayKeepsItsDescriptor) {
   make_files(40);
   std::vector<OneBlock> blocks(40);
   std::vector<Io> ios(40);
@@ -234,7 +244,7 @@ TEST_F(UringDiskTest, AnOperationUnderWayKeepsItsDescriptor) {
   EXPECT_LE(disk->descriptors(), 4u);
 }
 
-TEST_F(UringDiskTest, AFileKeepsItsDescriptorUntilItsWritesAreFlushed) {
+TEST_P(UringDiskTest, AFileKeepsItsDescriptorUntilItsWritesAreFlushed) {
   make_files(10);
   ASSERT_EQ(write(files[0], 20, Flush::no), static_cast<int>(block_bytes));
   OneBlock block(21);
@@ -255,7 +265,7 @@ TEST_F(UringDiskTest, AFileKeepsItsDescriptorUntilItsWritesAreFlushed) {
 }
 
 // The first write ends before the flush begins. The second one may be on the disk or not.
-TEST_F(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
+TEST_P(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
   make_files(10);
   ASSERT_EQ(write(files[0], 30, Flush::no), static_cast<int>(block_bytes));
   OneBlock block(31);
@@ -280,7 +290,7 @@ TEST_F(UringDiskTest, AFlushCoversTheWritesBeforeIt) {
   EXPECT_EQ(read(files[0]), 31);
 }
 
-TEST_F(UringDiskTest, WithoutADescriptorAnotherFileIsClosed) {
+TEST_P(UringDiskTest, WithoutADescriptorAnotherFileIsClosed) {
   make_files(10);
   ASSERT_EQ(disk->descriptors(), 4u);
   // A new descriptor is available only after another one is closed.
@@ -297,7 +307,7 @@ TEST_F(UringDiskTest, WithoutADescriptorAnotherFileIsClosed) {
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
-TEST_F(UringDiskTest, AnOperationWaitsForADescriptor) {
+TEST_P(UringDiskTest, AnOperationWaitsForADescriptor) {
   make_files(10);
   for (std::size_t i = 1; i < 5; ++i) ASSERT_EQ(read(files[i]), static_cast<int>(i));
   OneBlock block, dirty(40);
@@ -318,20 +328,27 @@ TEST_F(UringDiskTest, AnOperationWaitsForADescriptor) {
 }
 
 // The real disk, for the tests that all disks share.
-class OnRing : public UringDiskTest {
+template <IoBackend kind>
+class On : public DirectoryOnDisk {
  public:
-  OnRing() { SetUp(); }
-  ~OnRing() override { TearDown(); }
-  Disk& disk() { return *UringDiskTest::disk; }
+  On() {
+    backend = kind;
+    SetUp();
+  }
+  ~On() override { TearDown(); }
+  Disk& disk() { return *DirectoryOnDisk::disk; }
   void finish(Io& io) { end(io); }
 
  private:
   void TestBody() override {}
 };
+using OnRing = On<IoBackend::uring>;
+using OnThreads = On<IoBackend::threads>;
 
 }  // namespace
 
 namespace test {
 INSTANTIATE_TYPED_TEST_SUITE_P(Ring, DiskContract, OnRing);
+INSTANTIATE_TYPED_TEST_SUITE_P(Threads, DiskContract, OnThreads);
 }  // namespace test
 }  // namespace pawl

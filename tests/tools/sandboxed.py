@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program in a sandbox as systemd units have it.
+"""Runs a program in a sandbox as systemd units and containers have it.
 
-    sandboxed.py [--no-clock-calls] [--no-proc-sys] PROGRAM [ARGUMENT...]
+    sandboxed.py [--no-clock-calls] [--no-proc-sys] [--no-io-uring=CALLS,ERROR] PROGRAM [ARGUMENT...]
 
 --no-clock-calls refuses adjtimex and clock_adjtime with EPERM, as ProtectClock=yes does. --no-proc-sys hides /proc/sys behind an
-empty directory, as ProcSubset=pid does; it needs root. Exit 77: this machine does not allow it.
+empty directory, as ProcSubset=pid does; it needs root. --no-io-uring refuses calls of io_uring, setup+enter+register or fewer,
+with an error such as EPERM (Docker, containerd) or ENOSYS (podman). Exit 77: this machine does not allow it.
 """
 
 import ctypes
@@ -17,8 +18,9 @@ import sys
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
-ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 CLOCK_CALLS = {"x86_64": (159, 305), "aarch64": (171, 266)}  # adjtimex, clock_adjtime
+RING_CALLS = {"setup": 425, "enter": 426, "register": 427}  # on every architecture
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -28,15 +30,23 @@ def check(result, what):
         sys.exit(77)
 
 
-def refuse_clock_calls():
-    calls = CLOCK_CALLS[os.uname().machine]
+def refuse(calls, error):
     rows = [(LOAD_WORD, 0, 0, 0)]  # the number of the call
     rows += [(JUMP_IF_EQUAL, len(calls) - i, 0, call) for i, call in enumerate(calls)]
-    rows += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+    rows += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE | error)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     program = struct.pack("H6xP", len(rows), ctypes.addressof(code))
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "seccomp")
+
+
+def refuse_clock_calls():
+    refuse(CLOCK_CALLS[os.uname().machine], errno.EPERM)
+
+
+def refuse_io_uring(words):
+    calls, error = words.split(",")
+    refuse([RING_CALLS[call] for call in calls.split("+")], getattr(errno, error))
 
 
 def hide_proc_sys():
@@ -48,7 +58,11 @@ def hide_proc_sys():
 def main():
     words = sys.argv[1:]
     while words and words[0].startswith("--"):
-        {"--no-clock-calls": refuse_clock_calls, "--no-proc-sys": hide_proc_sys}[words.pop(0)]()
+        flag, _, value = words.pop(0).partition("=")
+        if flag == "--no-io-uring":
+            refuse_io_uring(value)
+        else:
+            {"--no-clock-calls": refuse_clock_calls, "--no-proc-sys": hide_proc_sys}[flag]()
     os.execv(words[0], words)
 
 
