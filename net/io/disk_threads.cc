@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,6 +60,14 @@ std::int32_t run_part(const io_uring_sqe& part) {
                               static_cast<int>(part.unlink_flags)));
   }
   return -EINVAL;
+}
+
+// A shard's thread is bound to a core, and spins there while a write is under way. This thread may
+// run wherever the process may.
+void leave_the_core() {
+  cpu_set_t process;
+  if (sched_getaffinity(getpid(), sizeof process, &process) == 0)
+    sched_setaffinity(0, sizeof process, &process);
 }
 
 }  // namespace
@@ -153,6 +162,7 @@ void DiskThreads::awake() {
 }
 
 void DiskThreads::run() {
+  leave_the_core();
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -32,7 +32,7 @@ std::uint64_t now_ns() {
 
 // Waits for events. A kernel or emulator without the call in nanoseconds gets whole milliseconds.
 int wait_for_events(int epoll_fd, std::span<epoll_event> events, std::uint64_t timeout_ns) {
-  static bool has_nanoseconds = true;
+  thread_local bool has_nanoseconds = true;
   const int most = static_cast<int>(events.size());
   if (timeout_ns == 0) return epoll_wait(epoll_fd, events.data(), most, 0);
   if (has_nanoseconds) {
@@ -103,8 +103,7 @@ void SoftwareRing::enter(std::uint64_t timeout_ns) {
   if (!overflow_.empty()) return;  // sockets wait until there is space for their completions
   const bool waits = timeout_ns > 0 && idle() && disk_->sleep();
   take_events(waits ? wait_limit(timeout_ns) : 0);
-  if (!waits) return;
-  disk_->awake();
+  if (waits) disk_->awake();
   take_disk();
   take_timers();
 }

@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
+#include <thread>
 
 namespace pawl {
 namespace {
@@ -107,6 +110,37 @@ TEST_F(DiskThreadsTest, WakeASleepingShardOnce) {
   threads_->begin(durable_write(file_, "data", 0));
   next();
   EXPECT_EQ(eventfd_read(event_, &count), -1) << "an awake shard needs no wake-up";
+}
+
+// A shard binds its thread to a core before it makes its ring.
+TEST(DiskThreadsOfAShard, RunWhereTheProcessMay) {
+  std::thread([] {
+    cpu_set_t process, one;
+    ASSERT_EQ(sched_getaffinity(getpid(), sizeof process, &process), 0);
+    if (CPU_COUNT(&process) < 2) GTEST_SKIP() << "one core";
+    CPU_ZERO(&one);
+    for (std::size_t cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+      if (CPU_ISSET(cpu, &process)) CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const auto threads = DiskThreads::create(event);
+    ASSERT_TRUE(threads);
+    const auto free_threads = [&] {
+      unsigned count = 0;
+      for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        cpu_set_t of_thread;
+        const pid_t id = std::stoi(entry.path().filename().string());
+        if (id != getpid() && sched_getaffinity(id, sizeof of_thread, &of_thread) == 0)
+          count += CPU_EQUAL(&of_thread, &process) ? 1 : 0;
+      }
+      return count;
+    };
+    unsigned count = 0;
+    for (int i = 0; i < 5000 && (count = free_threads()) < DiskThreads::threads_max; ++i)
+      usleep(1000);
+    EXPECT_GE(count, DiskThreads::threads_max);
+    ::close(event);
+  }).join();
 }
 
 TEST_F(DiskThreadsTest, EndWithJobsWaiting) {

@@ -22,10 +22,12 @@ FALLS_BACK = "runs with --io threads instead of io_uring"
 
 
 class BackendPawl(Pawl):
-    refused, io = None, None
+    refused, io, submissions = None, None, None
 
     def command(self):
         sandbox = [*SANDBOX, f"--no-io-uring={self.refused}"] if self.refused else []
+        if self.submissions:
+            sandbox = [*SANDBOX, f"--few-submissions={self.submissions}"]
         return sandbox + super().command() + (["--io", self.io] if self.io else [])
 
 
@@ -39,9 +41,9 @@ class IoBackend(unittest.TestCase):
         if done.returncode == 77:
             self.skipTest(f"this machine does not allow a filter: {done.stderr}")
 
-    def start(self, refused=None, io=None, data=None):
+    def start(self, refused=None, io=None, data=None, submissions=None):
         pawl = BackendPawl(self.binary, data=data)
-        pawl.refused, pawl.io = refused, io
+        pawl.refused, pawl.io, pawl.submissions = refused, io, submissions
         self.addCleanup(pawl.remove_data)
         pawl.start()
         self.addCleanup(lambda: pawl.process.poll() is None and pawl.kill())
@@ -85,6 +87,18 @@ class IoBackend(unittest.TestCase):
                     self.assertEqual(done.returncode, 1, done.stderr)
                     self.assertIn(f": {error}: ", done.stderr)
                     self.assertIn("--io auto", done.stderr)
+
+    def test_a_refusal_after_the_start_ends_the_process_and_loses_nothing(self):
+        pawl = self.start(io="uring", submissions=40)
+        done = subprocess.run([self.binary, "bench", "send", "--binary", pawl.ready["binary"], "--create", "--queue", "q", "--connections", "200",
+                               "--seconds", "20", "--json"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(pawl.process.wait(timeout=10), 1)
+        self.assertIn("is refused now", pawl.errors())
+        self.assertIn("--io threads", pawl.errors())
+        acknowledged = json.loads(done.stdout)["messages"] if done.stdout.startswith("{") else 0
+        again = self.start(io="threads", data=pawl.data)
+        self.assertGreaterEqual(again.ready["recovered_messages"], acknowledged)
+        self.assertEqual(again.stop(), 0)
 
     def test_a_limit_is_no_refusal(self):
         done = self.run_refused("setup,ENOMEM", "auto")
