@@ -58,8 +58,9 @@ std::int32_t run_part(const io_uring_sqe& part) {
     case IORING_OP_UNLINKAT:
       return outcome(unlinkat(part.fd, static_cast<const char*>(memory_of(part)),
                               static_cast<int>(part.unlink_flags)));
+    default:
+      return -EINVAL;
   }
-  return -EINVAL;
 }
 
 // A shard's thread is bound to a core, and spins there while a write is under way. This thread may

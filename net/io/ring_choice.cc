@@ -11,14 +11,16 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <utility>
 
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t patience_ns = 1'000'000'000;
-constexpr int rounds_max = 5;
+constexpr std::uint64_t wait_ns = 100'000'000;
+// A busy machine may let a thread of the kernel wait; an operation that is unknown ends at once.
+constexpr std::chrono::seconds patience{20};
 
 class Descriptor {
  public:
@@ -48,22 +50,26 @@ class OperationProbe {
 
   // Waits until each has ended. An operation that the kernel refuses or does not know is an error.
   Result<void> end() {
-    for (int round = 0; round < rounds_max && !all_ended(); ++round) {
-      if (auto waited = ring_.try_wait(patience_ns); !waited) return waited;
+    const auto begun = std::chrono::steady_clock::now();
+    while (!all_ended()) {
+      if (std::chrono::steady_clock::now() - begun > patience)
+        return fail(Errc::io, "io_uring operations", ETIMEDOUT);
+      if (auto waited = ring_.try_wait(wait_ns); !waited) return waited;
       ring_.reap(Ring::cq_entries, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         if ((flags & IORING_CQE_F_BUFFER) != 0) {
           (void)ring_.buffer(flags, 0);
           ring_.recycle(flags);
         }
         if (tag.op == RingOp::wake) woken_ = true;
+        if (tag.op == RingOp::none && tag.index == 0 && result < 0) refused_wake_ = -result;
         if (tag.op == RingOp::none && tag.index < count_ && !operations_[tag.index].result)
           operations_[tag.index].result = result;
       });
     }
-    if (!woken_) return fail(Errc::io, "io_uring operation MSG_RING", EINVAL);
+    if (!woken_) return fail(Errc::io, "io_uring operation MSG_RING", refused_wake_);
     for (const Operation& operation : operations_) {
       if (operation.name == nullptr) break;
-      const std::int32_t result = operation.result.value_or(-EINVAL);
+      const std::int32_t result = *operation.result;
       if (result != operation.expected && is_refusal(-result))
         return fail(Errc::io, operation.name, -result);
     }
@@ -80,13 +86,14 @@ class OperationProbe {
   bool all_ended() const {
     for (std::uint32_t i = 0; i < count_; ++i)
       if (!operations_[i].result) return false;
-    return woken_;
+    return woken_ || refused_wake_ != 0;
   }
 
   Ring& ring_;
   std::array<Operation, 16> operations_;
   std::uint32_t count_ = 0;
   bool woken_ = false;
+  int refused_wake_ = 0;
 };
 
 void probe_disk(OperationProbe& probe, int file, const char* data, char* read) {
@@ -149,7 +156,7 @@ Result<void> probe_operations(Ring& ring) {
   io_uring_prep_cancel64(ring.sqe({.op = RingOp::cancel}), poll_tag, 0);
   ::shutdown(ours, SHUT_RDWR);  // ends the receive
   for (int round = 0; round < 2; ++round) {
-    if (auto waited = ring.try_wait(patience_ns / 100); !waited) return waited;
+    if (auto waited = ring.try_wait(wait_ns / 10); !waited) return waited;
     ring.reap(Ring::cq_entries, [&](RingTag, std::int32_t, std::uint32_t flags) {
       if ((flags & IORING_CQE_F_BUFFER) == 0) return;
       (void)ring.buffer(flags, 0);

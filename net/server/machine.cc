@@ -128,7 +128,8 @@ std::string explain_ring_error(const Error& refusal, const RingSurroundings& aro
         "{}: kernel {} does not know the ring flags pawl needs. Use kernel 6.1 or newer.", name,
         around.kernel);
   if (error == EMFILE || error == ENFILE)
-    return fmt::format("{}: no file descriptor is left. Raise the limit: `ulimit -n 10240`.", name);
+    return fmt::format("{}: no file descriptor is left ({}). Raise the limit: `ulimit -n 10240`.",
+                       name, std::strerror(error));
   return fmt::format("{}: {}. Run `pawl doctor` for more.", name, std::strerror(error));
 }
 
