@@ -190,10 +190,7 @@ void Connection::pause_if_full() {
   const bool may_go_on = held_.size() < held_max && state_ != State::leaving;
   if (may_go_on || !receive_armed_ || receive_cancelled_) return;
   receive_cancelled_ = true;
-  io_uring_sqe* const sqe = host_->ring().sqe({.op = RingOp::cancel});
-  const std::uint64_t receive = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 |
-                                std::uint64_t{generation_ & 0xFF'FFFF} << 32 | index_;
-  io_uring_prep_cancel64(sqe, receive, 0);
+  host_->ring().cancel({RingOp::receive, generation_, index_});
 }
 
 void Connection::offer_held() {

@@ -38,10 +38,10 @@ void check_enter(int error) {
 Result<std::unique_ptr<Ring>> Ring::create(IoBackend backend) {
   std::unique_ptr<Ring> ring(new Ring);
   if (backend == IoBackend::threads) {
-    auto made = SoftwareRing::create(ring->ring_, sq_entries, cq_entries);
+    auto made =
+        SoftwareRing::create(ring->ring_, sq_entries, cq_entries, user_data({.op = RingOp::wake}));
     if (!made) return std::unexpected(made.error());
     ring->software_ = std::move(*made);
-    ring->software_->set_wake_data(user_data({.op = RingOp::wake}));
   } else if (const Result<void> made = ring->set_up(); !made) {
     return std::unexpected(made.error());
   }
@@ -120,6 +120,10 @@ io_uring_sqe* Ring::sqe(RingTag tag, unsigned together) {
   std::memset(sqe, 0, sizeof *sqe);
   io_uring_sqe_set_data64(sqe, user_data(tag));
   return sqe;
+}
+
+void Ring::cancel(RingTag operation) {
+  io_uring_prep_cancel64(sqe({.op = RingOp::cancel}), user_data(operation), 0);
 }
 
 // EBUSY: completions wait for space; they are reaped in the next turn. EINTR, EAGAIN: the next turn

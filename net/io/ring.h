@@ -71,6 +71,10 @@ class Ring {
   // without a submit in between, because a submit would break a link.
   io_uring_sqe* sqe(RingTag tag, unsigned together = 1);
 
+  // Prepares the cancel of the operation with this tag. The cancel itself completes as
+  // {RingOp::cancel}.
+  void cancel(RingTag operation);
+
   // Submits the prepared operations and collects completions; does not wait.
   void submit();
   // The same, and waits until an operation has finished or the time is over.

@@ -9,11 +9,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <optional>
-#include <utility>
+
+#include "core/check.h"
 
 namespace pawl {
 namespace {
@@ -36,16 +37,21 @@ class Descriptor {
   int fd_;
 };
 
-// Operations under way, each with the index of its tag.
+// Operations under way, each with the index of its tag. The first is a wake-up of this ring itself,
+// which Ring::wake() tags with index 0.
 class OperationProbe {
  public:
-  explicit OperationProbe(Ring& ring) : ring_(ring) {}
+  explicit OperationProbe(Ring& ring) : ring_(ring) {
+    operations_[count_++].name = "io_uring operation MSG_RING";
+    ring_.wake(ring_.wake_handle());
+  }
 
-  io_uring_sqe* entry(const char* name, std::int32_t expected, unsigned together = 1) {
-    Operation& operation = operations_[count_];
-    operation.name = name;
-    operation.expected = expected;
+  io_uring_sqe* entry(const char* name, unsigned together = 1) {
+    operations_[count_].name = name;
     return ring_.sqe({.op = RingOp::none, .index = count_++}, together);
+  }
+  void cancel(const io_uring_sqe& operation) {
+    io_uring_prep_cancel64(entry("io_uring operation ASYNC_CANCEL"), operation.user_data, 0);
   }
 
   // Waits until each has ended. An operation that the kernel refuses or does not know is an error.
@@ -60,52 +66,59 @@ class OperationProbe {
           (void)ring_.buffer(flags, 0);
           ring_.recycle(flags);
         }
-        if (tag.op == RingOp::wake) woken_ = true;
-        if (tag.op == RingOp::none && tag.index == 0 && result < 0) refused_wake_ = -result;
-        if (tag.op == RingOp::none && tag.index < count_ && !operations_[tag.index].result)
-          operations_[tag.index].result = result;
+        CHECK(tag.index < count_, "operation {} of {}", tag.index, count_);
+        Operation& operation = operations_[tag.index];
+        if (!operation.ended && is_refusal(-result)) operation.refusal = -result;
+        operation.ended = (flags & IORING_CQE_F_MORE) == 0;
       });
     }
-    if (!woken_) return fail(Errc::io, "io_uring operation MSG_RING", refused_wake_);
-    for (const Operation& operation : operations_) {
-      if (operation.name == nullptr) break;
-      const std::int32_t result = *operation.result;
-      if (result != operation.expected && is_refusal(-result))
-        return fail(Errc::io, operation.name, -result);
-    }
+    for (const Operation& operation : operations_)
+      if (operation.refusal != 0) return fail(Errc::io, operation.name, operation.refusal);
     return {};
   }
 
  private:
   struct Operation {
     const char* name = nullptr;
-    std::int32_t expected = 0;
-    std::optional<std::int32_t> result;
+    int refusal = 0;  // errno
+    bool ended = false;
   };
 
   bool all_ended() const {
-    for (std::uint32_t i = 0; i < count_; ++i)
-      if (!operations_[i].result) return false;
-    return woken_ || refused_wake_ != 0;
+    return std::all_of(operations_.begin(), operations_.begin() + count_,
+                       [](const Operation& operation) { return operation.ended; });
   }
 
   Ring& ring_;
-  std::array<Operation, 16> operations_;
+  std::array<Operation, 20> operations_;
   std::uint32_t count_ = 0;
-  bool woken_ = false;
-  int refused_wake_ = 0;
 };
 
 void probe_disk(OperationProbe& probe, int file, const char* data, char* read) {
-  io_uring_sqe* const write = probe.entry("io_uring operation WRITE", 1, 2);
+  io_uring_sqe* const write = probe.entry("io_uring operation WRITE", 2);
   io_uring_prep_write(write, file, data, 1, 0);
   write->flags |= IOSQE_IO_LINK;
-  io_uring_prep_fsync(probe.entry("io_uring operation FSYNC", 0), file, IORING_FSYNC_DATASYNC);
-  io_uring_prep_read(probe.entry("io_uring operation READ", 1), file, read, 1, 0);
-  io_uring_prep_fallocate(probe.entry("io_uring operation FALLOCATE", 0), file, FALLOC_FL_KEEP_SIZE,
-                          0, 4096);
-  io_uring_prep_unlinkat(probe.entry("io_uring operation UNLINKAT", -ENOENT), AT_FDCWD,
+  io_uring_prep_fsync(probe.entry("io_uring operation FSYNC"), file, IORING_FSYNC_DATASYNC);
+  io_uring_prep_read(probe.entry("io_uring operation READ"), file, read, 1, 0);
+  io_uring_prep_fallocate(probe.entry("io_uring operation FALLOCATE"), file, FALLOC_FL_KEEP_SIZE, 0,
+                          4096);
+  io_uring_prep_unlinkat(probe.entry("io_uring operation UNLINKAT"), AT_FDCWD,
                          "/proc/self/no-such-file", 0);
+}
+
+// Those that go on until they are cancelled.
+void probe_sockets(OperationProbe& probe, int from, int to, int event, int listener) {
+  io_uring_prep_send(probe.entry("io_uring operation SEND"), from, "x", 1,
+                     MSG_NOSIGNAL | MSG_WAITALL);
+  io_uring_sqe* const receive = probe.entry("io_uring operation RECV");
+  io_uring_prep_recv_multishot(receive, to, nullptr, 0, 0);
+  receive->flags |= IOSQE_BUFFER_SELECT;
+  receive->buf_group = Ring::buffer_group;
+  io_uring_sqe* const poll = probe.entry("io_uring operation POLL_ADD");
+  io_uring_prep_poll_multishot(poll, event, POLLIN);
+  io_uring_sqe* const accept = probe.entry("io_uring operation ACCEPT");
+  io_uring_prep_multishot_accept(accept, listener, nullptr, nullptr, SOCK_CLOEXEC);
+  for (const io_uring_sqe* const operation : {receive, poll, accept}) probe.cancel(*operation);
 }
 
 }  // namespace
@@ -120,50 +133,22 @@ Result<void> probe_operations(Ring& ring) {
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(Errc::io, "socketpair", errno);
-  const Descriptor ours(ends[0]);
-  std::optional<Descriptor> theirs(std::in_place, ends[1]);
+  const Descriptor from(ends[0]), to(ends[1]);
   const Descriptor event(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
   const Descriptor file(memfd_create("pawl-probe", MFD_CLOEXEC));
+  if (event < 0 || file < 0) return fail(Errc::io, "descriptors of a probe", errno);
   const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};  // the kernel picks a name
   if (::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof(sa_family_t)) != 0 ||
       ::listen(listener, 1) != 0)
     return fail(Errc::io, "a socket to try accept on", errno);
-  if (event < 0 || file < 0) return fail(Errc::io, "descriptors of a probe", errno);
 
   OperationProbe probe(ring);
-  io_uring_prep_nop(probe.entry("io_uring operation NOP", 0));
-  io_uring_prep_timeout(probe.entry("io_uring operation TIMEOUT", -ETIME), &soon, 0, 0);
+  io_uring_prep_nop(probe.entry("io_uring operation NOP"));
+  io_uring_prep_timeout(probe.entry("io_uring operation TIMEOUT"), &soon, 0, 0);
   probe_disk(probe, file, "x", &read);
-  io_uring_prep_send(probe.entry("io_uring operation SEND", 1), ours, "x", 1,
-                     MSG_NOSIGNAL | MSG_WAITALL);
-  io_uring_sqe* const receive = probe.entry("io_uring operation RECV", 1);
-  io_uring_prep_recv_multishot(receive, *theirs, nullptr, 0, 0);
-  receive->flags |= IOSQE_BUFFER_SELECT;
-  receive->buf_group = Ring::buffer_group;
-  const std::uint64_t poll_tag = [&] {
-    io_uring_sqe* const poll = probe.entry("io_uring operation POLL_ADD", POLLIN);
-    io_uring_prep_poll_multishot(poll, event, POLLIN);
-    return poll->user_data;
-  }();
-  io_uring_sqe* const accept = probe.entry("io_uring operation ACCEPT", -ECANCELED);
-  io_uring_prep_multishot_accept(accept, listener, nullptr, nullptr, SOCK_CLOEXEC);
-  const std::uint64_t accept_tag = accept->user_data;
-  io_uring_prep_cancel64(probe.entry("io_uring operation ASYNC_CANCEL", 0), accept_tag, 0);
-  ring.wake(ring.wake_handle());
-  if (auto ended = probe.end(); !ended) return ended;
-
-  io_uring_prep_cancel64(ring.sqe({.op = RingOp::cancel}), poll_tag, 0);
-  ::shutdown(ours, SHUT_RDWR);  // ends the receive
-  for (int round = 0; round < 2; ++round) {
-    if (auto waited = ring.try_wait(wait_ns / 10); !waited) return waited;
-    ring.reap(Ring::cq_entries, [&](RingTag, std::int32_t, std::uint32_t flags) {
-      if ((flags & IORING_CQE_F_BUFFER) == 0) return;
-      (void)ring.buffer(flags, 0);
-      ring.recycle(flags);
-    });
-  }
-  return {};
+  probe_sockets(probe, from, to, event, listener);
+  return probe.end();
 }
 
 Result<std::unique_ptr<Ring>> choose_ring(IoWish wish, RingChoice& choice) {

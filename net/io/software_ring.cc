@@ -52,8 +52,9 @@ bool would_wait(int error) { return error == EAGAIN || error == EINTR; }
 }  // namespace
 
 Result<std::unique_ptr<SoftwareRing>> SoftwareRing::create(io_uring& face, unsigned submissions,
-                                                           unsigned completions) {
-  std::unique_ptr<SoftwareRing> made(new SoftwareRing(face));
+                                                           unsigned completions,
+                                                           std::uint64_t wake_data) {
+  std::unique_ptr<SoftwareRing> made(new SoftwareRing(face, wake_data));
   made->epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
   if (made->epoll_fd_ < 0) return fail(Errc::io, "epoll_create1", errno);
   made->wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -70,8 +71,6 @@ Result<std::unique_ptr<SoftwareRing>> SoftwareRing::create(io_uring& face, unsig
   face = io_uring{};
   face.ring_fd = -1;
   face.sq.khead = &made->submission_head_;
-  face.sq.ktail = &made->submission_tail_;
-  face.sq.kflags = &made->submission_flags_;
   face.sq.sqes = made->submissions_.data();
   face.sq.ring_entries = submissions;
   face.sq.ring_mask = submissions - 1;
@@ -116,9 +115,7 @@ void SoftwareRing::wake(int handle) {
 
 // --- queues --------------------------------------------------------------------------------------
 
-bool SoftwareRing::idle() const {
-  return completion_tail_ == __atomic_load_n(&completion_head_, __ATOMIC_RELAXED);
-}
+bool SoftwareRing::idle() const { return completion_tail_ == completion_head_; }
 
 void SoftwareRing::post(std::uint64_t data, std::int32_t result, std::uint32_t flags) {
   const io_uring_cqe completion{.user_data = data, .res = result, .flags = flags};
@@ -143,7 +140,7 @@ void SoftwareRing::take_submissions() {
   while (submission_head_ != tail) {
     const io_uring_sqe& submission = submissions_[submission_head_ & face_->sq.ring_mask];
     if (is_disk_operation(submission)) {
-      begin_disk(submission_head_);
+      begin_disk();
     } else {
       run(submission);
       ++submission_head_;
@@ -153,13 +150,13 @@ void SoftwareRing::take_submissions() {
 }
 
 // A link joins a write and its flush.
-void SoftwareRing::begin_disk(unsigned& head) {
+void SoftwareRing::begin_disk() {
   DiskJob job;
   bool linked = true;
-  for (; linked; ++head) {
-    CHECK(job.count < job.parts.size() && head != face_->sq.sqe_tail, "a link of {} parts",
-          job.count);
-    const io_uring_sqe& part = submissions_[head & face_->sq.ring_mask];
+  for (; linked; ++submission_head_) {
+    CHECK(job.count < job.parts.size() && submission_head_ != face_->sq.sqe_tail,
+          "a link of {} parts", job.count);
+    const io_uring_sqe& part = submissions_[submission_head_ & face_->sq.ring_mask];
     job.parts[job.count++] = part;
     linked = (part.flags & IOSQE_IO_LINK) != 0;
   }
@@ -386,8 +383,7 @@ void SoftwareRing::take_event(int fd, std::uint32_t events) {
 
 // One buffer for each event: what is left raises the next event, and others come between.
 void SoftwareRing::receive(int fd) {
-  if (buffer_head_ == __atomic_load_n(&buffers_->tail, __ATOMIC_RELAXED))
-    return disarm(fd, -ENOBUFS);
+  if (buffer_head_ == buffers_->tail) return disarm(fd, -ENOBUFS);
   const io_uring_buf& buffer = buffers_->bufs[buffer_head_ & (buffer_entries_ - 1)];
   const ssize_t bytes =
       ::recv(fd, reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffer.addr)), buffer.len,

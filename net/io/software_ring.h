@@ -12,14 +12,14 @@
 // of completions and IORING_CQE_F_MORE are those of the kernel for the operations named here; any
 // other is answered with -EINVAL.
 //
-//   a descriptor:  [nothing armed] --arm receive / accept / poll, a send that must wait--> [in epoll]
-//                        ^--------------last one ended or cancelled-------------------------/
+//   a descriptor:  out of epoll --an operation must wait--> in epoll
+//                       ^---------the last one has ended--------/
 //
 // Units:  nanoseconds for enter(); bytes.
 // Limits: one receive, accept or poll and one send under way for each descriptor; a link joins two
 //         disk operations. events_a_call events of epoll for each enter().
 // Errors: create() returns errno in Error::sys.
-// Owner:  the thread that created it; any thread may write to wake_handle().
+// Owner:  the thread that created it; any thread may call wake().
 // Source: io_uring_enter(2), epoll(7), eventfd(2); liburing 2.3 (struct io_uring).
 #pragma once
 
@@ -38,9 +38,11 @@ namespace pawl {
 
 class SoftwareRing {
  public:
-  // Gives `face` the memory of both queues. `face` must stay where it is.
+  // Gives `face` the memory of both queues. `face` must stay where it is. `wake_data`: user_data of
+  // the completion of a wake-up.
   static Result<std::unique_ptr<SoftwareRing>> create(io_uring& face, unsigned submissions,
-                                                      unsigned completions);
+                                                      unsigned completions,
+                                                      std::uint64_t wake_data);
   ~SoftwareRing();
   SoftwareRing(const SoftwareRing&) = delete;
   SoftwareRing& operator=(const SoftwareRing&) = delete;
@@ -49,10 +51,9 @@ class SoftwareRing {
   void provide(io_uring_buf_ring* buffers, unsigned entries);
   // Runs the new submissions and collects completions. Waits for one at most `timeout_ns`.
   void enter(std::uint64_t timeout_ns);
-  // An eventfd: wake_amount written to it puts a completion with `wake_data` into this ring.
+  // wake() on this handle of another ring puts a completion with `wake_data` into that ring.
   int wake_handle() const { return wake_fd_; }
   static void wake(int handle);
-  void set_wake_data(std::uint64_t data) { wake_data_ = data; }
 
  private:
   static constexpr int events_a_call = 256;
@@ -77,9 +78,9 @@ class SoftwareRing {
     std::uint64_t data;
   };
 
-  explicit SoftwareRing(io_uring& face) : face_(&face) {}
+  SoftwareRing(io_uring& face, std::uint64_t wake_data) : face_(&face), wake_data_(wake_data) {}
   void take_submissions();
-  void begin_disk(unsigned& head);
+  void begin_disk();
   void run(const io_uring_sqe& submission);
   void arm(const io_uring_sqe& submission, Reader reader, std::uint32_t flags);
   void disarm(int fd, std::int32_t result);
@@ -103,8 +104,8 @@ class SoftwareRing {
   io_uring* face_;
   std::vector<io_uring_sqe> submissions_;
   std::vector<io_uring_cqe> completions_;
-  // The words that liburing reads and writes through pointers.
-  unsigned submission_head_ = 0, submission_tail_ = 0, submission_flags_ = 0;
+  // The words that liburing reads and writes through pointers, always on this thread.
+  unsigned submission_head_ = 0;
   unsigned completion_head_ = 0, completion_tail_ = 0;
   std::deque<io_uring_cqe> overflow_;  // completions without space in the queue, in order
 
@@ -114,7 +115,7 @@ class SoftwareRing {
 
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
-  std::uint64_t wake_data_ = 0;
+  std::uint64_t wake_data_;
   std::vector<Watch> watches_;                      // by descriptor
   std::unordered_map<std::uint64_t, int> readers_;  // descriptors by the tag of what reads them
   std::vector<Timer> timers_;

@@ -240,17 +240,14 @@ TEST_P(RingTest, AReceiveIsCancelledOnce) {
   const SocketPair pair;
   arm_receive(pair.ends[0], 5);
   ring_->submit();
-  const std::uint64_t tag = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56 | 5;
-  const auto cancel = [&] {
-    io_uring_prep_cancel64(ring_->sqe({.op = RingOp::cancel, .index = 7}), tag, 0);
-  };
-  cancel();
+  const RingTag receive{.op = RingOp::receive, .index = 5};
+  ring_->cancel(receive);
   std::vector<Completion> seen = wait_for(2);
-  std::ranges::sort(seen, {}, [](const Completion& done) { return done.tag.index; });
+  std::ranges::sort(seen, {}, [](const Completion& done) { return done.tag.op; });
   EXPECT_EQ(seen[0].result, -ECANCELED);
   EXPECT_EQ(seen[0].flags & IORING_CQE_F_MORE, 0u);
   EXPECT_EQ(seen[1].result, 0);
-  cancel();
+  ring_->cancel(receive);
   EXPECT_EQ(wait_for(1)[0].result, -ENOENT);
   arm_receive(pair.ends[0], 6);  // it can be armed again
   ring_->submit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is particular to this backend. tests/net/ring_test.cc compares both.
+// The limits and the descriptors of this backend alone. tests/net/ring_test.cc compares both.
 #include "net/io/software_ring.h"
 
 #include <gtest/gtest.h>
@@ -68,8 +68,7 @@ TEST(SoftwareRing, LeavesADescriptorToAnotherRing) {
     ring.submit();
   };
   arm(*first);
-  const std::uint64_t tag = std::uint64_t{static_cast<std::uint8_t>(RingOp::receive)} << 56;
-  io_uring_prep_cancel64(first->sqe({.op = RingOp::cancel}), tag, 0);
+  first->cancel({.op = RingOp::receive});
   first->submit();
   EXPECT_EQ(results_of(*first), (std::vector<std::int32_t>{-ECANCELED, 0}));
   arm(*second);
