@@ -62,7 +62,8 @@ struct ConnectionContext {
   std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's connections; for the acceptor
   ConnectionLimits* connection_limits = nullptr;
   ConnectionLimits* admin_connection_limits = nullptr;  // for the admin port
-  std::string (*admin_answer)(void* server, std::string_view path, int& status) = nullptr;
+  std::string (*admin_answer)(void* server, std::string_view path, std::string_view query,
+                              int& status) = nullptr;
   void* server = nullptr;
 };
 

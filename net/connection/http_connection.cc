@@ -263,9 +263,7 @@ std::size_t AdminConnection::take(std::string_view bytes) {
     std::string body = context.admin_guard->refuse(request);
     if (body.empty()) {
       status = 200;
-      std::string target(request.path);
-      if (!request.query.empty()) target.append("?").append(request.query);
-      body = context.admin_answer(context.server, target, status);
+      body = context.admin_answer(context.server, request.path, request.query, status);
     }
     const bool keep = request.keep_alive && !host().draining();
     const std::size_t before = out().size();

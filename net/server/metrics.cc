@@ -181,7 +181,7 @@ std::string health_text(std::span<const ShardNumbers* const> shards) {
 
 std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend) {
   std::string text = fmt::format(
-      "# HELP {0} What runs the operations of sockets and disk.\n# TYPE {0} gauge\n"
+      "# HELP {0} 1 for the backend of sockets and disk, see --io.\n# TYPE {0} gauge\n"
       "{0}{{backend=\"{1}\"}} 1\n",
       "pawl_io_backend_info", backend);
   std::string_view last;

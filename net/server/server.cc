@@ -282,8 +282,7 @@ Server::~Server() {
   CHECK(threads_.empty(), "a server is stopped before it goes");
 }
 
-std::string Server::admin_answer(std::string_view target, int& status) const {
-  const std::string_view path = target.substr(0, target.find('?'));
+std::string Server::admin_answer(std::string_view path, std::string_view query, int& status) const {
   if (path == "/livez" || path == "/readyz") return "ok\n";
   std::vector<const ShardNumbers*> numbers;
   for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
@@ -292,7 +291,7 @@ std::string Server::admin_answer(std::string_view target, int& status) const {
   if (path == "/healthz") {
     std::string text = health_text(numbers);
     if (text != health_ok) status = 503;
-    if (target != "/healthz?verbose") return text;
+    if (query != "verbose") return text;
     const bool refused = shared_->ring.error != 0;
     return text + fmt::format("io: {}{}\n", backend,
                               refused ? "; " + fallback_text(shared_->ring) : std::string());

@@ -113,7 +113,7 @@ class Server {
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> launch();
-  std::string admin_answer(std::string_view target, int& status) const;
+  std::string admin_answer(std::string_view path, std::string_view query, int& status) const;
   void follow_clock();
   // While `on`, SIGTERM and SIGINT end the process at once. During recovery nothing has been
   // acknowledged yet; during a drain acknowledged changes are as durable as their queues promise. A

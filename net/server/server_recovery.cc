@@ -89,8 +89,9 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.connection_limits = &shared_->connection_limits;
   context.admin_connection_limits = &shared_->admin_connection_limits;
   context.server = this;
-  context.admin_answer = [](void* server, std::string_view path, int& status) {
-    return static_cast<const Server*>(server)->admin_answer(path, status);
+  context.admin_answer = [](void* server, std::string_view path, std::string_view query,
+                            int& status) {
+    return static_cast<const Server*>(server)->admin_answer(path, query, status);
   };
   return context;
 }
