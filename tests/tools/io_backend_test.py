@@ -59,10 +59,13 @@ class IoBackend(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["messages"], messages)
 
     def run_refused(self, refused, io):
+        """The exit code of a start that fails, and its words."""
         pawl = BackendPawl(self.binary)
         self.addCleanup(pawl.remove_data)
         pawl.refused, pawl.io = refused, io
-        return subprocess.run(pawl.command(), capture_output=True, text=True, timeout=60, check=False)
+        pawl.launch()
+        self.addCleanup(lambda: pawl.process.poll() is None and pawl.kill())
+        return pawl.process.wait(timeout=60), pawl.errors()
 
     def test_every_refusal_starts_with_threads_and_says_why_once(self):
         for calls in CALLS:
@@ -83,10 +86,10 @@ class IoBackend(unittest.TestCase):
         for calls in CALLS:
             for error in ERRORS:
                 with self.subTest(calls=calls, error=error):
-                    done = self.run_refused(f"{calls},{error}", "uring")
-                    self.assertEqual(done.returncode, 1, done.stderr)
-                    self.assertIn(f": {error}: ", done.stderr)
-                    self.assertIn("--io auto", done.stderr)
+                    code, errors = self.run_refused(f"{calls},{error}", "uring")
+                    self.assertEqual(code, 1, errors)
+                    self.assertIn(f": {error}: ", errors)
+                    self.assertIn("--io auto", errors)
 
     def test_a_refusal_after_the_start_ends_the_process_and_loses_nothing(self):
         pawl = self.start(io="uring", submissions=40)
@@ -101,9 +104,9 @@ class IoBackend(unittest.TestCase):
         self.assertEqual(again.stop(), 0)
 
     def test_a_limit_is_no_refusal(self):
-        done = self.run_refused("setup,ENOMEM", "auto")
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("ulimit -l", done.stderr)
+        code, errors = self.run_refused("setup,ENOMEM", "auto")
+        self.assertEqual(code, 1, errors)
+        self.assertIn("ulimit -l", errors)
 
     def test_both_backends_serve_one_directory(self):
         data, waiting = None, 0
@@ -125,10 +128,10 @@ class IoBackend(unittest.TestCase):
         self.assertEqual(pawl.stop(), 0)
 
     def test_an_unknown_backend_is_named(self):
-        done = self.run_refused("setup,EPERM", "epoll")
-        self.assertEqual(done.returncode, 2, done.stderr)
+        code, errors = self.run_refused("setup,EPERM", "epoll")
+        self.assertEqual(code, 2, errors)
         for word in ("--io", "epoll", "auto|uring|threads"):
-            self.assertIn(word, done.stderr)
+            self.assertIn(word, errors)
 
     def test_doctor_says_what_the_server_will_do(self):
         done = subprocess.run([*SANDBOX, "--no-io-uring=setup,EPERM", self.binary, "doctor", "--json", "--seconds", "0"],
