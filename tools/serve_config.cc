@@ -161,7 +161,7 @@ const ServeKey keys[] = {
     {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
-    {"server", "io", "io", "auto|uring|threads", "Who runs the operations of sockets and disk: io_uring, or threads where it is refused", "auto",
+    {"server", "io", "io", "auto|uring|threads", "Backend for sockets and disk: io_uring, or threads where io_uring is refused", "auto",
      [](Options& o, const Text& t) { o.io = t; return t == "auto" || t == "uring" || t == "threads"; }},
     {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
