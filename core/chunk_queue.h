@@ -45,7 +45,6 @@ class ChunkQueue {
     (*this)[count_ - 1] = std::move(item);
   }
   void pop_front() {
-    CHECK(count_ > 0);
     front() = T();
     --count_;
     if (++head_ < items_a_chunk) return;

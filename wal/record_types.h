@@ -23,6 +23,7 @@ namespace pawl {
 inline constexpr std::size_t record_bytes_max =
     (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
 inline constexpr std::size_t send_head_bytes_max = 208;  // a SEND without its texts
+inline constexpr std::size_t origin_bytes_max = 256;     // the name of a dead letter's first queue
 inline constexpr std::size_t batch_max = 128;
 
 enum class RecordType : std::uint8_t {

@@ -11,17 +11,9 @@
 namespace pawl {
 namespace {
 
-// True: each message fits into a record of `bytes_max`, with all optional fields of a sender's
-// message.
-bool fit(std::span<const SendEntry> sends, std::size_t bytes_max) {
-  return std::ranges::all_of(sends, [&](const SendEntry& entry) {
-    SendRecord record{.deliver_at = Instant{1}, .content = &entry.content};
-    record.dedup = {1, 1};
-    record.producer = {1, 1};
-    if (!entry.content.notification.empty()) record.subscription = {1, 1};
-    return send_bytes(record) <= bytes_max;
-  });
-}
+// The most bytes of a record besides the texts of its sender: as a dead letter a message also names
+// the queue that it came from.
+constexpr std::size_t head_bytes_max = send_head_bytes_max + origin_bytes_max;
 
 bool sends(const Request& request) {
   return request.op == Op::send || request.op == Op::fan_out || request.op == Op::take_numbers;
@@ -209,8 +201,10 @@ bool ShardLoop::send(Request& request, Instant now) {
   for (const SendEntry& entry : request.sends) bytes += entry.content.bytes();
   if (request.op != Op::send) bytes = log_bytes_max(request, log_->max_record_bytes());
   // The caller has checked the limits of SQS; this is the limit of the log.
-  if (bytes + send_head_bytes_max > log_->max_record_bytes() &&
-      !fit(request.sends, log_->max_record_bytes())) {
+  const std::size_t texts_max = log_->max_record_bytes() - head_bytes_max;
+  if (bytes > texts_max && std::ranges::any_of(request.sends, [&](const SendEntry& entry) {
+        return entry.content.bytes() > texts_max;
+      })) {
     request.error = Errc::too_large;
     ++stats_.refused;
     answer(request);

@@ -50,6 +50,7 @@ void Model::judge_accepted(QueueRow& queue, const ModelMessage& message, std::ve
           "a message is sent once",
           "queue {}: sequence {} of producer {} is seq {}, was seq {} {} ms before", raw(queue.id),
           message.sequence, message.producer, entry.seq, other.seq, (turn.now - other.at).ms);
+    if (purged) continue;  // gone with the purge, or back with it after a crash
     ModelMessage* const lost = same_message(queue, message, other.seq);
     if (lost != nullptr && lost->sent == ModelMessage::Sent::doubtful)
       lose(*lost, "lost in a crash, and sent again");

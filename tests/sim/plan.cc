@@ -41,7 +41,7 @@ void choose_load(Plan& plan, Random random) {
   plan.calls_a_client = static_cast<std::uint32_t>(random.between(1, 12));
   plan.batch_max = static_cast<std::uint32_t>(one_of(random, {1, 3, 10, 10}));
   // The largest body that fits a record, with space for the parts that are not the body.
-  const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 256;
+  const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 640;
   plan.body_max = std::min<std::uint64_t>(largest, one_of(random, {30, 300, 2000, 6000, 60000}));
   if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, 3u);
   plan.weights = {30, 30, 30, 6, 3, 1, 2, 1, 2, 2, 0, 0, 0};

@@ -188,7 +188,7 @@ TEST_F(ReplayTest, WhatIsKeptGivesWayWhenTheDiskIsFull) {
   const auto send_and_delete = [&](int first, int n) {
     for (int i = first; i < first + n; ++i) {
       std::string body = std::to_string(i) + " ";
-      body.resize(12'000, 'x');
+      body.resize(11'500, 'x');
       SendEntry entry;
       entry.content.body = body;
       Request request;
@@ -279,7 +279,7 @@ TEST_F(ReplayTest, GoesWithItsQueue) {
 TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {
   const auto send_large = [&](int n) {
     for (int i = 0; i < n; ++i) {
-      send({std::string(12'000, 'x')});
+      send({std::string(11'500, 'x')});
       rest(61'000'000);
       purge(source, zero);
     }

@@ -63,6 +63,34 @@ TEST_F(TwoShards, ADeadLetterPastTheRetentionOfItsTargetIsGoneAndStaysSo) {
   EXPECT_EQ(world.loop(0).shard().messages(), 0u);
 }
 
+// A dead letter has more parts than the message that was published.
+TEST_F(TwoShards, TheLargestPublishedBodyFitsAsADeadLetterToo) {
+  const QueueId dead_letters = make_queue(name_on(zero, "letters"), {});
+  const QueueId worn = make_queue(name_on(one, "worn"), wearing_out(name_on(zero, "letters")));
+  std::string body(world.loop(1).log().max_record_bytes(), 'x');
+  Request publish;
+  publish.op = Op::fan_out;
+  do {
+    body.pop_back();
+    SendEntry entry;
+    entry.content = {.body = body, .notification = "note"};
+    FanOutTarget to{
+        .queue = worn, .subscription = {1, 1}
+    };
+    publish.error = Errc::ok;
+    publish.sends = {&entry, 1};
+    publish.targets = {&to, 1};
+    ASSERT_TRUE(ask(publish, one));
+  } while (publish.error == Errc::too_large);
+  ASSERT_EQ(publish.error, Errc::ok);
+  ASSERT_EQ(receive(worn, one).size(), 1u);
+  run(1'100'000);
+  EXPECT_TRUE(receive(worn, one).empty());
+  const std::vector<Received> letters = receive(dead_letters, zero);
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters[0].body, body);
+}
+
 // A deleted queue had accepted the message; the source's delete may be on the disk or not.
 TEST_F(TwoShards, WhatWentWithItsQueueDoesNotComeBackToItsSource) {
   const std::string dead_letters_name = name_on(zero, "letters");
