@@ -88,7 +88,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
   session_.set_promised(promised_beside(promised_));
   session_.refuse_sends(host().refuses(frame.size()));
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
-  const auto next =
+  auto next =
       held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
   if (next == BinaryCall::Next::hand_over) {
     leave(held.binary.target(), frame);
@@ -97,7 +97,10 @@ void BinaryConnection::begin_call(std::string_view frame) {
   if (held.binary.subscription() != nullptr) {
     subscriptions_.push_back(&held);
     held.binary.subscription()->written = host().now();
+    if (host().draining()) next = held.binary.end_subscription(session_, Status::ok);
   }
+  if (next == BinaryCall::Next::route && op != BinaryOp::subscribe)
+    unanswered_ -= std::min(unanswered_, held.binary.request().receipts.size());
   if (carry_on(held, next)) release(held);
   if (op == BinaryOp::acknowledge || op == BinaryOp::unsubscribe) resume_subscriptions();
 }
@@ -108,6 +111,7 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
   if (next == Next::deliver) {
     write_response(call);
     call.binary.subscription()->written = host().now();
+    unanswered_ += call.binary.subscription()->latest;
     next = congested() && open() ? Next::pause : push(call);
   }
   if (next == Next::pause && !congested()) next = push(call);  // the peer has read meanwhile
@@ -162,7 +166,8 @@ bool BinaryConnection::on_response(PendingCall& pending) {
   constexpr std::size_t least = BinarySettings::receive_bytes_min;
   call.binary.limit_answer(
       std::min(out_max - std::min(out_max, unsent()), std::max(least, host().free_memory_bytes())));
-  if (call.binary.subscription() != nullptr && !open()) call.binary.subscription()->ending = true;
+  const bool ends = !open() || host().draining();
+  if (call.binary.subscription() != nullptr && ends) call.binary.subscription()->ending = true;
   return carry_on(
       call, call.binary.resume(session_, host().loop().shard().directory(), host().session()));
 }
@@ -222,6 +227,17 @@ void BinaryConnection::resume_subscriptions() {
       call.paused = false;
       if (carry_on(call, push(call))) release(call);
     }
+  }
+}
+
+// Ends the paused ones. The shard answers the others, as all receives that wait.
+void BinaryConnection::on_drain() {
+  for (std::size_t i = subscriptions_.size(); i-- > 0;) {
+    PendingBinaryCall& call = *subscriptions_[i];
+    call.binary.subscription()->ending = true;
+    if (!call.paused) continue;
+    call.paused = false;
+    if (carry_on(call, push(call))) release(call);
   }
 }
 

@@ -41,6 +41,10 @@ class BinaryConnection final : public Connection {
     if (partial_.empty()) free_memory(partial_);
   }
   void on_all_sent() override { resume_subscriptions(); }
+  void on_drain() override;
+  bool stays(Instant) const override {
+    return host().stage() == Stage::draining && unanswered_ > 0;
+  }
 
  private:
   void begin_call(std::string_view frame);
@@ -60,7 +64,8 @@ class BinaryConnection final : public Connection {
   std::size_t held_under_way_ = 0;
   std::size_t promised_ = 0;
   std::vector<PendingBinaryCall*> subscriptions_;  // their calls, also those that are paused
-  std::string partial_;                            // an incomplete frame
+  std::size_t unanswered_ = 0;  // messages pushed, neither deleted nor hidden for another time
+  std::string partial_;         // an incomplete frame
   Instant partial_since_;
   Instant begun_;
 };

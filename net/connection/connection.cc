@@ -366,8 +366,12 @@ void Connection::finish_after_answers() {
 }
 
 void Connection::begin_drain() {
-  if (state_ != State::open) return;
-  finish_after_answers();
+  if (state_ == State::open) on_drain();
+  end_if_over(host_->now());
+}
+
+void Connection::end_if_over(Instant now) {
+  if (state_ == State::open && !stays(now)) finish_after_answers();
 }
 
 // When all responses are sent, closes our side and gives the peer a moment to read and close too.

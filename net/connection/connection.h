@@ -57,6 +57,8 @@ class Connection {
   static constexpr Duration stuck_timeout = seconds(1);  // the same, with more than out_max left
   // For the peer to close after our last response.
   static constexpr Duration linger_timeout = seconds(2);
+  // The same while the server drains. A peer that has not seen our end by then has sent nothing.
+  static constexpr Duration drain_linger = milliseconds(250);
 
   Connection(ConnectionHost& host, int fd) : host_(&host), fd_(fd) {}
   virtual ~Connection();
@@ -81,10 +83,11 @@ class Connection {
   void on_answer(PendingCall& call);
 
   void arm_receive();
-  void begin_handshake();        // the host has admitted it
-  void flush();                  // end of the turn: sends the bytes of out()
-  void check_time(Instant now);  // once a second
-  void begin_drain();            // the server stops: finish the pending calls
+  void begin_handshake();         // the host has admitted it
+  void flush();                   // end of the turn: sends the bytes of out()
+  void check_time(Instant now);   // once a second
+  void begin_drain();             // the server has entered a stage in which connections end
+  void end_if_over(Instant now);  // in such a stage, each turn
   void begin_close();
   // Whether the peer has proved a key or needs none. Unverified connections share a separate limit.
   virtual bool verified() const { return true; }
@@ -113,6 +116,12 @@ class Connection {
     const bool all_sent = out_.empty() && !send_armed_ && (tls_ == nullptr || tls_->out().empty());
     return calls_.empty() && (all_sent || state_ == State::closing);
   }
+  // Nothing is lost if the process ends now: the peer has all responses, and has seen the end of
+  // the connection or had the time to. Closing earlier would reset a request that is on its way.
+  bool has_ended(Instant now) const {
+    return quiet() &&
+           (state_ == State::closing || (half_closed_ && now - half_closed_at_ >= drain_linger));
+  }
 
  protected:
   enum class State : std::uint8_t { open, leaving, finishing, closing };
@@ -130,6 +139,9 @@ class Connection {
   virtual std::size_t own_memory() const = 0;  // the protocol's: partial input, pending calls
   virtual void own_spare() {}
   virtual void on_all_sent() {}  // the peer has read, or the kernel has taken, all output
+  virtual void on_drain() {}
+  // Whether the connection stays open in the present stage of the server.
+  virtual bool stays(Instant now) const = 0;
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);

@@ -46,6 +46,10 @@ struct ConnectionTimes {
   Duration subscription_silence = seconds(15);
 };
 
+// A server leaves each stage only for a later one. `draining` serves clients until they have what
+// they asked for, or were pushed; `stopping` does not wait for pushed messages to be answered.
+enum class Stage : std::uint8_t { serving, draining, stopping };
+
 // local: the binary protocol on a Unix socket, never with TLS.
 enum class Protocol : std::uint8_t { http, binary, admin, local };
 
@@ -138,7 +142,9 @@ class ConnectionHost {
   Instant now() const { return now_; }
   std::string_view date() const { return date_; }
   std::uint64_t next_request_number() { return request_number_++; }
-  bool draining() const { return draining_; }
+  Stage stage() const { return stage_; }
+  bool draining() const { return stage_ != Stage::serving; }
+  Instant drain_begun() const { return drain_begun_; }
   // The HTTP response for a client at the wrong port: `why`, and the address for SQS.
   std::string wrong_port(std::string_view why) const;
   // True: the handshake may begin. False: begin_handshake() will be called later.
@@ -196,7 +202,8 @@ class ConnectionHost {
   std::deque<WaitingHandshake> handshakes_, later_handshakes_;
   Instant now_;
   std::string date_;
-  bool draining_ = false;
+  Stage stage_ = Stage::serving;
+  Instant drain_begun_;  // of the present stage
 
  private:
   std::vector<std::unique_ptr<PendingBinaryCall>> spare_receives_, spare_calls_;  // for reuse

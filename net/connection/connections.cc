@@ -105,7 +105,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
 
 // `before`: see Connection::start().
 void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, HandedOver* before) {
-  if (draining_) {
+  if (over_) {
     ::close(fd);
     limits_of(protocol).leave(peer_slot);
     leave_open_count();
@@ -132,6 +132,7 @@ void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, Hand
                               openssl_bytes_);
   }
   row.local = protocol == Protocol::local;
+  row.admin = protocol == Protocol::admin;
   row.limits = &limits_of(protocol);
   ++open_;
   memory_.touch(index);
@@ -335,10 +336,20 @@ void Connections::tick(Instant now) {
   count_memory();
 }
 
-void Connections::begin_drain() {
-  draining_ = true;
+void Connections::begin_drain(Stage stage) {
+  CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
+  stage_ = stage;
+  drain_begun_ = now_;
+  for (std::uint32_t index = 0; index < rows_.size(); ++index) {
+    if (rows_[index].connection == nullptr) continue;
+    memory_.touch(index);
+    rows_[index].connection->begin_drain();
+  }
+}
+
+void Connections::end_those_over() {
   for (const Row& row : rows_) {
-    if (row.connection != nullptr) row.connection->begin_drain();
+    if (row.connection != nullptr) row.connection->end_if_over(now_);
   }
 }
 
@@ -348,11 +359,11 @@ void Connections::close_all() {
   }
 }
 
-bool Connections::quiet() const {
-  for (const Row& row : rows_) {
-    if (row.connection != nullptr && !row.connection->quiet()) return false;
-  }
-  return true;
+bool Connections::all_ended() const {
+  return std::ranges::all_of(rows_, [&](const Row& row) {
+    const bool counts = row.connection != nullptr && (!row.admin || stage_ == Stage::stopping);
+    return !counts || row.connection->has_ended(now_);
+  });
 }
 
 }  // namespace pawl

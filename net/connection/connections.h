@@ -51,10 +51,15 @@ class Connections final : public ConnectionHost, public RequestOwner {
   // Whether a handshake waits for the next turn, which should then follow at once.
   bool handshakes_wait() const { return !handshakes_.empty(); }
 
-  void begin_drain();
+  void begin_drain(Stage stage);
+  // Each turn of a drain: ends the connections that are over.
+  void end_those_over();
   // Closes them all, despite pending calls.
   void close_all();
-  bool quiet() const;
+  // All have ended; those of the admin port only when the server stops.
+  bool all_ended() const;
+  // No connection can be served any more: those that arrive are closed.
+  void serve_no_more() { over_ = true; }
   // Bytes of connections: the last count, the growth since, and the bytes of OpenSSL, connection
   // objects and parsed topics. No connection is closed for the last three: an idle connection has
   // as much of each as a busy one.
@@ -69,8 +74,9 @@ class Connections final : public ConnectionHost, public RequestOwner {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
-    std::uint32_t bytes = 0;             // size of the connection object
-    bool local = false;                  // on a Unix socket
+    std::uint32_t bytes = 0;  // size of the connection object
+    bool local = false;       // on a Unix socket
+    bool admin = false;
     ConnectionLimits* limits = nullptr;  // table of its Peer::peer_slot
   };
 
@@ -100,6 +106,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> flushing_;
   std::size_t open_ = 0;
+  bool over_ = false;
   MemorySums memory_;
   std::size_t unverified_ = 0;  // bytes of unverified connections
   std::uint64_t evicted_ = 0;

@@ -45,6 +45,12 @@ bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
   return false;
 }
 
+bool HttpDrain::stays(const HttpTimes& times, Instant drain_begun, Instant now) {
+  if (times.phase != HttpParser::Phase::idle) return true;
+  const bool busy = times.since + recent > drain_begun;
+  return busy && now < std::max(drain_begun, times.since) + grace;
+}
+
 HttpConnection::HttpConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd) {
   times_.since = now;
   parser_.stop_at_head();
@@ -55,6 +61,10 @@ HttpConnection::~HttpConnection() { host().promise(promised_, 0); }
 bool HttpConnection::verified() const { return verified_ || host().sqs().keys == nullptr; }
 
 bool HttpConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
+
+bool HttpConnection::stays(Instant now) const {
+  return under_way_ > 0 || HttpDrain::stays(times_, host().drain_begun(), now);
+}
 
 std::size_t HttpConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
@@ -240,6 +250,11 @@ AdminConnection::AdminConnection(ConnectionHost& host, int fd, Instant now) : Co
 
 bool AdminConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
+// Probes see that the server drains.
+bool AdminConnection::stays(Instant now) const {
+  return host().stage() == Stage::draining || HttpDrain::stays(times_, host().drain_begun(), now);
+}
+
 std::size_t AdminConnection::take(std::string_view bytes) {
   std::size_t taken = 0;
   while (open() && taken < bytes.size() && !congested()) {
@@ -265,7 +280,7 @@ std::size_t AdminConnection::take(std::string_view bytes) {
       status = 200;
       body = context.admin_answer(context.server, request.path, request.query, status);
     }
-    const bool keep = request.keep_alive && !host().draining();
+    const bool keep = request.keep_alive && host().stage() != Stage::stopping;
     const std::size_t before = out().size();
     append_response(out(), status, "text/plain; charset=utf-8", {}, {}, body, keep,
                     request.method == "HEAD", host().date(), request.version_minor);

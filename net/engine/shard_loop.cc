@@ -190,7 +190,7 @@ void ShardLoop::decide(Request& request, Instant now) {
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
     return answer(request);
   }
-  if (draining_ && request.op == Op::receive) request.receive.wait = Duration{0};
+  if (polls_end_ && request.op == Op::receive) request.receive.wait = Duration{0};
   if (request.op == Op::start_replay) look_into_log(request, now);
   shard_->apply(request, now, effects_);
 }
@@ -447,9 +447,14 @@ Instant ShardLoop::next_deadline() {
   return std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
 }
 
+void ShardLoop::end_polls() {
+  polls_end_ = true;
+  shard_->release_waiters(effects_);
+}
+
 void ShardLoop::begin_drain() {
   draining_ = true;
-  shard_->release_waiters(effects_);  // it also begins no more transfers
+  end_polls();
   replayer_.stop();
   log_->flush_all();
 }

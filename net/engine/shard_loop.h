@@ -114,6 +114,8 @@ class ShardLoop {
   Instant next_deadline();
   bool write_in_flight() const { return log_->write_in_flight(); }
 
+  // Answers long polls empty, these and later ones, and begins no more transfers.
+  void end_polls();
   // Begins shutdown: long polls are answered empty; drained() becomes true when everything is
   // answered and durable. Other shards are needed while asks_others().
   void begin_drain();
@@ -210,6 +212,7 @@ class ShardLoop {
   std::uint64_t unread_ = 0;                // pending body reads
   bool memory_full_ = false;                // sends are refused
   bool memory_full_for_transfers_ = false;  // messages from other shards are refused, too
+  bool polls_end_ = false;
   bool draining_ = false;
   bool more_ = false;  // there is more work at once
   CheckpointSlice slice_;

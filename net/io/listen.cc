@@ -121,6 +121,32 @@ std::string address_text(int fd) {
   return fmt::format("{}:{}", host, ntohs(address.sin_port));
 }
 
+namespace {
+
+std::string unguarded(const std::string& flag, const std::string& text) {
+  return fmt::format(
+      "cannot bind --{} {} without credentials: every machine that reaches it "
+      "could {}. Bind 127.0.0.1, {}or pass --insecure-no-auth to accept the risk",
+      flag, text, flag == "admin" ? "read health and metrics" : "read and delete messages",
+      flag == "admin" ? "" : "require signatures with --auth sigv4 --keys FILE, ");
+}
+
+}  // namespace
+
+std::expected<void, std::string> adopt_socket(const std::string& flag, int fd,
+                                              const std::string& address, bool guarded) {
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  const auto* const where = reinterpret_cast<const sockaddr*>(&bound);
+  CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length) == 0, "getsockname: {}",
+        std::strerror(errno));
+  const bool local = is_loopback(where);
+  if (!guarded && !local) return std::unexpected(unguarded(flag, address));
+  set_options(fd);
+  if (local) avoid_pacing(fd);
+  return {};
+}
+
 std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
                                         bool guarded) {
   const std::size_t colon = text.rfind(':');
@@ -149,11 +175,7 @@ std::expected<int, std::string> bind_to(const std::string& flag, const std::stri
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
   if (!guarded && !is_loopback(found->ai_addr)) {
-    return std::unexpected(fmt::format(
-        "cannot bind --{} {} without credentials: every machine that reaches it "
-        "could {}. Bind 127.0.0.1, {}or pass --insecure-no-auth to accept the risk",
-        flag, text, flag == "admin" ? "read health and metrics" : "read and delete messages",
-        flag == "admin" ? "" : "require signatures with --auth sigv4 --keys FILE, "));
+    return std::unexpected(unguarded(flag, text));
   }
   int error = 0;
   // A killed server keeps the port until the kernel has ended its pending operations.

@@ -15,6 +15,10 @@ namespace pawl {
 std::expected<int, std::string> bind_to(const std::string& flag, const std::string& text,
                                         bool guarded);
 
+// The same for a socket that another process has bound; `address`: its own.
+std::expected<void, std::string> adopt_socket(const std::string& flag, int fd,
+                                              const std::string& address, bool guarded);
+
 // Makes a socket of bind_to() listen. Returns 0 or an errno.
 int listen_on(int fd, int backlog);
 

@@ -179,11 +179,16 @@ std::string health_text(std::span<const ShardNumbers* const> shards) {
   return text.empty() ? std::string(health_ok) : text;
 }
 
-std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend) {
+std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend,
+                         bool draining) {
   std::string text = fmt::format(
       "# HELP {0} 1 for the backend of sockets and disk, see --io.\n# TYPE {0} gauge\n"
       "{0}{{backend=\"{1}\"}} 1\n",
       "pawl_io_backend_info", backend);
+  text += fmt::format(
+      "# HELP {0} 1 after SIGUSR2 or SIGTERM: new connections are refused.\n# TYPE {0} gauge\n"
+      "{0} {1}\n",
+      "pawl_draining", draining ? 1 : 0);
   std::string_view last;
   for (const Metric& metric : metrics) {
     if (metric.name != last)

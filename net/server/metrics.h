@@ -46,6 +46,7 @@ inline constexpr std::string_view health_ok = "ok\n";
 // The faults, one line for each fault and shard, or health_ok.
 std::string health_text(std::span<const ShardNumbers* const> shards);
 // `backend`: name_of(IoBackend).
-std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend);
+std::string metrics_text(std::span<const ShardNumbers* const> shards, std::string_view backend,
+                         bool draining);
 
 }  // namespace pawl

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "core/check.h"
 #include "net/io/listen.h"
@@ -20,17 +21,34 @@
 
 namespace pawl {
 
-void Server::ends_at_once(bool on) {
+namespace {
+
+constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
+constexpr timespec drain_look{.tv_sec = 0, .tv_nsec = 20'000'000};
+
+// The signals that run() takes.
+sigset_t taken_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&signals, each);
+  return signals;
+}
+
+}  // namespace
+
+void Server::let_signals(Ends how) {
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   struct sigaction action{};
-  action.sa_handler = on ? [](int taken) { _exit(128 + taken); } : SIG_DFL;
-  if (!on) pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  action.sa_handler = SIG_DFL;
+  if (how == Ends::recovery) action.sa_handler = [](int taken) { _exit(128 + taken); };
+  if (how == Ends::stop) action.sa_handler = [](int) { _exit(1); };
+  if (how == Ends::wait) pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  if (on) pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  if (how != Ends::wait) pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
 std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
@@ -41,15 +59,11 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
                     options.shards, shards_max));
   }
   // Threads inherit this mask: only run() takes signals.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
+  const sigset_t signals = taken_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   // A stray signal must not end a server that holds messages.
-  for (const int ignored : {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM}) signal(ignored, SIG_IGN);
-  ends_at_once(true);
+  for (const int ignored : {SIGPIPE, SIGUSR1, SIGALRM}) signal(ignored, SIG_IGN);
+  let_signals(Ends::recovery);
   rlimit files{};  // connections need descriptors: use the hard limit
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
@@ -63,6 +77,9 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   if (!keys) return std::unexpected(keys.error());
   server->settings_ = std::make_unique<ReloadableSettings>(
       ReloadableSettings::Values{std::move(*tls), std::move(*keys)});
+  auto handed = take_handed_sockets();
+  if (!handed) return std::unexpected(handed.error());
+  server->handed_ = std::move(*handed);
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   if (auto made = server->make_guards(); !made) return std::unexpected(made.error());
   const auto cpus = allowed_cpus();
@@ -94,6 +111,19 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   return server;
 }
 
+// True: the service manager has handed over a socket of this name.
+std::expected<bool, std::string> Server::adopt(std::string_view name, Protocol protocol,
+                                               bool guarded) {
+  const auto found = std::ranges::find(handed_, name, &HandedSocket::name);
+  if (found == handed_.end()) return false;
+  if (protocol != Protocol::local) {
+    if (auto fits = adopt_socket(found->name, found->fd, found->address, guarded); !fits)
+      return std::unexpected(fits.error());
+  }
+  listeners_.push_back({found->fd, protocol, found->address, 0, true});
+  return true;
+}
+
 std::expected<void, std::string> Server::bind_all() {
   const std::pair<const char*, std::pair<const std::string*, Protocol>> wanted[] = {
       {"http",   {&options_.http, Protocol::http}    },
@@ -102,7 +132,11 @@ std::expected<void, std::string> Server::bind_all() {
   };
   for (const auto& [flag, what] : wanted) {
     const bool asked = options_.auth == "sigv4" && what.second != Protocol::admin;
-    const auto fd = bind_to(flag, *what.first, asked || options_.insecure_no_auth);
+    const bool guarded = asked || options_.insecure_no_auth;
+    const auto adopted = adopt(flag, what.second, guarded);
+    if (!adopted) return std::unexpected(adopted.error());
+    if (*adopted) continue;
+    const auto fd = bind_to(flag, *what.first, guarded);
     if (!fd) return std::unexpected(fd.error());
     CHECK(*fd >= 0);
     listeners_.push_back({*fd, what.second, address_text(*fd)});
@@ -113,6 +147,7 @@ std::expected<void, std::string> Server::bind_all() {
 // Runs just before the sockets listen: another server would replace a socket that does not listen,
 // because it looks like the socket of a killed server.
 std::expected<void, std::string> Server::bind_local() {
+  if (adopt("unix", Protocol::local, true).value_or(false)) return {};
   if (options_.unix_path.empty()) return {};
   const auto made = bind_unix("unix", options_.unix_path, options_.unix_mode);
   if (!made) return std::unexpected(made.error());
@@ -193,7 +228,7 @@ std::expected<void, std::string> Server::launch() {
     return end_if_failed(phases_->run);
   }
   for (const Listener& listener : listeners_) {
-    const int error = listen_on(listener.fd, 4096);
+    const int error = listener.handed ? 0 : listen_on(listener.fd, 4096);
     if (error == 0) continue;
     phases_->errors[0] = fmt::format(
         "cannot listen on {}: {}. Another server took the port; stop it, or choose "
@@ -220,23 +255,39 @@ std::string Server::ready_line() const {
 
 int Server::run() {
   CHECK(!threads_.empty(), "a server runs after its start");
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
-  int taken = 0;
-  constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
-  do {
-    taken = sigtimedwait(&signals, nullptr, &second);
+  const sigset_t signals = taken_signals();
+  std::optional<std::chrono::steady_clock::time_point> drain_end;
+  for (int taken = 0; taken != SIGTERM && taken != SIGINT;) {
+    taken = sigtimedwait(&signals, nullptr, drain_end ? &drain_look : &second);
     if (taken == SIGHUP) reload();
+    if (taken == SIGUSR2 && !drain_end) {
+      begin_drain();
+      drain_end = std::chrono::steady_clock::now() + drain_max;
+    }
+    if (drain_end && (drained() || std::chrono::steady_clock::now() >= *drain_end)) break;
     follow_clock();
-  } while (taken != SIGTERM && taken != SIGINT);
+  }
+  const bool late = drain_end && !drained();
   fmt::print(stderr,
-             "pawl: stops when all requests are answered; a second signal stops it at once\n");
-  ends_at_once(true);
+             "pawl: stops when all requests are answered{}; a second signal stops it at once\n",
+             late ? ", without waiting for the drain to end" : "");
+  let_signals(Ends::stop);
   stop();
   return 0;
+}
+
+void Server::begin_drain() {
+  fmt::print(stderr,
+             "pawl: drains: new connections are refused. Stops when the clients have their answers "
+             "and have answered what was pushed to them, at the latest after {} minutes; SIGTERM "
+             "stops it now\n",
+             drain_max.count());
+  shared_->stage = Stage::draining;
+  for (const auto& worker : workers_) worker->nudge();
+}
+
+bool Server::drained() const {
+  return std::ranges::all_of(workers_, [](const auto& worker) { return worker->idle(); });
 }
 
 void Server::reload() {
@@ -257,9 +308,7 @@ void Server::reload() {
 }
 
 void Server::stop() {
-  shared_->stopping = true;
-  // Shutting down the listening sockets ends their multishot accepts: no new connections.
-  for (const Listener& listener : listeners_) ::shutdown(listener.fd, SHUT_RDWR);
+  shared_->stage = Stage::stopping;
   for (const auto& worker : workers_) worker->nudge();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -275,7 +324,7 @@ Server::Server(const ServerOptions& options) : options_(options) {}
 
 Server::~Server() {
   for (const Listener& listener : listeners_) {
-    if (listener.protocol == Protocol::local)
+    if (listener.protocol == Protocol::local && !listener.handed)
       remove_unix_socket({listener.fd, listener.inode}, listener.address);
     ::close(listener.fd);
   }
@@ -283,11 +332,16 @@ Server::~Server() {
 }
 
 std::string Server::admin_answer(std::string_view path, std::string_view query, int& status) const {
-  if (path == "/livez" || path == "/readyz") return "ok\n";
+  const bool serving = shared_->stage.load(std::memory_order_relaxed) == Stage::serving;
+  if (path == "/livez" || (path == "/readyz" && serving)) return "ok\n";
+  if (path == "/readyz") {
+    status = 503;
+    return "draining: new connections are refused\n";
+  }
   std::vector<const ShardNumbers*> numbers;
   for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
   const std::string_view backend = name_of(shared_->ring.backend);
-  if (path == "/metrics") return metrics_text(numbers, backend);
+  if (path == "/metrics") return metrics_text(numbers, backend, !serving);
   if (path == "/healthz") {
     std::string text = health_text(numbers);
     if (text != health_ok) status = 503;

@@ -3,7 +3,8 @@
 //
 //   start: lock -> recover all shards at once -> share the directory -> listen -> ready
 //   run:   until SIGTERM or SIGINT: stop accepting, answer pending requests (long polls empty),
-//          flush, 0; a second signal ends the process at once
+//          flush, 0; a second signal ends the process at once, with 1
+//          SIGUSR2: accept no more, serve the clients until they have their answers, then stop
 //          SIGHUP: reload certificate and keys
 //
 // Errors: start() returns a text for the operator: the failure, the value, the limit, the remedy.
@@ -12,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "net/server/data_dir.h"
+#include "net/server/handed_sockets.h"
 #include "net/server/process_limits.h"
 #include "net/server/worker.h"
 
@@ -71,10 +74,15 @@ class Server {
   ~Server();
 
   std::string ready_line() const;
-  // Blocks until SIGTERM or SIGINT, then stops. Returns the exit code. A second signal during the
-  // drain ends the process at once, with 128 + its number.
+  static constexpr std::chrono::minutes drain_max{10};
+  // Blocks until SIGTERM, SIGINT or the end of a drain, then stops. Returns the exit code. A second
+  // signal during the stop ends the process at once, with 1.
   int run();
-  // Drains: accepts no connections, answers pending requests, flushes. Blocks until done.
+  // Refuses new connections, except on the admin port, and serves the others until their clients
+  // have their answers and have answered what was pushed to them.
+  void begin_drain();
+  bool drained() const;
+  // Refuses connections, answers pending requests, flushes. Blocks until done.
   void stop();
   // Reloads certificate and keys. Errors go to stderr; the failed part keeps its current value.
   void reload();
@@ -87,6 +95,7 @@ class Server {
     Protocol protocol{};
     std::string address;  // as bound
     ino_t inode = 0;      // of a Unix socket's file
+    bool handed = false;  // see handed_sockets.h
   };
 
   // Startup phases shared by server and workers: opened -> adopted -> running.
@@ -109,16 +118,19 @@ class Server {
   Loaded<Keyring> load_keys() const;
   std::expected<void, std::string> bind_all();
   std::expected<void, std::string> bind_local();
+  std::expected<bool, std::string> adopt(std::string_view name, Protocol protocol, bool guarded);
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> launch();
   std::string admin_answer(std::string_view path, std::string_view query, int& status) const;
   void follow_clock();
-  // While `on`, SIGTERM and SIGINT end the process at once. During recovery nothing has been
-  // acknowledged yet; during a drain acknowledged changes are as durable as their queues promise. A
-  // handler is needed, because process 1 of a container has no default action.
-  static void ends_at_once(bool on);
+  // SIGTERM and SIGINT: `wait` for run(), or end the process at once. During recovery nothing has
+  // been acknowledged yet: 128 + the signal. During a stop acknowledged changes are as durable as
+  // their queues promise: 1. A handler is needed, because process 1 of a container has no default
+  // action.
+  enum class Ends : std::uint8_t { wait, recovery, stop };
+  static void let_signals(Ends how);
 
   // --- recovery, in server_recovery.cc ---
   std::expected<void, std::string> recover();
@@ -143,6 +155,7 @@ class Server {
   std::unique_ptr<WorkerShared> shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ConnectionContext> contexts_;
+  std::vector<HandedSocket> handed_;  // by the service manager
   std::vector<Listener> listeners_;
   std::vector<std::thread> threads_;
   std::uint64_t recovered_messages_ = 0;

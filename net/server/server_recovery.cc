@@ -105,9 +105,9 @@ std::expected<void, std::string> Server::recover() {
   const StartWatch watch(admin->fd, *admin_guard_, shared_->recoveries);
   make_workers();
   start_threads();
-  ends_at_once(true);
+  let_signals(Ends::recovery);
   phases_->opened.wait();
-  ends_at_once(false);
+  let_signals(Ends::wait);
   note_absent_logs();
   if (auto opened = end_if_failed(phases_->adopt); !opened) return opened;
   report_recoveries();
@@ -193,7 +193,7 @@ void Server::make_workers() {
 
 void Server::start_threads() {
   CHECK(threads_.empty(), "the threads are started once");
-  ends_at_once(false);  // the threads inherit this mask
+  let_signals(Ends::wait);  // the threads inherit this mask
   for (std::uint32_t i = 0; i < workers_.size(); ++i)
     threads_.emplace_back([this, i] { run_shard(i); });
 }
@@ -216,10 +216,10 @@ void Server::run_shard(std::uint32_t shard) {
   phases.adopted.count_down();
   phases.run.wait();
   if (phases.failed) return;
-  std::vector<std::pair<int, Protocol>> listeners;
+  std::vector<ListeningSocket> listeners;
   if (shard == 0) {
     for (const Listener& listener : listeners_)
-      listeners.emplace_back(listener.fd, listener.protocol);
+      listeners.push_back({listener.fd, listener.protocol, listener.handed});
   }
   worker.run(contexts_[shard], listeners);
 }

@@ -28,7 +28,8 @@ namespace {
 
 constexpr unsigned completions_a_turn = 256;
 constexpr std::uint64_t sleep_max_ns = 1'000'000'000;
-constexpr std::uint64_t drain_sleep_ns = 1'000'000;
+constexpr std::uint64_t stop_sleep_ns = 1'000'000;
+constexpr std::uint64_t drain_sleep_ns = 20'000'000;  // a drain may last long
 constexpr std::uint64_t close_patience_us = 5'000'000;
 constexpr std::uint64_t drain_patience_us = 15'000'000;  // for peers that do not read
 
@@ -167,56 +168,6 @@ std::string Worker::log_error(const std::string& complaint, const Error& error) 
   return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
 }
 
-// --- accepting -----------------------------------------------------------------------------------
-
-void Worker::arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners) {
-  CHECK(listeners_.empty(), "{} listeners accept already", listeners_.size());
-  listeners_ = listeners;
-  for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm_accept(i);
-}
-
-void Worker::arm_accept(std::uint32_t listener) {
-  CHECK(listener < listeners_.size(), "listener {} of {}", listener, listeners_.size());
-  io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::accept, .index = listener});
-  io_uring_prep_multishot_accept(sqe, listeners_[listener].first, nullptr, nullptr, SOCK_CLOEXEC);
-}
-
-// Gives a new connection to the shard that has the fewest.
-void Worker::on_accept(RingTag tag, std::int32_t result, std::uint32_t flags) {
-  const bool exhausted =
-      result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM;
-  if ((flags & IORING_CQE_F_MORE) == 0 && !draining_) {
-    if (exhausted) {
-      postponed_accepts_.push_back(tag.index);  // arming again at once would fail again
-    } else {
-      arm_accept(tag.index);
-    }
-  }
-  if (result < 0) return;  // the peer sees the failure
-  CHECK(tag.index < listeners_.size(), "listener {} of {}", tag.index, listeners_.size());
-  const Protocol protocol = listeners_[tag.index].second;
-  const std::optional<std::uint32_t> peer_slot =
-      shared_->limits_of(protocol).enter(peer_of(result));
-  if (!peer_slot) {
-    ::close(result);
-    return;
-  }
-  std::uint32_t target = 0;
-  for (std::uint32_t i = 1; i < options_.shards; ++i) {
-    if (shared_->open_counts[i].load(std::memory_order_relaxed) <
-        shared_->open_counts[target].load(std::memory_order_relaxed)) {
-      target = i;
-    }
-  }
-  shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
-  if (target == raw(options_.id)) {
-    connections_->add(result, protocol, *peer_slot);
-  } else {
-    loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
-                           Connections::number_of(result, protocol, *peer_slot));
-  }
-}
-
 void Worker::arm_event() {
   io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::event});
   io_uring_prep_poll_multishot(sqe, event_fd_, POLLIN);
@@ -232,19 +183,21 @@ void Worker::nudge() const {
 
 // --- the loop ------------------------------------------------------------------------------------
 
-void Worker::run(const ConnectionContext& context,
-                 const std::vector<std::pair<int, Protocol>>& listeners) {
+void Worker::run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners) {
   CHECK(opened() && port_ == nullptr, "a worker runs once, after open() and adopt()");
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ = &engine_->begin(*port_, *connections_);
   loop_->filter_replays_with(filter_by_policy);
   connections_->use(*loop_);
-  arm_accepts(listeners);
+  if (!listeners.empty()) {
+    acceptor_ = std::make_unique<Acceptor>(*ring_, *shared_, *connections_, *loop_, options_.id);
+    acceptor_->begin(listeners);
+  }
   arm_event();
   for (;;) {
     const bool worked = turn();
-    if (shared_->stopping.load(std::memory_order_relaxed) && drain_step()) break;
+    if (shared_->stage.load(std::memory_order_relaxed) != Stage::serving && drain_step()) break;
     idle(worked);
   }
   close_log();
@@ -257,7 +210,7 @@ void Worker::close_log() {
   Result<void> closed = engine_->log().close_clean();
   while (!closed && closed.error().code == Errc::not_ready &&
          steady_now_us() - begun < close_patience_us) {
-    ring_->wait(drain_sleep_ns);
+    ring_->wait(stop_sleep_ns);
     turn();
     closed = engine_->log().close_clean();
   }
@@ -276,7 +229,7 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
     case RingOp::send:
       return connections_->complete(tag, result, flags);
     case RingOp::accept:
-      return on_accept(tag, result, flags);
+      return acceptor_->complete(tag, result, flags);
     case RingOp::event: {
       std::uint64_t count = 0;
       if (::read(event_fd_, &count, sizeof count) < 0)
@@ -353,7 +306,9 @@ void Worker::step_aside() {
 void Worker::sleep(Instant due) {
   if (!port_->try_sleep()) return ring_->submit();
   numbers_.sleeps.fetch_add(1, std::memory_order_relaxed);
-  std::uint64_t timeout = draining_ ? drain_sleep_ns : sleep_max_ns;
+  std::uint64_t timeout = stage_ == Stage::serving    ? sleep_max_ns
+                          : stage_ == Stage::draining ? drain_sleep_ns
+                                                      : stop_sleep_ns;
   if (due.ms - now_.ms < 1000)
     timeout = std::min(timeout, static_cast<std::uint64_t>(due.ms - now_.ms) * 1'000'000);
   ring_->wait(timeout);
@@ -421,9 +376,7 @@ void Worker::note_unreadable() {
 void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
-  for (const std::uint32_t listener : std::exchange(postponed_accepts_, {})) {
-    if (!draining_) arm_accept(listener);
-  }
+  if (acceptor_) acceptor_->second_passed();
   numbers_.take(loop_->stats());
   numbers_.take(engine_->log().stats());
   numbers_.take(engine_->shard());
@@ -438,18 +391,47 @@ void Worker::second_passed() {
   numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
 }
 
+void Worker::enter(Stage stage) {
+  CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
+  stage_ = stage;
+  drain_begun_us_ = now_us_;
+  if (acceptor_) acceptor_->stop(stage);
+  connections_->begin_drain(stage);
+  if (!std::exchange(connections_told_, true)) shared_->connections_told.fetch_add(1);
+}
+
+// Long polls end when the connections of all shards know the stage: otherwise the response of
+// another shard would not say `Connection: close`.
+bool Worker::loop_follows() {
+  if (loop_stage_ == stage_) return true;
+  if (shared_->connections_told.load() < options_.shards) return false;
+  loop_stage_ = stage_;
+  stage_ == Stage::stopping ? loop_->begin_drain() : loop_->end_polls();
+  return true;
+}
+
+// Whether all accepted connections are here. The mesh passes them on in order, so they have come
+// one turn after the acceptor has sent the last one.
+bool Worker::all_arrived() {
+  if (acceptor_ && acceptor_->ended() && !port_->backlog())
+    shared_->accepting.store(false, std::memory_order_release);
+  if (acceptor_ && !acceptor_->ended()) return false;
+  return std::exchange(acceptor_ended_, !shared_->accepting.load(std::memory_order_acquire));
+}
+
 // Waits until this shard has sent all responses and asks nothing of other shards, which must
 // outlive its transfers. Then waits for the same in all shards, then for the flush of the log.
 bool Worker::drain_step() {
-  if (!draining_) {
-    draining_ = true;
-    drain_begun_us_ = now_us_;
-    loop_->begin_drain();
-    connections_->begin_drain();
-  }
+  const Stage stage = shared_->stage.load(std::memory_order_relaxed);
+  if (stage != stage_) enter(stage);
+  connections_->end_those_over();
+  const bool ended = loop_follows() && all_arrived() && connections_->all_ended();
+  idle_.store(ended, std::memory_order_relaxed);
+  if (stage_ == Stage::draining) return false;
   if (!said_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us) connections_->close_all();
-  if (!said_quiet_ && connections_->quiet() && !loop_->asks_others()) {
+  if (!said_quiet_ && ended && !loop_->asks_others()) {
     said_quiet_ = true;
+    connections_->serve_no_more();
     const std::uint32_t before = shared_->quiet.fetch_add(1);
     CHECK(before < options_.shards, "{} shards are quiet of {}", before + 1, options_.shards);
   }

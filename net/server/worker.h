@@ -3,6 +3,9 @@
 //
 //   open (recover) --> adopt the directory --> run: [reap, turn, flush, submit | sleep]* --> drain --> closed
 //
+// Draining: it accepts no more. HTTP responses say `Connection: close`, and a connection ends when
+// nothing keeps it open (Connection::stays). The stage `stopping` then flushes and closes the log.
+//
 // Idling: after work it polls for the spin window. Then it marks itself as sleeping, checks the
 // mesh once more and blocks. Two yields of more than 0.5 ms within 20 ms show that the core is
 // shared: for a second it then neither spins nor yields, but blocks. A runnable neighbour delays a
@@ -29,6 +32,7 @@
 #include "net/io/ring.h"
 #include "net/io/ring_choice.h"
 #include "net/io/uring_disk.h"
+#include "net/server/acceptor.h"
 #include "net/server/idle_policy.h"
 #include "net/server/metrics.h"
 #include "wal/log.h"
@@ -76,7 +80,10 @@ struct WorkerShared {
   std::vector<RecoveryProgress> recoveries;
   ConnectionLimits connection_limits;
   ConnectionLimits admin_connection_limits;
-  std::atomic<bool> stopping{false};
+  std::atomic<Stage> stage{Stage::serving};
+  std::atomic<std::uint32_t> connections_told{0};  // shards whose connections know of a later one
+  // Shard 0 may still send accepted connections to others. Release: they are in the mesh before.
+  std::atomic<bool> accepting{true};
   std::atomic<std::uint32_t> quiet{0};  // workers that have sent all responses
 };
 
@@ -88,8 +95,7 @@ class Worker {
   // --- on its own thread, in this order ---
   std::expected<void, std::string> open(const Calibration* calibration);
   std::expected<void, std::string> adopt();  // after share_directory()
-  void run(const ConnectionContext& context,
-           const std::vector<std::pair<int, Protocol>>& listeners);
+  void run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners);
 
   // --- by the server, between those calls ---
   ShardEngine& engine() { return *engine_; }
@@ -100,6 +106,8 @@ class Worker {
 
   // Ends a sleep. Any thread may call it.
   void nudge() const;
+  // While draining: no client is left. Any thread may call it.
+  bool idle() const { return idle_.load(std::memory_order_relaxed); }
 
   const ShardNumbers& numbers() const { return numbers_; }
 
@@ -108,9 +116,6 @@ class Worker {
   std::expected<void, std::string> open_disk(const Calibration* calibration);
   void make_engine();
   std::expected<void, std::string> recover_log();
-  void arm_accepts(const std::vector<std::pair<int, Protocol>>& listeners);
-  void on_accept(RingTag tag, std::int32_t result, std::uint32_t flags);
-  void arm_accept(std::uint32_t listener);
   void arm_event();
   void dispatch(RingTag tag, std::int32_t result, std::uint32_t flags);
   bool turn();
@@ -124,6 +129,9 @@ class Worker {
   void look_for_space();
   void note_unreadable();
   void note_files_set_aside();
+  void enter(Stage stage);
+  bool loop_follows();
+  bool all_arrived();
   bool drain_step();
   void close_log();
   std::string log_error(const std::string& complaint, const Error& error) const;
@@ -135,12 +143,11 @@ class Worker {
   std::unique_ptr<UringDisk> disk_;
   std::unique_ptr<MeshPort> port_;
   std::unique_ptr<Connections> connections_;
+  std::unique_ptr<Acceptor> acceptor_;  // null: another shard accepts
   std::unique_ptr<ShardEngine> engine_;
   ShardLoop* loop_ = nullptr;  // the engine's, from run() on
   RecoveryReport report_;
   Calibration calibration_;
-  std::vector<std::pair<int, Protocol>> listeners_;
-  std::vector<std::uint32_t> postponed_accepts_;  // no descriptors or memory: retried each second
   int event_fd_ = -1;
   int event_errno_ = 0;  // of a failed eventfd()
   Instant now_;
@@ -152,9 +159,12 @@ class Worker {
   std::uint64_t refused_for_space_ = 0;  // that of LoopStats when last read
   std::uint64_t refused_us_ = 0;         // time of the latest refusal for lack of disk
   std::uint64_t unreadable_ = 0;         // that of LoopStats when last logged
-  bool draining_ = false;
+  Stage stage_ = Stage::serving, loop_stage_ = Stage::serving;
+  bool connections_told_ = false;
   std::uint64_t drain_begun_us_ = 0;
+  bool acceptor_ended_ = false;
   bool said_quiet_ = false;
+  std::atomic<bool> idle_{false};
   ShardNumbers numbers_;
 };
 

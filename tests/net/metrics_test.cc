@@ -17,18 +17,19 @@ TEST(Metrics, AreOneTextForAllShards) {
   numbers[1].sent = 8;
   numbers[1].index = 99;
   const std::array<const ShardNumbers*, 2> shards{&numbers[0], &numbers[1]};
-  const std::string text = metrics_text(shards, "threads");
+  const std::string text = metrics_text(shards, "threads", true);
   EXPECT_NE(text.find("# TYPE pawl_messages_sent_total counter\n"
                       "pawl_messages_sent_total{shard=\"0\"} 7\n"
                       "pawl_messages_sent_total{shard=\"1\"} 8\n"),
             std::string::npos);
+  EXPECT_NE(text.find("\npawl_draining 1\n"), std::string::npos);
   EXPECT_NE(text.find("pawl_memory_bytes{shard=\"1\",kind=\"index\"} 99\n"), std::string::npos);
 }
 
 TEST(Metrics, NameAndDescribeEachOnce) {
   const ShardNumbers numbers;
   const std::array<const ShardNumbers*, 1> shards{&numbers};
-  std::istringstream lines(metrics_text(shards, "threads"));
+  std::istringstream lines(metrics_text(shards, "threads", true));
   std::string described, last;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# HELP ")) {
@@ -37,7 +38,7 @@ TEST(Metrics, NameAndDescribeEachOnce) {
       EXPECT_NE(described, last);
       last = described;
     } else if (!line.starts_with('#')) {
-      EXPECT_EQ(line.substr(0, line.find('{')), described);
+      EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), described);
     }
   }
 }

@@ -291,6 +291,51 @@ TEST_F(SubscriptionsTest, AStoppingServerEndsIt) {
   EXPECT_EQ(subscriber.ended.value_or(Code::broken), Code::ok);
 }
 
+TEST_F(SubscriptionsTest, ADrainEndsItAndWaitsForTheAnswersToItsMessages) {
+  begin();
+  Subscriber waiting(client_options()), paused(client_options());
+  waiting.open(names_[0].c_str());
+  waiting.subscribe(10);
+  paused.open(names_[1].c_str());
+  paused.subscribe(1);
+  for (const std::size_t queue : {0, 1}) send(queue, 0, 1);
+  waiting.drive([&] { return waiting.bodies.size() == 1; });
+  paused.drive([&] { return paused.bodies.size() == 1; });
+  server_->begin_drain();
+  waiting.drive([&] { return waiting.ended == Code::ok; });
+  paused.drive([&] { return paused.ended == Code::ok; });
+  waiting.acknowledge(waiting.receipts, 0);
+  waiting.drive([&] { return waiting.codes.size() == 1 && waiting.broken; });
+  std::this_thread::sleep_for(300ms);
+  EXPECT_FALSE(paused.broken);
+  EXPECT_FALSE(server_->drained()) << "a message is not answered";
+  paused.acknowledge(paused.receipts, 1);
+  paused.drive([&] { return paused.codes.size() == 1 && paused.broken; });
+  EXPECT_EQ(waiting.codes[0], Code::ok);
+  EXPECT_EQ(paused.codes[0], Code::ok);
+  await([&] { return server_->drained(); });
+  restart();
+  for (const std::string& name : names_) {
+    const auto counts = client_->counts(client_->open_queue(name).value());
+    EXPECT_EQ(counts->visible + counts->in_flight, 0u);
+  }
+}
+
+TEST_F(SubscriptionsTest, NoneBeginsWhileTheServerDrains) {
+  begin();
+  Subscriber holding(client_options());
+  holding.open(names_[0].c_str());
+  holding.subscribe(1);
+  send(0, 0, 2);
+  holding.drive([&] { return holding.bodies.size() == 1; });
+  server_->begin_drain();
+  holding.drive([&] { return holding.ended == Code::ok; });
+  holding.subscribe(10);
+  holding.ended.reset();
+  holding.drive([&] { return holding.ended == Code::ok; });
+  EXPECT_EQ(holding.bodies.size(), 1u) << "no message is pushed any more";
+}
+
 TEST_F(SubscriptionsTest, AnEmptyDeliverShowsThatTheServerIsAlive) {
   options_.times.subscription_silence = seconds(1);
   begin();
