@@ -53,8 +53,6 @@ class ChunkQueue {
     chunks_.pop_front();
     if (chunks_.size() * items_a_chunk < count_ + spares_max * items_a_chunk)
       chunks_.push_back(std::move(emptied));
-    CHECK(count_ <= chunks_.size() * items_a_chunk, "{} items in {} chunks", count_,
-          chunks_.size());
   }
 
  private:

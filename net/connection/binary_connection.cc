@@ -231,7 +231,7 @@ void BinaryConnection::resume_subscriptions() {
 }
 
 // Ends the paused ones. The shard answers the others, as all receives that wait.
-void BinaryConnection::on_drain() {
+void BinaryConnection::end_subscriptions() {
   for (std::size_t i = subscriptions_.size(); i-- > 0;) {
     PendingBinaryCall& call = *subscriptions_[i];
     call.binary.subscription()->ending = true;

@@ -41,8 +41,8 @@ class BinaryConnection final : public Connection {
     if (partial_.empty()) free_memory(partial_);
   }
   void on_all_sent() override { resume_subscriptions(); }
-  void on_drain() override;
-  bool stays(Instant) const override {
+  bool stays(Instant) override {
+    end_subscriptions();
     return host().stage() == Stage::draining && unanswered_ > 0;
   }
 
@@ -54,6 +54,7 @@ class BinaryConnection final : public Connection {
   void resume_subscriptions();
   void send_empty_delivers(Instant now);
   void end_subscription(PendingBinaryCall& call);
+  void end_subscriptions();
   bool carry_on(PendingBinaryCall& call, BinaryCall::Next next);
   void write_response(PendingBinaryCall& call);
   std::size_t promised_beside(std::size_t own) const;

@@ -365,11 +365,6 @@ void Connection::finish_after_answers() {
   out();
 }
 
-void Connection::begin_drain() {
-  if (state_ == State::open) on_drain();
-  end_if_over(host_->now());
-}
-
 void Connection::end_if_over(Instant now) {
   if (state_ == State::open && !stays(now)) finish_after_answers();
 }

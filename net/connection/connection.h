@@ -62,8 +62,6 @@ class Connection {
 
   Connection(ConnectionHost& host, int fd) : host_(&host), fd_(fd) {}
   virtual ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
 
   void start_tls(const TlsContext& context, std::string_view protocol, std::int64_t& account) {
     CHECK(tls_ == nullptr && !receive_armed_, "TLS starts before the first byte");
@@ -86,8 +84,7 @@ class Connection {
   void begin_handshake();         // the host has admitted it
   void flush();                   // end of the turn: sends the bytes of out()
   void check_time(Instant now);   // once a second
-  void begin_drain();             // the server has entered a stage in which connections end
-  void end_if_over(Instant now);  // in such a stage, each turn
+  void end_if_over(Instant now);  // while the server drains or stops, each turn
   void begin_close();
   // Whether the peer has proved a key or needs none. Unverified connections share a separate limit.
   virtual bool verified() const { return true; }
@@ -139,9 +136,8 @@ class Connection {
   virtual std::size_t own_memory() const = 0;  // the protocol's: partial input, pending calls
   virtual void own_spare() {}
   virtual void on_all_sent() {}  // the peer has read, or the kernel has taken, all output
-  virtual void on_drain() {}
-  // Whether the connection stays open in the present stage of the server.
-  virtual bool stays(Instant now) const = 0;
+  // Called while the server drains or stops; ends subscriptions. False: nothing keeps it open.
+  virtual bool stays(Instant now) = 0;
 
   std::string& out();
   void submit(PendingCall& call, Request& request, ShardId target);

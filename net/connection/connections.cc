@@ -336,15 +336,11 @@ void Connections::tick(Instant now) {
   count_memory();
 }
 
-void Connections::begin_drain(Stage stage) {
+void Connections::enter(Stage stage) {
   CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
   stage_ = stage;
   drain_begun_ = now_;
-  for (std::uint32_t index = 0; index < rows_.size(); ++index) {
-    if (rows_[index].connection == nullptr) continue;
-    memory_.touch(index);
-    rows_[index].connection->begin_drain();
-  }
+  touch_all();
 }
 
 void Connections::end_those_over() {

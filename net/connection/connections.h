@@ -51,8 +51,8 @@ class Connections final : public ConnectionHost, public RequestOwner {
   // Whether a handshake waits for the next turn, which should then follow at once.
   bool handshakes_wait() const { return !handshakes_.empty(); }
 
-  void begin_drain(Stage stage);
-  // Each turn of a drain: ends the connections that are over.
+  void enter(Stage stage);
+  // Each turn of such a stage: ends the connections that nothing keeps open.
   void end_those_over();
   // Closes them all, despite pending calls.
   void close_all();

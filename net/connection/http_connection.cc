@@ -62,7 +62,7 @@ bool HttpConnection::verified() const { return verified_ || host().sqs().keys ==
 
 bool HttpConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
-bool HttpConnection::stays(Instant now) const {
+bool HttpConnection::stays(Instant now) {
   return under_way_ > 0 || HttpDrain::stays(times_, host().drain_begun(), now);
 }
 
@@ -251,7 +251,7 @@ AdminConnection::AdminConnection(ConnectionHost& host, int fd, Instant now) : Co
 bool AdminConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
 // Probes see that the server drains.
-bool AdminConnection::stays(Instant now) const {
+bool AdminConnection::stays(Instant now) {
   return host().stage() == Stage::draining || HttpDrain::stays(times_, host().drain_begun(), now);
 }
 

@@ -23,9 +23,9 @@ struct HttpTimes {
   bool overdue(Instant now, const ConnectionTimes& times) const;
 };
 
-// While the server drains, an idle connection that was used less than `recent` before stays open for
-// `grace`, because its next request is probably on its way: that is answered, with `Connection:
-// close`. Clients may send again what was not answered, but not all do.
+// While the server drains, an idle connection that was used less than `recent` before stays open
+// for `grace`, because its next request is probably on its way: that is answered, with
+// `Connection: close`. Clients may send again what was not answered, but not all do.
 struct HttpDrain {
   static constexpr Duration recent = seconds(1);
   static constexpr Duration grace = milliseconds(250);
@@ -49,7 +49,7 @@ class HttpConnection final : public Connection {
   }
   void own_spare() override;
   bool verified() const override;
-  bool stays(Instant now) const override;
+  bool stays(Instant now) override;
 
  private:
   bool take_head(std::size_t at_hand);
@@ -85,7 +85,7 @@ class AdminConnection final : public Connection {
   void release(PendingCall&) override {}
   bool on_second(Instant now) override;
   std::size_t own_memory() const override { return parser_.memory(); }
-  bool stays(Instant now) const override;
+  bool stays(Instant now) override;
 
  private:
   HttpParser parser_;

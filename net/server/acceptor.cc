@@ -12,22 +12,25 @@
 
 #include "core/check.h"
 #include "net/connection/connection_limits.h"
-#include "net/server/worker.h"
 
 namespace pawl {
 
-Acceptor::Acceptor(Ring& ring, WorkerShared& shared, Connections& connections, ShardLoop& loop,
-                   ShardId self)
-    : ring_(&ring), shared_(&shared), connections_(&connections), loop_(&loop), self_(self) {}
+Acceptor::Acceptor(Ring& ring, const ConnectionContext& context,
+                   std::vector<std::atomic<std::uint32_t>>& open_counts, Connections& connections,
+                   ShardLoop& loop, ShardId self)
+    : ring_(&ring),
+      context_(&context),
+      open_counts_(&open_counts),
+      connections_(&connections),
+      loop_(&loop),
+      self_(raw(self)) {}
 
 void Acceptor::begin(const std::vector<ListeningSocket>& sockets) {
-  CHECK(listeners_.empty(), "{} sockets accept already", listeners_.size());
   for (const ListeningSocket& socket : sockets) listeners_.push_back({.socket = socket});
   for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm(i);
 }
 
 void Acceptor::arm(std::uint32_t listener) {
-  CHECK(listener < listeners_.size(), "listener {} of {}", listener, listeners_.size());
   listeners_[listener].armed = true;
   io_uring_sqe* const sqe = ring_->sqe({.op = RingOp::accept, .index = listener});
   io_uring_prep_multishot_accept(sqe, listeners_[listener].socket.fd, nullptr, nullptr,
@@ -53,20 +56,21 @@ void Acceptor::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
 
 // Gives a new connection to the shard that has the fewest.
 void Acceptor::take(int fd, Protocol protocol) {
-  const std::optional<std::uint32_t> peer_slot = shared_->limits_of(protocol).enter(peer_of(fd));
+  ConnectionLimits& limits = protocol == Protocol::admin ? *context_->admin_connection_limits
+                                                         : *context_->connection_limits;
+  const std::optional<std::uint32_t> peer_slot = limits.enter(peer_of(fd));
   if (!peer_slot) {
     ::close(fd);
     return;
   }
-  std::uint32_t target = raw(self_);
-  for (std::uint32_t i = 0; i < shared_->open_counts.size() && stage_ == Stage::serving; ++i) {
-    if (shared_->open_counts[i].load(std::memory_order_relaxed) <
-        shared_->open_counts[target].load(std::memory_order_relaxed)) {
+  auto& counts = *open_counts_;
+  std::uint32_t target = self_;
+  for (std::uint32_t i = 0; i < counts.size() && stage_ == Stage::serving; ++i) {
+    if (counts[i].load(std::memory_order_relaxed) < counts[target].load(std::memory_order_relaxed))
       target = i;
-    }
   }
-  shared_->open_counts[target].fetch_add(1, std::memory_order_relaxed);
-  if (target == raw(self_)) {
+  counts[target].fetch_add(1, std::memory_order_relaxed);
+  if (target == self_) {
     connections_->add(fd, protocol, *peer_slot);
   } else {
     loop_->send_connection(ShardId{static_cast<std::uint8_t>(target)},
@@ -81,7 +85,6 @@ void Acceptor::second_passed() {
 }
 
 void Acceptor::stop(Stage stage) {
-  CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
   stage_ = stage;
   for (std::uint32_t i = 0; i < listeners_.size(); ++i) {
     Listener& listener = listeners_[i];

@@ -12,6 +12,7 @@
 // Owner:  the worker of shard 0.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +20,6 @@
 #include "net/io/ring.h"
 
 namespace pawl {
-
-struct WorkerShared;
 
 struct ListeningSocket {
   int fd = -1;
@@ -30,9 +29,10 @@ struct ListeningSocket {
 
 class Acceptor {
  public:
-  // `self`: the shard of the thread.
-  Acceptor(Ring& ring, WorkerShared& shared, Connections& connections, ShardLoop& loop,
-           ShardId self);
+  // `open_counts`: connections of each shard; `self`: the shard of the thread.
+  Acceptor(Ring& ring, const ConnectionContext& context,
+           std::vector<std::atomic<std::uint32_t>>& open_counts, Connections& connections,
+           ShardLoop& loop, ShardId self);
   void begin(const std::vector<ListeningSocket>& sockets);
   // A completion with RingOp::accept.
   void complete(RingTag tag, std::int32_t result, std::uint32_t flags);
@@ -55,10 +55,11 @@ class Acceptor {
   void take(int fd, Protocol protocol);
 
   Ring* ring_;
-  WorkerShared* shared_;
+  const ConnectionContext* context_;
+  std::vector<std::atomic<std::uint32_t>>* open_counts_;
   Connections* connections_;
   ShardLoop* loop_;
-  ShardId self_;
+  std::uint32_t self_;
   Stage stage_ = Stage::serving;
   std::vector<Listener> listeners_;
   std::vector<std::uint32_t> postponed_;  // no descriptors or memory: armed again each second

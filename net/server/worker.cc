@@ -191,7 +191,8 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
   loop_->filter_replays_with(filter_by_policy);
   connections_->use(*loop_);
   if (!listeners.empty()) {
-    acceptor_ = std::make_unique<Acceptor>(*ring_, *shared_, *connections_, *loop_, options_.id);
+    acceptor_ = std::make_unique<Acceptor>(*ring_, context, shared_->open_counts, *connections_,
+                                           *loop_, options_.id);
     acceptor_->begin(listeners);
   }
   arm_event();
@@ -392,11 +393,10 @@ void Worker::second_passed() {
 }
 
 void Worker::enter(Stage stage) {
-  CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
   stage_ = stage;
   drain_begun_us_ = now_us_;
   if (acceptor_) acceptor_->stop(stage);
-  connections_->begin_drain(stage);
+  connections_->enter(stage);
   if (!std::exchange(connections_told_, true)) shared_->connections_told.fetch_add(1);
 }
 

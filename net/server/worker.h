@@ -68,9 +68,6 @@ struct WorkerShared {
 
   // The admin port has a separate limit, so that probes are answered when the other is reached.
   static constexpr std::uint32_t admin_connections_max = 32;
-  ConnectionLimits& limits_of(Protocol protocol) {
-    return protocol == Protocol::admin ? admin_connection_limits : connection_limits;
-  }
 
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
