@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -125,8 +126,9 @@ bool good_number(std::string_view text) {
 
 template <typename T>
 void append_integer(std::string& out, std::size_t n) {
+  static_assert(std::endian::native == std::endian::little);
   const T value = static_cast<T>(n);
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);  // x86-64: little endian
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 template <typename T>

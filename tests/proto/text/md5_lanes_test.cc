@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "proto/text/md5_avx2.h"
+
 namespace pawl {
 namespace {
 
@@ -32,26 +34,33 @@ std::vector<Md5> one_by_one(const std::vector<std::string_view>& texts) {
   return out;
 }
 
-std::vector<Md5> in_lanes(const std::vector<std::string_view>& texts) {
-  std::vector<Md5> out(texts.size());
-  md5_in_lanes(texts, out);
-  return out;
-}
-
 std::vector<Md5> each(const std::vector<std::string_view>& texts, Md5Method method) {
   std::vector<Md5> out(texts.size());
   md5_each(texts, out, method);
   return out;
 }
 
-class Md5Lanes : public testing::Test {
+class Md5Lanes : public testing::TestWithParam<Md5Registers> {
  protected:
   void SetUp() override {
-    if (!has_md5_lanes()) GTEST_SKIP() << "this processor has no AVX2";
+    if (GetParam() == Md5Registers::avx2 && !has_avx2())
+      GTEST_SKIP() << "this processor has no AVX2";
+  }
+
+  static std::vector<Md5> in_lanes(const std::vector<std::string_view>& texts) {
+    std::vector<Md5> out(texts.size());
+    md5_in_lanes(texts, out, GetParam());
+    return out;
   }
 };
 
-TEST_F(Md5Lanes, EveryLengthInEveryLane) {
+INSTANTIATE_TEST_SUITE_P(Registers, Md5Lanes,
+                         testing::Values(Md5Registers::avx2, Md5Registers::vectors),
+                         [](const auto& registers) {
+                           return registers.param == Md5Registers::avx2 ? "Avx2" : "Vectors";
+                         });
+
+TEST_P(Md5Lanes, EveryLengthInEveryLane) {
   for (std::size_t count = 1; count <= md5_lanes_max; ++count) {
     for (std::size_t first = 0; first <= 300; ++first) {
       std::vector<std::string_view> texts;
@@ -62,7 +71,7 @@ TEST_F(Md5Lanes, EveryLengthInEveryLane) {
   }
 }
 
-TEST_F(Md5Lanes, LengthsAroundTheBlocksOfLongerTexts) {
+TEST_P(Md5Lanes, LengthsAroundTheBlocksOfLongerTexts) {
   for (std::size_t blocks = 1; blocks <= 40; ++blocks) {
     std::vector<std::string_view> texts;
     for (std::size_t size = 64 * blocks - 10; texts.size() < md5_lanes_max; ++size) {
@@ -72,7 +81,7 @@ TEST_F(Md5Lanes, LengthsAroundTheBlocksOfLongerTexts) {
   }
 }
 
-TEST_F(Md5Lanes, RandomLengthsAlignmentsAndCounts) {
+TEST_P(Md5Lanes, RandomLengthsAlignmentsAndCounts) {
   std::mt19937 random(2);
   const auto below = [&](std::size_t n) { return random() % n; };
   for (int round = 0; round < 5000; ++round) {
@@ -84,7 +93,7 @@ TEST_F(Md5Lanes, RandomLengthsAlignmentsAndCounts) {
 }
 
 // A lane that ends must not disturb its neighbours, nor the second register the first.
-TEST_F(Md5Lanes, OneLongTextBesideShortOnesInEachLane) {
+TEST_P(Md5Lanes, OneLongTextBesideShortOnesInEachLane) {
   for (std::size_t lane = 0; lane < md5_lanes_max; ++lane) {
     std::vector<std::string_view> texts(md5_lanes_max, text_of(lane, 20));
     texts[lane] = text_of(3, 5000);
