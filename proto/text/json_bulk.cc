@@ -2,53 +2,19 @@
 #include "proto/text/json_bulk.h"
 
 #include <bit>
-#include <cstring>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "proto/text/json_marks.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::size_t block = 64;
-
-// One bit for each byte of a block.
-struct Marks {
-  std::uint64_t quotes = 0, backslashes = 0;
-};
-
-#ifdef __SSE2__
-Marks marks_of(const char* from) {
-  Marks marks;
-  const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
-  for (unsigned i = 0; i < block; i += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-    const auto bits = [&](__m128i same) {
-      const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, same)));
-      return std::uint64_t{found} << i;
-    };
-    marks.quotes |= bits(quote);
-    marks.backslashes |= bits(backslash);
-  }
-  return marks;
-}
-#else
-Marks marks_of(const char* from) {
-  Marks marks;
-  for (unsigned i = 0; i < block; ++i) {
-    marks.quotes |= std::uint64_t{from[i] == '"'} << i;
-    marks.backslashes |= std::uint64_t{from[i] == '\\'} << i;
-  }
-  return marks;
-}
-#endif
+constexpr std::size_t block = json_marks_block;
 
 // Tracks texts and escapes from block to block, like simdjson's first stage.
 class Walk {
  public:
   // The bits of the bytes outside of texts, including each closing quote.
-  std::uint64_t outside(Marks marks) {
+  std::uint64_t outside(JsonMarks marks) {
     std::uint64_t quotes = marks.quotes & ~escaped(marks.backslashes);
     for (unsigned shift = 1; shift < block; shift *= 2) quotes ^= quotes << shift;
     const std::uint64_t inside = quotes ^ inside_before_;
@@ -80,7 +46,7 @@ JsonBulk look_at_bulk(std::string_view text) {
   Walk walk;
   std::size_t structure = 0, saved = 0;
   for (std::size_t at = 0; at + block <= text.size(); at += block) {
-    const Marks marks = marks_of(text.data() + at);
+    const JsonMarks marks = json_marks_of(text.data() + at);
     structure += static_cast<std::size_t>(std::popcount(walk.outside(marks)));
     if (marks.backslashes != 0)
       saved += escape_saves * static_cast<std::size_t>(std::popcount(marks.backslashes));
