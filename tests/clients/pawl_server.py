@@ -121,6 +121,16 @@ class Pawl:
         self.remove_data()
 
 
+class Arm64Pawl(Pawl):
+    """The program of `tools/cross arm64` under qemu, whatever `binary` names."""
+
+    tree = ROOT / "build" / "arm64"
+    emulated = ["qemu-aarch64", "-L", str(tree / "root"), str(tree / "pawl")]
+
+    def command(self):
+        return [*self.emulated, "serve"]
+
+
 class SignedPawl(Pawl):
     """A server that checks signatures and has one key."""
 
