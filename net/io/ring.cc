@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -65,7 +66,8 @@ Result<void> Ring::set_up() {
 // liburing 2.3 has the registration but not the helper that allocates (added in 2.4).
 Result<void> Ring::make_buffers() {
   const std::size_t ring_bytes = receive_buffers * sizeof(io_uring_buf);
-  void* memory = std::aligned_alloc(4096, (ring_bytes + 4095) / 4096 * 4096);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));  // arm64: up to 64 KiB
+  void* memory = std::aligned_alloc(page, (ring_bytes + page - 1) / page * page);
   if (memory == nullptr) return fail(Errc::no_memory, "receive buffers", ENOMEM);
   std::memset(memory, 0, ring_bytes);
   buffer_ring_ = static_cast<io_uring_buf_ring*>(memory);
