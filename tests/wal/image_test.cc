@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "wal/disk.h"
+
 namespace pawl {
 namespace {
 
@@ -237,9 +239,9 @@ TEST(ImageDeathTest, WhatIsNotThereIsOurMistake) {
   EXPECT_DEATH(image.open(0), "settled");
 }
 
-TEST(PageBlock, LargeOnesAreAlignedToHugePages) {
+TEST(PageBlock, LargeOnesAreAlignedToBlocksAndZero) {
   const PageBlock block(2 << 20);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % (2 << 20), 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % block_bytes, 0u);
   EXPECT_EQ(block.data()[(2 << 20) - 1], std::byte{0});
 }
 
