@@ -17,24 +17,25 @@ import statistics
 import sys
 import time
 
-from load import Load, Pawl
+from load import Arm64Pawl, Load, Pawl
 
 
 class Rounds(Load):
     def __init__(self, options):
-        super().__init__(Pawl(options.pawl), options.seed)
+        super().__init__((Arm64Pawl if options.arm64 else Pawl)(options.pawl), options.seed)
         self.options = options
+        self.slowness = 10 if options.arm64 else 1  # of an emulated program
         self.killed_in_recovery = 0
 
     def run(self):
         self.come_up()
         self.start_workers()
         for _ in range(self.options.rounds):
-            time.sleep(self.random.uniform(0.05, 0.15))
+            time.sleep(self.random.uniform(0.05, 0.15) * self.slowness)
             self.go_down()
             if self.random.random() < self.options.in_recovery:  # a second kill, during recovery
                 self.pawl.launch()
-                time.sleep(self.random.uniform(0, 0.03))
+                time.sleep(self.random.uniform(0, 0.03) * self.slowness)
                 self.pawl.kill()
                 self.killed_in_recovery += 1
             self.come_up()
@@ -60,6 +61,7 @@ class Rounds(Load):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pawl", default="build/release/pawl", help="the program")
+    parser.add_argument("--arm64", action="store_true", help="instead of it, that of tools/cross arm64 under qemu")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--in-recovery", type=float, default=0.2, help="the part of them that have a second kill, in recovery")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))

@@ -20,7 +20,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
-from pawl_server import Pawl  # noqa: E402, F401
+from pawl_server import Arm64Pawl, Pawl  # noqa: E402, F401
 
 PRODUCERS = CONSUMERS = 4
 QUEUES = 6
