@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "net/io/resource_limits.h"
 #include "net/server/absent_log.h"
+#include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "net/server/server.h"
 #include "net/server/start_watch.h"
