@@ -50,7 +50,9 @@ void Model::judge_accepted(QueueRow& queue, const ModelMessage& message, std::ve
           "a message is sent once",
           "queue {}: sequence {} of producer {} is seq {}, was seq {} {} ms before", raw(queue.id),
           message.sequence, message.producer, entry.seq, other.seq, (turn.now - other.at).ms);
-    if (purged) continue;  // gone with the purge, or back with it after a crash
+    // Its number may have gone with a purge that a crash made doubtful, and the message may have
+    // left the queue before.
+    if (purged || (message.producer == publisher && other.at <= queue.purged_high)) continue;
     ModelMessage* const lost = same_message(queue, message, other.seq);
     if (lost != nullptr && lost->sent == ModelMessage::Sent::doubtful)
       lose(*lost, "lost in a crash, and sent again");
