@@ -28,7 +28,7 @@ class TimeShift {
   }
 
  private:
-  std::atomic<std::int64_t> us_{0};
+  std::atomic<std::int64_t> us_{0};  // relaxed: one number, which orders nothing else
 };
 
 inline const TimeShift no_shift;

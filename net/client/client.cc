@@ -42,7 +42,7 @@ bool is_batch(std::span<const Client::Outgoing> messages) {
 }  // namespace
 
 std::uint64_t Client::Impl::next_number() {
-  static std::atomic<std::uint64_t> last{0};
+  static std::atomic<std::uint64_t> last{0};  // relaxed: the numbers only differ
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 

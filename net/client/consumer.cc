@@ -53,7 +53,7 @@ class Consumer::Impl {
   }
 
   void turn(Clock::time_point now) {
-    if (has_thread_ || in_turn_ || closed_ || !is_here()) return;
+    if (has_thread_ || in_turn_ || closed() || !is_here()) return;
     in_turn_ = true;
     core_.turn(now);
     in_turn_ = false;
@@ -64,7 +64,7 @@ class Consumer::Impl {
     if (in_turn_ || thread_.is_current() || workers_.is_current())
       return std::unexpected(error_of(Code::busy));
     core_.verdicts().advance(Mode::draining);
-    const bool idle = closed_ || wait_idle(deadline);
+    const bool idle = closed() || wait_idle(deadline);
     close();
     if (!idle) return std::unexpected(error_of(Code::timed_out));
     return {};
@@ -74,16 +74,18 @@ class Consumer::Impl {
   bool is_here() const { return home_.is_here(); }
 
  private:
+  bool closed() const { return closed_.load(std::memory_order_relaxed); }
+
   // Lets running handlers end, and releases the messages without a verdict.
   void close() {
     const std::lock_guard lock(closing_);
-    if (closed_) return;
+    if (closed()) return;
     client::Verdicts& verdicts = core_.verdicts();
     verdicts.advance(Mode::draining);
     workers_.stop();
     verdicts.advance(Mode::releasing);
     wait_idle(Clock::now() + release_timeout_);
-    closed_ = true;
+    closed_.store(true, std::memory_order_relaxed);
     if (thread_.running()) return thread_.stop([&] { verdicts.interrupt(); });
     core_.close();
   }
@@ -104,10 +106,10 @@ class Consumer::Impl {
   client::ConsumerCore core_;
   client::DriverThread thread_;
   const client::HomeProcess home_;
-  bool has_thread_ = false;  // else it has the loop form
-  bool in_turn_ = false;     // of the loop form
-  std::mutex closing_;       // held until the threads have ended
-  std::atomic<bool> closed_ = false;
+  bool has_thread_ = false;           // else it has the loop form
+  bool in_turn_ = false;              // of the loop form
+  std::mutex closing_;                // held until the threads have ended
+  std::atomic<bool> closed_ = false;  // relaxed: closing_ orders the end of the threads
 };
 
 std::string Consumer::problem_of(const Options& options) {

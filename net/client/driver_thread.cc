@@ -25,7 +25,7 @@ int DriverThread::start(std::function<void()> turn, std::function<void()> wait,
     for (;;) {
       turn();
       // After the turn: a wake-up that the turn has consumed came with the stop.
-      if (stopping_) break;
+      if (stopping_.load(std::memory_order_acquire)) break;
       wait();
     }
     last();
@@ -33,13 +33,13 @@ int DriverThread::start(std::function<void()> turn, std::function<void()> wait,
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  running_ = true;
+  running_.store(true, std::memory_order_relaxed);
   int error = 0;
   try {
     thread_ = std::thread(run);
   } catch (const std::system_error& failed) {
     error = failed.code().value();
-    running_ = false;
+    running_.store(false, std::memory_order_relaxed);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
@@ -49,10 +49,10 @@ bool DriverThread::is_current() const { return current == this; }
 
 void DriverThread::stop(const std::function<void()>& wake) {
   CHECK(!is_current(), "the thread stops itself");
-  stopping_ = true;
+  stopping_.store(true, std::memory_order_release);
   wake();
   if (running()) thread_.join();
-  running_ = false;
+  running_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace pawl::client

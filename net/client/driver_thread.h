@@ -29,11 +29,14 @@ class DriverThread {
   void stop(const std::function<void()>& wake);
 
   // Any thread may ask, also the new one before start() returns.
-  bool running() const { return running_; }
+  bool running() const { return running_.load(std::memory_order_relaxed); }
   bool is_current() const;
 
  private:
-  std::atomic<bool> running_ = false;  // from start() to the end of stop()
+  // From start() to the end of stop(). Relaxed: creation and join of the thread order its work.
+  std::atomic<bool> running_ = false;
+  // The acquire after a turn pairs with the release in stop(): `last` sees all that its caller did.
+  // The eventfd of `wake` orders the two: a turn that consumes the wake-up is followed by the stop.
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

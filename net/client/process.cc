@@ -8,6 +8,7 @@
 namespace pawl::client {
 namespace {
 
+// Relaxed: a child changes it while it has one thread.
 std::atomic<std::uint32_t> generation = 1;
 
 void begin_child() { generation.fetch_add(1, std::memory_order_relaxed); }

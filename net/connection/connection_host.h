@@ -63,7 +63,7 @@ struct ConnectionContext {
   const ReloadableSettings* settings = nullptr;
   ConnectionTimes times;
   std::size_t memory_max = std::size_t{64} << 20;
-  std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's connections; for the acceptor
+  std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's of WorkerShared::open_counts
   ConnectionLimits* connection_limits = nullptr;
   ConnectionLimits* admin_connection_limits = nullptr;  // for the admin port
   std::string (*admin_answer)(void* server, std::string_view path, std::string_view query,

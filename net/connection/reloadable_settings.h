@@ -30,7 +30,7 @@ class ReloadableSettings {
 
   explicit ReloadableSettings(Values first) : current_(std::move(first)) {}
 
-  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  std::uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
   Values current() const {
     const std::lock_guard lock(mutex_);
     return current_;
@@ -38,12 +38,14 @@ class ReloadableSettings {
   void publish(Values next) {
     const std::lock_guard lock(mutex_);
     current_ = std::move(next);
-    generation_.fetch_add(1, std::memory_order_release);
+    generation_.fetch_add(1, std::memory_order_relaxed);
   }
 
  private:
   mutable std::mutex mutex_;
   Values current_;
+  // Relaxed: it changes while the mutex is held. A reader that sees the new number and then locks
+  // the mutex finds the new values.
   std::atomic<std::uint64_t> generation_{1};
 };
 

@@ -84,6 +84,7 @@ class EngineClock : public Clock {
   std::int64_t count_time_off();
 
   const MachineClocks* clocks_;
+  // Relaxed: the main thread alone writes it, after the startup by small steps; it orders nothing.
   std::atomic<std::int64_t> offset_us_;
   TimeShift shift_;
   std::int64_t noted_offset_us_ = 0;

@@ -13,7 +13,8 @@
 
 namespace pawl {
 
-// Progress of recovery, in bytes of the log; any thread may read it.
+// Progress of recovery, in bytes of the log; any thread may read it. Relaxed: two numbers for an
+// estimate, which order nothing; a reader that sees only one of them new bounds them.
 struct RecoveryProgress {
   std::atomic<std::uint64_t> read{0}, total{0};
 };

@@ -71,7 +71,8 @@ class DiskThreads {
 
   const int event_fd_;
   std::vector<DiskJob> taken_;  // of the last take()
-  // Not ordered with anything: the mutex orders what it counts.
+  // Relaxed: the mutex orders the jobs that it counts. take() may miss the latest ones; sleep()
+  // looks again under the mutex.
   std::atomic<std::uint32_t> ended_count_{0};
 
   std::mutex mutex_;  // guards all below

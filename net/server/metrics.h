@@ -21,6 +21,7 @@
 namespace pawl {
 
 struct ShardNumbers {
+  // Relaxed: each number stands alone, and a reader may combine some of different turns.
   using Number = std::atomic<std::uint64_t>;
 
   Number sent{0}, received{0}, deleted{0}, refused{0}, requests{0};

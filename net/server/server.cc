@@ -282,7 +282,7 @@ void Server::begin_drain() {
              "and have answered what was pushed to them, at the latest after {} minutes; SIGTERM "
              "stops it now\n",
              drain_max.count());
-  shared_->stage = Stage::draining;
+  shared_->stage.store(Stage::draining, std::memory_order_relaxed);  // nudge() follows
   for (const auto& worker : workers_) worker->nudge();
 }
 
@@ -308,7 +308,7 @@ void Server::reload() {
 }
 
 void Server::stop() {
-  shared_->stage = Stage::stopping;
+  shared_->stage.store(Stage::stopping, std::memory_order_relaxed);  // nudge() follows
   for (const auto& worker : workers_) worker->nudge();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();

@@ -76,7 +76,7 @@ std::expected<void, std::string> Worker::open_ring() {
         (may_fall_back ? " Or start with --io auto, which then uses threads." : ""));
   }
   ring_ = std::move(*ring);
-  shared_->wake_handles[raw(options_.id)] = ring_->wake_handle();
+  shared_->wake_handles[raw(options_.id)].store(ring_->wake_handle(), std::memory_order_relaxed);
   if (options_.lock >= 0) {
     if (const auto held = ring_->hold(options_.lock); !held)
       return std::unexpected(
@@ -397,14 +397,15 @@ void Worker::enter(Stage stage) {
   drain_begun_us_ = now_us_;
   if (acceptor_) acceptor_->stop(stage);
   connections_->enter(stage);
-  if (!std::exchange(connections_told_, true)) shared_->connections_told.fetch_add(1);
+  if (!std::exchange(connections_told_, true))
+    shared_->connections_told.fetch_add(1, std::memory_order_release);
 }
 
 // Long polls end when the connections of all shards know the stage: otherwise the response of
 // another shard would not say `Connection: close`.
 bool Worker::loop_follows() {
   if (loop_stage_ == stage_) return true;
-  if (shared_->connections_told.load() < options_.shards) return false;
+  if (shared_->connections_told.load(std::memory_order_acquire) < options_.shards) return false;
   loop_stage_ = stage_;
   stage_ == Stage::stopping ? loop_->begin_drain() : loop_->end_polls();
   return true;
@@ -432,10 +433,10 @@ bool Worker::drain_step() {
   if (!said_quiet_ && ended && !loop_->asks_others()) {
     said_quiet_ = true;
     connections_->serve_no_more();
-    const std::uint32_t before = shared_->quiet.fetch_add(1);
+    const std::uint32_t before = shared_->quiet.fetch_add(1, std::memory_order_release);
     CHECK(before < options_.shards, "{} shards are quiet of {}", before + 1, options_.shards);
   }
-  if (shared_->quiet.load() < options_.shards) return false;
+  if (shared_->quiet.load(std::memory_order_acquire) < options_.shards) return false;
   engine_->log().flush_all();
   return loop_->drained();
 }

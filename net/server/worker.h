@@ -72,16 +72,24 @@ struct WorkerShared {
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
   RingChoice ring;  // of shard 0 for all; others read it after shard 0 has opened
-  std::vector<std::atomic<int>> wake_handles;           // Ring::wake_handle() of each shard
-  std::vector<std::atomic<std::uint32_t>> open_counts;  // connections of each shard
+  // Ring::wake_handle() of each shard. Relaxed: the latch between open() and run() orders them.
+  std::vector<std::atomic<int>> wake_handles;
+  // Connections of each shard. Relaxed: counts that order nothing; the acceptor may read old ones.
+  std::vector<std::atomic<std::uint32_t>> open_counts;
   std::vector<RecoveryProgress> recoveries;
   ConnectionLimits connection_limits;
   ConnectionLimits admin_connection_limits;
+  // Relaxed: it orders nothing else. A worker that misses it at a nudge sees it within a second.
   std::atomic<Stage> stage{Stage::serving};
-  std::atomic<std::uint32_t> connections_told{0};  // shards whose connections know of a later one
-  // Shard 0 may still send accepted connections to others. Release: they are in the mesh before.
+  // Shards whose connections know of a later stage. The acquire in Worker::loop_follows() pairs
+  // with the release in enter().
+  std::atomic<std::uint32_t> connections_told{0};
+  // Shard 0 may still send accepted connections to others. They are in the mesh before the release
+  // that clears it, and found there after the acquire, both in Worker::all_arrived().
   std::atomic<bool> accepting{true};
-  std::atomic<std::uint32_t> quiet{0};  // workers that have sent all responses
+  // Workers that have sent all responses. The acquire in Worker::drain_step() pairs with the
+  // release there: after it no request between shards is unanswered.
+  std::atomic<std::uint32_t> quiet{0};
 };
 
 class Worker {
@@ -161,7 +169,7 @@ class Worker {
   std::uint64_t drain_begun_us_ = 0;
   bool acceptor_ended_ = false;
   bool said_quiet_ = false;
-  std::atomic<bool> idle_{false};
+  std::atomic<bool> idle_{false};  // relaxed: the server only waits for it and reads nothing else
   ShardNumbers numbers_;
 };
 
