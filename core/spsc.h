@@ -26,7 +26,15 @@ namespace pawl {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
-template <typename T, std::size_t capacity>
+// Memory shared by threads. The tests have one whose loads may return every value that C++ allows.
+struct StdMemory {
+  template <typename T>
+  using Atomic = std::atomic<T>;
+  template <typename T>
+  using Plain = T;  // no atomic: other accesses must be ordered before and after a write
+};
+
+template <typename T, std::size_t capacity, typename Memory = StdMemory>
 class SpscRing {
   static_assert((capacity & (capacity - 1)) == 0 && capacity >= 2);
   static_assert(std::is_trivially_copyable_v<T>);
@@ -36,6 +44,7 @@ class SpscRing {
   bool push(const T& item) {
     CHECK(tail_local_ - head_seen_ <= capacity, "{} to {}", head_seen_, tail_local_);
     if (tail_local_ - head_seen_ == capacity) {
+      // Pairs with the release in drain(): the consumer has read the entry.
       head_seen_ = head_.load(std::memory_order_acquire);
       if (tail_local_ - head_seen_ == capacity) return false;
     }
@@ -43,9 +52,12 @@ class SpscRing {
     ++tail_local_;
     return true;
   }
+  // Relaxed: the producer reads its own store.
   bool unpublished() const { return tail_local_ != tail_.load(std::memory_order_relaxed); }
+  // Pairs with the acquire in drain(): the entries are written before the consumer reads them.
   void publish() { tail_.store(tail_local_, std::memory_order_release); }
   std::size_t free() {
+    // As in push(), which may use these entries without another look.
     head_seen_ = head_.load(std::memory_order_acquire);
     CHECK(tail_local_ - head_seen_ <= capacity, "{} to {}", head_seen_, tail_local_);
     return capacity - (tail_local_ - head_seen_);
@@ -56,6 +68,7 @@ class SpscRing {
   template <typename Take>
   std::size_t drain(std::size_t max, Take&& take) {
     if (tail_seen_ == head_local_) {
+      // Pairs with the release in publish().
       tail_seen_ = tail_.load(std::memory_order_acquire);
       if (tail_seen_ == head_local_) return 0;
     }
@@ -65,6 +78,7 @@ class SpscRing {
       const T item = items_[head_local_ & (capacity - 1)];
       take(item);
     }
+    // Pairs with the acquires in push() and free(): the entries are read before they are reused.
     head_.store(head_local_, std::memory_order_release);
     return taken;
   }
@@ -72,13 +86,13 @@ class SpscRing {
   bool empty() const { return tail_.load(std::memory_order_acquire) == head_local_; }
 
  private:
-  alignas(cache_line_bytes) std::atomic<std::size_t> tail_{0};
+  alignas(cache_line_bytes) typename Memory::template Atomic<std::size_t> tail_{0};
   alignas(cache_line_bytes) std::size_t tail_local_ = 0;  // producer's
   std::size_t head_seen_ = 0;
-  alignas(cache_line_bytes) std::atomic<std::size_t> head_{0};
+  alignas(cache_line_bytes) typename Memory::template Atomic<std::size_t> head_{0};
   alignas(cache_line_bytes) std::size_t head_local_ = 0;  // consumer's
   std::size_t tail_seen_ = 0;
-  alignas(cache_line_bytes) std::array<T, capacity> items_;
+  alignas(cache_line_bytes) std::array<typename Memory::template Plain<T>, capacity> items_;
 };
 
 }  // namespace pawl

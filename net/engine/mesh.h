@@ -21,12 +21,14 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/check.h"
 #include "core/ids.h"
+#include "core/mutant.h"
 #include "core/ring_queue.h"
 #include "core/spsc.h"
 
@@ -50,19 +52,24 @@ struct MeshMessage {
 };
 static_assert(sizeof(MeshMessage) == 16);
 
-class Mesh {
- public:
-  static constexpr std::size_t ring_slots = 256;
+template <typename Memory, std::size_t slots>
+class BasicMeshPort;
 
-  explicit Mesh(std::uint32_t shards);
+// `slots`: of the ring of each pair.
+template <typename Memory, std::size_t slots>
+class BasicMesh {
+ public:
+  static constexpr std::size_t ring_slots = slots;
+
+  explicit BasicMesh(std::uint32_t shards);
   std::uint32_t shards() const { return shards_; }
 
  private:
-  friend class MeshPort;
-  using Ring = SpscRing<MeshMessage, ring_slots>;
+  friend class BasicMeshPort<Memory, slots>;
+  using Ring = SpscRing<MeshMessage, slots, Memory>;
   enum State : std::uint32_t { awake = 0, sleeping = 1, notified = 2 };  // notified: a bit
   struct alignas(cache_line_bytes) Sleeper {
-    std::atomic<std::uint32_t> state{awake};
+    typename Memory::template Atomic<std::uint32_t> state{awake};
   };
 
   Ring& ring(std::uint32_t from, std::uint32_t to) {
@@ -76,9 +83,12 @@ class Mesh {
 };
 
 // One shard's end of the mesh.
-class MeshPort {
+template <typename Memory, std::size_t slots>
+class BasicMeshPort {
  public:
-  MeshPort(Mesh& mesh, ShardId self);
+  using Mesh = BasicMesh<Memory, slots>;
+
+  BasicMeshPort(Mesh& mesh, ShardId self);
 
   ShardId self() const { return self_; }
   std::uint32_t shards() const { return mesh_->shards(); }
@@ -115,5 +125,78 @@ class MeshPort {
   std::size_t backlog_ = 0;
   std::uint64_t dirty_ = 0;  // targets sent to since the last publish
 };
+
+template <typename Memory, std::size_t slots>
+BasicMesh<Memory, slots>::BasicMesh(std::uint32_t shards) : shards_(shards), sleepers_(shards) {
+  CHECK(shards >= 1 && shards <= shards_max, "{}", shards);
+  for (std::uint32_t i = 0; i < shards * shards; ++i) rings_.push_back(std::make_unique<Ring>());
+}
+
+template <typename Memory, std::size_t slots>
+BasicMeshPort<Memory, slots>::BasicMeshPort(Mesh& mesh, ShardId self)
+    : mesh_(&mesh), self_(self), waiting_(mesh.shards()) {
+  CHECK(raw(self) < mesh.shards(), "shard {} of {}", raw(self), mesh.shards());
+}
+
+template <typename Memory, std::size_t slots>
+void BasicMeshPort<Memory, slots>::send(ShardId to, MeshMessage message) {
+  CHECK(to != self_ && raw(to) < mesh_->shards_);
+  dirty_ |= std::uint64_t{1} << raw(to);
+  RingQueue<MeshMessage>& waiting = waiting_[raw(to)];
+  if (waiting.empty() && mesh_->ring(raw(self_), raw(to)).push(message)) return;
+  if (MUTANT(drop_when_full)) return;
+  waiting.push_back(message);
+  ++backlog_;
+  CHECK(backlog_ >= waiting.size(), "{} messages of {}", waiting.size(), backlog_);
+}
+
+template <typename Memory, std::size_t slots>
+std::uint64_t BasicMeshPort<Memory, slots>::publish() {
+  std::uint64_t published = 0;
+  for (std::uint64_t left = dirty_; left != 0; left &= left - 1) {
+    const auto to = static_cast<std::uint32_t>(std::countr_zero(left));
+    auto& ring = mesh_->ring(raw(self_), to);
+    RingQueue<MeshMessage>& waiting = waiting_[to];
+    while (!waiting.empty() && ring.push(waiting.front())) {
+      waiting.pop_front();
+      CHECK(backlog_ > 0);
+      --backlog_;
+    }
+    if (waiting.empty()) dirty_ &= ~(std::uint64_t{1} << to);
+    if (!ring.unpublished()) continue;
+    ring.publish();
+    published |= std::uint64_t{1} << to;
+  }
+  CHECK((dirty_ == 0) == (backlog_ == 0), "{} messages wait", backlog_);
+  if (MUTANT(wake_nobody)) return 0;
+  std::uint64_t wake = 0;
+  for (std::uint64_t left = published; left != 0; left &= left - 1) {
+    const auto to = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (mesh_->sleepers_[to].state.fetch_or(Mesh::notified, std::memory_order_acq_rel) ==
+        Mesh::sleeping) {
+      wake |= std::uint64_t{1} << to;
+    }
+  }
+  return wake;
+}
+
+template <typename Memory, std::size_t slots>
+bool BasicMeshPort<Memory, slots>::try_sleep() {
+  if (backlog_ > 0) return false;
+  auto& state = mesh_->sleepers_[raw(self_)].state;
+  state.exchange(Mesh::sleeping, std::memory_order_acq_rel);
+  for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
+    if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty() || MUTANT(sleep_blindly))
+      continue;
+    state.exchange(Mesh::awake, std::memory_order_acq_rel);
+    return false;
+  }
+  return true;
+}
+
+using Mesh = BasicMesh<StdMemory, 256>;
+using MeshPort = BasicMeshPort<StdMemory, 256>;
+extern template class BasicMesh<StdMemory, 256>;
+extern template class BasicMeshPort<StdMemory, 256>;
 
 }  // namespace pawl
