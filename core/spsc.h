@@ -12,6 +12,7 @@
 // Limits: `capacity` entries, a power of two.
 // Owner:  one producing and one consuming thread; they may be the same.
 // Source: rigtorp/SPSCQueue (cached indices), Lamport 1983.
+// Tests:  tests/orders/ checks each order over all interleavings, and that none can be weaker.
 #pragma once
 
 #include <array>
@@ -83,7 +84,8 @@ class SpscRing {
     return taken;
   }
   // The consumer asks after it has announced its sleep and before it sleeps (net/engine/mesh.h).
-  bool empty() const { return tail_.load(std::memory_order_acquire) == head_local_; }
+  // Relaxed: that announcement orders it, and drain() orders the entries.
+  bool empty() const { return tail_.load(std::memory_order_relaxed) == head_local_; }
 
  private:
   alignas(cache_line_bytes) typename Memory::template Atomic<std::size_t> tail_{0};

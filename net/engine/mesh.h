@@ -12,6 +12,11 @@
 //
 //   awake --try_sleep--> sleeping --publish by another--> notified --awake()--> awake
 //
+// Orders: the release of a sender that sets "notified" pairs with the acquire of a sleeper that
+// sets "sleeping". The exchanges in between may be relaxed, because read-modify-writes continue
+// the sender's release sequence; plain stores would end it. The system call that wakes need not
+// order anything. tests/orders/ checks each order over all interleavings.
+//
 // Messages that do not fit into a ring wait with their sender, in order: a send never blocks, and
 // no cycle of shards can deadlock. Their number is bounded by the requests that connections may
 // have under way.
@@ -114,8 +119,9 @@ class BasicMeshPort {
 
   // True: no message has arrived, and each later sender will wake this shard.
   bool try_sleep();
+  // An exchange, not a store: see Orders above.
   void awake() {
-    mesh_->sleepers_[raw(self_)].state.exchange(Mesh::awake, std::memory_order_acq_rel);
+    mesh_->sleepers_[raw(self_)].state.exchange(Mesh::awake, std::memory_order_relaxed);
   }
 
  private:
@@ -172,7 +178,8 @@ std::uint64_t BasicMeshPort<Memory, slots>::publish() {
   std::uint64_t wake = 0;
   for (std::uint64_t left = published; left != 0; left &= left - 1) {
     const auto to = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (mesh_->sleepers_[to].state.fetch_or(Mesh::notified, std::memory_order_acq_rel) ==
+    // Pairs with the acquire in try_sleep(): a sleeper that finds this bit finds the messages.
+    if (mesh_->sleepers_[to].state.fetch_or(Mesh::notified, std::memory_order_release) ==
         Mesh::sleeping) {
       wake |= std::uint64_t{1} << to;
     }
@@ -184,11 +191,12 @@ template <typename Memory, std::size_t slots>
 bool BasicMeshPort<Memory, slots>::try_sleep() {
   if (backlog_ > 0) return false;
   auto& state = mesh_->sleepers_[raw(self_)].state;
-  state.exchange(Mesh::sleeping, std::memory_order_acq_rel);
+  // Pairs with the release in publish(), also of senders before the last awake().
+  state.exchange(Mesh::sleeping, std::memory_order_acquire);
   for (std::uint32_t from = 0; from < mesh_->shards_; ++from) {
     if (from == raw(self_) || mesh_->ring(from, raw(self_)).empty() || MUTANT(sleep_blindly))
       continue;
-    state.exchange(Mesh::awake, std::memory_order_acq_rel);
+    state.exchange(Mesh::awake, std::memory_order_relaxed);  // as awake()
     return false;
   }
   return true;
