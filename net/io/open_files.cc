@@ -2,6 +2,7 @@
 #include "net/io/open_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,13 @@
 #include "core/check.h"
 
 namespace pawl {
+
+DirectAlignment direct_alignment(int fd) {
+  struct statx file{};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &file) != 0) return {};
+  if ((file.stx_mask & STATX_DIOALIGN) == 0) return {};
+  return {file.stx_dio_mem_align, file.stx_dio_offset_align};
+}
 
 OpenFiles::~OpenFiles() {
   for (const Row& row : rows_)
@@ -28,10 +36,12 @@ int OpenFiles::open_now(const std::string& name, int flags) {
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   if (direct_) {
     const int fd = openat(directory_, name.c_str(), flags | O_DIRECT, 0600);
-    if (fd >= 0) return fd;
-    if (errno != EINVAL) return -errno;
+    if (fd < 0 && errno != EINVAL) return -errno;
+    if (fd >= 0 && (std::exchange(alignment_asked_, true) || direct_alignment(fd).takes_blocks()))
+      return fd;
+    if (fd >= 0) ::close(fd);
     direct_ = false;   // writes go through the page cache; fdatasync still makes them durable
-    flags &= ~O_EXCL;  // the refused call has created the file
+    flags &= ~O_EXCL;  // the first call has created the file, also if it was refused
   }
   const int fd = openat(directory_, name.c_str(), flags, 0600);
   return fd < 0 ? -errno : fd;

@@ -29,6 +29,14 @@
 
 namespace pawl {
 
+// Alignments that a file needs for O_DIRECT; 0: the file system does not say (statx(2)).
+struct DirectAlignment {
+  std::uint32_t memory = 0;
+  std::uint32_t offset = 0;
+  bool takes_blocks() const { return memory <= block_bytes && offset <= block_bytes; }
+};
+DirectAlignment direct_alignment(int fd);
+
 class OpenFiles {
  public:
   // `directory` is a descriptor that stays open.
@@ -38,7 +46,8 @@ class OpenFiles {
   OpenFiles& operator=(const OpenFiles&) = delete;
 
   void set_descriptors_max(std::uint32_t max) { descriptors_max_ = max; }
-  // True: files are opened with O_DIRECT. The first file that does not support it turns it off.
+  // True: files are opened with O_DIRECT. The first file that does not support it, or that needs a
+  // larger alignment than block_bytes, turns it off.
   bool direct() const { return direct_; }
   void set_direct(bool direct) { direct_ = direct; }
 
@@ -88,6 +97,7 @@ class OpenFiles {
 
   int directory_;
   bool direct_ = true;
+  bool alignment_asked_ = false;
   std::uint32_t descriptors_max_ = UINT32_MAX;
   std::uint32_t descriptors_ = 0;
   std::vector<Row> rows_;

@@ -160,5 +160,19 @@ TEST_F(OpenFilesTest, RefuseAnotherFileOfTheSameName) {
   EXPECT_LE(files_->descriptors(), before);
 }
 
+TEST_F(OpenFilesTest, AFileSystemThatNeedsALargerAlignmentIsWrittenThroughThePageCache) {
+  EXPECT_TRUE((DirectAlignment{}.takes_blocks())) << "it does not say";
+  EXPECT_TRUE((DirectAlignment{512, 4096}.takes_blocks()));
+  EXPECT_FALSE((DirectAlignment{512, 16'384}.takes_blocks()));
+  EXPECT_FALSE((DirectAlignment{65'536, 512}.takes_blocks()));
+}
+
+TEST_F(OpenFilesTest, TheAlignmentIsThatOfTheFileSystem) {
+  const FileId file = create("a");
+  const DirectAlignment found = direct_alignment(files_->descriptor_of(file));
+  EXPECT_EQ(files_->direct(), found.takes_blocks());
+  EXPECT_EQ(direct_alignment(-1).offset, 0u);
+}
+
 }  // namespace
 }  // namespace pawl
