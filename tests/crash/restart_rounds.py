@@ -82,6 +82,7 @@ class Manager:
         self.options, self.data = options, data
         self.path = str(pathlib.Path(data).parent / "s")
         self.sockets = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(2)]
+        self.sockets[0].setblocking(False)  # as NonBlocking=yes
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         local.bind(self.path)
         local.listen(4096)
