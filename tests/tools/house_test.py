@@ -54,6 +54,11 @@ class House(unittest.TestCase):
         self.assertEqual(list(house.functions(text.split("\n"))), [])
         self.assertEqual(dict(house.classes(text)), {"Queue": 1})
 
+    def test_an_atomic_operation_names_its_order(self):
+        code = ("std::atomic<int> a{0}; std::atomic<bool> b = false; int c = a.load(std::memory_order_relaxed);\n"
+                "a.fetch_add(f(1),\n  std::memory_order_release);\nif (b.load()) a.store(g(2));\n++a;\nb = true;\nc = 1; d == a;\n")
+        self.assertEqual(sorted(house.unordered_atomics(code)), ["++a;", ".load()", ".store(g(2))", "b = true;"])
+
     def test_comments_and_strings_are_no_code(self):
         self.assertEqual(house.bare('a("CHECK(x)");  // CHECK(y)\nb'), 'a("");  \nb')
 
