@@ -66,7 +66,10 @@ MachineFacts machine_facts(const std::string& data, const std::string& root) {
     facts.cores = static_cast<unsigned>(cores);
   facts.usable = usable_cores();
   utsname system{};
-  if (::uname(&system) == 0) facts.kernel = std::string(system.sysname) + " " + system.release;
+  if (::uname(&system) == 0) {
+    facts.kernel = std::string(system.sysname) + " " + system.release;
+    if (facts.cpu.empty()) facts.cpu = system.machine;
+  }
   std::istringstream(value_in(text_of(root + "/proc/meminfo"), "MemTotal")) >> facts.memory_bytes;
   facts.memory_bytes *= 1024;
   if (data.empty()) return facts;

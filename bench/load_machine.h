@@ -12,7 +12,7 @@
 namespace pawl::load {
 
 struct MachineFacts {
-  std::string cpu;      // model name
+  std::string cpu;      // model name; where there is none, as on arm64: the architecture
   unsigned cores = 0;   // online
   unsigned usable = 0;  // online cores that this process may use
   std::string kernel;
