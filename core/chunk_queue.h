@@ -45,6 +45,7 @@ class ChunkQueue {
     (*this)[count_ - 1] = std::move(item);
   }
   void pop_front() {
+    CHECK(count_ > 0);
     front() = T();
     --count_;
     if (++head_ < items_a_chunk) return;
@@ -53,6 +54,8 @@ class ChunkQueue {
     chunks_.pop_front();
     if (chunks_.size() * items_a_chunk < count_ + spares_max * items_a_chunk)
       chunks_.push_back(std::move(emptied));
+    CHECK(count_ <= chunks_.size() * items_a_chunk, "{} items in {} chunks", count_,
+          chunks_.size());
   }
 
  private:

@@ -80,7 +80,7 @@ TEST(ChunkQueue, ReleasesAnItemWhenItIsPopped) {
 TEST(ChunkQueueDeath, RefusesAnItemThatIsNotThere) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   ChunkQueue<int, 4> queue;
-  EXPECT_DEATH(queue.pop_front(), "i < count_");
+  EXPECT_DEATH(queue.pop_front(), "count_ > 0");
   queue.push_back(1);
   EXPECT_DEATH(queue[1] = 2, "i < count_");
 }
