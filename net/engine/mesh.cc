@@ -3,7 +3,7 @@
 
 namespace pawl {
 
-template class BasicMesh<StdMemory, 256>;
-template class BasicMeshPort<StdMemory, 256>;
+template class BasicMesh<StdMemory, mesh_slots>;
+template class BasicMeshPort<StdMemory, mesh_slots>;
 
 }  // namespace pawl

@@ -21,7 +21,7 @@
 // no cycle of shards can deadlock. Their number is bounded by the requests that connections may
 // have under way.
 //
-// Limits: ring_slots messages a pair; shards_max shards.
+// Limits: mesh_slots messages a pair; shards_max shards.
 // Owner:  a port belongs to its shard's thread; the mesh outlives all ports.
 #pragma once
 
@@ -202,9 +202,10 @@ bool BasicMeshPort<Memory, slots>::try_sleep() {
   return true;
 }
 
-using Mesh = BasicMesh<StdMemory, 256>;
-using MeshPort = BasicMeshPort<StdMemory, 256>;
-extern template class BasicMesh<StdMemory, 256>;
-extern template class BasicMeshPort<StdMemory, 256>;
+inline constexpr std::size_t mesh_slots = 256;
+using Mesh = BasicMesh<StdMemory, mesh_slots>;
+using MeshPort = BasicMeshPort<StdMemory, mesh_slots>;
+extern template class BasicMesh<StdMemory, mesh_slots>;
+extern template class BasicMeshPort<StdMemory, mesh_slots>;
 
 }  // namespace pawl
