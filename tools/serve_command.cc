@@ -90,11 +90,12 @@ void add_serve_command(CommandLine& line) {
             "Serve addresses that other machines can reach without credentials");
   footer +=
       "A ready server prints one line of JSON with its addresses on stdout; everything else goes "
-      "to stderr.\nSIGTERM stops the server, SIGUSR2 drains it first, SIGHUP reads certificate and "
-      "keys "
-      "again. Sockets of a\nservice manager (LISTEN_FDS) named http, admin, binary or unix replace "
-      "the "
-      "flag of that name.";
+      "to stderr.\n"
+      "SIGTERM stops the server, SIGUSR2 drains it first, SIGHUP reads certificate and keys "
+      "again.\n"
+      "Sockets of a service manager (LISTEN_FDS) named http, admin, binary or unix replace the "
+      "flag "
+      "of that name.";
   verb.footer(footer);
   verb.on_given([asked] { return serve(*asked); });
 }

@@ -202,6 +202,11 @@ void BinaryConnection::pause(PendingBinaryCall& call) {
   call.paused = true;
 }
 
+void BinaryConnection::resume(PendingBinaryCall& call) {
+  call.paused = false;
+  if (carry_on(call, push(call))) release(call);
+}
+
 void BinaryConnection::send_empty_delivers(Instant now) {
   for (const PendingBinaryCall* const call : subscriptions_) {
     Subscription& subscription = *call->binary.subscription();
@@ -224,8 +229,7 @@ void BinaryConnection::resume_subscriptions() {
         charge(call, 0, call.memory(), call.binary.promised());
       }
     } else if (!congested()) {
-      call.paused = false;
-      if (carry_on(call, push(call))) release(call);
+      resume(call);
     }
   }
 }
@@ -235,9 +239,7 @@ void BinaryConnection::end_subscriptions() {
   for (std::size_t i = subscriptions_.size(); i-- > 0;) {
     PendingBinaryCall& call = *subscriptions_[i];
     call.binary.subscription()->ending = true;
-    if (!call.paused) continue;
-    call.paused = false;
-    if (carry_on(call, push(call))) release(call);
+    if (call.paused) resume(call);
   }
 }
 

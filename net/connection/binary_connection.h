@@ -51,6 +51,7 @@ class BinaryConnection final : public Connection {
   void finish();
   BinaryCall::Next push(PendingBinaryCall& call);
   void pause(PendingBinaryCall& call);
+  void resume(PendingBinaryCall& call);
   void resume_subscriptions();
   void send_empty_delivers(Instant now);
   void end_subscription(PendingBinaryCall& call);

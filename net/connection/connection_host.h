@@ -66,6 +66,9 @@ struct ConnectionContext {
   std::atomic<std::uint32_t>* open_count = nullptr;  // this shard's of WorkerShared::open_counts
   ConnectionLimits* connection_limits = nullptr;
   ConnectionLimits* admin_connection_limits = nullptr;  // for the admin port
+  ConnectionLimits& limits_of(Protocol protocol) const {
+    return protocol == Protocol::admin ? *admin_connection_limits : *connection_limits;
+  }
   std::string (*admin_answer)(void* server, std::string_view path, std::string_view query,
                               int& status) = nullptr;
   void* server = nullptr;

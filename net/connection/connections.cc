@@ -107,7 +107,7 @@ void Connections::add(int fd, Protocol protocol, std::uint32_t peer_slot) {
 void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, HandedOver* before) {
   if (over_) {
     ::close(fd);
-    limits_of(protocol).leave(peer_slot);
+    context_->limits_of(protocol).leave(peer_slot);
     leave_open_count();
     return;
   }
@@ -132,8 +132,7 @@ void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, Hand
                               openssl_bytes_);
   }
   row.local = protocol == Protocol::local;
-  row.admin = protocol == Protocol::admin;
-  row.limits = &limits_of(protocol);
+  row.limits = &context_->limits_of(protocol);
   ++open_;
   memory_.touch(index);
   row.connection->start(index, row.generation, {peer_of(fd), peer_slot}, before);
@@ -340,7 +339,6 @@ void Connections::enter(Stage stage) {
   CHECK(stage > stage_, "stage {} after {}", static_cast<int>(stage), static_cast<int>(stage_));
   stage_ = stage;
   drain_begun_ = now_;
-  touch_all();
 }
 
 void Connections::end_those_over() {
@@ -357,7 +355,8 @@ void Connections::close_all() {
 
 bool Connections::all_ended() const {
   return std::ranges::all_of(rows_, [&](const Row& row) {
-    const bool counts = row.connection != nullptr && (!row.admin || stage_ == Stage::stopping);
+    const bool admin = row.limits == context_->admin_connection_limits;
+    const bool counts = row.connection != nullptr && (!admin || stage_ == Stage::stopping);
     return !counts || row.connection->has_ended(now_);
   });
 }

@@ -74,16 +74,10 @@ class Connections final : public ConnectionHost, public RequestOwner {
   struct Row {
     std::unique_ptr<Connection> connection;
     std::uint32_t generation = 0;
-    std::uint32_t bytes = 0;  // size of the connection object
-    bool local = false;       // on a Unix socket
-    bool admin = false;
+    std::uint32_t bytes = 0;             // size of the connection object
+    bool local = false;                  // on a Unix socket
     ConnectionLimits* limits = nullptr;  // table of its Peer::peer_slot
   };
-
-  ConnectionLimits& limits_of(Protocol protocol) const {
-    return protocol == Protocol::admin ? *context_->admin_connection_limits
-                                       : *context_->connection_limits;
-  }
 
   void place(int fd, Protocol protocol, std::uint32_t peer_slot, HandedOver* before);
   void pass_on(std::uint32_t index, std::unique_ptr<HandedOver> handed);

@@ -45,10 +45,10 @@ bool HttpTimes::overdue(Instant now, const ConnectionTimes& times) const {
   return false;
 }
 
-bool HttpDrain::stays(const HttpTimes& times, Instant drain_begun, Instant now) {
-  if (times.phase != HttpParser::Phase::idle) return true;
-  const bool busy = times.since + recent > drain_begun;
-  return busy && now < std::max(drain_begun, times.since) + grace;
+bool HttpTimes::stays(Instant drain_begun, Instant now) const {
+  if (phase != HttpParser::Phase::idle) return true;
+  const bool busy = since + recent > drain_begun;
+  return busy && now < std::max(drain_begun, since) + grace;
 }
 
 HttpConnection::HttpConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd) {
@@ -63,7 +63,7 @@ bool HttpConnection::verified() const { return verified_ || host().sqs().keys ==
 bool HttpConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
 
 bool HttpConnection::stays(Instant now) {
-  return under_way_ > 0 || HttpDrain::stays(times_, host().drain_begun(), now);
+  return under_way_ > 0 || times_.stays(host().drain_begun(), now);
 }
 
 std::size_t HttpConnection::take(std::string_view bytes) {
@@ -252,7 +252,7 @@ bool AdminConnection::on_second(Instant now) { return times_.overdue(now, host()
 
 // Probes see that the server drains.
 bool AdminConnection::stays(Instant now) {
-  return host().stage() == Stage::draining || HttpDrain::stays(times_, host().drain_begun(), now);
+  return host().stage() == Stage::draining || times_.stays(host().drain_begun(), now);
 }
 
 std::size_t AdminConnection::take(std::string_view bytes) {

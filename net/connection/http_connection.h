@@ -21,15 +21,13 @@ struct HttpTimes {
 
   void note(HttpParser::Phase now_in, Instant now);
   bool overdue(Instant now, const ConnectionTimes& times) const;
-};
-
-// While the server drains, an idle connection that was used less than `recent` before stays open
-// for `grace`, because its next request is probably on its way: that is answered, with
-// `Connection: close`. Clients may send again what was not answered, but not all do.
-struct HttpDrain {
+  // While the server drains: whether the connection stays open for a request. An idle one that was
+  // used less than `recent` before stays for `grace`, because its next request is probably on its
+  // way: that is answered, with `Connection: close`. Clients may send again what was not answered,
+  // but not all do.
   static constexpr Duration recent = seconds(1);
   static constexpr Duration grace = milliseconds(250);
-  static bool stays(const HttpTimes& times, Instant drain_begun, Instant now);
+  bool stays(Instant drain_begun, Instant now) const;
 };
 
 class HttpConnection final : public Connection {

@@ -56,9 +56,7 @@ void Acceptor::complete(RingTag tag, std::int32_t result, std::uint32_t flags) {
 
 // Gives a new connection to the shard that has the fewest.
 void Acceptor::take(int fd, Protocol protocol) {
-  ConnectionLimits& limits = protocol == Protocol::admin ? *context_->admin_connection_limits
-                                                         : *context_->connection_limits;
-  const std::optional<std::uint32_t> peer_slot = limits.enter(peer_of(fd));
+  const std::optional<std::uint32_t> peer_slot = context_->limits_of(protocol).enter(peer_of(fd));
   if (!peer_slot) {
     ::close(fd);
     return;

@@ -228,7 +228,7 @@ std::expected<void, std::string> Server::launch() {
     return end_if_failed(phases_->run);
   }
   for (const Listener& listener : listeners_) {
-    const int error = listener.handed ? 0 : listen_on(listener.fd, 4096);
+    const int error = listen_on(listener.fd, 4096);
     if (error == 0) continue;
     phases_->errors[0] = fmt::format(
         "cannot listen on {}: {}. Another server took the port; stop it, or choose "
@@ -282,7 +282,11 @@ void Server::begin_drain() {
              "and have answered what was pushed to them, at the latest after {} minutes; SIGTERM "
              "stops it now\n",
              drain_max.count());
-  shared_->stage.store(Stage::draining, std::memory_order_relaxed);  // nudge() follows
+  enter(Stage::draining);
+}
+
+void Server::enter(Stage stage) {
+  shared_->stage.store(stage, std::memory_order_relaxed);  // nudge() follows
   for (const auto& worker : workers_) worker->nudge();
 }
 
@@ -308,8 +312,7 @@ void Server::reload() {
 }
 
 void Server::stop() {
-  shared_->stage.store(Stage::stopping, std::memory_order_relaxed);  // nudge() follows
-  for (const auto& worker : workers_) worker->nudge();
+  enter(Stage::stopping);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

@@ -125,6 +125,7 @@ class Server {
   std::expected<void, std::string> launch();
   std::string admin_answer(std::string_view path, std::string_view query, int& status) const;
   void follow_clock();
+  void enter(Stage stage);
   // SIGTERM and SIGINT: `wait` for run(), or end the process at once. During recovery nothing has
   // been acknowledged yet: 128 + the signal. During a stop acknowledged changes are as durable as
   // their queues promise: 1. A handler is needed, because process 1 of a container has no default

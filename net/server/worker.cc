@@ -393,12 +393,12 @@ void Worker::second_passed() {
 }
 
 void Worker::enter(Stage stage) {
+  const bool first = stage_ == Stage::serving;
   stage_ = stage;
   drain_begun_us_ = now_us_;
   if (acceptor_) acceptor_->stop(stage);
   connections_->enter(stage);
-  if (!std::exchange(connections_told_, true))
-    shared_->connections_told.fetch_add(1, std::memory_order_release);
+  if (first) shared_->connections_told.fetch_add(1, std::memory_order_release);
 }
 
 // Long polls end when the connections of all shards know the stage: otherwise the response of

@@ -165,7 +165,6 @@ class Worker {
   std::uint64_t refused_us_ = 0;         // time of the latest refusal for lack of disk
   std::uint64_t unreadable_ = 0;         // that of LoopStats when last logged
   Stage stage_ = Stage::serving, loop_stage_ = Stage::serving;
-  bool connections_told_ = false;
   std::uint64_t drain_begun_us_ = 0;
   bool acceptor_ended_ = false;
   bool said_quiet_ = false;
