@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a `pawl serve` process for tests of the real program."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -170,6 +171,25 @@ class TlsPawl(SignedPawl):
         super().remove_data()
         for file in (self.certificate, self.private_key):
             file.unlink(missing_ok=True)
+
+
+def start_handed(command, sockets, names, **more):
+    """Starts the command as a service manager does: the listening sockets from descriptor 3 on, and three variables."""
+    # Copies that are not in the range first: a socket may be at a descriptor of the range.
+    copies = [fcntl.fcntl(each.fileno(), fcntl.F_DUPFD, 100) for each in sockets]
+    targets = tuple(range(3, 3 + len(copies)))
+
+    def place():
+        for source, target in zip(copies, targets):
+            os.dup2(source, target)
+
+    variables = {"LISTEN_FDS": str(len(names)), "LISTEN_FDNAMES": ":".join(names)}
+    try:
+        return subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command], preexec_fn=place, pass_fds=targets,
+                                env=os.environ | variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **more)
+    finally:
+        for each in copies:
+            os.close(each)
 
 
 def scratch():

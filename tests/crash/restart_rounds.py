@@ -10,7 +10,6 @@ client that connects between two servers waits for the next one; none may be ref
 """
 
 import argparse
-import fcntl
 import json
 import os
 import pathlib
@@ -23,10 +22,9 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
-from pawl_server import scratch  # noqa: E402
+from pawl_server import scratch, start_handed  # noqa: E402
 
 HTTP_CLIENTS, OTHER_CLIENTS, PATIENCE = 16, 4, 30
-FIRST = 3  # descriptor of the first socket, by the convention of service managers
 
 
 class Counts:
@@ -80,7 +78,7 @@ class Manager:
 
     def __init__(self, options, data):
         self.options, self.data = options, data
-        self.path = str(pathlib.Path(data).parent / "s")
+        self.path = f"/tmp/pawl-restart-{os.getpid()}.sock"  # paths of Unix sockets are short
         self.sockets = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(2)]
         self.sockets[0].setblocking(False)  # as NonBlocking=yes
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -89,23 +87,9 @@ class Manager:
         self.sockets.append(local)
 
     def start(self):
-        descriptors = range(FIRST, FIRST + len(self.sockets))
-        # Copies that are not in the range first: a socket may be at a descriptor of the range.
-        copies = [fcntl.fcntl(each.fileno(), fcntl.F_DUPFD, 100) for each in self.sockets]
-
-        def place():
-            for source, target in zip(copies, descriptors):
-                os.dup2(source, target)
-
-        command = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", self.options.pawl, "serve", "--data", self.data,
-                   "--admin", "127.0.0.1:0", "--io", self.options.io]
-        environment = os.environ | {"LISTEN_FDS": str(len(self.sockets)), "LISTEN_FDNAMES": "http:binary:unix"}
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, preexec_fn=place, pass_fds=tuple(descriptors),
-                                        stderr=subprocess.DEVNULL, text=True)
-        for each in copies:
-            os.close(each)
-        line = self.process.stdout.readline()
-        return json.loads(line)
+        self.process = start_handed([self.options.pawl, "serve", "--data", self.data, "--admin", "127.0.0.1:0", "--io", self.options.io],
+                                    self.sockets, ("http", "binary", "unix"), stderr=subprocess.DEVNULL)
+        return json.loads(self.process.stdout.readline())
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -121,9 +105,7 @@ def main():
     options = parser.parse_args()
     counts, stop = Counts(), threading.Event()
     with tempfile.TemporaryDirectory(prefix="pawl-restart-", dir=scratch()) as place:
-        os.chdir(place)  # a path of a Unix socket is short
-        options.pawl = str(pathlib.Path(__file__).resolve().parents[2] / options.pawl) if not options.pawl.startswith("/") else options.pawl
-        manager = Manager(options, str(pathlib.Path(place) / "data"))
+        manager = Manager(options, os.path.join(place, "data"))
         ready = manager.start()
         address = ("127.0.0.1", manager.sockets[0].getsockname()[1])
         assert ready["http"].endswith(f":{address[1]}") and ready["unix"] == manager.path, ready
@@ -146,6 +128,7 @@ def main():
         manager.stop()
         recovered = manager.start()["recovered_messages"]
         manager.stop()
+        os.unlink(manager.path)
         if recovered < counts.acknowledged + 1:
             counts.add(fault=f"{counts.acknowledged + 1} acknowledged, {recovered} recovered")
     for fault in counts.faults[:20]:

@@ -24,18 +24,11 @@ class AcceptorTest : public LiveServerTest {
   };
   // Sends requests on new connections until one is refused.
   static void connect_again_and_again(std::uint16_t port, Counts& counts) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     for (int i = 0; i < 100'000; ++i) {
-      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      const bool connected =
-          ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-      if (!connected) {
+      const int fd = try_connect(port);
+      if (fd < 0) {
         // ECONNRESET: refused at the moment at which the server shut the socket down.
-        errno == ECONNREFUSED || errno == ECONNRESET ? ++counts.refused : ++counts.broken;
-        ::close(fd);
+        fd == -ECONNREFUSED || fd == -ECONNRESET ? ++counts.refused : ++counts.broken;
         return;
       }
       is_served(fd) ? ++counts.served : ++counts.broken;

@@ -42,16 +42,9 @@ class WorkerTest : public LiveServerTest {
     return answer;
   }
   static bool is_refused(std::uint16_t port) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const bool refused =
-        ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 &&
-        errno == ECONNREFUSED;
-    close(fd);
-    return refused;
+    const int fd = try_connect(port);
+    if (fd >= 0) close(fd);
+    return fd == -ECONNREFUSED;
   }
 
   std::vector<int> connections_;

@@ -3,7 +3,6 @@
 """Starts that cannot succeed, and signals that mean nothing: a sentence and an exit code, never an abort."""
 
 import contextlib
-import fcntl
 import os
 import pathlib
 import re
@@ -17,7 +16,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
-from pawl_server import Pawl  # noqa: E402
+from pawl_server import Pawl, start_handed  # noqa: E402
 from wal_fixture import call  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
@@ -59,28 +58,18 @@ class Start(unittest.TestCase):
             self.refused(self.serve({"--http": one, "--binary": f"localhost:{port}"}), 1, "--binary", "choose another port")
 
     def test_a_handed_socket_that_does_not_fit_is_refused(self):
-        """As a service manager does it: sockets from descriptor 3 on, and three variables."""
-        def handed(sockets, names):
-            copies = [os.dup(each.fileno()) for each in sockets]
-            copies = [fcntl.fcntl(each, fcntl.F_DUPFD, 100) for each in copies]
-            targets = tuple(range(3, 3 + len(copies)))
-
-            def place():
-                for source, target in zip(copies, targets):
-                    os.dup2(source, target)
-
+        def handed(sockets, *names):
             words = [word for flag in PORTS.items() for word in flag]
-            count = len(names.split(":"))
-            return subprocess.run(["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", PAWL, "serve", "--data", self.data, *words],
-                                  preexec_fn=place, pass_fds=targets, capture_output=True, text=True, timeout=60, check=False,
-                                  env=os.environ | {"LISTEN_FDS": str(count), "LISTEN_FDNAMES": names})
+            process = start_handed([PAWL, "serve", "--data", self.data, *words], sockets, names, stderr=subprocess.PIPE)
+            out, errors = process.communicate(timeout=60)
+            return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
         with socket.create_server(("127.0.0.1", 0)) as loopback, socket.create_server(("0.0.0.0", 0)) as anywhere, \
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             self.refused(handed([loopback], "web"), 1, '"web" is unknown', "http, admin, binary or unix")
             self.refused(handed([datagrams], "http"), 1, "descriptor 3", "ListenStream=")
             self.refused(handed([loopback], "unix"), 1, "no Unix socket")
-            self.refused(handed([loopback], "http:binary"), 1, "descriptor 4", "it is closed")
+            self.refused(handed([loopback], "http", "binary"), 1, "descriptor 4", "it is closed")
             self.refused(handed([anywhere], "http"), 1, "without credentials", "--auth sigv4")
 
     def test_a_port_of_another_server_is_refused(self):
