@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

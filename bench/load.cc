@@ -14,7 +14,7 @@
 #include "bench/load_report.h"
 #include "bench/load_team.h"
 #include "bench/stop_signals.h"
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {

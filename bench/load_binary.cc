@@ -4,7 +4,7 @@
 
 #include "bench/load_channel.h"
 #include "bench/load_codec.h"
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/answers.h"
 #include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"

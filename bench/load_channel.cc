@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/loopback.h"
 #include "net/client/secure.h"
 #include "net/client/socket.h"

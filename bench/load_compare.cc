@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/json_dom.h"
 
 namespace pawl {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "bench/load_html.h"
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 namespace {

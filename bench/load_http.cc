@@ -10,7 +10,7 @@
 #include "bench/load_channel.h"
 #include "bench/load_codec.h"
 #include "bench/load_signer.h"
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/text.h"
 
 // The codec of SQS over HTTP/1.1: JSON protocol, keep-alive, any endpoint. Requests are built from

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/load_team.h"
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/json.h"
 
 namespace pawl::load {

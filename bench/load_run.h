@@ -28,7 +28,7 @@
 #include "bench/load_figures.h"
 #include "bench/load_schedule.h"
 #include "bench/stop_signals.h"
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 

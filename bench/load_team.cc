@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/load_seconds.h"
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 namespace {

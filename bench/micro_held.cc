@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "bench/micro.h"
-#include "core/seq_index.h"
-#include "core/shard.h"
-#include "core/transfer.h"
+#include "core/queue/seq_index.h"
+#include "core/queue/transfer.h"
+#include "core/shard/shard.h"
 #include "net/connection/held_bytes.h"
 #include "net/connection/memory_sums.h"
 #include "net/engine/mesh.h"

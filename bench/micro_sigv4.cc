@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bench/micro.h"
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/auth/keys.h"
 #include "proto/auth/sigv4.h"
 #include "proto/http/parser.h"

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "bench/micro.h"
-#include "core/receipt.h"
-#include "core/seq_index.h"
-#include "core/spsc.h"
+#include "core/containers/spsc.h"
+#include "core/queue/receipt.h"
+#include "core/queue/seq_index.h"
 #include "tests/core/secret.h"
 
 namespace pawl::bench {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bench/micro.h"
-#include "core/timer_wheel.h"
+#include "core/containers/timer_wheel.h"
 #include "tests/sim/random.h"
 
 namespace pawl::bench {

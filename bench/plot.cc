@@ -8,7 +8,7 @@
 #include <iterator>
 #include <limits>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

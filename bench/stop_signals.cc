@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/call_state.h"
 #include "proto/sqs/call.h"
 #include "proto/text/form.h"

@@ -31,8 +31,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/directory.h"
-#include "core/time.h"
+#include "core/base/time.h"
+#include "core/queue/directory.h"
 #include "proto/aws/call_types.h"
 #include "proto/errors/errors.h"
 #include "proto/http/parser.h"

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/call_state.h"
 #include "proto/http/parser.h"
 #include "proto/text/xml.h"

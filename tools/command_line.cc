@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace pawl {
 namespace {

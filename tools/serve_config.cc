@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 #include "net/connection/connection_limits.h"
 #include "net/io/unix_socket.h"
 #include "proto/http/strictness.h"

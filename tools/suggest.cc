@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

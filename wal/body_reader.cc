@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/mutant.h"
-#include "wal/fan_out_record.h"
-#include "wal/send_record.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+#include "wal/format/fan_out_record.h"
+#include "wal/format/send_record.h"
 
 namespace pawl {
 

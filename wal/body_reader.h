@@ -21,13 +21,13 @@
 #include <span>
 #include <vector>
 
-#include "core/ids.h"
-#include "core/request.h"
-#include "core/ring_queue.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "core/containers/ring_queue.h"
+#include "core/queue/request.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
 #include "wal/image.h"
-#include "wal/segment_pool.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 

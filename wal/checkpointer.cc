@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "core/check.h"
-#include "core/mutant.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
 
 namespace pawl {
 

@@ -21,13 +21,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/checkpoint.h"
-#include "core/result.h"
-#include "core/time.h"
-#include "wal/format.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/queue/checkpoint.h"
+#include "wal/format/format.h"
 #include "wal/manifest.h"
-#include "wal/segment_pool.h"
-#include "wal/space_budget.h"
+#include "wal/segments/segment_pool.h"
+#include "wal/segments/space_budget.h"
 #include "wal/writer.h"
 
 namespace pawl {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

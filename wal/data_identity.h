@@ -25,10 +25,10 @@
 #include <span>
 #include <string>
 
-#include "core/ids.h"
-#include "core/receipt.h"
-#include "core/time.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "core/base/time.h"
+#include "core/queue/receipt.h"
+#include "wal/format/format.h"
 #include "wal/manifest.h"
 
 namespace pawl {

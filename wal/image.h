@@ -26,30 +26,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.h"
-#include "core/ids.h"
-#include "core/ring_queue.h"
+#include "core/base/check.h"
+#include "core/base/ids.h"
+#include "core/containers/ring_queue.h"
+#include "wal/format/page_block.h"
 
 namespace pawl {
-
-// Memory for O_DIRECT: aligned to a block.
-class PageBlock {
- public:
-  PageBlock() = default;
-  explicit PageBlock(std::size_t bytes);  // the contents are unspecified
-  ~PageBlock();
-  PageBlock(PageBlock&& other) noexcept;
-  PageBlock& operator=(PageBlock&& other) noexcept;
-
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return bytes_; }
-  std::span<std::byte> span() const { return {data_, bytes_}; }
-  explicit operator bool() const { return data_ != nullptr; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 class Image {
  public:

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
-#include "core/mutant.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
 
 namespace pawl {
 Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,

@@ -44,23 +44,23 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
-#include "core/effects.h"
-#include "core/ids.h"
-#include "core/mutant.h"
-#include "core/result.h"
-#include "core/time.h"
+#include "core/base/check.h"
+#include "core/base/ids.h"
+#include "core/base/mutant.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/queue/effects.h"
 #include "wal/body_reader.h"
 #include "wal/checkpointer.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
+#include "wal/format/records.h"
 #include "wal/image.h"
 #include "wal/manifest.h"
-#include "wal/records.h"
 #include "wal/relocation.h"
-#include "wal/segment_pool.h"
+#include "wal/segments/segment_pool.h"
+#include "wal/segments/space_budget.h"
 #include "wal/send_reader.h"
-#include "wal/space_budget.h"
 #include "wal/writer.h"
 
 namespace pawl {
@@ -73,8 +73,8 @@ struct LogOptions {
       2 << 20;  // unit of RAM; a power of two, at least 16 KiB; fixed when made
   std::uint64_t memory_max = std::uint64_t{1} << 30;  // bytes of the image
   std::uint32_t spare_segments = 2;                   // kept ready ahead of the tail, at least 1
-  bool small_segments = true;  // while little free space is ahead: see wal/segment_pool.h
-  Duration fill_every = SegmentPool::fill_every_default;  // see wal/segment_maker.h
+  bool small_segments = true;  // while little free space is ahead: see wal/segments/segment_pool.h
+  Duration fill_every = SegmentPool::fill_every_default;  // see wal/segments/segment_maker.h
   bool flush_each_fill = true;  // false: for a disk whose flushes are slow
   // Relocation begins when the dead bytes in segments exceed the live bytes by more than this.
   std::uint64_t dead_bytes_max = std::uint64_t{1} << 30;

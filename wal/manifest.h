@@ -9,10 +9,10 @@
 
 #include <optional>
 
-#include "core/result.h"
-#include "wal/disk.h"
-#include "wal/format.h"
-#include "wal/image.h"
+#include "core/base/result.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
+#include "wal/format/page_block.h"
 
 namespace pawl {
 

@@ -27,12 +27,12 @@
 #include <cstdint>
 #include <span>
 
-#include "core/ids.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
+#include "wal/format/send_scan.h"
 #include "wal/image.h"
-#include "wal/segment_pool.h"
-#include "wal/send_scan.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

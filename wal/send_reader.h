@@ -13,11 +13,11 @@
 
 #include <cstdint>
 
-#include "core/ids.h"
-#include "wal/disk.h"
-#include "wal/format.h"
-#include "wal/segment_pool.h"
-#include "wal/send_scan.h"
+#include "core/base/ids.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
+#include "wal/format/send_scan.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <span>
 
-#include "core/check.h"
-#include "core/mutant.h"
-#include "wal/checkpoint_records.h"
-#include "wal/fan_out_record.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+#include "wal/format/checkpoint_records.h"
+#include "wal/format/fan_out_record.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

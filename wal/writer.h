@@ -19,18 +19,18 @@
 #include <optional>
 #include <span>
 
-#include "core/checkpoint.h"
-#include "core/effects.h"
-#include "core/ids.h"
-#include "core/mutant.h"
-#include "core/result.h"
-#include "core/ring_queue.h"
-#include "core/time.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "core/base/mutant.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/containers/ring_queue.h"
+#include "core/queue/checkpoint.h"
+#include "core/queue/effects.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
+#include "wal/format/send_scan.h"
 #include "wal/image.h"
-#include "wal/segment_pool.h"
-#include "wal/send_scan.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

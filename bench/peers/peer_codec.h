@@ -17,7 +17,7 @@
 
 #include "bench/load_channel.h"
 #include "bench/load_codec.h"
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::load {
 

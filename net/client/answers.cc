@@ -6,9 +6,9 @@
 #include <numeric>
 #include <random>
 
-#include "core/check.h"
-#include "core/format.h"
-#include "core/request.h"
+#include "core/base/check.h"
+#include "core/base/format.h"
+#include "core/queue/request.h"
 #include "proto/binary/frames.h"
 
 namespace pawl::client {

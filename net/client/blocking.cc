@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
 #include "net/client/pawl/client.h"

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <random>
 
-#include "core/check.h"
-#include "core/enum_name.h"
-#include "core/request.h"
+#include "core/base/check.h"
+#include "core/base/enum_name.h"
+#include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "net/client/connecting.h"
 #include "net/client/impl.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/answers.h"
 #include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"

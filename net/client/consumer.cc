@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/format.h"
+#include "core/base/format.h"
 #include "net/client/consumer_core.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/request.h"
+#include "core/base/check.h"
+#include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "net/client/dead_letter.h"
 #include "proto/binary/frames.h"

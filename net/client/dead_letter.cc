@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/binary/frames.h"
 
 namespace pawl::client {

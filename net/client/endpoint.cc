@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/client/endpoint.h"
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace pawl::client {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::client {
 

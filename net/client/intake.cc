@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/check.h"
-#include "core/format.h"
+#include "core/base/check.h"
+#include "core/base/format.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
 

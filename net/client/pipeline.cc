@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::client {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/format.h"
+#include "core/base/format.h"
 #include "net/client/driver_thread.h"
 #include "net/client/endpoint.h"
 #include "net/client/process.h"

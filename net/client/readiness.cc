@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/socket.h"
 
 namespace pawl::client {

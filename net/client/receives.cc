@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/format.h"
-#include "core/request.h"
+#include "core/base/check.h"
+#include "core/base/format.h"
+#include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
 #include "proto/binary/subscriptions.h"

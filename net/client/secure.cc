@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/network.h"
 
 namespace pawl::client {

@@ -16,7 +16,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/loopback.h"
 
 namespace pawl::client {

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::client {
 namespace {

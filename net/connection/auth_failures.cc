@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

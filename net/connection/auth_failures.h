@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "net/connection/connection_limits.h"
 #include "proto/auth/sigv4.h"
 

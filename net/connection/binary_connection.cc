@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/free_memory.h"
+#include "core/base/check.h"
+#include "core/base/free_memory.h"
 #include "net/connection/connection_host.h"
 #include "proto/binary/frames.h"
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/free_memory.h"
+#include "core/base/free_memory.h"
 #include "net/connection/connection.h"
 #include "proto/binary/session.h"
 

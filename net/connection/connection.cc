@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/check.h"
-#include "core/free_memory.h"
+#include "core/base/check.h"
+#include "core/base/free_memory.h"
 #include "net/connection/connection_host.h"
 
 namespace pawl {

@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/http/parser.h"
 
 namespace pawl {

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "core/request.h"
-#include "core/time.h"
+#include "core/base/check.h"
+#include "core/base/time.h"
+#include "core/queue/request.h"
 #include "net/connection/auth_failures.h"
 #include "net/connection/connection_limits.h"
 #include "net/connection/handshake_gate.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

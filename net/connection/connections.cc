@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/check.h"
-#include "core/usage.h"
+#include "core/base/check.h"
+#include "core/base/usage.h"
 #include "net/connection/binary_connection.h"
 #include "net/connection/http_connection.h"
 #include "proto/sns/topic.h"

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/connection/connection.h"
 #include "net/connection/connection_host.h"
 #include "net/connection/memory_sums.h"

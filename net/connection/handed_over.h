@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
-#include "core/check.h"
-#include "core/ids.h"
+#include "core/base/check.h"
+#include "core/base/ids.h"
 #include "net/io/tls.h"
 
 namespace pawl {

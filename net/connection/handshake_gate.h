@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "core/check.h"
-#include "core/time.h"
+#include "core/base/check.h"
+#include "core/base/time.h"
 
 namespace pawl {
 

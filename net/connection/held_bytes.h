@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/check.h"
-#include "core/free_memory.h"
+#include "core/base/check.h"
+#include "core/base/free_memory.h"
 
 namespace pawl {
 

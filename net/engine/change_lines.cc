@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/engine/change_lines.h"
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

@@ -17,7 +17,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "core/request.h"
+#include "core/queue/request.h"
 
 namespace pawl {
 

@@ -26,8 +26,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/time.h"
-#include "core/time_shift.h"
+#include "core/base/time.h"
+#include "core/base/time_shift.h"
 #include "wal/data_identity.h"
 
 namespace pawl {

@@ -16,9 +16,9 @@
 
 #include <cstdint>
 
-#include "core/ids.h"
-#include "core/ring_queue.h"
-#include "core/time.h"
+#include "core/base/ids.h"
+#include "core/base/time.h"
+#include "core/containers/ring_queue.h"
 
 namespace pawl {
 

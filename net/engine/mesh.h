@@ -31,11 +31,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/check.h"
-#include "core/ids.h"
-#include "core/mutant.h"
-#include "core/ring_queue.h"
-#include "core/spsc.h"
+#include "core/base/check.h"
+#include "core/base/ids.h"
+#include "core/base/mutant.h"
+#include "core/containers/ring_queue.h"
+#include "core/containers/spsc.h"
 
 namespace pawl {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/mutant.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
 
 namespace pawl {
 Request* Replayer::turn(Instant now, Effects& effects) {

@@ -17,7 +17,7 @@
 // Errors: a temporary refusal is retried after a second. A destination that was deleted, or whose
 //         message numbers are used up, ends the task as failed.
 // Owner:  the shard loop.
-// Source: core/replay_task.h.
+// Source: core/queue/replay_task.h.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "core/effects.h"
-#include "core/kept_content.h"
-#include "core/shard.h"
-#include "core/task_pace.h"
+#include "core/base/check.h"
+#include "core/queue/effects.h"
+#include "core/queue/kept_content.h"
+#include "core/queue/task_pace.h"
+#include "core/shard/shard.h"
 #include "wal/log.h"
 
 namespace pawl {

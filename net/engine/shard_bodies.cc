@@ -3,7 +3,7 @@
 // there.
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/engine/shard_loop.h"
 
 namespace pawl {

@@ -25,10 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "core/shard.h"
+#include "core/shard/shard.h"
 #include "net/engine/shard_loop.h"
 #include "wal/log.h"
-#include "wal/recovery.h"
+#include "wal/recovery/recovery.h"
 
 namespace pawl {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/check.h"
-#include "core/mutant.h"
-#include "wal/message_records.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+#include "wal/format/message_records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -25,9 +25,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/effects.h"
-#include "core/ring_queue.h"
-#include "core/shard.h"
+#include "core/containers/ring_queue.h"
+#include "core/queue/effects.h"
+#include "core/shard/shard.h"
 #include "net/engine/change_lines.h"
 #include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/shard.h"
-#include "wal/recovery.h"
+#include "core/shard/shard.h"
+#include "wal/recovery/recovery.h"
 
 namespace pawl {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/mutant.h"
+#include "core/base/check.h"
+#include "core/base/mutant.h"
 #include "net/engine/shard_loop.h"
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 

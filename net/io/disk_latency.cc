@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

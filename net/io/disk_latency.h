@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace pawl {
 

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

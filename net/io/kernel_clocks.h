@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "net/engine/clock.h"
 
 namespace pawl {

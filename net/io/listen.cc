@@ -16,7 +16,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

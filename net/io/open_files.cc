@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

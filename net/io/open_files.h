@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "wal/disk.h"
+#include "core/base/check.h"
+#include "wal/format/disk.h"
 
 namespace pawl {
 

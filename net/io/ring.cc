@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -28,7 +28,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "net/io/software_ring.h"
 
 namespace pawl {

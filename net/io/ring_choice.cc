@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "net/io/ring.h"
 
 namespace pawl {

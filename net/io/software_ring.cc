@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

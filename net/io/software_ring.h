@@ -31,7 +31,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "net/io/disk_threads.h"
 
 namespace pawl {

@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -14,9 +14,9 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
-#include "wal/file_io.h"
-#include "wal/segment_pool.h"
+#include "core/base/check.h"
+#include "wal/format/file_io.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 namespace {

@@ -12,7 +12,7 @@
 //
 // Units:  bytes, microseconds.
 // Limits: Disk::ios_max operations at once; descriptors as net/io/open_files.h says.
-// Errors: as wal/disk.h says. An operation without a descriptor waits and retries every 100 ms:
+// Errors: as disk.h says. An operation without a descriptor waits and retries every 100 ms:
 //         that is no error of the disk, and the bytes must not count as unreadable. Blocking calls
 //         fail with EMFILE.
 // Owner:  the shard's thread; its completions come through complete().
@@ -24,7 +24,7 @@
 
 #include "net/io/open_files.h"
 #include "net/io/ring.h"
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

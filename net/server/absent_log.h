@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "core/shard.h"
+#include "core/shard/shard.h"
 #include "wal/data_identity.h"
-#include "wal/recovery.h"
+#include "wal/recovery/recovery.h"
 
 namespace pawl {
 

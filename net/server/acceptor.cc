@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/connection/connection_limits.h"
 
 namespace pawl {

@@ -18,9 +18,9 @@
 #include <sstream>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/server/remedy.h"
-#include "wal/format.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 namespace {

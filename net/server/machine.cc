@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/io/system_file.h"
 
 namespace pawl {

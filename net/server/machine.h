@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "net/io/ring_choice.h"
 
 namespace pawl {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/shard.h"
+#include "core/shard/shard.h"
 #include "net/engine/shard_loop.h"
 #include "proto/auth/sigv4.h"
 #include "wal/log.h"

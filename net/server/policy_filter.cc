@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sns/filter_policy.h"
 
 namespace pawl {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/io/listen.h"
 #include "net/io/unix_socket.h"
 #include "net/server/machine.h"

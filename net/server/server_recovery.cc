@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/io/resource_limits.h"
 #include "net/server/absent_log.h"
 #include "net/server/machine.h"

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/io/listen.h"
 #include "proto/http/parser.h"
 

@@ -17,11 +17,11 @@
 #include <random>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/server/machine.h"
 #include "net/server/policy_filter.h"
 #include "net/server/remedy.h"
-#include "wal/segment_pool.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 namespace {

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shard.h"
+#include "core/shard/shard.h"
 #include "net/connection/connection_limits.h"
 #include "net/connection/connections.h"
 #include "net/engine/clock.h"
@@ -36,7 +36,7 @@
 #include "net/server/idle_policy.h"
 #include "net/server/metrics.h"
 #include "wal/log.h"
-#include "wal/recovery.h"
+#include "wal/recovery/recovery.h"
 
 namespace pawl {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/http/strictness.h"
 #include "proto/text/append.h"
 #include "proto/text/text.h"

@@ -31,7 +31,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "proto/auth/keys.h"
 #include "proto/errors/errors.h"
 #include "proto/http/parser.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/directory.h"
+#include "core/queue/directory.h"
 
 namespace pawl {
 

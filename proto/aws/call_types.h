@@ -10,10 +10,10 @@
 #include <memory>
 #include <string>
 
-#include "core/ids.h"
-#include "core/receipt.h"
-#include "core/request.h"
-#include "core/time_shift.h"
+#include "core/base/ids.h"
+#include "core/base/time_shift.h"
+#include "core/queue/receipt.h"
+#include "core/queue/request.h"
 
 namespace pawl {
 

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/check.h"
-#include "core/free_memory.h"
+#include "core/base/check.h"
+#include "core/base/free_memory.h"
 #include "proto/text/append.h"
 #include "proto/text/json_dom.h"
 #include "proto/text/text.h"

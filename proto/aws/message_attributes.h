@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "proto/text/digest.h"
 
 namespace pawl {

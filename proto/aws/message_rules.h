@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/errors/sqs_errors.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/check.h"
-#include "core/receipt.h"
+#include "core/base/check.h"
+#include "core/queue/receipt.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/text/base64.h"
 #include "proto/text/json.h"

@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/request.h"
+#include "core/queue/request.h"
 
 namespace pawl {
 

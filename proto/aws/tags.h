@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/queue_config.h"
+#include "core/queue/queue_config.h"
 #include "proto/errors/sqs_errors.h"
 
 namespace pawl {

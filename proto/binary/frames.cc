@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -6,7 +6,7 @@
 //   | length 4 | op | flags | status | correlation | queue  | payload | checksum 8, if flagged |
 //
 // Units:  lengths are bytes, `length` counts the whole frame; durations are milliseconds.
-// Limits: frame_bytes_max a frame; entries_max (core/request.h) entries a batch.
+// Limits: frame_bytes_max a frame; entries_max (core/queue/request.h) entries a batch.
 // Errors: parse_header reports lost framing; every other error is a Status in a response.
 // Owner:  values and free functions. No sockets.
 // Source: proto/PROTOCOL.md
@@ -21,7 +21,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "proto/errors/errors.h"
 
 namespace pawl {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/queue_config.h"
+#include "core/queue/queue_config.h"
 #include "proto/binary/frames.h"
 #include "proto/sqs/redrive.h"
 

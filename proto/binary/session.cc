@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/auth/sigv4.h"
 #include "proto/binary/queue_codec.h"
 

@@ -34,10 +34,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/directory.h"
-#include "core/receipt.h"
-#include "core/request.h"
-#include "core/time_shift.h"
+#include "core/base/time_shift.h"
+#include "core/queue/directory.h"
+#include "core/queue/receipt.h"
+#include "core/queue/request.h"
 #include "proto/auth/challenge.h"
 #include "proto/auth/keys.h"
 #include "proto/binary/frames.h"

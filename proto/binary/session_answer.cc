@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/notification.h"
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/binary/session.h"

@@ -2,7 +2,7 @@
 // Queue operations beyond messages: tags, source queues of dead letters, and tasks.
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/tags.h"
 #include "proto/binary/queue_codec.h"
 #include "proto/binary/session.h"

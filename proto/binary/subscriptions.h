@@ -17,7 +17,7 @@
 #include <map>
 #include <string>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "proto/binary/frames.h"
 
 namespace pawl {

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "core/check.h"
-#include "core/enum_name.h"
+#include "core/base/check.h"
+#include "core/base/enum_name.h"
 
 namespace pawl {
 namespace {

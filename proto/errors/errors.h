@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/result.h"
-#include "core/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 
 namespace pawl {
 

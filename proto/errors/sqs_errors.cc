@@ -5,9 +5,9 @@
 
 #include <chrono>
 
-#include "core/check.h"
-#include "core/directory.h"
-#include "core/ids.h"
+#include "core/base/check.h"
+#include "core/base/ids.h"
+#include "core/queue/directory.h"
 
 namespace pawl {
 namespace {

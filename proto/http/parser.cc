@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
-#include "core/free_memory.h"
+#include "core/base/check.h"
+#include "core/base/free_memory.h"
 #include "proto/http/chunked_body.h"
 #include "proto/http/refusals.h"
 #include "proto/http/strictness.h"

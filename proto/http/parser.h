@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "proto/http/header_names.h"
 
 namespace pawl {

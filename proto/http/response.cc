@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/append.h"
 
 namespace pawl {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/state.h"

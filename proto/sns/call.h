@@ -26,9 +26,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/directory.h"
-#include "core/request.h"
-#include "core/time.h"
+#include "core/base/time.h"
+#include "core/queue/directory.h"
+#include "core/queue/request.h"
 #include "proto/aws/call_types.h"
 #include "proto/text/form.h"
 

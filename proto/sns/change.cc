@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/check.h"
+#include "core/base/check.h"
 
 #include <fmt/core.h>
 #include <algorithm>

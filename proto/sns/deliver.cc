@@ -9,7 +9,7 @@
 #include <ctime>
 #include <tuple>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/aws/notification.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/usage.h"
+#include "core/base/usage.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/sns/filter_tree.h"
 #include "proto/text/json_dom.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sns/filter_policy.h"
 #include "proto/sns/filter_tree.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "core/usage.h"
+#include "core/base/usage.h"
 #include "proto/text/text.h"
 
 namespace pawl {

@@ -4,8 +4,8 @@
 // The topic's shard gives each message the next number, and a message that is published again the
 // number of the first time, for five minutes. It answers before the numbers are durable, so that
 // they add no wait for the disk: a second request beside the sends waits for that.
-#include "core/check.h"
-#include "core/receipt.h"
+#include "core/base/check.h"
+#include "core/queue/receipt.h"
 #include "proto/aws/message_rules.h"
 #include "proto/sns/call.h"
 #include "proto/sns/state.h"

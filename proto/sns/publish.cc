@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/sns/call.h"

@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/directory.h"
-#include "core/receipt.h"
-#include "core/request.h"
-#include "core/time.h"
+#include "core/base/time.h"
+#include "core/queue/directory.h"
+#include "core/queue/receipt.h"
+#include "core/queue/request.h"
 #include "proto/aws/call_types.h"
 #include "proto/sns/filter_policy.h"
 #include "proto/sns/topic.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/arn.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/call.h"

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/check.h"
-#include "core/ring_queue.h"
-#include "core/usage.h"
+#include "core/base/check.h"
+#include "core/base/usage.h"
+#include "core/containers/ring_queue.h"
 #include "proto/aws/arn.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"

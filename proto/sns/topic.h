@@ -4,7 +4,7 @@
 // A topic is a row of the directory without messages. It is created, changed, logged and sent to
 // every shard like a queue. Its row has the account "sns/<account>", which no queue can have, and
 // one attribute: the topic's attributes as JSON. Each subscription is a TopicRow
-// (core/queue_config.h), so that a new one is logged without the others.
+// (core/queue/queue_config.h), so that a new one is logged without the others.
 //
 //   the attribute   {"attributes":{"DisplayName":"d"}}
 //   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..",
@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/directory.h"
+#include "core/queue/directory.h"
 #include "proto/sns/filter_policy.h"
 
 namespace pawl {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "core/check.h"
-#include "core/enum_name.h"
+#include "core/base/check.h"
+#include "core/base/enum_name.h"
 #include "proto/text/text.h"
 
 namespace pawl {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/http/page_marks.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <span>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/text.h"
 
 namespace pawl {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/queue_config.h"
-#include "core/request.h"
+#include "core/queue/queue_config.h"
+#include "core/queue/request.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/errors/sqs_errors.h"

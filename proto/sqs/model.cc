@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string>
 
-#include "core/format.h"
-#include "core/replay_task.h"
+#include "core/base/format.h"
+#include "core/queue/replay_task.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/call_types.h"
 #include "proto/text/json_value.h"

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/queue_config.h"
-#include "core/request.h"
+#include "core/queue/queue_config.h"
+#include "core/queue/request.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sqs/input.h"
 #include "proto/sqs/redrive.h"

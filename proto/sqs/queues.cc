@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/notification.h"
 #include "proto/sqs/actions.h"

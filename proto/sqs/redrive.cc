@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/arn.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"

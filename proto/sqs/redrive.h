@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/directory.h"
-#include "core/queue_config.h"
+#include "core/queue/directory.h"
+#include "core/queue/queue_config.h"
 #include "proto/errors/sqs_errors.h"
 
 namespace pawl {

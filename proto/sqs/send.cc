@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/md5_lanes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/sqs/state.h"
 
-#include "core/free_memory.h"
+#include "core/base/free_memory.h"
 
 namespace pawl {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/directory.h"
-#include "core/request.h"
+#include "core/queue/directory.h"
+#include "core/queue/request.h"
 #include "proto/aws/call_types.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/errors/sqs_errors.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 // Functions of AVX2 in a program for every x86-64 processor. A function with this attribute is
 // inlined only into functions that have it too, so that no lambda appears below.

@@ -9,7 +9,7 @@
 #include <functional>
 #include <numeric>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/md5_avx2.h"
 #include "proto/text/md5_vectors.h"
 

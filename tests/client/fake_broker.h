@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/directory.h"
-#include "core/receipt.h"
-#include "core/request.h"
+#include "core/queue/directory.h"
+#include "core/queue/receipt.h"
+#include "core/queue/request.h"
 
 namespace pawl {
 

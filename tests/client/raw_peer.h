@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/client/socket.h"
 
 namespace pawl {

@@ -18,7 +18,7 @@
 #include <string>
 #include <thread>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/net/tls_peer.h"
 
 namespace pawl::client {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/attempts.h"
+#include "core/queue/attempts.h"
 
 #include <gtest/gtest.h>
 

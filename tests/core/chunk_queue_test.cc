@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/chunk_queue.h"
+#include "core/containers/chunk_queue.h"
 
 #include <gtest/gtest.h>
 

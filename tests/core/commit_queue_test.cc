@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/commit_queue.h"
+#include "core/shard/commit_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/shard.h"
+#include "core/shard/shard.h"
 #include "tests/core/secret.h"
 
 namespace pawl::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/dedup.h"
+#include "core/queue/dedup.h"
 
 #include <gtest/gtest.h>
 

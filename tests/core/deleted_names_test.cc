@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of deleted queues: their waiting time, and the limit of remembered names.
-#include "core/deleted_names.h"
+#include "core/queue/deleted_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/directory.h"
+#include "core/queue/directory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/effects.h"
+#include "core/queue/effects.h"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <string>
 
-#include "core/transfer.h"
+#include "core/queue/transfer.h"
 #include "tests/core/allocations.h"
 
 namespace pawl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/enum_name.h"
+#include "core/base/enum_name.h"
 
 #include <gtest/gtest.h>
 

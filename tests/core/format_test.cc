@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/format.h"
+#include "core/base/format.h"
 
 #include <gtest/gtest.h>
 

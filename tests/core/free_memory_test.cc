@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/free_memory.h"
+#include "core/base/free_memory.h"
 
 #include <gtest/gtest.h>
 

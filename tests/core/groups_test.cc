@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups against a model of deques that are searched linearly.
-#include "core/groups.h"
+#include "core/queue/groups.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/hash_index.h"
+#include "core/containers/hash_index.h"
 
 #include <gtest/gtest.h>
 

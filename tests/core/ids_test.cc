@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ids.h"
+#include "core/base/ids.h"
 
 #include <gtest/gtest.h>
 

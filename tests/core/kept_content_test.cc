@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kept_content.h"
+#include "core/queue/kept_content.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lease.h"
+#include "core/queue/lease.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/leases.h"
+#include "core/queue/leases.h"
 
 #include <gtest/gtest.h>
 

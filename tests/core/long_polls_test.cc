@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/long_polls.h"
+#include "core/shard/long_polls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/message_states.h"
+#include "core/shard/message_states.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a task: its end, and how long it is remembered.
-#include "core/move_task.h"
+#include "core/queue/move_task.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/move_tasks.h"
+#include "core/shard/move_tasks.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds without mutants. The mutants themselves: tests/sim/mutant_test.cc.
-#include "core/mutant.h"
+#include "core/base/mutant.h"
 
 #include <gtest/gtest.h>
 

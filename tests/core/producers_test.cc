@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/producers.h"
+#include "core/queue/producers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/queue_config.h"
+#include "core/queue/queue_config.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendTimes: coarse send times of a queue's messages. AgedArrivals: messages with a send time of
 // their own.
-#include "core/queue.h"
+#include "core/queue/queue.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Receipts, visibility and delete: the project document sqs.md, "Message life cycle".
 #include <gtest/gtest.h>
 
-#include "core/queue.h"
+#include "core/queue/queue.h"
 #include "tests/core/script.h"
 
 namespace pawl::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/receipt.h"
+#include "core/queue/receipt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/reclaimer.h"
+#include "core/shard/reclaimer.h"
 
 #include <gtest/gtest.h>
 

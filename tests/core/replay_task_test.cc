@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/replay_task.h"
+#include "core/queue/replay_task.h"
 
 #include <gtest/gtest.h>
 
-#include "core/task_list.h"
+#include "core/containers/task_list.h"
 #include "tests/core/script.h"
 
 namespace pawl::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of replay tasks. Reading the log and sending again: tests/sim/replay_test.cc.
-#include "core/replay_tasks.h"
+#include "core/shard/replay_tasks.h"
 
 #include <gtest/gtest.h>
 

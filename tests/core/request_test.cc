@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/request.h"
+#include "core/queue/request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/result.h"
+#include "core/base/result.h"
 
 #include <gtest/gtest.h>
 

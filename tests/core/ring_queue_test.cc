@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ring_queue.h"
+#include "core/containers/ring_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace pawl::test {
 

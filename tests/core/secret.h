@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/receipt.h"
+#include "core/queue/receipt.h"
 
 namespace pawl::test {
 

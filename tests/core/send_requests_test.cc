@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/send_requests.h"
+#include "core/shard/send_requests.h"
 
 #include <gtest/gtest.h>
 

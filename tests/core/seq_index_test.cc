@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/seq_index.h"
+#include "core/queue/seq_index.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::test {
 namespace {

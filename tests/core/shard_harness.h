@@ -22,8 +22,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/shard.h"
-#include "core/transfer.h"
+#include "core/queue/transfer.h"
+#include "core/shard/shard.h"
 #include "tests/core/allocations.h"
 #include "tests/core/secret.h"
 

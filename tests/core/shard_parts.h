@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "core/commit_queue.h"
-#include "core/long_polls.h"
-#include "core/message_states.h"
-#include "core/reclaimer.h"
-#include "core/retention.h"
-#include "core/shard_state.h"
-#include "core/transfers.h"
+#include "core/shard/commit_queue.h"
+#include "core/shard/long_polls.h"
+#include "core/shard/message_states.h"
+#include "core/shard/reclaimer.h"
+#include "core/shard/retention.h"
+#include "core/shard/shard_state.h"
+#include "core/shard/transfers.h"
 #include "tests/core/secret.h"
 
 namespace pawl::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/shard_state.h"
+#include "core/shard/shard_state.h"
 
 #include <gtest/gtest.h>
 

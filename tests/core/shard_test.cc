@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shard as a state machine: its turns, its memory limits, its stop, positions of its messages.
 // The rules about messages are in the files shard_*_test.cc.
-#include "core/shard.h"
+#include "core/shard/shard.h"
 
 #include <gtest/gtest.h>
 

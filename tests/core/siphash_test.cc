@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SipHash-2-4 against the authors' vector of 16 bytes; every bit of key and input matters.
-#include "core/siphash.h"
+#include "core/base/siphash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/slab.h"
+#include "core/containers/slab.h"
 
 #include <gtest/gtest.h>
 

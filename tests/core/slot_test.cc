@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/slot.h"
+#include "core/queue/slot.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/spsc.h"
+#include "core/containers/spsc.h"
 
 #include <gtest/gtest.h>
 

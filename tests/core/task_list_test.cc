@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/task_list.h"
+#include "core/containers/task_list.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "core/move_task.h"
+#include "core/queue/move_task.h"
 
 namespace pawl {
 namespace {

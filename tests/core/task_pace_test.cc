@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/task_pace.h"
+#include "core/queue/task_pace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/time_shift.h"
+#include "core/base/time_shift.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/time.h"
+#include "core/base/time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/timer_wheel.h"
+#include "core/containers/timer_wheel.h"
 
 #include <gtest/gtest.h>
 

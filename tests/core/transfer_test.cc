@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transfer is atomic: whenever the power fails, the message is in one queue or the other.
 // Deletes of messages in transfer: shard_moving_delete_test.cc.
-#include "core/transfer.h"
+#include "core/queue/transfer.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/usage.h"
+#include "core/base/usage.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/seq_index.h"
+#include "core/queue/seq_index.h"
 #include "tests/core/shard_harness.h"
 #include "tests/cost/instructions.h"
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/exhaustive/inspect.h"
 #include "tests/exhaustive/part.h"
 #include "tests/exhaustive/power_cut.h"
 #include "tests/exhaustive/stories.h"
 #include "tests/wal/memory_disk.h"
-#include "wal/format.h"
+#include "wal/format/format.h"
 #include "wal/repair/walk.h"
 
 namespace pawl::exhaustive {

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/ids.h"
-#include "core/queue_config.h"
-#include "core/request.h"
+#include "core/base/ids.h"
+#include "core/queue/queue_config.h"
+#include "core/queue/request.h"
 
 namespace pawl::exhaustive {
 

@@ -14,7 +14,7 @@
 
 #include "net/engine/shard_engine.h"
 #include "tests/exhaustive/scene.h"
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl::exhaustive {
 

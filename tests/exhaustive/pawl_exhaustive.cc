@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/mutant.h"
+#include "core/base/mutant.h"
 #include "tests/exhaustive/part.h"
 #include "tests/sim/mutants.h"
 
@@ -33,7 +33,7 @@ constexpr std::string_view usage =
     "  --stride N    bits, disk, memory: every N-th alone; --first: of bits, from this one on\n"
     "  --no-walk     bits: without what `pawl wal verify` finds\n"
     "  --state X     one state, as a failure names it\n"
-    "  --mutant NAME with this mistake of core/mutant.h built in\n";
+    "  --mutant NAME with this mistake of core/base/mutant.h built in\n";
 
 bool set_mutant(std::string_view name) {
   for (const sim::MutantName& known : sim::mutant_names) {

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "tests/exhaustive/allocations.h"
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl::exhaustive {
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "core/receipt.h"
-#include "core/time.h"
+#include "core/base/time.h"
+#include "core/queue/receipt.h"
 #include "wal/log.h"
 
 namespace pawl::exhaustive {

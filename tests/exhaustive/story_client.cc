@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/exhaustive/allocations.h"
 #include "tests/exhaustive/power_cut.h"
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::fault {
 namespace {

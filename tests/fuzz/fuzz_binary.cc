@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/binary/session.h"
 #include "proto/text/text.h"

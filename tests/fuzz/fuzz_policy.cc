@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sqs/policy.h"
 
 namespace pawl::fuzz {

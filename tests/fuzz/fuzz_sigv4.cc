@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/auth/keys.h"
 #include "proto/auth/sigv4.h"
 #include "proto/http/parser.h"

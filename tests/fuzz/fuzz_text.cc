@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/text/base64.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "proto/sns/topic.h"
 
 namespace {

@@ -11,11 +11,11 @@
 #include <variant>
 #include <vector>
 
-#include "core/check.h"
-#include "wal/checkpoint_records.h"
-#include "wal/format.h"
-#include "wal/message_records.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "wal/format/checkpoint_records.h"
+#include "wal/format/format.h"
+#include "wal/format/message_records.h"
+#include "wal/format/records.h"
 #include "wal/repair/sink.h"
 
 namespace pawl {

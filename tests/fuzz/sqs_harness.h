@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "core/directory.h"
+#include "core/base/check.h"
+#include "core/queue/directory.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/call.h"
 #include "proto/http/parser.h"

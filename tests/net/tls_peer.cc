@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 

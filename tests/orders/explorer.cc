@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PAWL_FIBERS_FOR_ASAN

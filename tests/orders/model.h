@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelMemory: the memory of an Explorer in place of StdMemory (core/spsc.h), for the real code.
+// ModelMemory: the memory of an Explorer in place of StdMemory (spsc.h), for the real code.
 //
 // Owner: the program that runs in the current Explorer.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The orders of core/spsc.h.
-#include "core/spsc.h"
+// The orders of core/containers/spsc.h.
+#include "core/containers/spsc.h"
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,8 @@ TEST(SpscOrders, EachIsNeeded) {
       {"unpublished load", std::memory_order_relaxed, "the producer reads its own store"},
       {"empty load",       std::memory_order_relaxed, "drain() orders the entries"      },
   };
-  OrderTable("core/spsc.h", {push_when_full, push_into_free_entries}, rows).expect_orders();
+  OrderTable("core/containers/spsc.h", {push_when_full, push_into_free_entries}, rows)
+      .expect_orders();
 }
 
 }  // namespace

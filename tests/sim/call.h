@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/request.h"
+#include "core/queue/request.h"
 
 namespace pawl::sim {
 

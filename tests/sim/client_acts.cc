@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <algorithm>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/sim/clients.h"
 
 namespace pawl::sim {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <tuple>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::sim {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::sim {
 namespace {

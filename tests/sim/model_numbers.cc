@@ -3,7 +3,7 @@
 // within the window gets its first number, and no number is given twice.
 #include <algorithm>
 
-#include "core/queue_config.h"
+#include "core/queue/queue_config.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {

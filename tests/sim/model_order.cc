@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/dedup.h"
+#include "core/queue/dedup.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {

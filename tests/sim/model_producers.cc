@@ -3,7 +3,7 @@
 // that was answered is there.
 #include <algorithm>
 
-#include "core/queue_config.h"
+#include "core/queue/queue_config.h"
 #include "tests/sim/model.h"
 
 namespace pawl::sim {

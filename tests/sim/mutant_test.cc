@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/mutant.h"
+#include "core/base/mutant.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/enum_name.h"
+#include "core/base/enum_name.h"
 #include "tests/sim/mutants.h"
 
 namespace pawl::sim {

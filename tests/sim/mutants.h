@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutants of core/mutant.h by name.
+// The mutants of core/base/mutant.h by name.
 #pragma once
 
 #include <string_view>
 
-#include "core/mutant.h"
+#include "core/base/mutant.h"
 
 namespace pawl::sim {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pawl_sim: runs the simulator over many seeds, replays one, or searches for the mutants of
-// core/mutant.h.
+// core/base/mutant.h.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/mutant.h"
+#include "core/base/mutant.h"
 #include "tests/sim/mutants.h"
 #include "tests/sim/simulation.h"
 

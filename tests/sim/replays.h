@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/replay_task.h"
-#include "core/time.h"
+#include "core/base/time.h"
+#include "core/queue/replay_task.h"
 #include "tests/sim/call.h"
 
 namespace pawl::sim {

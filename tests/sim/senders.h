@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Senders: the simulated clients that number their messages and send them again until a response
-// settles them (core/producers.h).
+// settles them (core/queue/producers.h).
 //
 //   new --number()--> in flight --accepted, or refused for good--> settled
 //                       ^    |

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl::sim {
 namespace {

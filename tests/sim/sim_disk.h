@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimDisk: a directory of files in memory that keeps the promises of wal/disk.h and no others.
+// SimDisk: a directory of files in memory that keeps the promises of disk.h and no others.
 //
 //   write under way --step()--> finished (in the cache) --flush--> durable
 //          \                        \                                |
@@ -7,7 +7,7 @@
 //
 // Asynchronous operations finish only in step(), 50 us to 5 ms after they began and in any order. A
 // flush makes durable the writes of the file that had finished when it was submitted, and the write
-// it belongs to (wal/disk.h); not writes that finished meanwhile. After a failed flush its writes
+// it belongs to (disk.h); not writes that finished meanwhile. After a failed flush its writes
 // may or may not be on the medium, and no later flush changes that: pages are marked clean. Names
 // are durable after sync_dir; a crash keeps any plausible part of later name changes.
 //
@@ -34,7 +34,7 @@
 
 #include "tests/sim/pages.h"
 #include "tests/sim/random.h"
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl::sim {
 

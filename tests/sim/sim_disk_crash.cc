@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "tests/sim/sim_disk.h"
 
 namespace pawl::sim {

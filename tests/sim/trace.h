@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/time.h"
+#include "core/base/time.h"
 #include "tests/sim/random.h"
 
 namespace pawl::sim {

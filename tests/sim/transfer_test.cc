@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transfer.h"
+#include "core/queue/transfer.h"
 #include "tests/sim/two_shards_fixture.h"
 
 namespace pawl::sim {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/doctor.h"
+#include "tools/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

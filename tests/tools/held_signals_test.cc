@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/held_signals.h"
+#include "tools/doctor/held_signals.h"
 
 #include <gtest/gtest.h>
 

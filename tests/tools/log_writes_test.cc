@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/log_writes.h"
+#include "tools/doctor/log_writes.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "tests/net/fake_root.h"
-#include "tools/shard_conditions.h"
+#include "tools/doctor/shard_conditions.h"
 
 namespace pawl {
 namespace {

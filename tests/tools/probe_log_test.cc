@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/probe_log.h"
+#include "tools/doctor/probe_log.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

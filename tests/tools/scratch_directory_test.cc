@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/scratch_directory.h"
+#include "tools/doctor/scratch_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/shard_conditions.h"
+#include "tools/doctor/shard_conditions.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "net/engine/shard_engine.h"
 #include "net/engine/shard_recovery.h"
 #include "tests/core/secret.h"

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/request.h"
+#include "core/queue/request.h"
 #include "tests/wal/memory_disk.h"
-#include "wal/format.h"
+#include "wal/format/format.h"
 
 namespace pawl::upgrade {
 

@@ -14,8 +14,8 @@
 #include "proto/sns/topic.h"
 #include "tests/upgrade/one_shard_broker.h"
 #include "tests/upgrade/story.h"
-#include "wal/format.h"
-#include "wal/records.h"
+#include "wal/format/format.h"
+#include "wal/format/records.h"
 
 namespace pawl::upgrade {
 namespace {

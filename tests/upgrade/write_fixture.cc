@@ -9,7 +9,7 @@
 
 #include "tests/upgrade/one_shard_broker.h"
 #include "tests/upgrade/story.h"
-#include "wal/format.h"
+#include "wal/format/format.h"
 
 namespace pawl::upgrade {
 namespace {

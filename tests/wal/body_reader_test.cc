@@ -14,7 +14,7 @@
 
 #include "tests/sim/random.h"
 #include "tests/sim/sim_disk.h"
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of a checkpoint, byte by byte: a record that no encoder writes is refused.
-#include "wal/checkpoint_records.h"
+#include "wal/format/checkpoint_records.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/wal/records_fixture.h"
-#include "wal/format.h"
-#include "wal/records.h"
+#include "wal/format/format.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of checkpoints: recovery reads no more than necessary and no less than was
 // acknowledged, and reports missing data.
-#include "core/checkpoint.h"
+#include "core/queue/checkpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tests/wal/log_fixture.h"
-#include "wal/checkpoint_records.h"
-#include "wal/records.h"
+#include "wal/format/checkpoint_records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

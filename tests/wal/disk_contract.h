@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promises of wal/disk.h that need no crash, as tests for each implementation of Disk: the real
+// The promises of disk.h that need no crash, as tests for each implementation of Disk: the real
 // one and those of the tests behave alike.
 //
 // A type parameter is a class with `Disk& disk()` and `void finish(Io&)`, which waits until
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 #include "wal/image.h"
 
 namespace pawl::test {

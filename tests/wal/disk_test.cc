@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The disks of the tests behave as wal/disk.h promises. tests/net/uring_disk_test.cc: the real one.
-#include "wal/disk.h"
+// The disks of the tests behave as disk.h promises. tests/net/uring_disk_test.cc: the real one.
+#include "wal/format/disk.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FAN_OUT: one body for the messages of many queues.
-#include "wal/fan_out_record.h"
+#include "wal/format/fan_out_record.h"
 
 #include <gtest/gtest.h>
 

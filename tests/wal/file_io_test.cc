@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/file_io.h"
+#include "wal/format/file_io.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

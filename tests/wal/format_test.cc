@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/format.h"
+#include "wal/format/format.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/effects.h"
-#include "wal/records.h"
+#include "core/queue/effects.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl {
 namespace {

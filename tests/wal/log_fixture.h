@@ -15,7 +15,7 @@
 
 #include "tests/wal/memory_disk.h"
 #include "wal/log.h"
-#include "wal/recovery.h"
+#include "wal/recovery/recovery.h"
 
 namespace pawl {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
-#include "wal/disk.h"
+#include "core/base/check.h"
+#include "wal/format/disk.h"
 
 namespace pawl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/message_records.h"
+#include "wal/format/message_records.h"
 
 #include <gtest/gtest.h>
 

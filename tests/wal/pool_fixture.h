@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/wal/memory_disk.h"
-#include "wal/segment_pool.h"
+#include "wal/segments/segment_pool.h"
 
 namespace pawl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/record_types.h"
+#include "wal/format/record_types.h"
 
 #include <gtest/gtest.h>
 

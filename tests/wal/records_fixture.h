@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "wal/format.h"
-#include "wal/records.h"
+#include "wal/format/format.h"
+#include "wal/format/records.h"
 
 namespace pawl::records_test {
 

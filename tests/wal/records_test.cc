@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The torn end, stale frames, and segments that are missing, swapped or unfinished.
-#include "wal/recovery_steps.h"
+#include "wal/recovery/recovery_steps.h"
 
 #include <gtest/gtest.h>
 

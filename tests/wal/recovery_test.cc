@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/recovery.h"
+#include "wal/recovery/recovery.h"
 
 #include <gtest/gtest.h>
 

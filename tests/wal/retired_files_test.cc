@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/retired_files.h"
+#include "wal/segments/retired_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/segment_maker.h"
+#include "wal/segments/segment_maker.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

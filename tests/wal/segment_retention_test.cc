@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/segment_retention.h"
+#include "wal/segments/segment_retention.h"
 
 #include <gtest/gtest.h>
 

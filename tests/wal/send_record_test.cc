@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/send_record.h"
+#include "wal/format/send_record.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/send_scan.h"
+#include "wal/format/send_scan.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/space_budget.h"
+#include "wal/segments/space_budget.h"
 
 #include <gtest/gtest.h>
 

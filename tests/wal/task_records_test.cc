@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wal/task_records.h"
+#include "wal/format/task_records.h"
 
 #include <gtest/gtest.h>
 

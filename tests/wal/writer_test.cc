@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tests/wal/memory_disk.h"
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 namespace {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "wal/records.h"
+#include "wal/format/records.h"
 #include "wal/repair/content.h"
 
 namespace pawl {

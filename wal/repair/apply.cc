@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/check.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 // A segment is read as a whole; zeros stand for the bytes that are missing. put() lays new bytes
 // over it in memory; wal/repair/apply.h writes them to the disk.
 //
-// Units:  bytes; Lsn as in wal/format.h.
+// Units:  bytes; Lsn as in wal/format/format.h.
 // Limits: one segment is in memory at a time, and all bytes of put().
 // Errors: Errc::io.
 // Owner:  one thread; the disk outlives it.
@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/result.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 

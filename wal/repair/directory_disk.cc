@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <iterator>
 
-#include "core/check.h"
-#include "wal/file_io.h"
-#include "wal/format.h"
+#include "core/base/check.h"
+#include "wal/format/file_io.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 namespace {

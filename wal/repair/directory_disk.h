@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DirectoryDisk: the directory of a log that is not open, for reading or for its repair.
 //
-// Errors: as wal/disk.h says. A directory that does not exist has no files.
+// Errors: as wal/format/disk.h says. A directory that does not exist has no files.
 // Owner:  one thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "wal/disk.h"
+#include "wal/format/disk.h"
 
 namespace pawl {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "wal/format/records.h"
 #include "wal/repair/sink.h"
 
 namespace pawl {

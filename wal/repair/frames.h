@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "core/check.h"
-#include "core/result.h"
-#include "wal/format.h"
+#include "core/base/check.h"
+#include "core/base/result.h"
+#include "wal/format/format.h"
 #include "wal/repair/content.h"
 
 namespace pawl {

@@ -7,15 +7,15 @@
 //
 // Limits: about 60 bytes per message.
 // Owner:  values.
-// Source: wal/FORMAT.md, "Checkpoints and recovery"; core/state_restorer.cc.
+// Source: wal/FORMAT.md, "Checkpoints and recovery"; core/shard/state_restorer.cc.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 
-#include "core/ids.h"
-#include "wal/records.h"
+#include "core/base/ids.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 

@@ -7,9 +7,9 @@
 
 #include <optional>
 
-#include "core/result.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/result.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
 #include "wal/manifest.h"
 #include "wal/repair/content.h"
 

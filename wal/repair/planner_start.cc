@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/check.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "wal/format/records.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/planner.h"
 

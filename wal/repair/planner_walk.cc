@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/check.h"
+#include "core/base/check.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/planner.h"
 #include "wal/repair/salvage.h"

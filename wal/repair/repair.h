@@ -19,7 +19,7 @@
 // Source: wal/FORMAT.md.
 #pragma once
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "wal/repair/plan.h"
 
 namespace pawl {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace pawl {
 

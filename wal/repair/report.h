@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 #include "wal/repair/salvage.h"
 
 namespace pawl {

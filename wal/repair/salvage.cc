@@ -8,8 +8,8 @@
 #include <cstring>
 #include <optional>
 
-#include "core/check.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "wal/format/records.h"
 #include "wal/repair/sink.h"
 
 namespace pawl {

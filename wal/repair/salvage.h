@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "wal/records.h"
+#include "wal/format/records.h"
 
 namespace pawl {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "core/check.h"
-#include "wal/records.h"
+#include "core/base/check.h"
+#include "wal/format/records.h"
 #include "wal/repair/content.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/manifests.h"

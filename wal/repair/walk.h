@@ -25,10 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.h"
-#include "core/result.h"
-#include "wal/disk.h"
-#include "wal/format.h"
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "wal/format/disk.h"
+#include "wal/format/format.h"
 
 namespace pawl {
 

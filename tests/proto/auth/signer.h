@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/format.h"
-#include "core/time.h"
+#include "core/base/format.h"
+#include "core/base/time.h"
 #include "proto/http/parser.h"
 
 namespace pawl::test {

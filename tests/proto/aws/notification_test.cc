@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "core/receipt.h"
+#include "core/queue/receipt.h"
 #include "proto/aws/message_attributes.h"
 
 namespace pawl {

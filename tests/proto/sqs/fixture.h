@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/directory.h"
+#include "core/queue/directory.h"
 #include "proto/aws/notification.h"
 #include "proto/call.h"
 #include "proto/http/parser.h"

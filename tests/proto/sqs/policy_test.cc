@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace pawl {
 namespace {

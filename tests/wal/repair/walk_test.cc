@@ -2,7 +2,7 @@
 #include "wal/repair/walk.h"
 
 #include "tests/wal/repair/repair_fixture.h"
-#include "wal/records.h"
+#include "wal/format/records.h"
 #include "wal/repair/sink.h"
 
 namespace pawl {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/queue/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace pawl {
+
+namespace {
+
+Duration grain_of(Duration retention) {
+  return Duration{std::max<std::int64_t>(1000, retention.ms / SendTimes::buckets_a_retention)};
+}
+
+}  // namespace
+
+void SendTimes::fit() {
+  buckets_.fit();
+  usage_.set(buckets_.capacity() * sizeof(Bucket));
+}
+
+bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
+  const Duration grain = grain_of(retention);
+  const bool begins = buckets_.empty() || sent - buckets_.back().opened >= grain;
+  if (begins) {
+    buckets_.push_back({.first = seq, .opened = sent, .last = sent});
+    usage_.set(buckets_.capacity() * sizeof(Bucket));
+  }
+  buckets_.back().last = std::max(buckets_.back().last, sent);
+  end_ = seq + 1;
+  return begins;
+}
+
+void SendTimes::forget_below(Seq oldest) {
+  while (buckets_.size() > 1 && buckets_[1].first <= oldest) buckets_.pop_front();
+  fit();
+}
+
+void SendTimes::clear() {
+  buckets_.clear();
+  fit();
+}
+
+std::vector<SendTimes::Bucket> SendTimes::buckets() const {
+  std::vector<Bucket> all;
+  all.reserve(buckets_.size());
+  for (std::size_t i = 0; i < buckets_.size(); ++i) all.push_back(buckets_[i]);
+  return all;
+}
+
+void SendTimes::restore(const std::vector<Bucket>& buckets, Seq end) {
+  for (const Bucket& bucket : buckets) buckets_.push_back(bucket);
+  fit();
+  end_ = std::max(end_, end);
+}
+
+void SendTimes::coarsen(Duration retention) {
+  const Duration grain = grain_of(retention);
+  RingQueue<Bucket> joined;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const Bucket& bucket = buckets_[i];
+    if (joined.empty() || bucket.last - joined.back().opened >= grain) {
+      joined.push_back(bucket);
+    } else {
+      joined.back().last = std::max(joined.back().last, bucket.last);
+    }
+  }
+  CHECK(joined.size() <= buckets_.size(), "{} of {} buckets", joined.size(), buckets_.size());
+  buckets_ = std::move(joined);
+  fit();
+}
+
+Instant SendTimes::next_expiry(Duration retention) const {
+  return buckets_.empty() ? never : buckets_.front().last + retention;
+}
+
+Seq SendTimes::expire(Instant now, Duration retention) {
+  Seq below = 0;
+  while (!buckets_.empty() && buckets_.front().last + retention <= now) {
+    buckets_.pop_front();
+    below = buckets_.empty() ? end_ : buckets_.front().first;
+  }
+  if (below != 0) fit();
+  return below;
+}
+
+void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex* index) {
+  for (int i = 0; i < looks_an_add && index != nullptr; ++i) {
+    const auto at = entries_.upper_bound(looked_at_);
+    looked_at_ = at == entries_.end() ? before_all : *at;
+    if (at != entries_.end() && index->find(at->second).absent()) entries_.erase(at);
+  }
+  CHECK(seq != 0 && seq <= seq_max, "seq {}", seq);
+  entries_.emplace(sent.ms, seq);
+  count();
+}
+
+bool AgedArrivals::copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
+                               std::vector<Entry>& out) const {
+  auto at = entries_.upper_bound(after);
+  for (; at != entries_.end() && most > 0; ++at, --most) {
+    after = *at;
+    if (index == nullptr || !index->find(at->second).absent()) out.push_back(*at);
+  }
+  return at == entries_.end();
+}
+
+void AgedArrivals::restore(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) entries_.insert(entries_.end(), entry);
+  count();
+}
+
+bool AgedArrivals::forget(std::size_t most) {
+  for (; !entries_.empty() && most > 0; --most) entries_.erase(entries_.begin());
+  count();
+  return entries_.empty();
+}
+
+Instant AgedArrivals::next_expiry(Duration retention) const {
+  return entries_.empty() ? never : Instant{entries_.begin()->first} + retention;
+}
+
+Seq AgedArrivals::expire(Instant now, Duration retention) {
+  if (next_expiry(retention) > now) return 0;
+  CHECK(!entries_.empty(), "no message is past retention");
+  const Seq seq = entries_.begin()->second;
+  entries_.erase(entries_.begin());
+  count();
+  return seq;
+}
+
+// --- Queue ---
+
+void Queue::count_kept() {
+  CHECK(replays.size() <= replays_kept, "{} replay tasks", replays.size());
+  std::size_t bytes =
+      replays.capacity() * sizeof(ReplayTask) + set_aside.capacity() * sizeof(TrackedMessage);
+  for (const ReplayTask& task : replays)
+    bytes += memory_of(task.destination) + memory_of(task.filter);
+  if (moves) {
+    CHECK(moves->tasks.size() <= tasks_kept, "{} move tasks", moves->tasks.size());
+    bytes += sizeof(Moves) + heap_block_bytes + moves->tasks.capacity() * sizeof(MoveTask);
+    for (const MoveTask& task : moves->tasks) bytes += memory_of(task.destination);
+  }
+  kept.set(bytes);
+}
+
+}  // namespace pawl

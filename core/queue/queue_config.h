@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue's config: its name, owner and attributes. It is immutable; a change makes a new one.
+//
+// Shards pass each other a shared_ptr<const QueueConfig>, so every shard may read it at any time
+// without a lock. Only the control shard makes new ones.
+//
+// Units:  numbers are as SQS gives them (seconds, bytes); -1 means "not set".
+// Limits: ranges and texts are checked by proto/ before a QueueSpec is made.
+// Source: SQS API Reference, CreateQueue and SetQueueAttributes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/time.h"
+
+namespace pawl {
+
+// Settable attributes. The numbers are on disk (wal/FORMAT.md): append only, never reorder.
+enum class Attribute : std::uint8_t {
+  delay_seconds = 0,
+  maximum_message_size = 1,
+  message_retention_period = 2,
+  receive_message_wait_time_seconds = 3,
+  visibility_timeout = 4,
+  kms_data_key_reuse_period_seconds = 5,
+  sqs_managed_sse_enabled = 6,      // 0 or 1
+  fifo_queue = 7,                   // 0 or 1; never changes
+  content_based_deduplication = 8,  // 0 or 1; FIFO
+  deduplication_scope = 9,          // FIFO: a DeduplicationScope
+  fifo_throughput_limit = 10,       // FIFO: 0 perQueue, 1 perMessageGroupId; not enforced
+  max_receive_count = 11,           // of the RedrivePolicy; 0: none
+  durability = 12,                  // a Durability
+  replay_retention = 13,            // seconds; 0: no replay
+  // Internal: the scope in force at its last change, and the time of that change in ms (0: never).
+  deduplication_scope_before = 14,
+  deduplication_scope_since = 15,
+  // texts
+  policy = 32,
+  redrive_policy = 33,
+  redrive_allow_policy = 34,
+  kms_master_key_id = 35,
+  dead_letter_target = 36,  // of the RedrivePolicy: the queue's QueueName::text()
+  // Marks a topic, which has a directory entry and no messages. The text is its settings, in the
+  // format of proto/sns/topic.h.
+  topic = 37,
+  topic_row = 38,  // a change of one TopicRow, never among the texts
+};
+inline constexpr std::size_t number_attributes = 16;
+constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
+
+inline constexpr Duration dedup_window = seconds(300);
+
+enum class DeduplicationScope : std::int64_t { queue = 0, message_group = 1 };
+
+// The durability of a send or a delete at its response. All other operations, also a receive from a
+// FIFO queue, behave as with fsync.
+enum class Durability : std::int64_t {
+  fsync = 0,   // on disk
+  async = 1,   // on its way to the disk; messages are delivered once on disk
+  memory = 2,  // in memory, written to disk later; messages are delivered at once
+};
+inline constexpr std::array<std::string_view, 3> durability_words = {"fsync", "async", "memory"};
+
+// A queue by account and name, for uses where the queue may be deleted and created again with
+// another id.
+struct QueueName {
+  std::string_view account, name;
+
+  std::string text() const;                           // "account/name"
+  static QueueName from_text(std::string_view text);  // without a '/': no account
+  bool operator==(const QueueName&) const = default;
+};
+
+// A part of a topic that is changed and logged separately: a subscription (proto/sns/topic.h).
+struct TopicRow {
+  std::uint64_t number = 0;  // unique in the topic, rising from 1 in order of creation
+  std::string text;
+};
+
+// One requested attribute change: a number or a text; an empty text unsets the attribute. A
+// topic_row has both.
+struct AttributeChange {
+  Attribute attribute{};
+  std::int64_t number = -1;
+  std::string text;
+};
+
+using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+struct QueueConfig {
+  QueueId id = QueueId::none;
+  ShardId owner{};
+  std::string account;
+  std::string name;
+  Instant created;
+  Instant modified;
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0,
+                                                      0, 0,         0,       0, 0,  0,  0, 0};
+  std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
+  Tags tags;
+  std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
+
+  std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
+  std::string_view text(Attribute a) const;  // empty when not set
+  // Applies one change in place, with its SQS side effects (a KMS key switches SQS's own SSE off).
+  void apply(const AttributeChange& change);
+  void apply_row(const AttributeChange& change);
+  const TopicRow* row(std::uint64_t number) const;  // null: there is none
+  // True if the attribute already has the requested value.
+  bool has(const AttributeChange& change) const;
+
+  // A scope change takes effect one deduplication window later, so that no window is broken. For
+  // one more window, earlier sends are also looked up by the old scope.
+  DeduplicationScope scope_in_force(Instant now) const;
+  bool both_scopes_count(Instant now) const;
+  // The scope has just been changed from what it was in `before`.
+  void note_scope_change(const QueueConfig& before, Instant now);
+
+  bool is_fifo() const { return number(Attribute::fifo_queue) == 1; }
+  Durability durability() const { return Durability{number(Attribute::durability)}; }
+  Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
+  Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
+  Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }
+  Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
+  Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
+};
+
+// A topic's row in the directory has the account "sns/<account>".
+inline bool is_topic_account(std::string_view account) { return account.contains('/'); }
+
+using ConfigPtr = std::shared_ptr<const QueueConfig>;
+
+// A queue as requested by CreateQueue.
+struct QueueSpec {
+  std::string account;
+  std::string name;
+  std::vector<AttributeChange> changes;
+  Tags tags;
+};
+
+}  // namespace pawl

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests and their responses: the one form in which work reaches a shard.
+//
+// proto/ fills the "in" members, net/ routes the request to the shard that owns the queue, core
+// fills the "out" members, and the request travels back to be answered. A batch is the only form:
+// one send is a batch of one.
+//
+//   parsed --route--> queued --apply--> waiting for the log | parked (long poll) --> answered
+//
+// Units:  Duration members are milliseconds; -1 ms stands for "the queue's own setting".
+// Limits: entries_max per request. SQS's smaller limit of ten is checked by proto/.
+// Errors: `error` refuses the whole request; each entry has its own.
+// Owner:  the connection's shard owns the memory, bodies included, until the request is answered;
+//         in transit only the queue's shard touches it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/queue/move_task.h"
+#include "core/queue/queue_config.h"
+#include "core/queue/receipt.h"
+#include "core/queue/replay_task.h"
+
+namespace pawl {
+
+inline constexpr std::size_t entries_max = 1024;
+inline constexpr Duration queue_default{-1};
+
+enum class Op : std::uint8_t {
+  // to the shard that owns the queue
+  send,
+  fan_out,       // one message to many queues, all of one type and of one shard
+  take_numbers,  // numbers for messages published to a FIFO topic; `queue` is the topic
+  receive,
+  delete_message,
+  change_visibility,
+  undeliver,  // a delivery that did not reach its receiver: visible again, receive count restored
+  purge,
+  count,       // depth of the queue
+  start_move,  // dead letters go back to their source or elsewhere
+  cancel_move,
+  list_moves,
+  start_replay,  // sends earlier messages again, deleted or not: core/queue/replay_task.h
+  cancel_replay,
+  list_replays,
+  transfer,  // from shard to shard: core/queue/transfer.h
+  // to the control shard
+  create_queue,
+  delete_queue,
+  set_attributes,
+  // changes nothing; a later turn answers it
+  none,
+};
+
+// The body and the members sent with it. Opaque to core and wal; empty when absent.
+struct Content {
+  std::string_view body = {};
+  std::string_view attributes =
+      {};  // user attributes, sorted by name; encoding: proto/aws/message_attributes.h
+  std::string_view system = {};    // system attributes (AWSTraceHeader ...), in the same encoding
+  std::string_view sender = {};    // SenderId; empty: the queue's account
+  std::string_view group = {};     // MessageGroupId: order in a FIFO queue, fairness in others
+  std::string_view dedup_id = {};  // MessageDeduplicationId, or the digest in its place; FIFO
+  std::string_view origin = {};    // dead letter: QueueName::text() of its source queue
+  // With a subscription the receiver gets the body and the attributes in an envelope, which is made
+  // of this text when the message is received; format: proto/aws/notification.h.
+  std::string_view notification = {};
+  MessageId subscription = {};
+  const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
+  bool replayed = false;  // a replay task sent it: a copy of an earlier message
+
+  std::size_t bytes() const {
+    return body.size() + attributes.size() + system.size() + sender.size() + group.size() +
+           dedup_id.size() + origin.size() + notification.size();
+  }
+};
+inline constexpr std::size_t notification_bytes_max = 32 << 10;
+
+struct SendEntry {
+  // in; a FIFO queue needs a group and a dedup_id, and allows only the queue's delay
+  Content content;
+  Duration delay = queue_default;
+  std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
+  // in, take_numbers and fan_out to standard queues: messages with the same text within five
+  // minutes are one message; empty: all differ
+  std::string_view dedup_by = {};
+  // out; for a duplicate, seq is the number of the message accepted first; 0: it is not known
+  Errc error = Errc::ok;
+  Seq seq = 0;
+  bool duplicate = false;
+};
+
+// A queue that gets the message of a fan_out.
+struct FanOutTarget {
+  QueueId queue = QueueId::none;
+  MessageId subscription = {};  // see Content
+  // out; see SendEntry
+  Errc error = Errc::ok;
+  Seq seq = 0;
+  bool duplicate = false;
+};
+
+struct ReceiptEntry {
+  // in
+  ReceiptHandle handle{};
+  Duration visibility{0};  // change_visibility only
+  // out; if proto/ has set it (a handle that does not parse), core ignores the entry
+  Errc error = Errc::ok;
+};
+
+// A delivered message. core fills the first part; the shard loop adds the members from the log.
+struct Delivery {
+  using Md5 = std::array<std::uint8_t, 16>;
+  LogPos position = log_pos_none;
+  static constexpr std::size_t unreadable = SIZE_MAX;
+  std::size_t copy = 0;  // offset of its record in Request::copied; or `unreadable`
+  Seq seq = 0;
+  ReceiptHandle handle{};
+  std::uint32_t receive_count = 0;
+  Instant first_received;
+  // from the log
+  Instant sent;
+  MessageId id;  // set if the message kept its id from another queue; zero: see message_id()
+  Content content;
+
+  void take(Instant sent_at, const MessageId& kept_id, const Content& stored) {
+    sent = sent_at;
+    id = kept_id;
+    content = stored;
+  }
+};
+
+struct ReceiveParams {
+  std::uint32_t max = 1;  // <= deliveries.size()
+  Duration visibility = queue_default;
+  Duration wait = queue_default;
+  std::string_view attempt;  // ReceiveRequestAttemptId: a repeated id gets the same messages; FIFO
+  // The response ends with the record that reaches this size: see Request::unfetched.
+  std::uint64_t bytes_max = UINT64_MAX;
+};
+
+// The sender of a send to a standard queue that recognises resent messages: core/queue/producers.h.
+struct ProducerParams {
+  std::uint64_t id = 0;     // 0: none
+  std::uint64_t floor = 0;  // no lower sequence is ever sent again; at most that of each entry
+};
+
+// Parameters and results of start_move, cancel_move and list_moves.
+struct MoveParams {
+  std::string_view destination;  // start: see MoveTask
+  std::uint32_t rate = 0;        // start: 0..move_rate_max
+  std::uint32_t number = 0;      // in of cancel, out of start
+  std::uint64_t moved = 0;       // out of cancel
+  std::vector<MoveTask> tasks;   // out of list: newest first
+};
+
+struct QueueCounts {
+  std::uint64_t visible = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t state_bytes = 0;  // memory of their state in the shard, without bodies
+};
+
+struct Transfer;
+
+// The shard loop's notes about a request, also about the one inside a transfer
+// (net/engine/shard_loop.h). Core does not read them.
+struct RequestRoute {
+  std::string copied;               // records of deliveries, when they are not read in place
+  std::uint32_t fetched = 0;        // number of deliveries looked up so far
+  bool held = false;                // the log holds the records of deliveries not fetched yet
+  std::size_t largest = 0;          // largest copied record; before the first, the log's maximum
+  std::uint32_t unread = 0;         // fetched deliveries whose disk read is under way
+  bool unflushed = false;           // the response waits for the log as well
+  bool cancel_under_way = false;    // the queue's shard has been asked to cancel it
+  bool answered_meanwhile = false;  // the response arrived before the result of the cancel
+};
+
+struct Request {
+  Op op = Op::none;
+  Errc error = Errc::ok;  // out
+  QueueId queue = QueueId::none;
+  ShardId home{};            // in: the shard of the connection
+  std::uint32_t waiter = 0;  // core's: row in the table of waiters while parked, else 0
+
+  std::span<SendEntry> sends;
+  // fan_out: the queues of the only entry of `sends`. Neighbours with rising ids share one body in
+  // the log.
+  std::span<FanOutTarget> targets;
+  ProducerParams producer;           // send to a standard queue
+  std::span<ReceiptEntry> receipts;  // delete_message, change_visibility, undeliver
+
+  ReceiveParams receive;
+  std::span<Delivery>
+      deliveries;  // in: space for receive.max; out: the first `delivered` are filled
+  std::uint32_t delivered = 0;
+  std::uint32_t unreadable = 0;  // out: number of unreadable messages after the delivered ones
+  // out: number of messages, the last delivered ones, without content because `receive.bytes_max`
+  // was reached. The requester returns them to the queue.
+  std::uint32_t unfetched = 0;
+
+  // out, send or delete: durability at the response
+  // in, take_numbers: other than fsync, the response leaves before the numbers are durable. A later
+  // request, for which they are duplicates, waits.
+  Durability durability = Durability::fsync;
+
+  QueueCounts counts;  // out
+  MoveParams move;
+  ReplayParams* replay = nullptr;  // start_replay, cancel_replay, list_replays
+  Transfer* transfer = nullptr;
+
+  const QueueSpec* spec = nullptr;           // create_queue
+  std::span<const AttributeChange> changes;  // set_attributes
+  const Tags* tags = nullptr;                // set_attributes: replaces all tags; null: keeps them
+  // set_attributes: refused with changed_meanwhile unless this is the current config; null: no
+  // check
+  ConfigPtr based_on;
+  ConfigPtr config;       // out: the queue's config after the request
+  Attribute differing{};  // out, with queue_exists: the first attribute that differs
+
+  void* owner = nullptr;  // the requester's: receiver of the response
+  // The requester's too: requests of one stream for one queue are applied in the order sent; null:
+  // in any order.
+  const void* stream = nullptr;
+  RequestRoute route;
+};
+
+}  // namespace pawl

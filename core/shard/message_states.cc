@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/message_states.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+namespace {
+
+using State = Slot::State;
+
+constexpr unsigned bit(State state) { return 1u << static_cast<unsigned>(state); }
+
+// The states that may follow each state, by core/queue/slot.h.
+constexpr bool may_become(State before, State after) {
+  constexpr unsigned shown = bit(State::visible), gone = bit(State::free);
+  constexpr unsigned hidden = bit(State::in_flight) | bit(State::delayed);
+  switch (before) {
+    case State::free:
+      return false;
+    case State::sent:
+      return (bit(after) & (shown | hidden | gone)) != 0;
+    case State::visible:
+    case State::moving:
+      return (bit(after) & (shown | hidden | gone | bit(State::moving))) != 0;
+    case State::delayed:
+    case State::in_flight:
+      return (bit(after) & (shown | hidden | gone)) != 0;
+  }
+  return false;
+}
+
+void count_down(std::uint64_t& count) {
+  CHECK(count > 0, "a message is counted that was not");
+  --count;
+}
+
+}  // namespace
+
+// --- slots ---
+
+// A slot for a message that has none; only the generation of its timer goes on.
+std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPos position) {
+  const std::uint32_t row = state_.slots.take();
+  if (row == Slab<Slot>::none) return row;
+  Slot& slot = state_.slots[row];
+  CHECK(slot.state == State::free && !slot.timer_armed, "slot {} is in use", row);
+  const std::uint32_t generation = slot.generation;
+  slot = Slot();
+  slot.position = position;
+  slot.state = state;
+  slot.seq = seq;
+  slot.queue = queue.id;
+  slot.generation = generation;
+  CHECK(seq > 0 && seq <= seq_newest_max, "seq {}", seq);
+  queue.index.put(seq, IndexEntry::slot(row));
+  ++queue.slots;
+  return row;
+}
+
+// The slot of a message that is there, made if it had none.
+std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed) {
+  if (indexed.is_slot()) return indexed.slot();
+  if (!indexed.is_lease()) return take_slot(queue, seq, State::visible, indexed.position());
+  const std::uint32_t row = break_out(queue, indexed);
+  Slot& slot = state_.slots[row];
+  CHECK(slot.seq == seq, "seq {} is leased as seq {}", seq, slot.seq);
+  slot.timer_armed = true;
+  state_.timers.arm(slot.deadline, timer_message, row, slot.generation);
+  return row;
+}
+
+// The slot of a new message, as sent and in its group.
+std::uint32_t MessageStates::new_slot(Queue& queue, Seq seq, const Content& content) {
+  const std::uint32_t row = take_slot(queue, seq, State::sent, log_pos_none);
+  if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
+  queue.index.erase(seq);
+  count_down(queue.slots);
+  state_.slots[row].state = State::free;
+  state_.slots.give(row);
+  return Slab<Slot>::none;
+}
+
+bool MessageStates::join_group(Queue& queue, std::uint32_t row, const Content& content) {
+  if (content.group.empty()) return true;
+  if (!queue.groups) {
+    // A message of a FIFO queue always has what it is deduplicated by, one of another never.
+    queue.groups =
+        std::make_unique<Groups>(state_.slots, !content.dedup_id.empty(), state_.groups_bytes);
+  }
+  return queue.groups->join(row, text_key(state_.identity.secret, content.group));
+}
+
+void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (!indexed.is_slot()) {
+    freed.push_back(position_of(indexed));
+    if (indexed.is_lease()) state_.leases.leave(indexed);
+    return;
+  }
+  Slot& slot = state_.slots[indexed.slot()];
+  if (slot.state != State::free) {  // its queue has gone
+    if (slot.timer_armed) state_.timers.cancelled();
+    slot.timer_armed = false;
+    ++slot.generation;
+    slot.state = State::free;
+  }
+  // Without a position its record is of this turn: appended() sees to it.
+  if (slot.position != log_pos_none) freed.push_back(slot.position);
+  state_.slots.give(indexed.slot());
+}
+
+// --- leases ---
+
+std::uint32_t MessageStates::open_lease(Queue& queue, Seq seq, std::uint32_t nonce,
+                                        std::uint64_t expected, Instant now, Duration visibility) {
+  if (expected < Lease::members_min) return Leases::none;
+  const auto members =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(expected, Lease::members_max));
+  const std::uint32_t row = state_.leases.open(queue.id, seq, nonce, members, now, visibility);
+  if (row != Leases::none) ++queue.leases;
+  return row;
+}
+
+Slot MessageStates::lease(Queue& queue, std::uint32_t row, Seq seq, LogPos position,
+                          std::uint32_t nonce) {
+  CHECK(state_.leases[row].queue == queue.id, "a lease of queue {}", raw(state_.leases[row].queue));
+  const IndexEntry member = state_.leases.join(row, seq, position, nonce);
+  queue.index.take(seq, member);
+  ++queue.in_flight;
+  return state_.leases.slot_of(member);
+}
+
+void MessageStates::close_lease(Queue& queue, std::uint32_t row) {
+  const Lease& lease = state_.leases[row];
+  if (lease.members() >= Lease::members_min) return;
+  const std::uint32_t only = lease.first();
+  slot_for(queue, lease.seq(only), IndexEntry::lease(row, only));
+}
+
+std::size_t MessageStates::expire_lease(std::uint32_t row) {
+  state_.leases.fired(row);
+  const Lease& lease = state_.leases[row];
+  // A lease of a retired queue is freed later; the queue does not know it.
+  Queue* const queue = state_.existing_queue(raw(lease.queue));
+  const std::uint32_t first = lease.first();
+  if (queue == nullptr || queue->index.find(lease.seq(first)) != IndexEntry::lease(row, first))
+    return 1;
+  const std::uint32_t members = lease.members();
+  for (std::uint32_t left = members; left > (MUTANT(forget_lease_member) ? 1 : 0); --left)
+    show(*queue, break_out(*queue, IndexEntry::lease(row, lease.first())));
+  return members;
+}
+
+// The slot of a leased message, without a timer: a lease reserves it.
+std::uint32_t MessageStates::break_out(Queue& queue, IndexEntry indexed) {
+  const Slot leased = state_.leases.slot_of(indexed);
+  leave_lease(queue, indexed);
+  const std::uint32_t row = take_slot(queue, leased.seq, leased.state, leased.position);
+  CHECK(row != Slab<Slot>::none, "no slot was reserved for seq {}", leased.seq);
+  Slot& slot = state_.slots[row];
+  slot.deadline = leased.deadline;
+  slot.nonce = leased.nonce;
+  slot.set_received(leased.receive_count, leased.first_received(), leased.since);
+  return row;
+}
+
+void MessageStates::leave_lease(Queue& queue, IndexEntry indexed) {
+  CHECK(state_.leases[indexed.lease()].queue == queue.id, "a lease of queue {}",
+        raw(state_.leases[indexed.lease()].queue));
+  if (state_.leases.leave(indexed)) count_down(queue.leases);
+}
+
+// --- states ---
+
+void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
+  Slot& slot = state_.slots[row];
+  const State before = slot.state;
+  CHECK(may_become(before, state), "seq {} of queue {}: state {} after {}", slot.seq,
+        raw(slot.queue), static_cast<int>(state), static_cast<int>(before));
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  if (slot.timer_armed) state_.timers.cancelled();
+  slot.timer_armed = false;
+  ++slot.generation;
+  if (before == State::in_flight && !MUTANT(leak_in_flight)) count_down(queue.in_flight);
+  if (before == State::delayed) count_down(queue.delayed);
+  if (before == State::moving) count_down(queue.leaving);
+  if (state == State::in_flight) ++queue.in_flight;
+  if (state == State::delayed) ++queue.delayed;
+  if (state == State::moving) ++queue.leaving;
+  CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
+        queue.leaving, queue.slots);
+  slot.state = state;
+  if (slot.group != 0) {
+    CHECK(queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
+    queue.groups->changed(row, before);
+  } else if (state == State::visible) {
+    queue.index.make_ready(
+        slot.seq, slot.receive_count == 0 ? SeqIndex::Set::fresh : SeqIndex::Set::returned);
+  } else if (before == State::visible) {
+    queue.index.make_unready(slot.seq);
+  }
+}
+
+void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant deadline) {
+  Slot& slot = state_.slots[row];
+  change_state(queue, row, state);
+  slot.deadline = deadline;
+  slot.timer_armed = true;
+  state_.timers.arm(MUTANT(fire_too_soon) ? deadline - milliseconds(1) : deadline, timer_message,
+                    row, slot.generation);
+}
+
+// The same with a timeout that repeats: it has a lane.
+void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant now,
+                         Duration timeout) {
+  Slot& slot = state_.slots[row];
+  change_state(queue, row, state);
+  slot.deadline = now + timeout;
+  slot.timer_armed = true;
+  state_.timers.arm(now, timeout, timer_message, row, slot.generation);
+}
+
+void MessageStates::show(Queue& queue, std::uint32_t row) {
+  change_state(queue, row, State::visible);
+  if (!MUTANT(lose_wakeup)) polls_.want_match(queue);
+}
+
+// The message goes. Its record is in `freed`, unless it is needed still.
+void MessageStates::erase(Queue& queue, Seq seq, std::vector<LogPos>& freed) {
+  const IndexEntry indexed = queue.index.find(seq);
+  if (!indexed.absent()) erase(queue, seq, indexed, freed);
+}
+
+void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector<LogPos>& freed) {
+  if (indexed.is_slot()) {
+    change_state(queue, indexed.slot(), State::free);
+    if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
+    count_down(queue.slots);
+  }
+  if (indexed.is_lease()) {
+    if (!MUTANT(leak_in_flight)) count_down(queue.in_flight);
+    freed.push_back(state_.leases.position(indexed));
+    leave_lease(queue, indexed);
+  } else {
+    release(indexed, freed);
+  }
+  queue.index.erase(seq);
+  // It may have been in the way: at the limit of messages in flight, or at the front of its group.
+  if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
+}
+
+// --- delays of FIFO queues ---
+
+// End of a message's delay by the queue's present setting: only in a FIFO queue, and only for a
+// message never received. 0: it has no delay, or one of its own.
+Instant MessageStates::delay_end(const Queue& queue, const Slot& slot) {
+  const bool its_own = slot.receive_count > 0 || slot.since.ms == 0;
+  return its_own || !queue.config->is_fifo() ? Instant{} : slot.since + queue.config->delay();
+}
+
+// A FIFO queue's new delay also holds for the messages in it that were never received.
+void MessageStates::delay_anew(Queue& queue, Instant now) {
+  queue.index.for_each([&](Seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) return;
+    Slot& slot = state_.slots[indexed.slot()];
+    const bool waits = slot.state == State::delayed || slot.state == State::visible;
+    const Instant deadline = delay_end(queue, slot);
+    if (deadline.ms == 0) return;
+    if (slot.state == State::sent) {
+      slot.deadline = deadline;
+    } else if (waits && deadline > now) {
+      hide(queue, indexed.slot(), State::delayed, deadline);
+    } else if (slot.state == State::delayed) {
+      show(queue, indexed.slot());
+    }
+  });
+}
+
+// --- messages set aside ---
+
+void MessageStates::set_aside(QueueId id, Seq seq) {
+  Queue* const queue = state_.find_queue(id);
+  const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
+  if (indexed.absent()) return;
+  TrackedMessage message{.seq = seq};
+  if (!indexed.in_log()) message = tracked_message_of(*queue, seq, indexed);
+  std::vector<LogPos> kept;
+  erase(*queue, seq, indexed, kept);
+  CHECK(kept.size() == 1, "seq {} is not in the log", seq);
+  message.position = kept.front();
+  const auto at = std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq);
+  CHECK(at == queue->set_aside.end() || at->seq != seq, "seq {} is set aside twice", seq);
+  queue->set_aside.insert(at, message);
+  queue->count_kept();
+  ++set_aside_;
+}
+
+// --- positions in the log ---
+
+LogPos MessageStates::position_of(QueueId id, Seq seq) {
+  const Queue* const queue = state_.find_queue(id);
+  return queue == nullptr ? log_pos_none : position_of(queue->index.find(seq));
+}
+
+// log_pos_none: the message is not there, or its record is of this turn.
+LogPos MessageStates::position_of(IndexEntry indexed) const {
+  if (indexed.is_slot()) return state_.slots[indexed.slot()].position;
+  return indexed.is_lease() ? state_.leases.position(indexed) : indexed.position();
+}
+
+void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
+  Queue* const found = state_.find_queue(id);
+  CHECK(found != nullptr, "queue {} is gone", raw(id));
+  Queue& queue = *found;
+  set_position(queue, seq, queue.index.find(seq), position);
+}
+
+void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position) {
+  CHECK(!indexed.absent() && position != log_pos_none, "seq {} at {}", seq, position);
+  if (indexed.is_slot()) {
+    state_.slots[indexed.slot()].position = position;
+  } else if (indexed.is_lease()) {
+    state_.leases.set_position(indexed, position);
+  } else {
+    queue.index.put(seq, IndexEntry::log(position));
+  }
+}
+
+// --- records ---
+
+TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
+                                                 IndexEntry indexed) const {
+  const Slot slot =
+      indexed.is_lease() ? state_.leases.slot_of(indexed) : state_.slots[indexed.slot()];
+  CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  CHECK(slot.group == 0 || queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
+  return {.seq = slot.seq,
+          .position = slot.position,
+          .deadline = slot.deadline,
+          .since = slot.since,
+          .first_ms_before = slot.first_ms_before,
+          .receive_count = slot.receive_count,
+          .nonce = slot.nonce,
+          .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)};
+}
+
+void MessageStates::record(const Slot& slot, Effects& effects) const {
+  CHECK(slot.seq != 0 && slot.state != State::free, "seq {} has gone", slot.seq);
+  effects.receives.push_back({.queue = slot.queue,
+                              .seq = slot.seq,
+                              .nonce = slot.nonce,
+                              .receive_count = slot.receive_count,
+                              .deadline = slot.deadline,
+                              .first_received = slot.first_received(),
+                              .last_received = slot.since});
+}
+
+}  // namespace pawl

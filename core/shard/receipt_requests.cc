@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/receipt_requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+namespace {
+
+constexpr Duration visibility_total_max = seconds(12 * 3600);
+using State = Slot::State;
+
+}  // namespace
+
+// An attacker with the key of version 1 can forge handles of any delivery; only handles from before
+// the upgrade are accepted. Every lease is younger.
+Result<Receipt> ReceiptRequests::open(const ReceiptHandle& handle, const Queue& queue,
+                                      Instant now) const {
+  if (!is_old(handle) || state_.identity.upgraded.ms == 0)
+    return pawl::open(state_.identity.receipt_key, handle);
+  Result<Receipt> receipt = open_old(state_.identity.secret, handle);
+  if (!receipt) return receipt;
+  const IndexEntry indexed = queue.index.find(receipt->seq);
+  const bool delivered_before =
+      indexed.absent() || (indexed.is_slot() && state_.slots[indexed.slot()].receive_count > 0 &&
+                           state_.slots[indexed.slot()].since <= state_.identity.upgraded);
+  if (!delivered_before || now >= state_.identity.upgraded + old_handles_valid)
+    receipt = fail(Errc::receipt_invalid, "receipt handle of before the upgrade");
+  return receipt;
+}
+
+Result<Receipt> ReceiptRequests::receipt_of(const Queue& queue, const ReceiptEntry& entry,
+                                            Instant now) const {
+  // One variable, returned at the end: a Result is not copied.
+  Result<Receipt> receipt = entry.error == Errc::ok ? open(entry.handle, queue, now)
+                                                    : fail(entry.error, "receipt handle");
+  if (receipt && (receipt->queue != queue.id || receipt->shard != state_.identity.id))
+    receipt = fail(Errc::receipt_invalid, "receipt handle of another queue");
+  return receipt;
+}
+
+// --- delete ---
+
+void ReceiptRequests::delete_messages(Queue& queue, Request& request, Instant now,
+                                      Effects& effects) {
+  request.durability = queue.config->durability();
+  for (ReceiptEntry& entry : request.receipts)
+    entry.error = delete_message(queue, entry, request, now, effects);
+  if (transfers_.holds_deletes_of(request)) return;  // transfers_.answer_deletes() does it
+  // Also when nothing was left to delete: the delete before this one may not be durable yet.
+  effects.replies.push_back({&request, true});
+}
+
+Errc ReceiptRequests::delete_message(Queue& queue, const ReceiptEntry& entry, Request& request,
+                                     Instant now, Effects& effects) {
+  const Result<Receipt> receipt = receipt_of(queue, entry, now);
+  if (!receipt) return receipt.error().code;
+  const IndexEntry indexed = queue.index.find(receipt->seq);
+  const TransferKey key{state_.identity.id, queue.id, receipt->seq};
+  if (indexed.absent()) {
+    return transfers_.hold_delete(key, request) ? Errc::ok
+                                                : delete_set_aside(queue, *receipt, effects);
+  }
+  if (queue.config->is_fifo()) {
+    CHECK(indexed.is_slot(), "seq {} of a FIFO queue has no slot", receipt->seq);
+    const Slot& slot = state_.slots[indexed.slot()];
+    // It may be with another receiver by now; to take it away from that one would break the order.
+    if ((slot.state != State::in_flight || slot.nonce != receipt->nonce) && !MUTANT(obey_expired))
+      return Errc::receipt_expired;
+  }
+  if (transfers_.hold_delete(key, request)) return Errc::ok;
+  // In a standard queue an old handle deletes, too: a delete with a success response must hold.
+  states_.erase(queue, receipt->seq, indexed, effects.freed);
+  if (!MUTANT(forget_delete_record)) effects.deletes.push_back({queue.id, receipt->seq});
+  return Errc::ok;
+}
+
+// Messages set aside are deleted like others; else they would be back after the next startup.
+Errc ReceiptRequests::delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
+  const auto found =
+      std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &TrackedMessage::seq);
+  if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
+  if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
+  effects.freed.push_back(found->position);
+  effects.deletes.push_back({queue.id, receipt.seq});
+  queue.set_aside.erase(found);
+  return Errc::ok;
+}
+
+// --- change of visibility ---
+
+void ReceiptRequests::change_visibility(Queue& queue, Request& request, Instant now,
+                                        Effects& effects) {
+  for (ReceiptEntry& entry : request.receipts) entry.error = change_one(queue, entry, now, effects);
+  // The response waits for the record: a consumer relies on the message of a group staying hidden;
+  // after a crash another consumer would get it too early.
+  const bool any =
+      std::ranges::find(request.receipts, Errc::ok, &ReceiptEntry::error) != request.receipts.end();
+  effects.replies.push_back({&request, any && queue.config->is_fifo()});
+}
+
+Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instant now,
+                                 Effects& effects) {
+  const Result<Receipt> receipt = receipt_of(queue, entry, now);
+  if (!receipt) return receipt.error().code;
+  const IndexEntry indexed = queue.index.find(receipt->seq);
+  if (indexed.absent()) return Errc::message_gone;
+  const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
+  if (row == Slab<Slot>::none) return Errc::overloaded;
+  Slot& slot = state_.slots[row];
+  CHECK(slot.seq == receipt->seq && slot.queue == queue.id, "seq {} is in the slot of seq {}",
+        receipt->seq, slot.seq);
+  if (queue.config->is_fifo() && (slot.state != State::in_flight || slot.nonce != receipt->nonce)) {
+    return Errc::receipt_expired;
+  }
+  if (slot.state == State::moving) return Errc::message_gone;
+  if (slot.receive_count == 0) {  // a crash lost the record of the delivery
+    slot.nonce = receipt->nonce;
+    slot.set_received(1, now, now);
+  }
+  // An old handle of a standard queue works too, as on AWS.
+  if (slot.nonce != receipt->nonce && MUTANT(ignore_old_handle)) return Errc::ok;
+  if (now - slot.since + entry.visibility > visibility_total_max)
+    return Errc::visibility_beyond_max;
+  if (entry.visibility.ms > 0) {
+    states_.hide(queue, row, State::in_flight, now, entry.visibility);
+  } else {
+    slot.deadline = now;
+    states_.show(queue, row);
+  }
+  states_.record(slot, effects);
+  return Errc::ok;
+}
+
+// --- a delivery that reached nobody ---
+
+void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Effects& effects) {
+  // A retry of the receive gets the messages that stayed with it.
+  std::vector<Attempted>* const attempted =
+      request.receive.attempt.empty() || !queue.fifo
+          ? nullptr
+          : queue.fifo->attempts.find(text_key(state_.identity.secret, request.receive.attempt),
+                                      now);
+  for (const ReceiptEntry& entry : request.receipts) {
+    const Result<Receipt> receipt = receipt_of(queue, entry, now);
+    if (!receipt) continue;
+    const IndexEntry indexed = queue.index.find(receipt->seq);
+    if (indexed.absent() || indexed.in_log()) continue;
+    const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
+    Slot& slot = state_.slots[row];
+    CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
+    if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
+    if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
+    if (slot.receive_count == 0) {
+      slot.since = Instant{};
+      slot.first_ms_before = 0;
+    }
+    slot.deadline = now;
+    states_.show(queue, row);
+    states_.record(slot, effects);
+    if (attempted == nullptr) continue;
+    const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);
+    if (m != attempted->end() && m->nonce == slot.nonce) m->seq = 0;  // no message has this number
+  }
+  effects.replies.push_back({&request, false});
+}
+
+}  // namespace pawl

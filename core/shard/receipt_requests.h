@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests with receipt handles: delete, change of visibility, return of a delivery.
+//
+// Limits: a visibility timeout ends at most 12 h after its delivery.
+// Errors: in each ReceiptEntry: receipt_invalid, receipt_expired, message_gone,
+//         visibility_beyond_max, overloaded.
+// Owner:  core/shard/shard.h.
+// Source: SQS API Reference, DeleteMessage and ChangeMessageVisibility.
+#pragma once
+
+#include "core/queue/effects.h"
+#include "core/queue/receipt.h"
+#include "core/queue/request.h"
+#include "core/shard/message_states.h"
+#include "core/shard/shard_state.h"
+#include "core/shard/transfers.h"
+
+namespace pawl {
+
+class ReceiptRequests {
+ public:
+  ReceiptRequests(ShardState& state, MessageStates& states, Transfers& transfers)
+      : state_(state), states_(states), transfers_(transfers) {}
+
+  void delete_messages(Queue& queue, Request& request, Instant now, Effects& effects);
+  void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
+  // The response to a receive did not reach its client: its messages become visible.
+  void undeliver(Queue& queue, Request& request, Instant now, Effects& effects);
+
+ private:
+  Errc delete_message(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
+                      Effects& effects);
+  static Errc delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
+  Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);
+  Result<Receipt> open(const ReceiptHandle& handle, const Queue& queue, Instant now) const;
+  Result<Receipt> receipt_of(const Queue& queue, const ReceiptEntry& entry, Instant now) const;
+
+  ShardState& state_;
+  MessageStates& states_;
+  Transfers& transfers_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shard: every decision about a message is made here.
+//
+//   apply(request) --> effects: records, replies --log--> appended(), committed() --> delivered
+//   expire(now)    --/
+//
+// The conductor of its parts, each with its own header; all share the ShardState:
+//
+//   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
+//   LongPolls, MessageStates, CommitQueue, Retention, Reclaimer         messages, waiting receives
+//   Transfers, MoveTasks, ReplayTasks                                   other queues, replay
+//   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
+//
+// A pure state machine: the same requests at the same times give the same effects. The shard loop
+// (net/engine/shard_loop.h) calls it, writes its effects to the log, and reports durable positions.
+// A message is delivered only after that, except in queues whose durability is memory.
+//
+// Units:  Instant and Duration are ms.
+// Limits: ShardLimits; a request beyond a limit fails with an error, and no state is dropped.
+// Errors: see request.h; they are returned in the request and its entries.
+// Owner:  one thread at a time. No locks, no clock, no system calls.
+// Source: SQS Developer Guide, "Visibility timeout", "Delay queues", "Short and long polling".
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/queue/checkpoint.h"
+#include "core/queue/effects.h"
+#include "core/queue/request.h"
+#include "core/shard/checkpoint_slicer.h"
+#include "core/shard/commit_queue.h"
+#include "core/shard/directory_requests.h"
+#include "core/shard/long_polls.h"
+#include "core/shard/message_states.h"
+#include "core/shard/move_tasks.h"
+#include "core/shard/receipt_requests.h"
+#include "core/shard/receive_requests.h"
+#include "core/shard/reclaimer.h"
+#include "core/shard/replay_tasks.h"
+#include "core/shard/retention.h"
+#include "core/shard/send_requests.h"
+#include "core/shard/shard_state.h"
+#include "core/shard/state_restorer.h"
+#include "core/shard/transfers.h"
+
+namespace pawl {
+
+class Shard {
+ public:
+  Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant start);
+
+  // --- one turn ---
+  // Decides about one request. The response is in `effects.replies`, now or (a long poll) later.
+  void apply(Request& request, Instant now, Effects& effects);
+  // Ends visibility timeouts, delays, retention and long polls due by `passed` (at most `now`), and
+  // frees purged messages. True: there is more to do at this `now`.
+  bool expire(Instant passed, Instant now, Effects& effects);
+  // Delivers visible messages to waiting receives. Call it last in a turn.
+  void match(Instant now, Effects& effects) { receives_.match(now, effects); }
+  // The log has placed the records of this turn. The sent messages may be delivered once the log is
+  // durable up to `lsn`.
+  void appended(Effects& effects, Lsn lsn) { commits_.appended(effects, lsn); }
+  void committed(Lsn durable, Instant now) { commits_.committed(durable, now); }
+  // Before this time expire() has nothing to do.
+  Instant next_deadline() {
+    return reclaimer_.idle() && commits_.idle() ? state_.timers.next() : Instant{0};
+  }
+  bool wants_match() const { return polls_.wants_match(); }
+
+  // The body of a message cannot be read: its queue continues without it. The next startup tries it
+  // again.
+  void set_aside(QueueId queue, Seq seq) { states_.set_aside(queue, seq); }
+  // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
+  bool cancel(Request& request) { return polls_.cancel(request); }
+  // The server is stopping: answers every long poll, empty, and begins no more transfers.
+  void release_waiters(Effects& effects);
+
+  // --- relocation: see wal/relocation.h ---
+  // Position of a message's record; log_pos_none: the message no longer exists.
+  LogPos position_of(QueueId queue, Seq seq) { return states_.position_of(queue, seq); }
+  // The record has been relocated to `position`. The message must exist.
+  void relocated(QueueId queue, Seq seq, LogPos position) {
+    states_.relocated(queue, seq, position);
+  }
+
+  // --- transfers: see core/queue/transfer.h ---
+  // The content has been read: finds the target. On failure the request has the error and returns
+  // to apply() in the commit stage.
+  void address(Transfer& transfer) { transfers_.address(transfer); }
+  std::size_t transfers() const { return transfers_.under_way(); }
+  // At startup: sources that may still hold a transferred message. The caller passes each to its
+  // source's shard with resume_transfer(), and applies the returned transfer before anything else.
+  std::vector<UnsettledTransfer> unsettled_transfers() const;
+  Transfer& resume_transfer(const UnsettledTransfer& unsettled, ShardId target) {
+    return transfers_.resume(unsettled, target);
+  }
+
+  // --- replay tasks: see core/queue/replay_task.h ---
+  // The task to continue, the same one until it ends; null: none. The pointer is valid until the
+  // next change of any task.
+  const ReplayTask* replay_under_way() { return replays_.under_way(); }
+  void replayed(QueueId source, const ReplayStep& step, Effects& effects) {
+    replays_.replayed(source, step, effects);
+  }
+  void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects) {
+    replays_.end(source, status, failure, effects);
+  }
+  // The log retains records for replay_retention(), and all from replay_position() on, if any.
+  Duration replay_retention() const { return replays_.retention(); }
+  static constexpr LogPos replay_none = ReplayTasks::none;
+  LogPos replay_position() const { return replays_.position(); }
+  bool keeps_for_replay() const { return replays_.any(); }  // one of both is in use
+
+  // --- the directory ---
+  const Directory& directory() const { return state_.directory; }
+  // During recovery: the queues with records in the log, and the end of the queue ids given out.
+  bool has_queue(QueueId id) const { return state_.queues.contains(raw(id)); }
+  std::uint32_t newest_queue_id() const;
+  std::uint32_t queue_ids_end() const { return state_.next_queue_id; }
+  std::vector<std::pair<QueueId, std::uint64_t>> queues_with_messages() const;
+  // Applies a change decided by the control shard (there, apply() has already done it).
+  void put_config(const ConfigPtr& config, Instant now) { changes_.put_config(config, now); }
+  void drop_queue(QueueId id, Effects& effects) { changes_.drop_queue(id, effects); }
+
+  // --- checkpoints: see core/queue/checkpoint.h ---
+  // Abandons a checkpoint under way. Take slices after the log has placed the records of the turn.
+  void begin_checkpoint() { slicer_.begin(); }
+  // Adds the next slice; false: that was the last.
+  bool checkpoint_slice(CheckpointSlice& out) { return slicer_.slice(out); }
+
+  // --- recovery: the records of the latest checkpoint, then all records in log order, then
+  // finish_recovery once the directory is complete; see core/shard/state_restorer.h ---
+  template <typename Record>
+  void restore(const Record& record) {
+    restorer_.restore(record);
+  }
+  template <typename Record>
+  void restore(const Record& record, std::vector<LogPos>& freed) {
+    restorer_.restore(record, freed);
+  }
+  // Deletes queues that are not in the directory; `freed` names their records. `passed` as for
+  // expire().
+  void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed) {
+    restorer_.finish(passed, now, freed);
+  }
+
+  using Memory = ShardMemory;
+  Memory memory() const;
+  std::uint64_t messages() const;
+  std::size_t waiting() const { return polls_.waiting(); }
+  std::uint64_t set_aside() const { return states_.set_aside(); }     // messages since startup
+  std::uint64_t deduplicated() const { return state_.deduplicated; }  // sends that are remembered
+  const ShardIdentity& identity() const { return state_.identity; }
+  const TimerWheel& timers() const { return state_.timers; }
+
+ private:
+  void apply_transfer(Request& request, Instant now, Effects& effects);
+  bool live(const TimerEntry& entry) const;
+  std::size_t on_timer(const TimerEntry& entry, Instant now, Effects& effects);
+
+  ShardState state_;
+  LongPolls polls_{state_};
+  MessageStates states_{state_, polls_};
+  Retention retention_{state_, states_};
+  Reclaimer reclaimer_{state_, states_};
+  CommitQueue commits_{state_, polls_, states_, retention_};
+  Transfers transfers_{state_, polls_, states_, commits_};
+  MoveTasks moves_{state_, states_, commits_, transfers_};
+  ReplayTasks replays_{state_};
+  SendRequests sends_{state_, states_, retention_, commits_};
+  ReceiveRequests receives_{state_, polls_, states_, retention_, transfers_};
+  ReceiptRequests receipts_{state_, states_, transfers_};
+  DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
+  CheckpointSlicer slicer_{state_, states_, transfers_};
+  StateRestorer restorer_{state_, states_, retention_, transfers_, moves_, replays_};
+};
+
+}  // namespace pawl

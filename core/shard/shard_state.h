@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data that the parts of a shard share: limits, directory, queues, slots and timers.
+//
+// Units:  Instant and Duration are ms.
+// Limits: ShardLimits.
+// Owner:  shard.h, which builds it before its parts. Plain data; the parts keep the rules.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "core/base/ids.h"
+#include "core/base/time.h"
+#include "core/containers/slab.h"
+#include "core/containers/timer_wheel.h"
+#include "core/queue/deleted_names.h"
+#include "core/queue/directory.h"
+#include "core/queue/leases.h"
+#include "core/queue/queue.h"
+#include "core/queue/receipt.h"
+#include "core/queue/slot.h"
+
+namespace pawl {
+
+struct ShardLimits {
+  std::uint32_t slots_max = 64u << 20;  // messages in flight, delayed or received before: 64 B each
+  std::size_t directory_bytes_max = Directory::bytes_max;
+  std::size_t account_queues_max = Directory::queues_max;  // queues and topics of one account
+  Duration deleted_name_wait{0};        // from a delete to the next create of that name; 0: none
+  std::uint32_t waiters_max = 100'000;  // long polls
+  std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
+  std::uint64_t attempts_bytes_max = 64 << 20;   // receive attempts in five minutes
+  std::uint64_t producers_bytes_max = 64 << 20;  // producers in five minutes
+  std::size_t timers_a_turn = 256;
+  std::size_t cascade_a_turn = 2048;
+  std::size_t retired_a_turn = 4096;    // freed messages of purged or deleted queues
+  std::size_t forgotten_a_turn = 4096;  // expired sends, attempts and producers of a queue
+  std::size_t transfers_max = 1024;     // messages on their way to other queues
+  // Bytes of messages in transfer; one transfer is always allowed. A message that has not been read
+  // yet counts as transfer_bytes_unread.
+  std::uint64_t transfer_bytes_max = 64 << 20;
+  std::uint64_t transfer_bytes_unread = 1 << 20;
+  std::uint32_t moves_under_way = 64;  // transfers of one move task
+  std::uint32_t dead_letters_a_receive = 64;
+  std::size_t slice_entries = 512;   // checkpoint entries in a turn
+  std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
+  std::size_t replays_running = 64;  // running replay tasks
+  Seq first_number = 1;              // first number in a new queue; tests begin near the last
+  // Freed memory kept for reuse, for each of slots, leases, index and timers.
+  std::size_t spare_bytes = 1 << 20;
+
+  // Limits for a shard whose state and log image share `bytes`.
+  static ShardLimits for_memory(std::uint64_t bytes);
+};
+
+struct ShardIdentity {
+  ShardId id{};
+  std::uint32_t shards = 1;
+  Secret secret{};
+  std::uint32_t nonce_seed = 0;  // differs at each startup
+  SipKey receipt_key{};
+  // When the last handle of version 1 was issued; 0: none was issued; `never`: version 1 was issued
+  // until this startup.
+  Instant upgraded{};
+};
+
+// Bytes of a shard in memory.
+struct ShardMemory {
+  std::uint64_t index = 0;  // 8.3 bytes a message, and the send times
+  // 64 bytes a message that is or was more than waiting; a lease has 120 for up to ten messages.
+  std::uint64_t slots = 0;
+  std::uint64_t timers = 0;  // 16 bytes each
+  // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send;
+  // receive attempts; producers.
+  std::uint64_t dedup = 0;
+  std::uint64_t transfers = 0;  // copies of messages on their way to other queues
+  // Queue objects, their tasks, messages set aside, this shard's directory, and its part of the
+  // configs that all shards share.
+  std::uint64_t queues = 0;
+  std::uint64_t waiting = 0;  // long polls with their attempts; the rows of transfers
+  std::uint64_t sum() const {
+    return index + slots + timers + dedup + transfers + queues + waiting;
+  }
+};
+
+enum ShardTimer : std::uint16_t {
+  timer_message = 1,
+  timer_waiter,
+  timer_retention,
+  timer_moves,
+  timer_forget,
+  timer_lease
+};
+
+struct ShardState {
+  static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
+  // A queue's row, and the ring of its index, which has at least four entries.
+  static constexpr std::uint64_t queue_bytes = sizeof(Queue) + 64 + 2 * PagePool::row_bytes;
+  static constexpr std::uint64_t map_node_bytes = 32 + 16;  // of std::map, besides its value
+
+  ShardState(const ShardIdentity& own, const ShardLimits& limits_given, Instant start);
+  ShardState(const ShardState&) = delete;
+  ShardState& operator=(const ShardState&) = delete;
+
+  // Null: the queue does not exist, or belongs to another shard.
+  Queue* find_queue(QueueId id);
+  // Null: the queue has had no message, task or timer yet.
+  Queue* existing_queue(std::uint32_t id) const;
+  Queue& make_queue(QueueId id);
+
+  ShardIdentity identity;
+  ShardLimits limits;
+  Directory directory;
+  DeletedNames deleted_names;       // control shard
+  std::uint32_t next_queue_id = 1;  // control shard
+  // Counters shared by all queues; they must outlive `queues`.
+  std::uint64_t deduplicated = 0;  // sends
+  std::uint64_t groups_bytes = 0;
+  std::uint64_t attempts_bytes = 0;
+  std::uint64_t producers_bytes = 0;
+  std::uint64_t fifo_bytes = 0;   // other state of FIFO queues
+  std::uint64_t times_bytes = 0;  // SendTimes and AgedArrivals
+  std::uint64_t kept_bytes = 0;   // tasks and messages set aside
+  PagePool pages;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues;
+  Queue* latest = nullptr;  // the queue found last
+  Slab<Slot> slots;
+  TimerWheel timers;
+  Leases leases;          // reserves rows of `slots`
+  bool stopping = false;  // the server is stopping: no transfer begins
+};
+
+}  // namespace pawl

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/state_restorer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+namespace {
+
+using State = Slot::State;
+
+// Expired producers forgotten with each send: more than are added.
+constexpr std::size_t producers_a_send = 2;
+
+}  // namespace
+
+// --- records of a checkpoint ---
+
+void StateRestorer::restore(const CheckpointRecord& record) {
+  std::visit([this](const auto& r) { restore_part(r); }, record);
+}
+
+void StateRestorer::restore_part(const IndexEntriesRecord& record) {
+  Queue& queue = state_.make_queue(record.queue);
+  for (const auto& [seq, position] : record.entries)
+    queue.index.put(seq, IndexEntry::log(position));
+  if (!record.entries.empty())
+    queue.next_seq = std::max(queue.next_seq, record.entries.back().seq + 1);
+}
+
+void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
+  Queue& queue = state_.make_queue(record.queue);
+  state_.slots.set_max(restoring_max);
+  for (const TrackedMessagesRecord::Entry& entry : record.entries) {
+    const std::uint32_t row = states_.take_slot(queue, entry.seq, State::sent, entry.position);
+    CHECK(row != Slab<Slot>::none);
+    Slot& slot = state_.slots[row];
+    slot.deadline = entry.deadline;
+    slot.since = entry.since;
+    slot.first_ms_before = entry.first_ms_before;
+    slot.receive_count = entry.receive_count;
+    slot.nonce = entry.nonce;
+    if (entry.group != TextKey{}) {
+      if (!queue.groups)
+        queue.groups = std::make_unique<Groups>(state_.slots, record.fifo, state_.groups_bytes);
+      CHECK(queue.groups->join(row, entry.group), "more groups than a queue may have");
+    }
+    queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
+  }
+}
+
+void StateRestorer::restore_part(const TimesRecord& record) {
+  Queue& queue = state_.make_queue(record.queue);
+  if (record.first) {
+    queue.times.clear();
+    queue.aged.reset();
+  }
+  // Messages may have been sent since the first record was written, and no bucket counts them. They
+  // are noted when the log is read, so the end of a later record does not hold.
+  queue.times.restore(record.buckets, record.first ? record.end : 0);
+  if (!record.aged.empty()) retention_.aged_of(queue).restore(record.aged);
+}
+
+void StateRestorer::restore_part(const DedupRecord& record) {
+  Dedup& dedup = retention_.fifo_of(state_.make_queue(record.queue)).dedup;
+  for (const Dedup::Entry& entry : record.entries) dedup.add(entry.key, entry.seq, entry.sent);
+}
+
+void StateRestorer::restore_part(const UnsettledTransferRecord& record) {
+  transfers_.note_unsettled(record.from, {record.queue, record.task});
+}
+
+void StateRestorer::restore_part(const ProducersRecord& record) {
+  Producers& producers = retention_.producers_of(state_.make_queue(record.queue));
+  for (const Producers::Entry& entry : record.entries) {
+    CHECK(entry.id != 0 && entry.run.first >= entry.floor, "producer {}", entry.id);
+    producers.restore(entry);
+  }
+}
+
+// --- records of the log ---
+
+void StateRestorer::restore(const ConfigRecord& record) {
+  state_.next_queue_id = std::max(state_.next_queue_id, raw(record.config->id) + 1);
+  if (record.gone) {
+    if (!MUTANT(forget_deletion)) state_.deleted_names.add(record.config);
+    return state_.directory.drop(record.config->id);
+  }
+  state_.deleted_names.free(record.config->account, record.config->name);
+  if (MUTANT(forget_scope_change)) {
+    auto forgetful = std::make_shared<QueueConfig>(*record.config);
+    forgetful->apply({Attribute::deduplication_scope_since, 0, {}});
+    return state_.directory.put(forgetful);
+  }
+  const ConfigPtr* const known = state_.directory.find(record.config->id);
+  if (known == nullptr || (*known)->rows.empty() || !record.config->rows.empty())
+    return state_.directory.put(record.config);
+  auto config = std::make_shared<QueueConfig>(*record.config);  // its rows are records of their own
+  config->rows = (*known)->rows;
+  state_.directory.put(config);
+}
+
+void StateRestorer::restore(const RowRecord& record) {
+  // An unknown topic was deleted; the record of its deletion follows.
+  state_.directory.change_row(
+      record.topic, {Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
+}
+
+void StateRestorer::restore(const HeadRecord& record) {
+  if (record.queue == QueueId::none) {
+    state_.next_queue_id =
+        std::max(state_.next_queue_id, static_cast<std::uint32_t>(record.next_seq));
+    return;
+  }
+  Queue& queue = state_.make_queue(record.queue);
+  queue.next_seq = std::max(queue.next_seq, record.next_seq);
+}
+
+// A checkpoint may have the number already.
+void StateRestorer::restore(const NumberRecord& record) {
+  Queue& topic = state_.make_queue(record.topic);
+  topic.next_seq = std::max(topic.next_seq, record.seq + 1);
+  Dedup& dedup = retention_.fifo_of(topic).dedup;
+  if (record.seq > dedup.newest() && !MUTANT(forget_numbers))
+    dedup.add(record.dedup, record.seq, record.sent);
+}
+
+// A checkpoint may list the message already, or it was deleted and the record of that follows.
+void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed) {
+  Queue& queue = state_.make_queue(record.queue);
+  if (record.relocated && !MUTANT(forget_relocation))
+    return restore_relocated(queue, record, freed);
+  const Carried& carried = record.carried;
+  const bool moved = carried.from.seq != 0;
+  if (moved) transfers_.note_unsettled(carried.from, {record.queue, carried.task});
+  if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
+    Dedup& dedup = retention_.fifo_of(queue).dedup;
+    if (record.seq > dedup.newest()) dedup.add(record.dedup, record.seq, record.sent);
+  }
+  if (record.producer.id != 0 && !MUTANT(forget_producers)) {
+    Producers& producers = retention_.producers_of(queue);
+    producers.forget_over(record.sent, producers_a_send);
+    producers.restore(record.producer, record.seq, record.sent);
+  }
+  if (record.seq < queue.low) return freed.push_back(record.position);
+  queue.next_seq = std::max(queue.next_seq, record.seq + 1);
+  // The retention is not known yet; finish() joins what is finer than it needs.
+  if (record.seq >= queue.times.end())
+    queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
+  if (carried.receive_count > 0)
+    retention_.aged_of(queue).add(record.sent, record.seq, queue.all_there());
+  if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
+  if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
+    queue.index.put(record.seq, IndexEntry::log(record.position));
+    return;
+  }
+  state_.slots.set_max(restoring_max);
+  const std::uint32_t row = states_.new_slot(queue, record.seq, *record.content);
+  CHECK(row != Slab<Slot>::none);
+  Slot& slot = state_.slots[row];
+  slot.position = record.position;
+  slot.deadline = record.deliver_at;
+  if (!moved) {
+    slot.since = record.sent;
+  } else if (carried.receive_count > 0) {
+    slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
+  }
+}
+
+// Only the log position is new: the checkpoint before it lists the message, or it was deleted.
+void StateRestorer::restore_relocated(Queue& queue, const SendRecord& record,
+                                      std::vector<LogPos>& freed) {
+  const IndexEntry indexed = queue.index.find(record.seq);
+  if (indexed.absent()) return freed.push_back(record.position);
+  freed.push_back(states_.position_of(indexed));
+  states_.set_position(queue, record.seq, indexed, record.position);
+}
+
+void StateRestorer::restore(const ReceiveRecord& record) {
+  Queue& queue = state_.make_queue(record.queue);
+  const IndexEntry indexed = queue.index.find(record.seq);
+  if (indexed.absent()) return;  // deleted before; the records of one frame may be in this order
+  state_.slots.set_max(restoring_max);
+  const std::uint32_t row = states_.slot_for(queue, record.seq, indexed);
+  CHECK(row != Slab<Slot>::none);
+  Slot& slot = state_.slots[row];
+  slot.nonce = record.nonce;
+  slot.deadline = record.deadline;
+  slot.set_received(record.receive_count, record.first_received, record.last_received);
+}
+
+void StateRestorer::restore(const DeleteRecord& record, std::vector<LogPos>& freed) {
+  states_.erase(state_.make_queue(record.queue), record.seq, freed);
+}
+
+void StateRestorer::restore(const PurgeRecord& record, std::vector<LogPos>& freed) {
+  Queue& queue = state_.make_queue(record.queue);
+  queue.low = std::max(queue.low, record.below);
+  queue.next_seq = std::max(queue.next_seq, record.below);
+  if (record.at.ms != 0) {
+    queue.purged_at = record.at;
+    if (queue.fifo) queue.fifo->dedup.forget_below(record.below);
+  }
+  for (Seq seq = queue.index.oldest(); seq != 0 && seq < record.below;
+       seq = queue.index.first_from(seq + 1)) {
+    states_.erase(queue, seq, freed);
+  }
+}
+
+void StateRestorer::restore(const TaskRecord& record, std::vector<LogPos>& freed) {
+  Queue& queue = state_.make_queue(record.task.source);
+  for (const Seq seq : record.deleted) states_.erase(queue, seq, freed);
+  if (!queue.moves) queue.moves = std::make_unique<Moves>();
+  keep_task(queue.moves->tasks, record.task, tasks_kept);
+  queue.count_kept();
+}
+
+// The last one read of a task counts: a checkpoint said what is, and then comes all that led there.
+void StateRestorer::restore(const ReplayRecord& record) {
+  Queue& queue = state_.make_queue(record.task.source);
+  if (!record.progress) return replays_.keep(queue, record.task);
+  const auto task = std::ranges::find(queue.replays, record.task.number, &ReplayTask::number);
+  if (task == queue.replays.end()) return;  // forgotten for newer ones
+  task->sent = record.task.sent;
+  task->unreadable = record.task.unreadable;
+  task->position = record.task.position;
+}
+
+void StateRestorer::restore(const ForgetTransferRecord& record) {
+  transfers_.forget_unsettled(record.from);
+}
+
+// --- the end ---
+
+void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
+  CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
+  state_.slots.set_max(state_.limits.slots_max);
+  // Time has gone on behind the newest frame.
+  if (state_.identity.upgraded == never) state_.identity.upgraded = now - milliseconds(1);
+  for (auto it = state_.queues.begin(); it != state_.queues.end();) {
+    Queue& queue = *it->second;
+    const ConfigPtr* const config = state_.directory.find(queue.id);
+    if (config == nullptr) {
+      abandon(queue, freed);
+      it = state_.queues.erase(it);
+      continue;
+    }
+    CHECK((*config)->owner == state_.identity.id);  // ShardEngine::adopt() has looked
+    queue.config = *config;
+    resume(queue, passed, now);
+    ++it;
+  }
+  state_.latest = nullptr;
+  replays_.count_retentions();
+}
+
+// Frees the messages of a deleted queue. Source queues must still delete the messages that they
+// moved here (Transfers::unsettled()); else those would be back there.
+void StateRestorer::abandon(Queue& queue, std::vector<LogPos>& freed) {
+  while (
+      queue.index.drain_page([&](Seq, IndexEntry indexed) { states_.release(indexed, freed); })) {
+  }
+  CHECK(queue.index.size() == 0, "{} messages are left", queue.index.size());
+  replays_.forget_all(queue);
+  CHECK(queue.set_aside.empty());  // nothing was read yet
+}
+
+// All records have been read: what is ready, what is hidden until when.
+void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
+  // hide() and show() change the ready messages, not the entries of the index: the walk may
+  // continue.
+  queue.index.for_each([&](Seq seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) {
+      queue.index.make_ready(seq, SeqIndex::Set::fresh);
+      return;
+    }
+    Slot& slot = state_.slots[indexed.slot()];
+    CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
+          slot.seq);
+    if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) slot.deadline = end;
+    if (slot.deadline > passed) {
+      states_.hide(queue, indexed.slot(),
+                   slot.receive_count == 0 ? State::delayed : State::in_flight, slot.deadline);
+    } else {
+      states_.show(queue, indexed.slot());
+    }
+  });
+  if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came
+  queue.times.coarsen(queue.config->retention());
+  queue.times.forget_below(queue.oldest());
+  retention_.arm_retention(queue);
+  if (queue.producers) queue.producers->sort();
+  retention_.arm_forget(queue, now);
+  if (queue.moves && queue.moves->running() != nullptr) moves_.arm(queue, now);
+  replays_.resume(queue);
+}
+
+}  // namespace pawl
