@@ -50,6 +50,12 @@ void BodyReader::want(const WantedBody& wanted) {
   waiting_.push_back(wanted);
 }
 
+bool BodyReader::has_work() const {
+  if (idle() && ahead_ == 0) return false;
+  const bool begins = reading_ < reads_max && (!waiting_.empty() || ahead_ != 0);
+  return begins || std::ranges::any_of(reads_, [](const Read& read) { return read.io.done; });
+}
+
 void BodyReader::pump() {
   if (idle() && ahead_ == 0) return;
   for (Read& read : reads_) {

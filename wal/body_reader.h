@@ -55,6 +55,8 @@ class BodyReader {
   void read_ahead(std::uint64_t extent);
   // Handles finished reads and begins new ones.
   void pump();
+  // True: pump() has something to do.
+  bool has_work() const;
   // Returns the next wanted message that was read; `record` is empty if it cannot be read. The
   // record is valid until the next call, which releases the position.
   bool next(WantedBody& wanted, std::span<const std::byte>& record);

@@ -24,15 +24,35 @@ void Checkpointer::change(State next) {
 // writes.
 bool Checkpointer::due() const {
   if (state_ != State::none || manifest_.busy()) return false;
-  const Manifest& last = manifest_.current();
-  const std::uint64_t bytes = space_.checkpoint_bytes();
-  const Lsn since = last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
   const Lsn end = writer_.appended();
-  CHECK(since <= end, "checkpoint at {}, end {}", since, end);
-  // The disk may be full, and a checkpoint frees space.
-  const std::uint64_t due = space_.is_short(end) ? std::max(space_.step(), 2 * bytes)
-                                                 : std::max(geometry_.segment_bytes, 8 * bytes);
-  return end - since >= due && pool_.between(since, end) >= due;
+  CHECK(since() <= end, "checkpoint at {}, end {}", since(), end);
+  return pool_.between(since(), end) >= due_after(space_.is_short(end));
+}
+
+// The begin of the checkpoint in force; without one, of the log.
+Lsn Checkpointer::since() const {
+  const Manifest& last = manifest_.current();
+  return last.checkpoint != 0 ? last.checkpoint : geometry_.segment_base(last.first);
+}
+
+// The disk may be full, and a checkpoint frees space: then it is due earlier.
+std::uint64_t Checkpointer::due_after(bool space_is_short) const {
+  const std::uint64_t bytes = space_.checkpoint_bytes();
+  return space_is_short ? std::max(space_.step(), 2 * bytes)
+                        : std::max(geometry_.segment_bytes, 8 * bytes);
+}
+
+// The log's end rises by at least as much as the bytes between.
+Lsn Checkpointer::due_from() const {
+  if (state_ != State::none || manifest_.busy()) return UINT64_MAX;
+  const Lsn end = writer_.appended();
+  const std::uint64_t between = pool_.between(since(), end);
+  const auto left = [&](bool space_is_short) {
+    const std::uint64_t due = due_after(space_is_short);
+    return due - std::min(due, between);
+  };
+  const std::uint64_t until_short = space_.until_short(end);
+  return end + std::min(left(false), std::max(left(true), until_short));
 }
 
 bool Checkpointer::lags() const {
@@ -74,6 +94,12 @@ void Checkpointer::end() {
   end_ = writer_.appended();
   CHECK(end_ > begin_, "checkpoint from {} to {}", begin_, end_);
   space_.set_checkpoint_bytes(std::min(bytes_, end_ - begin_));
+}
+
+bool Checkpointer::has_work(bool stopping) const {
+  if (manifest_.busy()) return manifest_.written_now();
+  const bool early = MUTANT(checkpoint_too_soon) && state_ == State::writing;
+  return early || (state_ == State::ended && !stopping);
 }
 
 Result<void> Checkpointer::pump(bool stopping) {

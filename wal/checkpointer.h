@@ -40,6 +40,8 @@ class Checkpointer {
 
   // True: enough was appended since the checkpoint in force began.
   bool due() const;
+  // The log's end before which due() stays false, unless pump() or the pool changes something.
+  Lsn due_from() const;
   // True: free space is low, and other records since its begin outweigh the checkpoint itself.
   bool lags() const;
 
@@ -50,9 +52,13 @@ class Checkpointer {
   // Hands the manifest of a durable checkpoint to the disk, unless `stopping`, and takes note of a
   // written one.
   Result<void> pump(bool stopping);
+  // True: pump() has something to do, or will have when more is durable.
+  bool has_work(bool stopping) const;
 
  private:
   enum class State : std::uint8_t { none, begun, writing, ended };
+  Lsn since() const;
+  std::uint64_t due_after(bool space_is_short) const;
   void change(State next);
 
   Geometry geometry_;

@@ -26,7 +26,9 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       writer_(disk, geometry, image_, pool_, options.lazy_max),
       space_(geometry, pool_),
       checkpointer_(geometry, *manifest_, writer_, pool_, space_),
-      vouch_after_(options.vouch_after) {}
+      upkeep_({geometry_, image_, pool_, reader_, relocation_, send_reader_, *manifest_, writer_,
+               space_, checkpointer_},
+              options.vouch_after) {}
 
 Result<void> Log::check_segments(std::string& complaint) const {
   const std::uint64_t missing = pool_.first_missing();
@@ -40,7 +42,10 @@ Result<void> Log::check_segments(std::string& complaint) const {
 const std::byte* Log::record(LogPos low) {
   const Lsn position = full(low);
   CHECK(position < appended(), "a record at {}, the end at {}", position, appended());
-  if (image_.touch(position)) reader_.read_ahead(geometry_.extent_of(position) + 1);
+  if (image_.touch(position)) {
+    reader_.read_ahead(geometry_.extent_of(position) + 1);
+    upkeep_.arm(LogPart::bodies);
+  }
   if (image_.loaded(position) &&
       !is_whole_message(image_.rest_of_extent(position), geometry_.stream)) {
     ++damaged_;
@@ -69,101 +74,40 @@ LogPos Log::relocate(const FoundSend& found, std::span<const std::size_t> existi
 void Log::pump(Instant now, std::uint64_t now_us, bool idle) {
   space_.end_turn();
   if (failure_) return;
-  if (finished_io()) {
-    if (const auto failed = writer_.reap(now_us)) {
-      failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
-      return;
-    }
+  if (finished_io() && !take_finished(now_us)) return;
+  failure_ = upkeep_.run(now);
+  if (failure_) return;
+  if (pending()) image_.ready_ahead();
+  writer_.submit(now, now_us, idle);
+}
+
+// False: a write failed.
+bool Log::take_finished(std::uint64_t now_us) {
+  if (const auto failed = writer_.reap(now_us)) {
+    failure_ = LogFailure{failed->sys, failed->lsn, "log write"};
+    return false;
   }
   finished_ = disk_->finished();
-  if (const auto named = checkpointer_.pump(stopping_); !named) {
-    failure_ = LogFailure{named.error().sys, durable(), named.error().what};
-    return;
-  }
-  note_rest(now);
-  reclaim();
-  if (!stopping_ && now >= tidy_due()) tidy(now);
-  pool_.want_ahead(space_.reserve(), appended());
-  if (auto pumped = pool_.pump(now, stopping_); !pumped) {
-    failure_ =
-        LogFailure{pumped.error().sys, pool_.ready_end() * geometry_.segment_bytes, "new segment"};
-    return;
-  }
-  reader_.pump();
-  if (!stopping_) {
-    // On a full disk, segments kept only for replay are eligible too.
-    const std::uint64_t in_log = manifest_->current().first;
-    const std::uint64_t below = pool_.disk_full() ? in_log : std::min(in_log, pool_.kept_from());
-    if (relocation_.must_examine(below))
-      relocation_.choose(below, in_log, space_.free(appended(), From::relocation));
-  }
-  if (pending()) image_.ready_ahead();
-  relocation_.pump(stopping_);
-  send_reader_.pump(durable(), stopping_);
-  writer_.submit(now, now_us, idle);
-  check_marks();
+  upkeep_.note_finished(finished_ - writer_.reaped());
+  return true;
 }
 
-// The order of the positions and segments after each pump: kept files, the checkpoint in force, the
-// durable bytes, the end.
-void Log::check_marks() const {
-  const Manifest& now = manifest_->current();
-  CHECK(durable() <= appended(), "durable to {}, the end at {}", durable(), appended());
-  CHECK(now.durable <= durable() || MUTANT(reclaim_before_durable),
-        "{} in the manifest, {} durable", now.durable, durable());
-  CHECK(now.checkpoint_end <= durable() || MUTANT(reclaim_before_durable),
-        "a checkpoint to {}, durable to {}", now.checkpoint_end, durable());
-  CHECK(pool_.first() <= now.first, "segment {} of {}", pool_.first(), now.first);
-  CHECK(now.first <= pool_.tail(), "the log begins in segment {}, the tail is in {}", now.first,
-        pool_.tail());
-  CHECK(now.first < pool_.ready_end(), "segment {} of {}", now.first, pool_.ready_end());
-  CHECK(geometry_.segment_of(appended()) >= pool_.tail(), "the end at {}, the tail in {}",
-        appended(), pool_.tail());
-}
-
-// A resting log writes its durable position to the manifest, so that damage to its last frame is
-// distinguished from a torn write.
-void Log::note_rest(Instant now) {
-  if (pending() || write_in_flight()) {
-    resting_since_ = never;
-  } else if (resting_since_ == never) {
-    resting_since_ = now;
-  }
-  if (stopping_ || vouch_due() > now) return;
-  Manifest next = manifest_->current();
-  CHECK(next.durable < durable(), "{} in the manifest, {} durable", next.durable, durable());
-  next.durable = durable();
-  manifest_->write(next);
-}
-
-// Memory and disk follow the messages that exist, even if the log hardly grows.
-void Log::tidy(Instant now) {
-  tidied_ = pool_.released();
-  tidied_at_ = now;
-  tidy_again_ = image_.evict_sparse();
-  relocation_.look_again();
-}
-
-// Retires segments that contain no message and that recovery does not read.
-void Log::reclaim() {
-  const std::uint64_t below = manifest_->current().first;
-  if (stopping_ || !pool_.retire_due(below)) return;
-  pool_.retire(below, durable());
-  image_.forget(geometry_.extent_of(geometry_.segment_base(pool_.first())));
-}
-
-Errc Log::check_free_space(std::uint64_t bytes, From from) const {
+Errc Log::check_free_space(std::uint64_t bytes, From from) {
   if (failure_) return Errc::io;
-  if (from == From::sender && span() >= span_max) return Errc::no_space;
+  const bool granted = from == From::sender && space_.granted(bytes, appended(), pool_.live());
+  if (!granted && from == From::sender && span() >= span_max) return Errc::no_space;
   // Bodies being read need memory, too. Those of messages that move here must not block them.
   if (from != From::same_shard && image_.needed() + space_.accepted() + bytes > memory_max_)
     return Errc::no_memory;
-  return bytes <= space_.free(appended(), from) ? Errc::ok : Errc::no_space;
+  if (granted) return Errc::ok;
+  if (bytes > space_.free(appended(), from)) return Errc::no_space;
+  if (from == From::sender && span() < span_max / 2) space_.grant(appended());
+  return Errc::ok;
 }
 
 Result<void> Log::close_clean() {
   CHECK(!closed_, "the log is closed");
-  stopping_ = true;
+  upkeep_.stop();
   if (failure_) return fail(Errc::io, failure_->what, failure_->sys);
   if (pending() || write_in_flight() || manifest_->busy() || pool_.busy() || !reader_.idle() ||
       relocation_.reading() || send_reader_.reading())

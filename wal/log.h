@@ -61,6 +61,7 @@
 #include "wal/segments/segment_pool.h"
 #include "wal/segments/space_budget.h"
 #include "wal/send_reader.h"
+#include "wal/upkeep.h"
 #include "wal/writer.h"
 
 namespace pawl {
@@ -82,12 +83,6 @@ struct LogOptions {
   Duration vouch_after{100};        // rest before the manifest vouches for the last frame
   std::uint64_t first_segment = 0;  // first segment of a new log; tests begin near a wrap
   LogMembership membership;
-};
-
-struct LogFailure {
-  int sys = 0;  // errno
-  Lsn lsn = 0;
-  const char* what = "";
 };
 
 struct LogStats {
@@ -124,24 +119,39 @@ class Log {
   // must reach before waiting responses may leave.
   Lsn append(Effects& effects, Instant now);
   // True: a checkpoint is due, because enough was appended since the previous one began.
-  bool wants_checkpoint() const { return !stopping_ && !failure_ && checkpointer_.due(); }
+  bool wants_checkpoint() const {
+    return upkeep_.checkpoint_due() && !upkeep_.stopping() && !failure_;
+  }
   // A checkpoint is the slices appended between begin_checkpoint() and end_checkpoint(), and the
   // records of the turns between them. When it is durable, recovery begins there.
-  void begin_checkpoint() { checkpointer_.begin(); }
+  void begin_checkpoint() {
+    upkeep_.checkpoint_begun();
+    checkpointer_.begin();
+  }
   // Completes the positions in the slice.
   void append(CheckpointSlice& slice, Instant now) {
     CHECK(!closed_, "the log is closed");
     checkpointer_.append(slice, now);
   }
-  void end_checkpoint() { checkpointer_.end(); }
+  void end_checkpoint() {
+    checkpointer_.end();
+    upkeep_.arm(LogPart::checkpoint);
+    upkeep_.arm(LogPart::segments);  // the reserve follows the size of a checkpoint
+  }
   // True: free space is low, and other records since its begin outweigh the checkpoint itself. Its
   // next slices must follow at once, or it ends too late to free space.
   bool checkpoint_lags() const { return checkpointer_.lags(); }
 
   // --- relocation: see wal/relocation.h ---
-  void set_dead_bytes_max(std::uint64_t bytes) { relocation_.set_dead_bytes_max(bytes); }
-  bool relocation_due() const { return relocation_.due(); }
-  bool next_relocatable(FoundSend& found) { return relocation_.next(found); }
+  void set_dead_bytes_max(std::uint64_t bytes) {
+    relocation_.set_dead_bytes_max(bytes);
+    upkeep_.arm(LogPart::relocation);
+  }
+  bool relocation_due() const { return upkeep_.relocatable(); }
+  bool next_relocatable(FoundSend& found) {
+    upkeep_.set_relocatable(relocation_.next(found));
+    return upkeep_.relocatable();
+  }
   // Relocates the record for the messages of it that exist, by their place in it, and returns their
   // new position. The old record is released.
   LogPos relocate(const FoundSend& found, std::span<const std::size_t> existing, Instant now);
@@ -150,8 +160,12 @@ class Log {
   // Keeps everything written at `since` or later (never: nothing), and everything from `position`
   // on. Call it before the first pump().
   void keep_for_replay(Instant since, Lsn position) {
+    const std::uint64_t before = pool_.kept_from();
     pool_.keep_for_replay(since,
                           position == UINT64_MAX ? UINT64_MAX : geometry_.segment_of(position));
+    if (pool_.kept_from() == before) return;
+    upkeep_.arm(LogPart::reclaim);
+    upkeep_.arm(LogPart::relocation);
   }
   bool keeps_for_replay() const { return pool_.kept_from() != UINT64_MAX; }
   // The position where a search for records written at `since` or later begins.
@@ -162,7 +176,10 @@ class Log {
   Lsn end_before(Instant at) const {
     return std::min(appended(), geometry_.segment_base(pool_.first_after(at) + 2));
   }
-  SendReader& send_reader() { return send_reader_; }
+  SendReader& send_reader() {
+    upkeep_.arm(LogPart::replay);
+    return send_reader_;
+  }
 
   // Handles finished I/O, advances durable() and decides whether to write. `idle`: the turn had
   // nothing else to do. `now_us` is a monotonic clock in microseconds, for flush and wait times.
@@ -191,17 +208,16 @@ class Log {
   // resting log is due, a full disk is tried again, or a file is deleted; `never` if none.
   Instant next_due() const {
     if (finished_io()) return Instant{0};
-    return std::min(writer_.next_due(),
-                    stopping_ ? never : std::min({pool_.next_due(), vouch_due(), tidy_due()}));
+    return std::min(writer_.next_due(), upkeep_.next_due());
   }
 
   // Checks whether `bytes` more of messages may be accepted: ok, no_memory, no_space, or io after a
   // failure.
   using From = SpaceBudget::From;
-  Errc check_free_space(std::uint64_t bytes, From from = From::sender) const;
+  Errc check_free_space(std::uint64_t bytes, From from = From::sender);
   // True: no free space now, but pending disk work will release some, and the disk is not full.
   bool free_space_expected() const {
-    return !failure_ && !stopping_ && !pool_.disk_full() &&
+    return !failure_ && !upkeep_.stopping() && !pool_.disk_full() &&
            (pool_.making() || pending() || space_.accepted() > 0);
   }
   // Reserves space for accepted messages that will be appended in this turn.
@@ -227,6 +243,7 @@ class Log {
   void want(WantedBody wanted) {
     wanted.position = full(wanted.position);
     reader_.want(wanted);
+    upkeep_.arm(LogPart::bodies);
   }
   // Keeps the record in place until let_go(), even if its message is deleted or relocated.
   void hold(LogPos position) { reader_.hold(full(position)); }
@@ -234,6 +251,7 @@ class Log {
   // Returns the next wanted body that was read; `record` is empty if it cannot be read. It is valid
   // as long as that of record(), and until the next call at most.
   bool next_body(WantedBody& wanted, std::span<const std::byte>& record) {
+    upkeep_.arm(LogPart::bodies);  // a read may have ended, so that another begins
     return reader_.next(wanted, record);
   }
   // True: pump() or next_body() has work now.
@@ -252,7 +270,6 @@ class Log {
  private:
   friend class Recovery;
 
-  static constexpr Duration tidy_every = seconds(1);
   // Sends are refused beyond this span: positions are distinguished by their low 48 bits.
   static constexpr std::uint64_t span_max = log_pos_max - (std::uint64_t{1} << 40);
 
@@ -264,19 +281,7 @@ class Log {
     pool_.release(geometry_.segment_of(at), appended());
   }
   std::uint64_t span() const { return appended() - geometry_.segment_base(pool_.first()); }
-  void note_rest(Instant now);
-  // Messages were released since the latest tidy(), or it left something.
-  Instant tidy_due() const {
-    return tidied_ != pool_.released() || tidy_again_ ? tidied_at_ + tidy_every : never;
-  }
-  void tidy(Instant now);
-  Instant vouch_due() const {
-    const bool owed = resting_since_ != never && !manifest_->busy() &&
-                      manifest_->current().durable < durable() && !MUTANT(forget_vouch);
-    return owed ? resting_since_ + vouch_after_ : never;
-  }
-  void reclaim();
-  void check_marks() const;
+  bool take_finished(std::uint64_t now_us);
 
   Disk* disk_;
   Geometry geometry_;
@@ -290,16 +295,11 @@ class Log {
   Writer writer_;
   SpaceBudget space_;
   Checkpointer checkpointer_;
+  Upkeep upkeep_;
 
   std::uint64_t finished_ = UINT64_MAX;  // operations of the disk at the latest pump()
   std::uint64_t damaged_ = 0;
   std::uint64_t relocated_bytes_ = 0;
-  Duration vouch_after_;
-  Instant resting_since_ = never;  // everything appended is durable since then
-  std::uint64_t tidied_ = 0;       // messages released until the latest tidy()
-  Instant tidied_at_;
-  bool tidy_again_ = false;
-  bool stopping_ = false;
   bool closed_ = false;
   std::optional<LogFailure> failure_;
 };

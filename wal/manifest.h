@@ -43,6 +43,7 @@ class ManifestFiles {
 
   const Manifest& current() const { return current_; }
   bool busy() const { return io_.armed || io_.done; }
+  bool written_now() const { return io_.done; }       // finish() has something to do
   std::uint64_t written() const { return written_; }  // manifests since open()
 
   // Writes `next` as the newest; its generation is set here. Blocking.

@@ -67,6 +67,10 @@ class Relocation {
   void look_again() { looked_tail_ = none; }
   // Handles a finished read and begins the next one, unless `stopping`.
   void pump(bool stopping);
+  // True: pump() has something to do.
+  bool has_work(bool stopping) const {
+    return io_.done || (active() && !have_ && !io_.armed && !stopping);
+  }
   bool next(FoundSend& found);  // valid until the next call
 
   bool active() const { return segment_ != none; }

@@ -32,6 +32,10 @@ class SendReader {
   void stop();
   // Handles a finished read and begins the next one, unless `stopping`.
   void pump(Lsn durable, bool stopping);
+  // True: pump() has something to do, or will have when more is durable.
+  bool has_work(bool stopping) const {
+    return io_.done || (!have_ && !reading() && at_ < end_ && !stopping);
+  }
   // Returns the next message as `found.stored`; it is valid until the next call of any function
   // here.
   bool next(FoundSend& found);

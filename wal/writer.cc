@@ -434,6 +434,7 @@ std::optional<Writer::Failure> Writer::reap(std::uint64_t now_us) {
     const std::int32_t result = write.io.result;
     write.io = {};
     write.busy = false;
+    ++reaped_;
     CHECK(under_way_ > 0, "no write is under way");
     CHECK(!frame.done, "the frame at {} is done", frame.start);
     --under_way_;

@@ -94,6 +94,7 @@ class Writer {
   Instant next_due() const;
 
   std::uint64_t frames() const { return frames_written_; }
+  std::uint64_t reaped() const { return reaped_; }  // writes
   std::uint64_t records() const { return records_; }
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t padding_bytes() const { return padding_bytes_; }
@@ -183,6 +184,7 @@ class Writer {
   std::uint64_t now_us_ = 0;
 
   std::uint64_t frames_written_ = 0;
+  std::uint64_t reaped_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t padding_bytes_ = 0;

@@ -97,6 +97,20 @@ enum class Mutant : std::uint8_t {
   forget_lease_relocation,   // a leased message's position stays as before its relocation
   free_shared_body,          // the body of a fan-out goes with the first of its messages
   count_shared_body_twice,   // the body of a fan-out counts each of its messages twice
+  // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
+  forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest
+  forget_to_arm_rest,        // the log rests
+  forget_to_arm_reclaim,     // a segment has no message
+  forget_to_arm_tidy,        // messages are gone
+  forget_to_arm_segments,    // a segment is to be made
+  forget_to_arm_bodies,      // a body is to be read
+  forget_to_arm_relocation,  // a segment is to be emptied
+  forget_to_arm_replay,      // a replay task reads the log
+  forget_to_arm_purged,      // a purged queue is to be freed
+  forget_to_arm_moves,       // the start of a move task is durable
+  forget_to_arm_match,       // a waiting receive may be served
+  forget_to_arm_replays,     // a replay task runs, or a queue keeps messages for one
+  forget_to_arm_memory,      // the shares of the memory are to be looked at
 };
 
 inline Mutant active_mutant = Mutant::none;

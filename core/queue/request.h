@@ -61,6 +61,11 @@ enum class Op : std::uint8_t {
   none,
 };
 
+// A change of the directory: the control shard decides it, and every shard hears of it.
+inline bool changes_directory(Op op) {
+  return op == Op::create_queue || op == Op::delete_queue || op == Op::set_attributes;
+}
+
 // The body and the members sent with it. Opaque to core and wal; empty when absent.
 struct Content {
   std::string_view body = {};

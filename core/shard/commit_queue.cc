@@ -87,7 +87,10 @@ void CommitQueue::committed(Lsn durable, Instant now) {
 void CommitQueue::make_available(const Commit& commit, Instant now) {
   Queue* const queue = state_.find_queue(commit.queue);
   if (queue == nullptr) return;
-  if (commit.task != 0) begun_.emplace_back(commit.queue, commit.task);
+  if (commit.task != 0) {
+    begun_.emplace_back(commit.queue, commit.task);
+    state_.arm(ShardPart::moves);
+  }
   queue->reserved_durable = std::max(queue->reserved_durable, commit.reserved);
   for (Seq seq = commit.first; seq < commit.first + commit.count; ++seq) {
     const IndexEntry indexed = queue->index.find(seq);
@@ -101,7 +104,7 @@ void CommitQueue::make_available(const Commit& commit, Instant now) {
       states_.show(*queue, indexed.slot());
     }
   }
-  polls_.want_match(*queue);
+  if (!queue->waiters.empty()) polls_.want_match(*queue);
 }
 
 }  // namespace pawl

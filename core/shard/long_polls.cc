@@ -94,6 +94,7 @@ void LongPolls::want_match(Queue& queue) {
   if (queue.in_match_list || queue.waiters.empty()) return;
   queue.in_match_list = true;
   match_list_.push_back(queue.id);
+  state_.arm(ShardPart::match);
 }
 
 std::uint64_t LongPolls::memory() const {

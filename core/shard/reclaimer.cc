@@ -36,6 +36,7 @@ void Reclaimer::retire(Queue& queue) {
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
                       std::move(queue.aged), nullptr, std::exchange(queue.set_aside, {}),
                       UsageCounter(state_.kept_bytes)});
+  state_.arm(ShardPart::reclaim);
   retired_.back().kept.set(retired_.back().set_aside.capacity() * sizeof(TrackedMessage));
   queue.count_kept();
   queue.index = SeqIndex(state_.pages);

@@ -45,6 +45,7 @@ void ReplayTasks::start(Queue& queue, Request& request, Instant now, Effects& ef
   if (full) forget_oldest(queue);  // in the place of its own last one
   const bool added = running_.insert(queue.id).second;
   CHECK(added, "queue {} has a running task", raw(queue.id));
+  state_.arm(ShardPart::replay);
   effects.replays.push_back({task, false});
   asked.number = task.number;
   effects.replies.back().after_flush = true;
@@ -165,13 +166,18 @@ void ReplayTasks::note_retention(const ConfigPtr& before, const ConfigPtr& after
     CHECK(at != retentions_.end() && at->second > 0, "{} ms was not counted", was.ms);
     if (--at->second == 0) retentions_.erase(at);
   }
-  if (const Duration is = wanted(after); is > Duration{0}) ++retentions_[is.ms];
+  if (const Duration is = wanted(after); is > Duration{0}) {
+    ++retentions_[is.ms];
+    state_.arm(ShardPart::replay);
+  }
 }
 
 // --- recovery ---
 
 void ReplayTasks::resume(Queue& queue) {
-  if (queue.replaying() != nullptr) running_.insert(queue.id);
+  if (queue.replaying() == nullptr) return;
+  running_.insert(queue.id);
+  state_.arm(ShardPart::replay);
 }
 
 void ReplayTasks::count_retentions() {

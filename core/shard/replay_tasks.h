@@ -45,6 +45,10 @@ class ReplayTasks {
   LogPos position() const;
   // True: a task is running, or a queue has an x-replay-retention.
   bool any() const { return !running_.empty() || !retentions_.empty(); }
+  // Disarms the part, unless there is any.
+  void rest() {
+    if (!any()) state_.armed.take(ShardPart::replay);
+  }
 
   void keep(Queue& queue, const ReplayTask& task);
   void forget_all(Queue& queue);

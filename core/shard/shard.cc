@@ -13,10 +13,7 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
 
 void Shard::apply(Request& request, Instant now, Effects& effects) {
   CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
-  if (request.op == Op::create_queue || request.op == Op::delete_queue ||
-      request.op == Op::set_attributes) {
-    return changes_.apply(request, now, effects);
-  }
+  if (changes_directory(request.op)) return changes_.apply(request, now, effects);
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
   Queue* const queue = state_.find_queue(request.queue);
@@ -95,19 +92,46 @@ void Shard::release_waiters(Effects& effects) {
   for (const auto& [id, queue] : state_.queues) polls_.answer_all(*queue, Errc::ok, effects);
 }
 
+void Shard::match(Instant now, Effects& effects) {
+  if (state_.armed.take(ShardPart::match)) receives_.match(now, effects);
+}
+
 // --- time ---
+
+Instant Shard::next_deadline() {
+  return !armed(ShardPart::reclaim) && commits_.idle() ? state_.timers.next() : Instant{0};
+}
 
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   state_.pages.begin_turn();
-  if (!reclaimer_.idle()) reclaimer_.reclaim(effects);
-  if (commits_.any_begun()) moves_.begin(now, effects);
+  check_armed();
+  if (state_.armed.take(ShardPart::reclaim)) {
+    reclaimer_.reclaim(effects);
+    if (!reclaimer_.idle()) state_.arm(ShardPart::reclaim);
+  }
+  if (state_.armed.take(ShardPart::moves)) moves_.begin(now, effects);
   const bool more =
       state_.timers.expire(passed, state_.limits.cascade_a_turn,
                            [&](const TimerEntry& entry) { return on_timer(entry, now, effects); });
-  state_.timers.sweep(state_.limits.timers_a_turn,
-                      [this](const TimerEntry& entry) { return live(entry); });
-  return more || !reclaimer_.idle();
+  if (state_.timers.stale() > 0)
+    state_.timers.sweep(state_.limits.timers_a_turn,
+                        [this](const TimerEntry& entry) { return live(entry); });
+  return more || state_.armed.has(ShardPart::reclaim);
+}
+
+// A part with work is armed. The simulator's build asks them all.
+void Shard::check_armed() const {
+#ifdef PAWL_MUTANTS
+  const auto check = [this](ShardPart part, bool has_work) {
+    CHECK(!has_work || armed(part), "part {} of the shard has work and is not armed",
+          static_cast<int>(part));
+  };
+  check(ShardPart::reclaim, !reclaimer_.idle());
+  check(ShardPart::moves, commits_.any_begun());
+  check(ShardPart::match, polls_.wants_match());
+  check(ShardPart::replay, replays_.any());
+#endif
 }
 
 bool Shard::live(const TimerEntry& entry) const {
@@ -205,7 +229,7 @@ std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() con
 
 // --- figures ---
 
-Shard::Memory Shard::memory() const {
+ShardMemory Shard::memory() const {
   const ShardState& s = state_;
   return {.index = s.pages.bytes() + s.times_bytes,
           .slots = s.slots.bytes() + s.leases.bytes() + s.groups_bytes,

@@ -58,16 +58,15 @@ class Shard {
   // frees purged messages. True: there is more to do at this `now`.
   bool expire(Instant passed, Instant now, Effects& effects);
   // Delivers visible messages to waiting receives. Call it last in a turn.
-  void match(Instant now, Effects& effects) { receives_.match(now, effects); }
+  void match(Instant now, Effects& effects);
   // The log has placed the records of this turn. The sent messages may be delivered once the log is
   // durable up to `lsn`.
   void appended(Effects& effects, Lsn lsn) { commits_.appended(effects, lsn); }
   void committed(Lsn durable, Instant now) { commits_.committed(durable, now); }
   // Before this time expire() has nothing to do.
-  Instant next_deadline() {
-    return reclaimer_.idle() && commits_.idle() ? state_.timers.next() : Instant{0};
-  }
-  bool wants_match() const { return polls_.wants_match(); }
+  Instant next_deadline();
+  // match() or, for ShardPart::replay, the caller has work.
+  bool armed(ShardPart part) const { return state_.armed.has(part); }
 
   // The body of a message cannot be read: its queue continues without it. The next startup tries it
   // again.
@@ -111,7 +110,8 @@ class Shard {
   Duration replay_retention() const { return replays_.retention(); }
   static constexpr LogPos replay_none = ReplayTasks::none;
   LogPos replay_position() const { return replays_.position(); }
-  bool keeps_for_replay() const { return replays_.any(); }  // one of both is in use
+  // The caller has no replay work left: disarms the part, unless one of both is in use.
+  void rest_replays() { replays_.rest(); }
 
   // --- the directory ---
   const Directory& directory() const { return state_.directory; }
@@ -146,8 +146,7 @@ class Shard {
     restorer_.finish(passed, now, freed);
   }
 
-  using Memory = ShardMemory;
-  Memory memory() const;
+  ShardMemory memory() const;
   std::uint64_t messages() const;
   std::size_t waiting() const { return polls_.waiting(); }
   std::uint64_t set_aside() const { return states_.set_aside(); }     // messages since startup
@@ -157,6 +156,7 @@ class Shard {
 
  private:
   void apply_transfer(Request& request, Instant now, Effects& effects);
+  void check_armed() const;
   bool live(const TimerEntry& entry) const;
   std::size_t on_timer(const TimerEntry& entry, Instant now, Effects& effects);
 

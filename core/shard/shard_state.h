@@ -10,7 +10,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/base/armed_parts.h"
 #include "core/base/ids.h"
+#include "core/base/mutant.h"
 #include "core/base/time.h"
 #include "core/containers/slab.h"
 #include "core/containers/timer_wheel.h"
@@ -93,6 +95,16 @@ enum ShardTimer : std::uint16_t {
   timer_lease
 };
 
+// The parts of a shard that are visited only when they are armed, in the order of their visits. The
+// part itself arms; the visitor disarms when no work is left.
+enum class ShardPart : std::uint8_t {
+  reclaim,  // Reclaimer: purged and deleted queues
+  moves,    // MoveTasks: tasks whose start has become durable
+  match,    // LongPolls: queues that may serve a waiting receive
+  replay,   // ReplayTasks, and the replayer of net/engine: tasks, and what the log keeps for them
+  end
+};
+
 struct ShardState {
   static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
   // A queue's row, and the ring of its index, which has at least four entries.
@@ -103,12 +115,20 @@ struct ShardState {
   ShardState(const ShardState&) = delete;
   ShardState& operator=(const ShardState&) = delete;
 
+  void arm(ShardPart part) {
+    const bool forgets = (part == ShardPart::reclaim && MUTANT(forget_to_arm_purged)) ||
+                         (part == ShardPart::moves && MUTANT(forget_to_arm_moves)) ||
+                         (part == ShardPart::match && MUTANT(forget_to_arm_match)) ||
+                         (part == ShardPart::replay && MUTANT(forget_to_arm_replays));
+    if (!forgets) armed.arm(part);
+  }
   // Null: the queue does not exist, or belongs to another shard.
   Queue* find_queue(QueueId id);
   // Null: the queue has had no message, task or timer yet.
   Queue* existing_queue(std::uint32_t id) const;
   Queue& make_queue(QueueId id);
 
+  ArmedParts<ShardPart> armed;
   ShardIdentity identity;
   ShardLimits limits;
   Directory directory;

@@ -244,12 +244,21 @@ void Connections::touch_all() {
   for (std::uint32_t index = 0; index < rows_.size(); ++index) memory_.touch(index);
 }
 
+// The shard shares its memory anew if the connections' part has changed much.
+void Connections::tell_memory() {
+  const std::uint64_t now = memory(), before = told_memory_;
+  if (std::max(now, before) - std::min(now, before) < memory_step) return;
+  told_memory_ = now;
+  loop_->memory_changed();
+}
+
 // Above half the limit, frees the spare buffers of connections used since the last count. Beyond
 // the limit, frees those of all connections, then closes the largest holders until the rest fits.
 void Connections::count_memory() {
   if (counted_ + grown_ > context_->memory_max / 2) give_back_spare();
   grown_ = 0;
   sum_memory();
+  tell_memory();
   close_strangers();
   if (counted_ > context_->memory_max) {
     touch_all();

@@ -88,6 +88,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   void give_back_spare();
   void touch_all();
   void sum_memory();
+  void tell_memory();
   void close_strangers();
   void evict(Connection& connection);
   std::unique_ptr<Connection> make(int fd, Protocol protocol);
@@ -102,7 +103,9 @@ class Connections final : public ConnectionHost, public RequestOwner {
   std::size_t open_ = 0;
   bool over_ = false;
   MemorySums memory_;
-  std::size_t unverified_ = 0;  // bytes of unverified connections
+  std::size_t unverified_ = 0;                           // bytes of unverified connections
+  static constexpr std::uint64_t memory_step = 1 << 20;  // the shard is told of such changes
+  std::uint64_t told_memory_ = 0;
   std::uint64_t evicted_ = 0;
   Instant ticked_, ticked_before_;
 };

@@ -164,6 +164,7 @@ void ShardLoop::send_transfer(Transfer& transfer, const std::byte* record) {
     transfer.sent = stored.sent;
     transfer.id = stored.carried.id;
     transfer.keep(stored.content);
+    note_growth(1 + transfer.bytes.size() / 4096);
     shard_->address(transfer);
   }
   const bool unaddressed = transfer.stage == Transfer::Stage::commit;

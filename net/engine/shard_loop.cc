@@ -43,7 +43,9 @@ void ShardLoop::submit(Request& request, ShardId target) {
   request.route.fetched = request.route.unread = request.unreadable = request.unfetched = 0;
   request.route.unflushed = false;
   request.durability = Durability::fsync;
-  if (!ChangeLines::concerns(request) || change_lines_.enter(request)) route(request, target);
+  if (!changes_directory(request.op) || !ChangeLines::concerns(request) ||
+      change_lines_.enter(request))
+    route(request, target);
 }
 
 bool ShardLoop::cancel(Request& request, ShardId target) {
@@ -75,28 +77,28 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   ++stats_.turns;
   now_ = now;
   const Lsn durable_before = log_->durable();
-  share_memory();
-  if (replays()) keep_for_replay(now);
+  if (memory_due_ <= 0) share_memory();
+  if (shard_->armed(ShardPart::replay)) keep_for_replay(now);
   if (log_->finished_io()) log_->pump(now, now_us, false);
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
-  const bool applied = retry_held(now) || !queued_.empty();
+  const bool applied = (!held_.empty() && retry_held(now)) || !queued_.empty();
   for (std::size_t left = queued_.size(); left > 0; --left) {
     Request* const request = queued_.front();
     queued_.pop_front();
     apply(*request, now);
   }
-  go_on_with_changes();
+  if (!answered_rows_.empty()) go_on_with_changes();
   more_ = shard_->expire(now - timers_late, now, effects_);
   if (draining_) shard_->release_waiters(effects_);
   shard_->match(now, effects_);
-  if (replays()) replay(now);
+  if (shard_->armed(ShardPart::replay)) replay(now);
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   more_ |= worked && !held_.empty();  // this turn may have freed or used what they wait for
   append(now);
-  relocate(now, !worked);
+  if (log_->relocation_due()) relocate(now, !worked);
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
   more_ |= !answered_rows_.empty();
@@ -176,6 +178,7 @@ void ShardLoop::back_home(Request& request) {
 
 void ShardLoop::apply(Request& request, Instant now) {
   ++stats_.requests;
+  note_growth(1 + request.sends.size() + request.targets.size() + request.deliveries.size());
   if (sends(request)) {
     if (!held_.empty() || !send(request, now)) hold({.request = &request});
     return;
@@ -285,7 +288,7 @@ void ShardLoop::append(Instant now) {
   }
   CHECK(lsn >= log_->durable(), "{} is durable, {} is appended", log_->durable(), lsn);
   shard_->appended(effects_, lsn);
-  send_transfers();
+  if (!effects_.transfers.empty()) send_transfers();
   for (const Reply& reply : effects_.replies) {
     Request& request = *reply.request;
     request.route.unflushed = reply.after_flush && lsn > log_->durable() &&
@@ -310,7 +313,7 @@ void ShardLoop::append(Instant now) {
   // Released after the responses, which are read from the log's memory.
   for (const LogPos position : effects_.freed) log_->release(position);
   effects_.clear();
-  write_checkpoint(now);
+  if (checkpointing_ || log_->wants_checkpoint()) write_checkpoint(now);
 }
 
 // True: the request is answered before it is durable.
@@ -347,10 +350,9 @@ void ShardLoop::progress(Instant now) {
 // answered at once. A response "queue exists" goes to every shard first too: the queue's own
 // announcement may still be under way.
 void ShardLoop::announce(Request& request) {
-  const bool directory = request.op == Op::create_queue || request.op == Op::delete_queue ||
-                         request.op == Op::set_attributes;
   const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
-  if (!directory || !named || port_->shards() == 1 || MUTANT(tell_nobody)) return answer(request);
+  if (!changes_directory(request.op) || !named || port_->shards() == 1 || MUTANT(tell_nobody))
+    return answer(request);
   CHECK(port_->self() == control_shard && request.config != nullptr, "shard {}",
         raw(port_->self()));
   changes_.push_back(std::make_unique<ConfigChange>(
@@ -382,9 +384,10 @@ void ShardLoop::answer(Request& request) {
 }
 
 void ShardLoop::give(Request& request) {
-  if (replayer_.owns(request)) return replayer_.on_response();
+  if (shard_->armed(ShardPart::replay) && replayer_.owns(request)) return replayer_.on_response();
   // Its owner may submit the request again, or free it.
-  if (ChangeLines::concerns(request) && change_lines_.answered(request))
+  if (changes_directory(request.op) && ChangeLines::concerns(request) &&
+      change_lines_.answered(request))
     answered_rows_.push_back(request.queue);
   request_owner_->on_response(request);
 }
@@ -437,13 +440,13 @@ void ShardLoop::resume_transfers(const std::vector<ResumedTransfer>& transfers) 
 }
 
 Instant ShardLoop::next_deadline() {
-  if (more_ || !queued_.empty() || shard_->wants_match() || port_->backlog() ||
-      log_->bodies_due()) {
+  if (more_ || !queued_.empty() || shard_->armed(ShardPart::match) || port_->backlog() ||
+      (unread_ > 0 && log_->bodies_due())) {
     return Instant{0};
   }
   const Instant timers = shard_->next_deadline();
   const bool later = timers != Instant{0} && timers != never;
-  const Instant replay = replays() ? replayer_.next_due() : never;
+  const Instant replay = shard_->armed(ShardPart::replay) ? replayer_.next_due() : never;
   return std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
 }
 

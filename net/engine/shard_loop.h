@@ -74,6 +74,9 @@ class ShardLoop {
  public:
   static constexpr std::size_t mesh_a_turn = 64;
   static constexpr std::size_t changes_a_turn = 16;
+  // The shares of the memory are looked at again after so many requests and messages of theirs; in
+  // every turn while the memory is full.
+  static constexpr std::int64_t memory_look = 64;
   static constexpr std::uint32_t wants_max = 16;  // concurrent body reads of a request
   static constexpr std::size_t relocated_idle_turn = 64 << 10;  // bytes
   static constexpr std::size_t relocated_busy_turn = 4 << 10;
@@ -109,6 +112,9 @@ class ShardLoop {
   // The shards to wake for the messages since the last call. Call it after turn() and after all
   // that sends messages behind it: it publishes those too.
   std::uint64_t take_wakes() { return std::exchange(wakes_, 0) | port_->publish(); }
+
+  // RequestOwner::memory() has changed much.
+  void memory_changed() { memory_due_ = 0; }
 
   // The next time turn() is due if nothing arrives; Instant{0}: at once.
   Instant next_deadline();
@@ -156,10 +162,6 @@ class ShardLoop {
   void take_change(ShardId from, ConfigChange& change);
   void change_queue(ShardId from, ConfigChange& change);
   void decide(Request& request, Instant now);
-  // True: keep_for_replay() and the replayer have work.
-  bool replays() const {
-    return shard_->keeps_for_replay() || log_->keeps_for_replay() || replayer_.active();
-  }
   void append(Instant now);
   bool leaves_early(const Request& request, Instant now);
   void progress(Instant now);  // answers requests that became durable
@@ -174,6 +176,9 @@ class ShardLoop {
 
   // shard_upkeep.cc
   void share_memory();
+  void note_growth(std::size_t messages) {
+    if (!MUTANT(forget_to_arm_memory)) memory_due_ -= static_cast<std::int64_t>(messages);
+  }
   void keep_for_replay(Instant now);
   void look_into_log(Request& request, Instant now);
   void replay(Instant now);
@@ -210,6 +215,7 @@ class ShardLoop {
   std::uint64_t wakes_ = 0;
   std::size_t from_mesh_ = 0;
   std::uint64_t unread_ = 0;                // pending body reads
+  std::int64_t memory_due_ = 0;             // messages until share_memory() looks again
   bool memory_full_ = false;                // sends are refused
   bool memory_full_for_transfers_ = false;  // messages from other shards are refused, too
   bool polls_end_ = false;

@@ -12,9 +12,10 @@
 namespace pawl {
 
 void ShardLoop::share_memory() {
+  memory_due_ = memory_look;
   if (memory_max_ == 0) return;
   const std::uint64_t image_min = memory_max_ / image_share_min;
-  const Shard::Memory memory = shard_->memory();
+  const ShardMemory memory = shard_->memory();
   const std::uint64_t state = memory.sum();
   memory_full_ = state + image_min > memory_max_ || (memory_full_ && MUTANT(stay_full));
   // Messages from other queues get a higher limit: they free as much at their source, and refusing
@@ -22,6 +23,7 @@ void ShardLoop::share_memory() {
   // two shards would wait for each other. Nor do long polls, some of which move dead letters on.
   memory_full_for_transfers_ =
       state - memory.transfers - memory.waiting + image_min / 2 > memory_max_;
+  if (memory_full_ || memory_full_for_transfers_) memory_due_ = 0;
   const std::uint64_t left = memory_full_ ? image_min : memory_max_ - state;
   log_->set_memory_max(std::max(image_min, left - std::min(left, request_owner_->memory())));
 }
@@ -46,12 +48,13 @@ void ShardLoop::look_into_log(Request& request, Instant now) {
 void ShardLoop::replay(Instant now) {
   if (Request* const request = replayer_.turn(now, effects_); request != nullptr)
     submit(*request, replayer_.target());
+  if (!log_->keeps_for_replay() && !replayer_.active()) shard_->rest_replays();
 }
 
 // Writes a checkpoint slice if one is due. During shutdown none is written: the remaining log is
 // short.
 void ShardLoop::write_checkpoint(Instant now) {
-  if (draining_ || !(checkpointing_ || log_->wants_checkpoint())) return;
+  if (draining_) return;
   if (!std::exchange(checkpointing_, true)) {
     shard_->begin_checkpoint();
     log_->begin_checkpoint();
@@ -68,7 +71,7 @@ void ShardLoop::write_checkpoint(Instant now) {
 
 // Relocates live messages out of a segment to be reused, a bounded amount per turn.
 void ShardLoop::relocate(Instant now, bool idle) {
-  if (draining_ || !log_->relocation_due()) return;
+  if (draining_) return;
   std::size_t left = idle ? relocated_idle_turn : relocated_busy_turn;
   FoundSend found;
   while (left > 0 &&

@@ -145,7 +145,7 @@ void ShardNumbers::take(const LogStats& log) {
 }
 
 void ShardNumbers::take(const Shard& shard) {
-  const Shard::Memory memory = shard.memory();
+  const ShardMemory memory = shard.memory();
   put(messages, shard.messages());
   put(waiting, shard.waiting());
   put(set_aside, shard.set_aside());

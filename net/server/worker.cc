@@ -334,7 +334,7 @@ void Worker::note_refusals() {
 
 // Clears out_of_space_ after a second without a refusal, when a message of any size has space.
 void Worker::look_for_space() {
-  const Log& log = engine_->log();
+  Log& log = engine_->log();
   if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
       log.check_free_space(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
     out_of_space_ = false;

@@ -119,7 +119,7 @@ TEST(Shard, HasNothingToDoBeforeItsNextDeadline) {
       EXPECT_FALSE(it.shard.expire(due - milliseconds(1), due - milliseconds(1), early));
       EXPECT_FALSE(early.has_records());
       EXPECT_TRUE(early.replies.empty());
-      EXPECT_FALSE(it.shard.wants_match());
+      EXPECT_FALSE(it.shard.armed(ShardPart::match));
       it.now = due;
     }
     it.turn(nullptr);

@@ -290,7 +290,7 @@ TEST_F(FreeSpaceTest, PurgedDelayedMessagesFreeMemory) {
   send_many(queue, 1000, 1);
   run(100'000);
   EXPECT_EQ(with(Errc::ok), 1000u);
-  const Shard::Memory memory = world->loop(0).shard().memory();
+  const ShardMemory memory = world->loop(0).shard().memory();
   EXPECT_LT(memory.sum() - memory.queues, plan.memory / 3);
 }
 

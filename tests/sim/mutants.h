@@ -99,6 +99,19 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(count_shared_body_twice),
     PAWL_MUTANT_NAME(forget_numbers),
     PAWL_MUTANT_NAME(repeat_publish),
+    PAWL_MUTANT_NAME(forget_to_arm_checkpoint),
+    PAWL_MUTANT_NAME(forget_to_arm_rest),
+    PAWL_MUTANT_NAME(forget_to_arm_reclaim),
+    PAWL_MUTANT_NAME(forget_to_arm_tidy),
+    PAWL_MUTANT_NAME(forget_to_arm_segments),
+    PAWL_MUTANT_NAME(forget_to_arm_bodies),
+    PAWL_MUTANT_NAME(forget_to_arm_relocation),
+    PAWL_MUTANT_NAME(forget_to_arm_replay),
+    PAWL_MUTANT_NAME(forget_to_arm_purged),
+    PAWL_MUTANT_NAME(forget_to_arm_moves),
+    PAWL_MUTANT_NAME(forget_to_arm_match),
+    PAWL_MUTANT_NAME(forget_to_arm_replays),
+    PAWL_MUTANT_NAME(forget_to_arm_memory),
 };
 #undef PAWL_MUTANT_NAME
 

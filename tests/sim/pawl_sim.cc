@@ -27,7 +27,7 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::uint64_t mutant_seeds_max = 2000;
+constexpr std::uint64_t mutant_seeds_max = 4000;
 constexpr unsigned mutant_seconds_max = 600;
 
 struct Options {
@@ -47,7 +47,7 @@ constexpr std::string_view usage =
     "  --operations N  requests of clients in each (2000)\n"
     "  --shards N      instead of what the seed chooses\n"
     "  --mutant NAME   with this mistake built in\n"
-    "  --mutants       every mistake, each until it is found; --seeds is then the most (2000)\n"
+    "  --mutants       every mistake, each until it is found; --seeds is then the most (4000)\n"
     "  --trace         print what happens\n";
 
 std::optional<Mutant> mutant_named(std::string_view name) {

@@ -109,6 +109,28 @@ void SegmentDemand::note_satisfied() {
         noted_.wanted_max, end_);
 }
 
+void SegmentDemand::narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const {
+  if (MUTANT(rest_forever)) return;
+  constexpr std::uint64_t each = UpkeepBounds::message_bytes;
+  CHECK(reserve.least <= reserve.most, "{} of {} bytes", reserve.least, reserve.most);
+  CHECK(wanted_bytes_ >= reserve.least && wanted_bytes_ <= reserve.most, "{} bytes", wanted_bytes_);
+  // With so many messages or more, the reserve no longer grows.
+  const std::uint64_t many = (reserve.most - reserve.least + each - 1) / each;
+  if (wanted_bytes_ == reserve.most) {
+    bounds.messages_min = std::max(bounds.messages_min, many);
+    if (noted_.sum_max != UINT64_MAX) bounds.end_before(noted_.sum_max - reserve.most + 1);
+    return;
+  }
+  bounds.messages_max = std::min(bounds.messages_max, many);
+  if (noted_.wanted_min > reserve.least)
+    bounds.messages_min =
+        std::max(bounds.messages_min, (noted_.wanted_min - reserve.least + each - 1) / each);
+  if (noted_.wanted_max < reserve.most)
+    bounds.messages_max = std::min(bounds.messages_max, (noted_.wanted_max - reserve.least) / each);
+  if (noted_.sum_max != UINT64_MAX)
+    bounds.sum_max = std::min(bounds.sum_max, noted_.sum_max - reserve.least);
+}
+
 // A retired file is free space, but it is ready only after the segment that is being made.
 bool SegmentDemand::is_urgent() const {
   if (end_ == UINT64_MAX) return false;

@@ -21,8 +21,19 @@
 #include "wal/format/format.h"
 #include "wal/segments/retired_files.h"
 #include "wal/segments/segment_table.h"
+#include "wal/segments/upkeep_bounds.h"
 
 namespace pawl {
+
+// The free bytes wanted ahead of the log's end: `least`, and UpkeepBounds::message_bytes for each
+// message, but no more than `most`.
+struct ReserveRule {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  std::uint64_t bytes(std::uint64_t messages) const {
+    return std::min(least + UpkeepBounds::message_bytes * messages, most);
+  }
+};
 
 class SegmentDemand {
  public:
@@ -40,6 +51,7 @@ class SegmentDemand {
   // Sets the free bytes wanted ahead of `end`, the current end of the log, in addition to one
   // segment being filled.
   void want(std::uint64_t bytes, Lsn end);
+  std::uint64_t wanted() const { return wanted_bytes_; }
   Lsn end() const { return end_ == UINT64_MAX ? 0 : end_; }  // of the log; 0: not known yet
   void grow() { grows_ = true; }
   void note_tail(Instant now);
@@ -62,13 +74,17 @@ class SegmentDemand {
   void shrunk() { shrinks_ = false; }
   // Notes that no file is to be made, filled or deleted.
   void note_satisfied();
-  // True: the same still holds before next_look(), without another look at all figures.
-  bool satisfied() const {
+  // True: the same still holds before next_look() with so many wanted bytes behind this end of the
+  // log, without another look at all figures.
+  bool satisfied(std::uint64_t wanted, Lsn end) const {
     if (MUTANT(rest_forever)) return true;
     return noted_.tail == table_.tail() && noted_.ready_end == table_.ready_end() &&
-           noted_.retired == retired_.size() && wanted_bytes_ >= noted_.wanted_min &&
-           wanted_bytes_ <= noted_.wanted_max && wanted_bytes_ + end_ <= noted_.sum_max;
+           noted_.retired == retired_.size() && wanted >= noted_.wanted_min &&
+           wanted <= noted_.wanted_max && wanted + end <= noted_.sum_max;
   }
+  bool satisfied() const { return satisfied(wanted_bytes_, end_); }
+  // Narrows `bounds` so that satisfied() stays true within them. The wanted bytes are `reserve`.
+  void narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const;
   Instant next_look() const { return shrink_at_; }
   Instant noted_shrink() const { return noted_.shrink; }  // next_shrink() at note_satisfied()
   // The time of the next deletion at rest; `never`: no file is too many.

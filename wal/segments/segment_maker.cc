@@ -86,11 +86,23 @@ Instant SegmentMaker::next_due() const {
   return std::min(fill_due_, demand_.next_shrink());
 }
 
+bool SegmentMaker::has_work(Instant now, std::uint64_t wanted, Lsn end) const {
+  if (io_.armed) return false;
+  const bool fills = fill_due_ != never && end >= next_fill_end_;
+  return !rests_ || !demand_.satisfied(wanted, end) || fills ||
+         now >= std::min(fill_due_, demand_.next_look());
+}
+
+void SegmentMaker::narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const {
+  if (io_.armed) return;
+  CHECK(rests_, "step {} has work", static_cast<int>(step_));
+  demand_.narrow(bounds, reserve);
+  bounds.due_at(std::min(fill_due_, demand_.next_look()));
+  if (fill_due_ != never) bounds.end_before(next_fill_end_);
+}
+
 Result<void> SegmentMaker::pump(Instant now, bool stopping) {
-  if (io_.armed) return {};
-  const bool fills = fill_due_ != never && demand_.end() >= next_fill_end_;
-  if (rests_ && demand_.satisfied() && !fills && now < std::min(fill_due_, demand_.next_look()))
-    return {};
+  if (!has_work(now, demand_.wanted(), demand_.end())) return {};
   rests_ = false;
   if (io_.done) {
     if (auto ended = end_step(now, std::exchange(io_, {}).result); !ended) return ended;

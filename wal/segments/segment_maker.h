@@ -72,6 +72,10 @@ class SegmentMaker {
 
   // Continues work under way; starts more unless `stopping`. An error is final.
   Result<void> pump(Instant now, bool stopping);
+  // True: pump() has something to do, with so many wanted bytes behind this end of the log.
+  bool has_work(Instant now, std::uint64_t wanted, Lsn end) const;
+  // Narrows `bounds` so that has_work() stays false within them. The wanted bytes are `reserve`.
+  void narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const;
   bool busy() const { return io_.armed || io_.done; }
   bool making() const { return step_ != Step::none && step_ < Step::remove; }
   // The last attempt to make a segment failed: the disk is full, or a file is refused.

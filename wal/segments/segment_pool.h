@@ -124,6 +124,8 @@ class SegmentPool {
     return table_.looks_below(std::min(below, kept_from())) || below != retired_below_ ||
            kept_from() != retired_kept_ || disk_full();
   }
+  // No segment below this one can be retired; it falls when a segment loses its last message.
+  std::uint64_t looked_below() const { return table_.looked_below(); }
   // The first segment with messages but without a file; ready_end() if none.
   std::uint64_t first_missing() const { return table_.first_missing(); }
 
@@ -151,6 +153,12 @@ class SegmentPool {
 
   // --- file work: see wal/segments/segment_maker.h ---
   Result<void> pump(Instant now, bool stopping) { return maker_.pump(now, stopping); }
+  bool has_work(Instant now, std::uint64_t wanted, Lsn end) const {
+    return maker_.has_work(now, wanted, end);
+  }
+  void narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const {
+    maker_.narrow(bounds, reserve);
+  }
   bool busy() const { return maker_.busy(); }
   bool making() const { return maker_.making(); }
   bool disk_full() const { return maker_.disk_full(); }

@@ -107,6 +107,7 @@ class SegmentTable {
   // --- retiring ---
   // True: a segment below `below` may be empty and not retired.
   bool looks_below(std::uint64_t below) const { return looked_below_ < below; }
+  std::uint64_t looked_below() const { return looked_below_; }
   // Moves the files of durably empty segments below `below` to `retired`.
   void retire(std::uint64_t below, Lsn durable, RetiredFiles& retired);
   // The same for one segment. False: it is not needed, but not durably yet.

@@ -3,9 +3,8 @@
 
 namespace pawl {
 
-std::uint64_t SpaceBudget::reserve() const {
-  return std::min(least_reserve() + 2 * block_bytes * pool_.live(),
-                  2 * geometry_.segment_bytes + checkpoint_space());
+ReserveRule SpaceBudget::reserve_rule() const {
+  return {least_reserve(), 2 * geometry_.segment_bytes + checkpoint_space()};
 }
 
 // Space for the bytes appended before the next checkpoint begins and while it is written; the
@@ -24,6 +23,11 @@ std::uint64_t SpaceBudget::free(Lsn end, From from) const {
       from == From::relocation ? std::min(checkpoint_space(), reserve()) : reserve();
   const std::uint64_t free = pool_.free_space_behind(end);
   return free - std::min(free, kept + accepted_ + for_queues);
+}
+
+void SpaceBudget::grant(Lsn end) {
+  granted_at_ = pool_.live();
+  granted_to_ = end + accepted_ + free(end, From::sender);
 }
 
 }  // namespace pawl

@@ -41,16 +41,34 @@ class SpaceBudget {
 
   // The size of the latest checkpoint; an estimate after recovery.
   std::uint64_t checkpoint_bytes() const { return checkpoint_bytes_; }
-  void set_checkpoint_bytes(std::uint64_t bytes) { checkpoint_bytes_ = bytes; }
+  void set_checkpoint_bytes(std::uint64_t bytes) {
+    checkpoint_bytes_ = bytes;
+    forget_grant();
+  }
 
   // When free space is low, a checkpoint is due after this many bytes, or twice its size if larger.
   std::uint64_t step() const { return std::min(geometry_.segment_bytes / 8, step_max); }
-  std::uint64_t reserve() const;
+  ReserveRule reserve_rule() const;
   std::uint64_t least_reserve() const;
+  std::uint64_t reserve() const { return reserve_rule().bytes(pool_.live()); }
   // True: the free space behind `end`, the log's end, is less than a checkpoint may need.
   bool is_short(Lsn end) const { return pool_.free_space_behind(end) < checkpoint_space(); }
+  // The bytes that the log appends before is_short(); 0: it is.
+  std::uint64_t until_short(Lsn end) const {
+    const std::uint64_t free = pool_.free_space_behind(end), least = checkpoint_space();
+    return free < least ? 0 : free - least + 1;
+  }
   // The bytes behind `end` that messages may still take.
   std::uint64_t free(Lsn end, From from) const;
+  // Grants the senders the bytes free behind `end`: up to these, no figure is looked at again.
+  void grant(Lsn end);
+  // True: the grant has so many bytes more, with the log's end at `end` and so many messages.
+  bool granted(std::uint64_t bytes, Lsn end, std::uint64_t messages) const {
+    const std::uint64_t more = messages - std::min(messages, granted_at_);
+    return end + accepted_ + bytes + UpkeepBounds::message_bytes * more <= granted_to_;
+  }
+  // The free space or the reserve may have changed otherwise than by sends.
+  void forget_grant() { granted_to_ = 0; }
 
   // Reserves bytes of accepted messages until they are appended, in the same turn.
   void accept(std::uint64_t bytes) { accepted_ += bytes; }
@@ -70,6 +88,8 @@ class SpaceBudget {
   const SegmentPool& pool_;
   std::uint64_t checkpoint_bytes_ = 0;
   std::uint64_t accepted_ = 0;
+  std::uint64_t granted_to_ = 0;  // the log's end, with what is reserved for further messages
+  std::uint64_t granted_at_ = 0;  // messages in the log at the grant
 };
 
 }  // namespace pawl
