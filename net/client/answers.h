@@ -37,7 +37,7 @@ Client::Code put_message(std::string& out,
                          const Client::Outgoing& message);  // ok, too_large, bad_attributes
 void put_receive(std::string& out, const Client::ReceiveOptions& options);
 void put_subscribe(std::string& out, const Client::SubscribeOptions& options);
-// CHANGE with a visibility timeout, DELETE without.
+// CHANGE with a visibility timeout, DELETE_MESSAGE without.
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
                   std::optional<std::chrono::milliseconds> visibility);
 Client::Code put_queue_attributes(std::string& out,

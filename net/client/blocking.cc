@@ -249,10 +249,10 @@ Client::Result<std::vector<Client::Message>> Client::receive(const Queue& queue,
   return std::vector<Message>(views.begin(), views.end());
 }
 
-Client::Result<std::vector<Client::Code>> Client::remove(const Queue& queue,
-                                                         std::span<const Receipt> receipts) {
+Client::Result<std::vector<Client::Code>> Client::delete_message(
+    const Queue& queue, std::span<const Receipt> receipts) {
   if (outstanding() > 0) return failed(Code::busy);
-  const auto answer = impl_->finish(submit_remove(queue, receipts));
+  const auto answer = impl_->finish(submit_delete_message(queue, receipts));
   if (!answer) return std::unexpected(answer.error());
   std::vector<Code> codes;
   if (!client::take_codes(answer->payload, codes) || codes.size() != receipts.size())
@@ -260,8 +260,8 @@ Client::Result<std::vector<Client::Code>> Client::remove(const Queue& queue,
   return codes;
 }
 
-Client::Result<void> Client::remove(const Queue& queue, const Receipt& receipt) {
-  const auto codes = remove(queue, std::span(&receipt, 1));
+Client::Result<void> Client::delete_message(const Queue& queue, const Receipt& receipt) {
+  const auto codes = delete_message(queue, std::span(&receipt, 1));
   if (!codes) return std::unexpected(codes.error());
   if (codes->front() != Code::ok) return failed(codes->front());
   return {};

@@ -219,8 +219,8 @@ Client::Result<Client::Ticket> Client::submit_unsubscribe(Ticket subscription) {
   });
 }
 
-Client::Result<Client::Ticket> Client::submit_remove(const Queue& queue,
-                                                     std::span<const Receipt> receipts) {
+Client::Result<Client::Ticket> Client::submit_delete_message(const Queue& queue,
+                                                             std::span<const Receipt> receipts) {
   if (receipts.empty() || receipts.size() > entries_max) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::delete_message, queue, [&](std::string& out) {
     client::put_receipts(out, receipts, std::nullopt);

@@ -6,8 +6,8 @@
 //                  +--+ CHANGE every third of the     +--- 2xxx, or the ----+
 //                       visibility timeout                 connection ended
 //
-// One DELETE is in flight at a time, unless a full one can follow: verdicts gather meanwhile. The
-// same holds for CHANGE.
+// One DELETE_MESSAGE is in flight at a time, unless a full one can follow: verdicts gather
+// meanwhile. The same holds for CHANGE.
 //
 // One message of each group of a FIFO queue is with the handler (group_order.h).
 //

@@ -146,12 +146,12 @@ int pawl_receive(pawl_client* client, const pawl_queue* queue, uint32_t wait_ms,
   });
 }
 
-int pawl_delete(pawl_client* client, const pawl_queue* queue, const pawl_message* message) {
+int pawl_delete_message(pawl_client* client, const pawl_queue* queue, const pawl_message* message) {
   return guarded([&] {
     Client::Receipt receipt;
     std::ranges::copy(message->receipt, receipt.begin());
-    const auto removed = client->client.remove(queue_of(*queue), receipt);
-    return removed ? Client::Code::ok : removed.error().code;
+    const auto deleted = client->client.delete_message(queue_of(*queue), receipt);
+    return deleted ? Client::Code::ok : deleted.error().code;
   });
 }
 

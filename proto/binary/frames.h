@@ -84,8 +84,8 @@ enum class BinaryOp : std::uint8_t {
   authenticate = 15,
   send = 16,
   receive = 17,
-  delete_message = 18,  // DELETE
-  change = 19,          // CHANGE of a visibility timeout
+  delete_message = 18,
+  change = 19,  // CHANGE of a visibility timeout
   start_move = 20,
   cancel_move = 21,
   list_moves = 22,
@@ -94,7 +94,7 @@ enum class BinaryOp : std::uint8_t {
   list_replays = 25,
   subscribe = 26,
   deliver = 27,      // from the server: messages of a subscription
-  acknowledge = 28,  // DELETE that also grants credit to a subscription
+  acknowledge = 28,  // DELETE_MESSAGE that also grants credit to a subscription
   unsubscribe = 29,
   send_once = 30,  // SEND whose messages are recognised when they are sent again
 };

@@ -226,7 +226,7 @@ class BinaryCall {
   Next subscribe(const Context& call);
   Next unsubscribe(const Context& call);
   Next route_receive(const BinarySession& session, const ReceiveParams& params, ShardId owner);
-  Next receipts(const Context& call);  // DELETE, CHANGE, ACKNOWLEDGE
+  Next receipts(const Context& call);  // DELETE_MESSAGE, CHANGE, ACKNOWLEDGE
   Next get_tags(const Context& call);
   Next set_tags(const Context& call);
   Next list_sources(const Context& call);

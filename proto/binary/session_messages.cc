@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND, SEND_ONCE, RECEIVE, SUBSCRIBE, DELETE and CHANGE: reads a batch and checks each entry.
+// SEND, SEND_ONCE, RECEIVE, SUBSCRIBE, DELETE_MESSAGE and CHANGE: reads a batch and checks each
+// entry.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -59,15 +59,15 @@ TEST(BinaryCallMemory, IsNotAskedForOnceTheBuffersHaveGrown) {
   std::string receive;
   put(receive, std::uint32_t{10});
   for (int i = 0; i < 3; ++i) put(receive, std::uint32_t{0});
-  std::string remove;
-  put(remove, std::uint32_t{10});
-  remove.append(10 * receipt_bytes, 'r');
+  std::string receipts;
+  put(receipts, std::uint32_t{10});
+  receipts.append(10 * receipt_bytes, 'r');
   const std::string body(128, 'b');
   const std::string opening[] = {frame(BinaryOp::hello, hello_payload()),
                                  frame(BinaryOp::open_queue, std::string_view("\0\0\1\0q", 5))};
   const std::string steady[] = {
       frame(BinaryOp::send, send, 1), frame(BinaryOp::receive, receive, 1),
-      frame(BinaryOp::delete_message, remove, 1), frame(BinaryOp::stats, "", 1)};
+      frame(BinaryOp::delete_message, receipts, 1), frame(BinaryOp::stats, "", 1)};
   const auto run = [&](const std::string& bytes) {
     out.clear();
     BinaryCall::Next next = call.begin(session, bytes, directory, config);

@@ -227,11 +227,11 @@ TEST(ClientRequests, KeepADurationOutOfRangeOutOfRange) {
 
 TEST(ClientRequests, HaveATimeoutForEachReceiptOnlyToChangeIt) {
   const Client::Receipt receipts[2] = {{1}, {2}};
-  std::string change, removal;
+  std::string change, deletion;
   put_receipts(change, receipts, 250ms);
-  put_receipts(removal, receipts, std::nullopt);
+  put_receipts(deletion, receipts, std::nullopt);
   EXPECT_EQ(change.size(), 4 + 2 * (24 + 4u));
-  EXPECT_EQ(removal.size(), 4 + 2 * 24u);
+  EXPECT_EQ(deletion.size(), 4 + 2 * 24u);
   BinaryReader in(change);
   EXPECT_EQ(in.take<std::uint32_t>(), 2u);
   EXPECT_EQ(in.take_bytes(24)[0], 1);

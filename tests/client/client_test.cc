@@ -161,10 +161,10 @@ TEST_F(ClientToServer, SendsReceivesAndDeletesAMessageWithItsAttributes) {
 
   EXPECT_TRUE(client.change_visibility(*queue, message.receipt, 10s));
   EXPECT_EQ(client.counts(*queue)->in_flight, 1u);
-  EXPECT_TRUE(client.remove(*queue, message.receipt));
+  EXPECT_TRUE(client.delete_message(*queue, message.receipt));
   EXPECT_EQ(client.change_visibility(*queue, message.receipt, 10s).error().code,
             Code::message_gone);
-  EXPECT_EQ(client.remove(*queue, Client::Receipt{}).error().code, Code::receipt_invalid);
+  EXPECT_EQ(client.delete_message(*queue, Client::Receipt{}).error().code, Code::receipt_invalid);
   EXPECT_EQ(client.counts(*queue)->in_flight, 0u);
 }
 

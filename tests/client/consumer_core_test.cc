@@ -256,7 +256,7 @@ TEST_F(ConsumerCoreTest, ExtendsTheVisibilityTimeoutEveryThirdOfIt) {
   for (const Consumer::Token token : tokens_) core_->verdicts().complete(token, Verdict::done());
   core_->turn(start + 11s);
   drive([&] { return status().deleted == 3; });
-  EXPECT_GE(server_.frames() - before, 2u) << "one CHANGE for all, one DELETE, and perhaps";
+  EXPECT_GE(server_.frames() - before, 2u) << "one CHANGE for all, one DELETE_MESSAGE, and perhaps";
   EXPECT_LE(server_.frames() - before, 3u) << "the next RECEIVE";
   EXPECT_EQ(status().refused, 0u);
 }
@@ -338,7 +338,7 @@ TEST_F(ConsumerCoreTest, GivesUpReceiptsThatTheServerRefuses) {
   send(1);
   make(Verdict::later());
   drive_handled(1);
-  ASSERT_TRUE(client_.remove(queue_, receipts_[0]));
+  ASSERT_TRUE(client_.delete_message(queue_, receipts_[0]));
   core_->verdicts().complete(tokens_[0], Verdict::retry_in(5s));
   drive_idle();
   EXPECT_EQ(status().refused, 1u);

@@ -30,7 +30,7 @@ TEST_F(ClientToServer, RefusesTheQueueOfAnotherClient) {
     const auto code_of = [](const auto& result) { return result ? Code::ok : result.error().code; };
     return std::vector<Code>{code_of(client.send(queue, "m")),
                              code_of(client.receive(queue, {.max = 1})),
-                             code_of(client.remove(queue, receipt)),
+                             code_of(client.delete_message(queue, receipt)),
                              code_of(client.purge(queue)),
                              code_of(client.counts(queue)),
                              code_of(client.submit_send(queue, std::span(&message, 1))),
@@ -62,7 +62,8 @@ TEST_F(ClientToServer, RefusesBatchesThatNoServerWouldTake) {
   const std::vector<Client::Outgoing> seventeen(
       17, {.body = std::string_view(huge).substr(0, 1 << 20)});
   EXPECT_EQ(client.send(*queue, seventeen).error().code, Code::too_large);
-  EXPECT_EQ(client.remove(*queue, std::span<const Client::Receipt>()).error().code, Code::invalid);
+  EXPECT_EQ(client.delete_message(*queue, std::span<const Client::Receipt>()).error().code,
+            Code::invalid);
   EXPECT_TRUE(client.send(*queue, "and goes on")) << "nothing of the refused went out";
 }
 
@@ -94,7 +95,7 @@ TEST_F(ClientToServer, CompletesOutOfOrderAndKeepsViewsUntilTheNextCall) {
   }
   receipts.push_back({});
   ASSERT_TRUE(client.submit_change_visibility(*queue, receipts, 30s));
-  ASSERT_TRUE(client.submit_remove(*queue, receipts));
+  ASSERT_TRUE(client.submit_delete_message(*queue, receipts));
   std::size_t codes = 0;
   while (client.outstanding() > 0) {
     ASSERT_TRUE(client.poll(completions, 1s));

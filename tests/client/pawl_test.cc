@@ -53,7 +53,7 @@ TEST_F(InC, AMessageIsSentReceivedAndDeleted) {
   EXPECT_EQ(std::memcmp(messages_[0].id, sent.id, sizeof sent.id), 0);
   EXPECT_EQ(messages_[0].receive_count, 1u);
   EXPECT_EQ(messages_[0].group_size, 0u);
-  EXPECT_EQ(pawl_delete(client_, &queue_, &messages_[0]), 0);
+  EXPECT_EQ(pawl_delete_message(client_, &queue_, &messages_[0]), 0);
   EXPECT_EQ(receive(), 0u);
 }
 

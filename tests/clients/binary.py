@@ -18,7 +18,7 @@ import uuid
 from wire import CALL_SECONDS, Json, Refused, Voice
 
 (HELLO, OPEN_QUEUE, CREATE_QUEUE, DELETE_QUEUE, SET_ATTRIBUTES, GET_ATTRIBUTES, LIST_QUEUES, PURGE, GET_TAGS, SET_TAGS,
- LIST_SOURCES, SEND, RECEIVE, DELETE, CHANGE, START_MOVE, CANCEL_MOVE, LIST_MOVES) = (
+ LIST_SOURCES, SEND, RECEIVE, DELETE_MESSAGE, CHANGE, START_MOVE, CANCEL_MOVE, LIST_MOVES) = (
      1, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22)
 NO_OPERATION = 99
 STATUSES = {
@@ -330,10 +330,10 @@ class Binary(Voice):
         return batch(Entries, self.send(QueueUrl, Entries))
 
     def DeleteMessage(self, QueueUrl, ReceiptHandle):
-        return single(self.each(DELETE, QueueUrl, [receipt(ReceiptHandle)]))
+        return single(self.each(DELETE_MESSAGE, QueueUrl, [receipt(ReceiptHandle)]))
 
     def DeleteMessageBatch(self, QueueUrl, Entries):
-        return batch(Entries, self.each(DELETE, QueueUrl, [receipt(e["ReceiptHandle"]) for e in Entries]))
+        return batch(Entries, self.each(DELETE_MESSAGE, QueueUrl, [receipt(e["ReceiptHandle"]) for e in Entries]))
 
     def ChangeMessageVisibility(self, QueueUrl, **members):
         return single(self.each(CHANGE, QueueUrl, [changed(members)]))

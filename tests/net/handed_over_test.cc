@@ -66,7 +66,7 @@ class HandOverTest : public LiveClientTest {
       ASSERT_TRUE(got);
       ASSERT_EQ(got->size(), 1u);
       EXPECT_EQ(got->front().body, large);
-      EXPECT_TRUE(client->remove(*opened, got->front().receipt));
+      EXPECT_TRUE(client->delete_message(*opened, got->front().receipt));
       open.push_back(std::move(*client));
     }
   }

@@ -54,7 +54,7 @@ TEST_F(ServerTest, EveryConnectionReachesEveryQueue) {
       ASSERT_TRUE(messages);
       ASSERT_EQ(messages->size(), 1u);
       EXPECT_EQ((*messages)[0].body, body);
-      ASSERT_TRUE(clients[i].remove(*queue, (*messages)[0].receipt));
+      ASSERT_TRUE(clients[i].delete_message(*queue, (*messages)[0].receipt));
     }
   }
 }
@@ -91,7 +91,7 @@ TEST_F(ServerTest, WhatWasAcknowledgedIsThereAfterARestart) {
       auto first = client.receive(*queue, {.max = 10, .visibility = 0s});
       ASSERT_TRUE(first);
       for (const Client::Message& message : *first)
-        ASSERT_TRUE(client.remove(*queue, message.receipt));
+        ASSERT_TRUE(client.delete_message(*queue, message.receipt));
     }
   }
   restart();

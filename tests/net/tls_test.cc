@@ -129,7 +129,7 @@ TEST_F(TlsTest, TheClientLibraryComesInIfItTrustsTheServer) {
       ASSERT_TRUE(messages && !messages->empty());
       for (const Client::Message& message : *messages) {
         EXPECT_EQ(message.body, body);
-        ASSERT_TRUE(client->remove(*queue, message.receipt));
+        ASSERT_TRUE(client->delete_message(*queue, message.receipt));
         ++got;
       }
     }

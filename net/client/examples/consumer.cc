@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       receipts.push_back(message.receipt);
     }
     std::fflush(stdout);
-    auto removed = client->remove(*queue, receipts);
-    if (!removed) return fail("delete", removed.error());
+    auto deleted = client->delete_message(*queue, receipts);
+    if (!deleted) return fail("delete", deleted.error());
   }
 }

@@ -26,7 +26,7 @@ static int exchange(pawl_client* client, const char* name) {
   if (error != 0) return fail("receive", error);
   if (count == 0) return 0;
   printf("%.*s\n", (int)message.body_size, message.body);
-  error = pawl_delete(client, &queue, &message);
+  error = pawl_delete_message(client, &queue, &message);
   return error == 0 ? 0 : fail("delete", error);
 }
 

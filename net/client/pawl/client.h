@@ -294,7 +294,7 @@ class [[gnu::visibility("default")]] Client {
     Error error;                            // error of the whole request; the spans are then empty
     std::span<const Sent> sent;             // of submit_send*, in the order of the batch
     std::span<const MessageView> messages;  // of submit_receive and submit_subscribe
-    // of submit_remove, submit_change_visibility and submit_acknowledge
+    // of submit_delete_message, submit_change_visibility and submit_acknowledge
     std::span<const Code> codes;
     bool more = false;  // messages of a subscription: the ticket stays outstanding
   };
@@ -348,8 +348,8 @@ class [[gnu::visibility("default")]] Client {
   }
   Result<std::vector<Sent>> send(const Queue& queue, std::span<const Outgoing> messages);
   Result<std::vector<Message>> receive(const Queue& queue, const ReceiveOptions& options);
-  Result<void> remove(const Queue& queue, const Receipt& receipt);
-  Result<std::vector<Code>> remove(const Queue& queue, std::span<const Receipt> receipts);
+  Result<void> delete_message(const Queue& queue, const Receipt& receipt);
+  Result<std::vector<Code>> delete_message(const Queue& queue, std::span<const Receipt> receipts);
   Result<void> change_visibility(const Queue& queue, const Receipt& receipt,
                                  std::chrono::milliseconds visibility);
 
@@ -372,7 +372,7 @@ class [[gnu::visibility("default")]] Client {
   Result<Ticket> submit_send_once(const Queue& queue, const BatchNumbers& numbers,
                                   std::span<const Outgoing> messages);
   Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
-  Result<Ticket> submit_remove(const Queue& queue, std::span<const Receipt> receipts);
+  Result<Ticket> submit_delete_message(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,
                                           std::chrono::milliseconds visibility);
   // Subscribes to a queue: the server sends messages as they arrive, one credit each. The ticket

@@ -85,7 +85,7 @@ int pawl_send(pawl_client* client, const pawl_queue* queue, const void* body, si
  * first. No message is no error. */
 int pawl_receive(pawl_client* client, const pawl_queue* queue, uint32_t wait_ms,
                  pawl_message* messages, size_t max, size_t* count);
-int pawl_delete(pawl_client* client, const pawl_queue* queue, const pawl_message* message);
+int pawl_delete_message(pawl_client* client, const pawl_queue* queue, const pawl_message* message);
 
 #define PAWL_ERROR_NAME_SIZE 32
 /* Writes the name of an error, "no_such_queue" and the like, cut to `size` with its terminating
