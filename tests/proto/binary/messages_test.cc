@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "proto/binary/messages.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,13 +8,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "proto/binary/session.h"
 #include "tests/proto/binary/session_fixture.h"
 
 namespace pawl {
 namespace {
-
-// --- messages ---
 
 TEST_F(BinarySessionTest, SendsABatchAndAnswersEachEntry) {
   const std::uint32_t q = greet_and_open();
@@ -267,15 +266,15 @@ TEST_F(BinarySessionTest, LooksForManyBeforeItWaitsForSome) {
   ASSERT_EQ(resume(), Next::route);
   EXPECT_EQ(call_.request().op, Op::receive);
   EXPECT_EQ(call_.request().receive.wait, seconds(20));
-  EXPECT_EQ(call_.request().receive.max, BinaryCall::waiting_max);
-  EXPECT_EQ(call_.request().deliveries.size(), BinaryCall::waiting_max);
-  EXPECT_LT(call_.memory(), 2 * BinaryCall::waiting_max * sizeof(Delivery));
+  EXPECT_EQ(call_.request().receive.max, binary::waiting_max);
+  EXPECT_EQ(call_.request().deliveries.size(), binary::waiting_max);
+  EXPECT_LT(call_.memory(), 2 * binary::waiting_max * sizeof(Delivery));
   call_.request().deliveries[0] = delivery(1, "x");
   call_.request().delivered = 1;
   ASSERT_EQ(resume(), Next::respond);
   EXPECT_EQ(BinaryReader(answer().payload).take<std::uint32_t>(), 1u);
 
-  ASSERT_EQ(begin(BinaryOp::receive, receive(BinaryCall::waiting_max, 20'000), q), Next::route);
+  ASSERT_EQ(begin(BinaryOp::receive, receive(binary::waiting_max, 20'000), q), Next::route);
   EXPECT_EQ(call_.request().receive.wait, seconds(20)) << "so few wait at once";
 
   ASSERT_EQ(begin(BinaryOp::receive, receive(1024, 20'000), q), Next::route);

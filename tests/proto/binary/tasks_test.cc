@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replay tasks over the binary protocol: what is asked, what is refused, what is answered.
+#include "proto/binary/tasks.h"
+
 #include <array>
 #include <memory>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SUBSCRIBE, DELIVER, ACKNOWLEDGE and UNSUBSCRIBE: requests to the shard, credit, and the end.
+#include "proto/binary/subscribe.h"
+
 #include <array>
 #include <memory>
 

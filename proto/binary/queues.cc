@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/binary/queues.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "proto/aws/tags.h"
+#include "proto/binary/queue_codec.h"
+
+namespace pawl::binary {
+namespace {
+
+constexpr std::uint32_t names_max = 1000;  // queue names in one response
+
+// Assigns a handle to the queue and writes its settings.
+BinaryNext opened(BinaryCallState& s, BinarySessionState& session, const ConfigPtr& config,
+                  const Directory& directory) {
+  s.header.queue = session.intern(config, directory);
+  if (s.header.queue == 0) return s.refuse(Status::overloaded);
+  put(s.answer, raw(config->id));
+  put(s.answer, raw(config->owner));
+  put(s.answer, static_cast<std::uint32_t>(config->number(Attribute::maximum_message_size)));
+  put(s.answer, static_cast<std::uint32_t>(config->visibility().ms));
+  put(s.answer, static_cast<std::uint32_t>(config->delay().ms));
+  put(s.answer, static_cast<std::uint32_t>(config->wait().ms));
+  put(s.answer, static_cast<std::uint32_t>(config->retention().ms));
+  return BinaryNext::respond;
+}
+
+void put_names(BinaryCallState& s, const std::vector<ConfigPtr>& found, std::size_t max) {
+  CHECK(max <= names_max, "{} names in a response", max);
+  const std::size_t count = std::min(found.size(), max);
+  put(s.answer, static_cast<std::uint8_t>(found.size() > count));
+  put(s.answer, static_cast<std::uint16_t>(count));
+  for (std::size_t i = 0; i < count; ++i) put_short(s.answer, found[i]->name);
+}
+
+void put_counts(BinaryCallState& s) {
+  put(s.answer, s.request.counts.visible);
+  put(s.answer, s.request.counts.in_flight);
+  put(s.answer, s.request.counts.delayed);
+}
+
+}  // namespace
+
+BinaryNext open_queue(BinaryCallState& s, const BinaryArguments& call) {
+  BinarySessionState& session = call.session;
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const BinarySettings& config = call.config;
+  const std::string_view account = in.take_short();
+  const std::string_view name = in.take_short();
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  // A key does not learn whether another account's queue exists. Topics are in the directory too,
+  // but they are not queues.
+  const bool foreign =
+      (!account.empty() && !session.account.empty() && account != session.account) ||
+      is_topic_account(account);
+  const ConfigPtr* found =
+      foreign ? nullptr
+              : directory.find(account.empty() ? session.account_or(config) : account, name);
+  if (!found) return s.refuse(Status::no_such_queue);
+  return opened(s, session, *found, directory);
+}
+
+BinaryNext create_queue(BinaryCallState& s, const BinaryArguments& call) {
+  BinarySessionState& session = call.session;
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  s.spec.account = session.account_or(call.config);
+  s.spec.name = in.take_short();
+  s.spec.changes.clear();
+  s.spec.tags.clear();
+  const ConfigPtr* there = directory.find(s.spec.account, s.spec.name);
+  const AttributeSubject of{.directory = directory,
+                            .account = s.spec.account,
+                            .name = s.spec.name,
+                            .fifo = s.spec.name.ends_with(".fifo"),
+                            .queue = there ? there->get() : nullptr};
+  const Status attributes = take_queue_attributes(in, of, s.spec.changes);
+  const Status tags = take_tags(in, s.spec.tags);
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (const Status name = check_queue_name(s.spec.name); name != Status::ok) return s.refuse(name);
+  if (attributes != Status::ok) return s.refuse(attributes);
+  const bool fifo = std::ranges::find(s.spec.changes, Attribute::fifo_queue,
+                                      &AttributeChange::attribute) != s.spec.changes.end();
+  if (fifo != of.fifo) return s.refuse(Status::invalid);  // the name and the attribute must agree
+  if (tags != Status::ok) return s.refuse(tags);
+  if (session.full()) return s.refuse(Status::overloaded);
+  s.request.spec = &s.spec;
+  return s.route(Op::create_queue, control_shard);
+}
+
+BinaryNext create_queue_result(BinaryCallState& s, BinarySessionState& session,
+                               const Directory& directory) {
+  return opened(s, session, s.request.config, directory);
+}
+
+BinaryNext set_attributes(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = *call.opened;
+  s.changes.clear();
+  const AttributeSubject of{.directory = call.directory,
+                            .account = queue.account,
+                            .name = queue.name,
+                            .fifo = queue.is_fifo(),
+                            .queue = &queue};
+  const Status status = take_queue_attributes(in, of, s.changes);
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (status != Status::ok) return s.refuse(status);
+  if (s.changes.empty()) return s.refuse(Status::invalid);
+  s.request.changes = s.changes;
+  return s.route(Op::set_attributes, control_shard);
+}
+
+BinaryNext get_attributes(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  s.described = call.opened;
+  return s.route(Op::count, call.opened->owner);
+}
+
+BinaryNext get_attributes_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  CHECK(s.described != nullptr, "a description of no queue");
+  const QueueConfig& config = *s.described;
+  put_counts(s);
+  put(s.answer, s.config->shift->wall(config.created).ms);
+  put(s.answer, s.config->shift->wall(config.modified).ms);
+  put_queue_attributes(s.answer, config);
+  const bool fits = s.answer.size() <= frame_bytes_max - frame_header_bytes - frame_checksum_bytes;
+  return fits ? BinaryNext::respond : s.refuse(Status::too_large);
+}
+
+BinaryNext delete_queue(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  return s.route(Op::delete_queue, control_shard);
+}
+
+BinaryNext purge(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  return s.route(Op::purge, call.opened->owner);
+}
+
+BinaryNext stats(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  return s.route(Op::count, call.opened->owner);
+}
+
+BinaryNext stats_result(BinaryCallState& s, BinarySessionState& session, const Directory&) {
+  put_counts(s);
+  if (session.minor >= 2) put(s.answer, s.request.counts.state_bytes);
+  return BinaryNext::respond;
+}
+
+BinaryNext list_queues(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  const std::string_view prefix = in.take_short();
+  const std::string_view after = in.take_short();
+  const auto max = in.take<std::uint16_t>();
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (max < 1 || max > names_max) return s.refuse(Status::invalid);
+  // One more than requested shows whether there are more.
+  const std::vector<ConfigPtr> found = call.directory.list(call.session.account_or(call.config),
+                                                           prefix, after, std::size_t{max} + 1);
+  put_names(s, found, max);
+  return BinaryNext::respond;
+}
+
+BinaryNext list_sources(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  const QueueConfig& queue = *call.opened;
+  const std::string_view after = in.take_short();
+  const auto max = in.take<std::uint16_t>();
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (max < 1 || max > names_max) return s.refuse(Status::invalid);
+  put_names(s, call.directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1),
+            max);
+  return BinaryNext::respond;
+}
+
+BinaryNext get_tags(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  const Tags& tags = call.opened->tags;
+  CHECK(tags.size() <= UINT16_MAX, "{} tags", tags.size());
+  put(s.answer, static_cast<std::uint16_t>(tags.size()));
+  for (const auto& [key, value] : tags) {
+    put_short(s.answer, key);
+    put_short(s.answer, value);
+  }
+  return BinaryNext::respond;
+}
+
+// Sets some tags and deletes others; the rest is unchanged.
+BinaryNext set_tags(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  Tags set;
+  const Status status = take_tags(in, set);
+  std::vector<std::string_view> removed;
+  const auto count = in.take<std::uint16_t>();
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) removed.push_back(in.take_short());
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (status != Status::ok) return s.refuse(status);
+  s.tags = call.opened->tags;
+  std::erase_if(s.tags, [&](const auto& tag) {
+    return std::ranges::find(removed, tag.first) != removed.end() ||
+           std::ranges::find(set, tag.first, &Tags::value_type::first) != set.end();
+  });
+  s.tags.insert(s.tags.end(), set.begin(), set.end());
+  std::ranges::sort(s.tags);
+  if (s.tags.size() > tags_max) return s.refuse(Status::invalid);
+  s.request.tags = &s.tags;
+  s.request.based_on = call.opened;
+  return s.route(Op::set_attributes, control_shard);
+}
+
+}  // namespace pawl::binary

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/binary/tasks.h"
+
+#include "core/base/check.h"
+#include "proto/sns/filter_policy.h"
+
+namespace pawl::binary {
+namespace {
+
+bool good_filter(std::string_view text) {
+  std::string why;  // unused: the binary response has no field for it
+  return text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why) != nullptr;
+}
+
+// `to` = 0 means now. Neither time is before 1970, and `to` is after `from`.
+bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to == 0 || to > from); }
+
+// Allocates the parameters that the request points to while it is in flight.
+ReplayParams& about_replays(BinaryCallState& s) {
+  s.replay = std::make_unique<ReplayParams>();
+  s.request.replay = s.replay.get();
+  return *s.replay;
+}
+
+}  // namespace
+
+// --- move tasks ---
+
+BinaryNext start_move(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const QueueConfig& queue = *call.opened;
+  const std::string_view destination = in.take_short();
+  const auto rate = in.take<std::uint32_t>();
+  if (!in.finished()) return s.refuse(Status::bad_frame);
+  if (rate > move_rate_max || directory.sources_of(queue.account, queue.name, {}, 1).empty())
+    return s.refuse(Status::invalid);
+  s.destination.clear();
+  if (!destination.empty()) {
+    const ConfigPtr* const target = directory.find(queue.account, destination);
+    if (target == nullptr) return s.refuse(Status::no_such_queue);
+    if ((*target)->id == queue.id || (*target)->is_fifo() != queue.is_fifo())
+      return s.refuse(Status::invalid);
+    s.destination = QueueName{queue.account, destination}.text();
+  }
+  s.request.move.destination = s.destination;
+  s.request.move.rate = rate;
+  return s.route(Op::start_move, queue.owner);
+}
+
+BinaryNext start_move_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  put(s.answer, s.request.move.number);
+  return BinaryNext::respond;
+}
+
+BinaryNext cancel_move(BinaryCallState& s, const BinaryArguments& call) {
+  s.request.move.number = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  return s.route(Op::cancel_move, call.opened->owner);
+}
+
+BinaryNext cancel_move_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  put(s.answer, s.request.move.moved);
+  return BinaryNext::respond;
+}
+
+BinaryNext list_moves(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  return s.route(Op::list_moves, call.opened->owner);
+}
+
+BinaryNext list_moves_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  CHECK(s.request.move.tasks.size() <= UINT16_MAX, "{} tasks", s.request.move.tasks.size());
+  put(s.answer, static_cast<std::uint16_t>(s.request.move.tasks.size()));
+  for (const MoveTask& task : s.request.move.tasks) {
+    put(s.answer, task.number);
+    put(s.answer, static_cast<std::uint8_t>(task.status));
+    put(s.answer, static_cast<std::uint16_t>(status_of(task.failure)));
+    put(s.answer, task.rate);
+    put(s.answer, task.moved);
+    put(s.answer, task.to_move);
+    put(s.answer, s.config->shift->wall(task.started).ms);
+    put_short(s.answer, QueueName::from_text(task.destination).name);
+  }
+  return BinaryNext::respond;
+}
+
+// --- replay tasks ---
+
+BinaryNext start_replay(BinaryCallState& s, const BinaryArguments& call) {
+  BinaryReader& in = call.in;
+  const Directory& directory = call.directory;
+  const QueueConfig& queue = *call.opened;
+  const std::string_view destination = in.take_short();
+  const auto rate = in.take<std::uint32_t>();
+  const auto from = in.take<std::int64_t>();
+  const auto to = in.take<std::int64_t>();
+  const std::string_view filter = in.take_short();
+  const auto flags = in.finished() ? std::uint8_t{0} : in.take<std::uint8_t>();
+  if (!in.finished() || (flags & ~replay_flag_copies) != 0) return s.refuse(Status::bad_frame);
+  if (rate > replay_rate_max || !good_range(from, to)) return s.refuse(Status::invalid);
+  if (filter.size() > replay_filter_bytes_max) return s.refuse(Status::too_large);
+  if (!good_filter(filter)) return s.refuse(Status::invalid);
+  const bool elsewhere = !destination.empty() && destination != queue.name;
+  if (elsewhere) {
+    const ConfigPtr* const target = directory.find(queue.account, destination);
+    if (target == nullptr) return s.refuse(Status::no_such_queue);
+    if ((*target)->is_fifo() != queue.is_fifo()) return s.refuse(Status::invalid);
+  }
+  s.destination = QueueName{queue.account, elsewhere ? destination : queue.name}.text();
+  ReplayParams& asked = about_replays(s);
+  asked.destination = s.destination;
+  asked.filter = filter;
+  asked.rate = rate;
+  asked.copies = (flags & replay_flag_copies) != 0;
+  asked.from = s.config->shift->engine(Instant{from});
+  asked.to = s.config->shift->engine(Instant{to});
+  return s.route(Op::start_replay, queue.owner);
+}
+
+BinaryNext start_replay_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  CHECK(s.request.replay != nullptr, "a replay starts without parameters");
+  put(s.answer, s.request.replay->number);
+  return BinaryNext::respond;
+}
+
+BinaryNext cancel_replay(BinaryCallState& s, const BinaryArguments& call) {
+  const auto number = call.in.take<std::uint32_t>();
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  about_replays(s).number = number;
+  return s.route(Op::cancel_replay, call.opened->owner);
+}
+
+BinaryNext cancel_replay_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  CHECK(s.request.replay != nullptr, "a replay is cancelled without parameters");
+  put(s.answer, s.request.replay->sent);
+  return BinaryNext::respond;
+}
+
+BinaryNext list_replays(BinaryCallState& s, const BinaryArguments& call) {
+  if (!call.in.finished()) return s.refuse(Status::bad_frame);
+  about_replays(s);
+  return s.route(Op::list_replays, call.opened->owner);
+}
+
+BinaryNext list_replays_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
+  CHECK(s.request.replay != nullptr, "a list of replays without parameters");
+  CHECK(s.request.replay->tasks.size() <= UINT16_MAX, "{} tasks", s.request.replay->tasks.size());
+  put(s.answer, static_cast<std::uint16_t>(s.request.replay->tasks.size()));
+  for (const ReplayTask& task : s.request.replay->tasks) {
+    put(s.answer, task.number);
+    put(s.answer, static_cast<std::uint8_t>(task.status));
+    put(s.answer, static_cast<std::uint16_t>(status_of(task.failure)));
+    put(s.answer, task.rate);
+    put(s.answer, s.config->shift->wall(task.from).ms);
+    put(s.answer, s.config->shift->wall(task.to).ms);
+    put(s.answer, s.config->shift->wall(task.started).ms);
+    put(s.answer, task.sent);
+    put(s.answer, task.unreadable);
+    put_short(s.answer, QueueName::from_text(task.destination).name);
+    put_short(s.answer, task.filter);
+  }
+  return BinaryNext::respond;
+}
+
+}  // namespace pawl::binary
